@@ -1,0 +1,181 @@
+package canon
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestAuthority_Parts(t *testing.T) {
+	for _, tt := range []struct{ in, s, scheme, host, port, hostPort, addr string }{
+		{"http://h/a", "http://h:80", "http", "h", "80", "h", ""},
+		{"https://h/a", "https://h:443", "https", "h", "443", "h", ""},
+		{"http://h:443/", "http://h:443", "http", "h", "443", "h:443", ""},
+		{"https://h:80/", "https://h:80", "https", "h", "80", "h:80", ""},
+		{"https://h:8443/", "https://h:8443", "https", "h", "8443", "h:8443", ""},
+		{"http://h:8080/", "http://h:8080", "http", "h", "8080", "h:8080", ""},
+		{"http://127.1/", "http://127.0.0.1:80", "http", "127.0.0.1", "80", "127.0.0.1", "127.0.0.1"},
+		{"http://[::1]/", "http://[::1]:80", "http", "[::1]", "80", "[::1]", "::1"},
+		{"https://[::1]:80/", "https://[::1]:80", "https", "[::1]", "80", "[::1]:80", "::1"},
+		{"http://[::ffff:1.2.3.4]:81", "http://[::ffff:102:304]:81", "http", "[::ffff:102:304]", "81", "[::ffff:102:304]:81", "::ffff:1.2.3.4"},
+		{"http://a1/", "http://a1:80", "http", "a1", "80", "a1", ""},
+		{"http://fe80.example.x1/", "http://fe80.example.x1:80", "http", "fe80.example.x1", "80", "fe80.example.x1", ""},
+	} {
+		u, err := Parse(tt.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := u.Authority()
+		addr := ""
+		if ip, ok := a.Addr(); ok {
+			addr = ip.String()
+		}
+		got := []string{a.String(), a.Scheme(), a.Host(), a.Port(), a.HostPort(), addr}
+		want := []string{tt.s, tt.scheme, tt.host, tt.port, tt.hostPort, tt.addr}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s:\n got %q\nwant %q", tt.in, got, want)
+		}
+		if b, err := ParseAuthority(a.String()); err != nil || a != b {
+			t.Errorf("%s came back as %q, %v", a, b, err)
+		}
+	}
+}
+
+func TestAuthority_TheZeroAuthorityIsEmptyAndSafe(t *testing.T) {
+	var a Authority
+	_, isAddr := a.Addr()
+	got := a.String() + a.Scheme() + a.Host() + a.Port() + a.HostPort() + a.RegistrableDomain()
+	if !a.IsZero() || isAddr || got != "" {
+		t.Errorf("zero Authority: IsZero %t, address %t, %q", a.IsZero(), isAddr, got)
+	}
+	if u, err := a.URL("/"); ReasonOf(err) != NoHost {
+		t.Errorf("its URL: %q, %v", u, err)
+	}
+}
+
+func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
+	var made []Authority
+	for _, in := range []string{"http://h", "HTTP://H:80/b", "http://u@h./c?d"} {
+		u, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := u.Resolve("../x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := u.Resolve("//h:080/y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, u.Authority(), v.Authority(), w.Authority())
+	}
+	count := map[Authority]int{}
+	for _, a := range made {
+		count[a]++
+	}
+	if len(count) != 1 || count[made[0]] != 9 {
+		t.Errorf("one authority was counted as %v", count)
+	}
+}
+
+func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://h:80": "http://h:80", "https://H": "https://h:443", "HTTP://bücher.test.:81": "http://xn--bcher-kva.test:81",
+		"http://[::1]": "http://[::1]:80",
+	} {
+		if a, err := ParseAuthority(in); err != nil || a.String() != want {
+			t.Errorf("%q: %q, %v; want %q", in, a, err, want)
+		}
+	}
+	for in, want := range map[string]Reason{
+		"": Malformed, "h": Malformed, "h:80": Malformed, "http:h": Malformed, "http://h/": Malformed, "http://h?": Malformed,
+		"http://h#": Malformed, "http://u@h": Malformed, `http://h\`: Malformed, "http://": NoHost, "ftp://h": Scheme,
+		"http://h:x": Malformed, " ://": Malformed,
+	} {
+		if a, err := ParseAuthority(in); ReasonOf(err) != want || !a.IsZero() {
+			t.Errorf("%q: %q, %v; want %s", in, a, err, want)
+		}
+	}
+}
+
+func TestAuthority_URL_TheTargetIsAPathWhateverItLooksLike(t *testing.T) {
+	a, err := ParseAuthority("https://h:8443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"/":             "https://h:8443/",
+		"/robots.txt":   "https://h:8443/robots.txt",
+		"//evil/x":      "https://h:8443//evil/x",
+		"/@evil/":       "https://h:8443/@evil/",
+		"/a?b=%2f\"#c":  "https://h:8443/a?b=%2f%22",
+		"/http://evil/": "https://h:8443/http://evil/",
+	} {
+		u, err := a.URL(target)
+		if err != nil || u.String() != want || u.Authority() != a {
+			t.Errorf("URL(%q) = %q, %v; want %q", target, u, err, want)
+		}
+	}
+	for _, target := range []string{"", "a", "@evil/", ".evil/", ":80/", "?a", `\a`, " /a"} {
+		if u, err := a.URL(target); ReasonOf(err) != Malformed {
+			t.Errorf("URL(%q) = %q, %v; want %s", target, u, err, Malformed)
+		}
+	}
+}
+
+func TestRegistrableDomain_IsThePublicSuffixAndOneLabel(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://example.com":            "example.com",
+		"http://a.b.example.com.":       "example.com",
+		"http://www.example.co.uk":      "example.co.uk",
+		"http://co.uk":                  "co.uk",
+		"http://a.joe.github.io":        "joe.github.io", // a private suffix
+		"http://github.io":              "github.io",
+		"http://www.city.kawasaki.jp":   "city.kawasaki.jp", // an exception rule
+		"http://www.食狮.公司.cn":           "xn--85x722f.xn--55qx5d.cn",
+		"http://deep.bakery.test":       "bakery.test", // no rule: the last label is the suffix
+		"http://localhost:8080":         "localhost",
+		"http://127.0.0.1":              "127.0.0.1",
+		"http://1.2.3.4:81":             "1.2.3.4",
+		"http://[2001:db8::1]":          "[2001:db8::1]",
+		"http://under_score.example.de": "example.de",
+	} {
+		u, err := Parse(in)
+		if err != nil || u.RegistrableDomain() != want {
+			t.Errorf("%s: %q, %v; want %q", in, u.RegistrableDomain(), err, want)
+		}
+	}
+}
+
+func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
+	type line struct {
+		URL       URL
+		Authority Authority
+		Hosts     map[Authority]int
+		None      URL
+	}
+	u, err := Parse("http://H./%7e?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := line{URL: u, Authority: u.Authority(), Hosts: map[Authority]int{u.Authority(): 1}}
+	text, err := json.Marshal(in)
+	if want := `{"URL":"http://h/%7e?","Authority":"http://h:80","Hosts":{"http://h:80":1},"None":""}`; err != nil || string(text) != want {
+		t.Errorf("got  %s, %v\nwant %s", text, err, want)
+	}
+	var out line
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.URL != in.URL || out.Authority != in.Authority || out.Hosts[u.Authority()] != 1 || !out.None.IsZero() {
+		t.Errorf("came back as %+v", out)
+	}
+	if err := json.Unmarshal([]byte(`{"Authority":"http://h/a"}`), &out); ReasonOf(err) != Malformed {
+		t.Errorf("an authority with a path: %v", err)
+	}
+	a := u.Authority()
+	if err := a.UnmarshalText(nil); err != nil || !a.IsZero() {
+		t.Errorf("no octets gave %q, %v; want the zero Authority", a, err)
+	}
+}

@@ -1,0 +1,259 @@
+package canon
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// MaxHost is the longest host in octets: a domain name of 255 octets in a DNS message (RFC 1035 2.3.4) written
+// with dots.
+const MaxHost = 253
+
+// maxHostInput is the longest spelling of a domain that is looked at. Escaped UTF-8 takes up to nine octets where
+// its A-label takes two or three. The limit also bounds the work of Punycode, which is quadratic in a label.
+const maxHostInput = 1024
+
+// appendSite appends host and port (host state and port state). The default port is dropped.
+func appendSite(b []byte, scheme, site string) ([]byte, *Error) {
+	host, port, inBrackets := site, "", false
+	for i := range len(site) {
+		switch c := site[i]; {
+		case c == '[':
+			inBrackets = true
+		case c == ']':
+			inBrackets = false
+		case c == ':' && !inBrackets && port == "":
+			host, port = site[:i], site[i:]
+		}
+	}
+	if host == "" {
+		return b, &Error{Reason: NoHost}
+	}
+	b, err := appendHost(b, host)
+	if err == nil {
+		b, err = appendPort(b, scheme, port)
+	}
+	if err != nil {
+		return b, &Error{Reason: Malformed, Cause: err}
+	}
+	return b, nil
+}
+
+// appendPort appends port, which is "" or begins with a colon.
+func appendPort(b []byte, scheme, port string) ([]byte, error) {
+	if port = strings.TrimPrefix(port, ":"); port == "" {
+		return b, nil
+	}
+	n := 0
+	for i := range len(port) {
+		if port[i] < '0' || port[i] > '9' {
+			return b, errPort
+		}
+		if n = n*10 + int(port[i]-'0'); n > 65535 {
+			return b, errPort
+		}
+	}
+	if n == 80 && scheme == "http" || n == 443 && scheme == "https" {
+		return b, nil
+	}
+	return strconv.AppendInt(append(b, ':'), int64(n), 10), nil
+}
+
+// appendHost is the host parser of URL Standard 3.5.
+func appendHost(b []byte, host string) ([]byte, error) {
+	if host[0] == '[' {
+		return appendIPv6(b, host)
+	}
+	if !isPlain(host) {
+		var err error
+		if host, err = toASCII(host); err != nil {
+			return b, err
+		}
+	}
+	return appendDomain(b, host)
+}
+
+// isPlain reports whether domain to ASCII (URL Standard 3.3) does no more to host than fold its case: it is ASCII,
+// has no forbidden code point, and no label begins with "xn--".
+func isPlain(host string) bool {
+	label := 0
+	for i := range len(host) {
+		c := host[i]
+		if octets[c]&domain == 0 {
+			return false
+		}
+		switch {
+		case c == '.':
+			label = i + 1
+		case c == '-' && i == label+3 && strings.EqualFold(host[label:i+1], "xn--"):
+			return false
+		}
+	}
+	return true
+}
+
+// profile is what URL Standard 3.3 asks of UTS #46: all checks but those of hyphens, of STD3 and of lengths.
+var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckHyphens(false),
+	idna.CheckJoiners(true), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
+
+// toASCII returns the domain that host, escaped or not in ASCII or with A-labels, stands for.
+func toASCII(host string) (string, error) {
+	if len(host) > maxHostInput {
+		return "", errHostLong
+	}
+	host = unescape(host)
+	if !utf8.ValidString(host) {
+		return "", errDomain
+	}
+	if isPlain(host) {
+		return host, nil
+	}
+	name, err := profile.ToASCII(host)
+	if err == nil && name != host {
+		// x/net/idna (v0.62.0) applies the Bidi rule by what was written, not by what it maps to ("aℵb", U+2135 to
+		// Hebrew alef), so that an A-label may come out that it refuses itself.
+		name, err = profile.ToASCII(name)
+	}
+	if err != nil {
+		return "", err
+	}
+	for i := range len(name) {
+		if octets[name[i]]&domain == 0 {
+			return "", errDomain
+		}
+	}
+	return name, nil
+}
+
+// unescape decodes all escapes of s.
+func unescape(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c, ok := escape(s[i:])
+		if !ok {
+			b = append(b, s[i])
+			continue
+		}
+		b = append(b, c)
+		i += 2
+	}
+	return string(b)
+}
+
+// appendDomain appends an ASCII domain in lower case without its trailing dot, or the IPv4 address it is. A domain
+// is held to the lengths of RFC 1035 2.3.4.
+func appendDomain(b []byte, host string) ([]byte, error) {
+	host = strings.TrimSuffix(host, ".")
+	if endsInNumber(host) {
+		return appendIPv4(b, host)
+	}
+	if len(host) > MaxHost {
+		return b, errHostLong
+	}
+	label := 0
+	for i := range len(host) {
+		c := host[i]
+		if c == '.' {
+			if i == label || i-label > 63 {
+				return b, errLabel
+			}
+			label = i + 1
+		}
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		b = append(b, c)
+	}
+	if label == len(host) || len(host)-label > 63 {
+		return b, errLabel
+	}
+	return b, nil
+}
+
+// endsInNumber is the ends in a number checker of URL Standard 3.5, for a host without trailing dot.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	digits := "0123456789"
+	if len(last) >= 2 && strings.EqualFold(last[:2], "0x") {
+		digits, last = "0123456789abcdefABCDEF", "0"+last[2:]
+	}
+	return last != "" && strings.Trim(last, digits) == ""
+}
+
+// appendIPv4 is the IPv4 parser of URL Standard 3.5: one to four numbers, decimal, octal or hexadecimal, the last of
+// which fills the octets that are left.
+func appendIPv4(b []byte, host string) ([]byte, error) {
+	var addr uint64
+	for n := 1; ; n++ {
+		part, rest, more := strings.Cut(host, ".")
+		v, ok := ipv4Number(part)
+		if !ok || n > 4 {
+			return b, errIPv4
+		}
+		if !more {
+			if v >= 1<<(8*(5-n)) {
+				return b, errIPv4
+			}
+			addr += v
+			break
+		}
+		if v > 255 {
+			return b, errIPv4
+		}
+		addr += v << (8 * (4 - n))
+		host = rest
+	}
+	ip := netip.AddrFrom4([4]byte{byte(addr >> 24), byte(addr >> 16), byte(addr >> 8), byte(addr)})
+	return ip.AppendTo(b), nil
+}
+
+// ipv4Number is the IPv4 number parser of URL Standard 3.5. Values over 32 bits come out as 1<<32.
+func ipv4Number(s string) (v uint64, ok bool) {
+	radix := uint64(10)
+	switch {
+	case s == "":
+		return 0, false
+	case len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x':
+		radix, s = 16, s[2:]
+	case len(s) >= 2 && s[0] == '0':
+		radix, s = 8, s[1:]
+	}
+	for i := range len(s) {
+		if octets[s[i]]&hex == 0 || uint64(unhex(s[i])) >= radix {
+			return 0, false
+		}
+		v = min(v*radix+uint64(unhex(s[i])), 1<<32)
+	}
+	return v, true
+}
+
+// appendIPv6 reads an address in brackets. netip agrees with the Standard's parser but for zones, which it knows
+// and the Standard does not, and for how an IPv4-mapped address is written.
+func appendIPv6(b []byte, host string) ([]byte, error) {
+	text, ok := strings.CutSuffix(host[1:], "]")
+	if !ok || strings.IndexByte(text, '%') >= 0 {
+		return b, errIPv6
+	}
+	ip, err := netip.ParseAddr(text)
+	if err != nil || !ip.Is6() {
+		return b, errIPv6
+	}
+	b = append(b, '[')
+	if ip.Is4In6() {
+		a := ip.As16()
+		b = append(b, "::ffff:"...)
+		b = strconv.AppendUint(b, uint64(a[12])<<8|uint64(a[13]), 16)
+		b = append(b, ':')
+		b = strconv.AppendUint(b, uint64(a[14])<<8|uint64(a[15]), 16)
+	} else {
+		b = ip.AppendTo(b)
+	}
+	return append(b, ']'), nil
+}
