@@ -1,0 +1,70 @@
+package frontier
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"curtsy/frontier/canon"
+)
+
+// Kind says how a URL was discovered. The numbers are stable on disk.
+type Kind uint8
+
+// The kinds.
+const (
+	KindSeed     Kind = 1 // given by the user
+	KindLink     Kind = 2 // a navigational link of a page
+	KindRedirect Kind = 3 // the target of a redirect
+	KindEmbed    Kind = 4 // a requisite of a page: image, style, script, font, media, frame
+	KindSitemap  Kind = 5 // listed in a sitemap
+)
+
+// Candidate is a discovered URL.
+type Candidate struct {
+	URL    canon.URL
+	Kind   Kind
+	Via    string // fetch URL of the page or redirect that named it; empty for a seed
+	Depth  int    // links from the seed, redirects and requisites not counted
+	Hops   int    // redirects in a row that led here
+	Embeds int    // requisite steps in a row that led here
+	Seed   string // fetch URL of the seed it descends from; a seed's own
+	Tag    string // the seed's tag
+
+	// Refused, if not empty, is the reason of a timeless refusal (out of scope by scheme or pattern, a trap's
+	// shape). The candidate enters the seen-set and is counted as Dropped with this reason; it never becomes a task.
+	Refused string
+}
+
+// Seed is a URL that the crawl began with, or (From not empty) one that a seed redirected to, which extends the scope.
+type Seed struct {
+	URL  canon.URL
+	Tag  string
+	From string // fetch URL of the seed that led here; empty for a seed
+}
+
+// Added says what became of candidates.
+type Added struct {
+	New     int // accepted as pending
+	Refused int // entered as Dropped: Candidate.Refused was set
+	Known   int // seen before
+	Capped  int // over a cap; not marked seen
+}
+
+// Fingerprint identifies a canonical key within one crawl: 64 bits of a keyed digest, so that nobody can prepare
+// two URLs that collide. See Print.
+type Fingerprint uint64
+
+// Print returns the fingerprint of a key: the first eight octets, big-endian, of HMAC-SHA-256(secret, key). Zero is
+// never returned (it is mapped to 1), so that a table may use it for "empty". With n URLs the chance that any two
+// collide is about n²/2⁶⁵: 3 in a million at ten million URLs.
+func Print(secret []byte, u canon.URL) Fingerprint {
+	m := hmac.New(sha256.New, secret)
+	m.Write([]byte(u.Key()))
+	var sum [sha256.Size]byte
+	p := Fingerprint(binary.BigEndian.Uint64(m.Sum(sum[:0])))
+	if p == 0 {
+		return 1
+	}
+	return p
+}

@@ -1,0 +1,102 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Frontier is the contract of an engine. All methods may be called concurrently. After an error of its own
+// state (a failed barrier, write or read) the engine is poisoned: every later call returns that error. ErrStale,
+// ErrNotDue, ErrNoBlob, ErrClosed, the error of a context and a refused argument do not poison it; a refused argument
+// (an octet string over its bound) changes nothing and names the authority.
+type Frontier interface {
+	// Add accepts candidates that are new, in order, and returns when they are durable. A candidate of KindSeed
+	// is also entered in the list of seeds, new or not.
+	Add(ctx context.Context, cs []Candidate) (Added, error)
+
+	// Claim blocks until at least one authority is due and leases up to w.Hosts of them, each with up to w.Tasks
+	// tasks. It returns no turn when the frontier is Drained, or Waiting for longer than w.MaxWait. While any lease is
+	// out the frontier is Busy, and Claim waits whatever MaxWait says.
+	Claim(ctx context.Context, w Want) (Claimed, error)
+
+	// ClaimAuthority leases one authority, known or not, with no tasks, for an exchange that another authority's
+	// robots.txt redirects to. It never blocks, and is never called while holding another lease. When the authority
+	// is leased, retired, refused or not due it returns ErrNotDue; a parked one whose time has come is due.
+	ClaimAuthority(ctx context.Context, a canon.Authority) (Turn, error)
+
+	// Renew starts the length of leases anew. The answer has one error per lease: nil or ErrStale.
+	Renew(ctx context.Context, ls []Lease) ([]error, error)
+
+	// Finish ends turns (or, with Result.Keep, extends them). The answer has one Finished per Result, in order.
+	Finish(ctx context.Context, rs []Result) ([]Finished, error)
+
+	// Sync returns when everything applied before the call is durable.
+	Sync(ctx context.Context) error
+
+	// Seen reports for each URL whether it has been accepted. It may err towards false.
+	Seen(ctx context.Context, us []canon.URL) ([]bool, error)
+
+	// Seeds returns the seeds and the extensions of scope, in the order they were added.
+	Seeds(ctx context.Context) ([]Seed, error)
+
+	// Blob returns the bytes kept under a SHA-256 by a Result, or ErrNoBlob.
+	Blob(ctx context.Context, sum [32]byte) ([]byte, error)
+
+	// Host returns what is kept of one authority; ok is false when it is unknown.
+	Host(ctx context.Context, a canon.Authority) (h Host, ok bool, err error)
+
+	// Hosts returns up to limit hosts in the order of their authorities, those after the given one.
+	Hosts(ctx context.Context, after canon.Authority, limit int) ([]Host, error)
+
+	// Stats returns the totals, taken in one instant.
+	Stats(ctx context.Context) (Stats, error)
+
+	// Close makes everything applied durable, marks the stop as clean and releases the engine. Leases still out
+	// are forgotten: their tasks are pending at the next open. The engine is released even when Close returns an error;
+	// the stop is then unclean.
+	Close() error
+}
+
+// Errors of the contract.
+var (
+	ErrStale  = errors.New("frontier: the lease is stale: it has ended or expired")
+	ErrNotDue = errors.New("frontier: the authority is leased or not due yet")
+	ErrNoBlob = errors.New("frontier: no blob with that digest")
+	ErrClosed = errors.New("frontier: closed")
+)
+
+// Bounds that every engine keeps.
+const (
+	GroupDelay = 200 * time.Millisecond // longest time from Finish to its commit
+	GroupPages = 1000                   // most results in one commit
+	MaxMemory  = 4 << 10                // octets of HostUpdate.Memory
+	MaxRobots  = 8 << 10                // octets of HostUpdate.Robots
+)
+
+// Options are what an engine is opened with.
+type Options struct {
+	// Barrier is called before each commit and must make durable whatever the results about to be committed
+	// rely on. Its error fails the commit. Nil means nothing to do.
+	Barrier func(ctx context.Context) error
+
+	// LeaseLength is how long a turn may last. Zero means 40 minutes.
+	LeaseLength time.Duration
+
+	// Pace is what an authority with no pace of its own, known or not, waits after an unclean stop, counted from the
+	// opening. Zero means none.
+	Pace time.Duration
+
+	// MaxURLs and MaxURLsPerAuthority cap the URLs that became tasks. Zero means no cap. Seeds are not capped, and
+	// refused candidates neither count nor are capped.
+	MaxURLs, MaxURLsPerAuthority int64
+}
+
+// ReasonCap is the reason of a link that a cap of Options dropped. ReasonExpired is the name of the total, in
+// Stats.Counts, of leases that expired.
+const (
+	ReasonCap     = "cap"
+	ReasonExpired = "lease expired"
+)

@@ -1,0 +1,103 @@
+package frontier
+
+import (
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Outcome is how a URL ended. The numbers are stable on disk; the list is closed.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Fetched    Outcome = 1 // an answer that is kept: any 2xx, and statuses that are an answer in themselves
+	Redirected Outcome = 2 // its target is a candidate of its own
+	Disallowed Outcome = 3 // robots.txt, judged at its turn
+	Failed     Outcome = 4 // attempts exhausted, or an answer that no retry mends
+	Gone       Outcome = 5 // 404, 410
+	Dropped    Outcome = 6 // refused by scope, trap, budget or opt-out
+)
+
+// Outcomes counts URLs by Outcome; index 0 is unused.
+type Outcomes [7]int64
+
+// String returns the outcome's name as it stands in ledger and reports.
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) && o > 0 {
+		return outcomeNames[o]
+	}
+	return "unknown outcome"
+}
+
+var outcomeNames = [...]string{"", "fetched", "redirected", "disallowed", "failed", "gone", "dropped"}
+
+// Result ends a turn. It is applied whole or not at all.
+type Result struct {
+	Authority canon.Authority
+	Token     Token
+
+	Done     []Done      // tasks that are closed
+	Deferred []Deferral  // tasks that come again
+	Found    []Candidate // links, of any authority, accepted if new
+	Extend   []Seed      // extensions of the scope, entered in the list of seeds
+
+	Host *HostUpdate   // nil keeps what is stored
+	Wait time.Duration // until the next turn; zero or less means due at once, and does not shorten a wait that is stored
+
+	Blobs  [][]byte         // bodies to keep under their SHA-256, once each
+	Counts map[string]int64 // added to the totals of those names
+
+	// Keep holds the lease beyond this Finish and asks for up to Want more tasks under it. Tasks that the Result does
+	// not name stay in flight; names that are not under the lease are ignored.
+	Keep bool
+	Want int
+}
+
+// Done closes a task.
+type Done struct {
+	Print   Fingerprint
+	Outcome Outcome
+	Reason  string // counted per outcome and reason; empty for a plain one
+}
+
+// Deferral returns a task to its host to be tried again.
+type Deferral struct {
+	Print  Fingerprint
+	After  time.Duration // earliest next attempt, from now; other tasks of the host go on meanwhile
+	Reason string
+
+	// URL, if not zero, replaces the task's fetch URL: a redirect led to the task's own key. No attempt is counted.
+	URL canon.URL
+}
+
+// Finished is the answer to a Result.
+type Finished struct {
+	Err   error  // nil (applied now or before), or ErrStale
+	Added Added  // what became of Result.Found
+	Tasks []Task // with Keep: more tasks
+}
+
+// Stats are the totals of a frontier. Discovered = the sum of Outcomes + Queued + InFlight + Deferred.
+type Stats struct {
+	Discovered int64
+	Outcomes   Outcomes
+	Queued     int64
+	InFlight   int64
+	Deferred   int64
+
+	Reasons map[Outcome]map[string]int64 // closed URLs by outcome and reason, empty reasons left out
+	Capped  int64                        // links dropped by a cap, not part of Discovered
+	Counts  map[string]int64             // the sums of Result.Counts
+
+	Hosts    int64 // authorities known
+	Pending  int64 // of these, with something pending
+	Parked   int64 // of these, Parked, Retired, Refused
+	Retired  int64
+	Refused  int64
+	Leases   int64         // out
+	State    State         // of the frontier as a whole
+	Due      time.Duration // with Waiting, as in Claimed
+	Unclean  bool          // the last stop before this open was not a Close
+	Restarts int64         // opens before this one
+}
