@@ -1,0 +1,60 @@
+// Package frontiertest holds an engine of package frontier to its contract. It has three parts.
+//
+// # The suite
+//
+// Run is the contract as tests: one sub-test per rule, its name the sentence that it tests. Each rule has a
+// directory and a testing/synctest bubble of its own, so that an hour's wait takes no time and a Claim that must not
+// return yet can be told from one that is slow. After every step the totals must agree with each other and with the
+// sums over the hosts. The author of an engine writes
+//
+//	func harness() frontiertest.Harness {
+//		return frontiertest.Harness{Open: …, Crash: …, Check: …}
+//	}
+//
+//	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
+//	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
+//
+// # The workload
+//
+// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with the
+// model after every step. Where the contract leaves a choice to the engine the model follows it, provided that the
+// choice is a lawful one. The engine may choose
+//
+//   - which of the hosts that are due comes first; Run asks only that hosts take turns, that is, that the one which
+//     has been due for longest, by 10 ms or more, is served first;
+//   - where in its host's order a task comes again whose deferral is over, and whether it then counts as Queued or
+//     Deferred;
+//   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
+//     some instant: everything becomes durable in the order in which it was applied;
+//   - when, and in whose company, a task comes again that was leased in a run which ended with a crash;
+//   - whether a refused candidate makes its authority known.
+//
+// # The model
+//
+// Model is a frontier in memory, made to be read: a journal of events and the state that they lead to. What a crash
+// leaves is the state that the durable part of the journal leads to. It passes the suite itself, serves as the
+// engine in tests of the crawler, and is the wrong choice for anything large: it scans where an engine has an index.
+//
+// # What the contract leaves unsaid
+//
+// The suite decides a few questions that the contract does not answer in so many words.
+//
+//   - A lease makes the frontier Busy: a Claim waits for it, whatever its MaxWait, because it may bring links.
+//   - With Result.Keep the tasks that the result does not name stay in flight, and Result.Wait counts from that
+//     Finish, for the time after the turn.
+//   - A Result speaks for the tasks under its lease. What it says of others is ignored: an earlier Finish of the same
+//     turn, whose answer was lost, has settled them.
+//   - The repeat of a turn's last Finish is known by its token, also after the authority has been leased again. A
+//     turn that was kept and then expired has had no last Finish: it is stale.
+//   - ClaimAuthority leases a parked authority whose time has come.
+//   - Robots state or memory over their bounds is a mistake of the caller: Finish returns an error that names the
+//     authority, applies none of the call's results, and the frontier stays usable. ErrNotDue and ErrNoBlob are
+//     answers and no poison either.
+//   - MaxURLs and MaxURLsPerAuthority count candidates that became tasks, seeds among them. A refused candidate
+//     neither counts nor is capped, and a URL that is known is Known, not Capped.
+//   - After an unclean stop Options.Pace holds, for that long after the opening, for every authority with no stored
+//     pace, be it known yet or not: its discovery may be what the crash has lost.
+//   - Close releases the engine also when it returns an error; the stop is then unclean.
+//
+// The package never sleeps in real time, and holds no state of its own between calls.
+package frontiertest

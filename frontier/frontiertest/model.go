@@ -1,0 +1,263 @@
+package frontiertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// Model is a frontier in memory: plain, obvious and slow. It is what engines are compared with, and a stand-in for
+// an engine in tests of the crawler.
+//
+// It is a journal of events and the state that they lead to. The events before durable would survive a crash; the
+// others are applied but not committed. A commit is a call of the barrier that moves durable.
+type Model struct {
+	mu      sync.Mutex
+	desk    desk
+	journal []event
+	durable int    // events that a crash does not lose
+	epoch   uint64 // of this opening
+	claims  uint64 // in this opening
+
+	changed chan struct{} // closed, and replaced, at every change
+	err     error         // set by a failed commit, for good
+	closed  bool          // by Close or Crash
+	crashed bool
+	clean   bool // a Close has made everything durable
+
+	wanted  int           // events that somebody wants durable
+	results int           // applied since wanted was moved
+	timer   *time.Timer   // moves wanted GroupDelay after the first event; nil when there is none
+	running bool          // commit is running
+	abandon func()        // cancels the barrier of the running commit
+	idle    chan struct{} // closed when commit has returned; nil before the first
+}
+
+var _ frontier.Frontier = (*Model)(nil)
+
+// NewModel returns an empty frontier.
+func NewModel(o frontier.Options) *Model {
+	return newModel(nil, o, false)
+}
+
+// Reopen returns the frontier that is found when the place that m kept is opened again. It panics when m is still
+// open: that would be a second owner.
+func (m *Model) Reopen(o frontier.Options) *Model {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		panic("frontiertest: the model is reopened before Close or Crash")
+	}
+	return newModel(m.journal[:m.durable], o, !m.clean)
+}
+
+// newModel opens the frontier that journal tells of. That it has been opened is durable before anything else.
+func newModel(journal []event, o frontier.Options, unclean bool) *Model {
+	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &opened{options: o, unclean: unclean}})
+	s := fold(journal)
+	return &Model{
+		desk:    newDesk(s),
+		journal: journal,
+		durable: len(journal),
+		wanted:  len(journal),
+		epoch:   uint64(s.openings),
+		changed: make(chan struct{}),
+	}
+}
+
+// Crash ends m as kill -9 would end a process: what was applied but not committed is lost.
+func (m *Model) Crash() {
+	m.mu.Lock()
+	m.shut()
+	m.crashed = true
+	if m.abandon != nil {
+		m.abandon()
+	}
+	idle := m.idle
+	m.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
+}
+
+// Close implements frontier.Frontier.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	if err := m.usable(); err != nil {
+		m.shut()
+		m.mu.Unlock()
+		return err
+	}
+	m.shut()
+	m.flush()
+	idle := m.idle
+	m.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clean = m.err == nil && !m.crashed
+	return m.err
+}
+
+// shut refuses further calls and wakes those that wait. The caller holds mu.
+func (m *Model) shut() {
+	m.closed = true
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	m.broadcast()
+}
+
+// usable returns why m takes no calls, or nil. The caller holds mu.
+func (m *Model) usable() error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case m.closed:
+		return frontier.ErrClosed
+	}
+	return nil
+}
+
+// broadcast wakes everybody who waits for a change. The caller holds mu.
+func (m *Model) broadcast() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// record applies an event, for the next group to commit. The caller holds mu.
+func (m *Model) record(e event) frontier.Added {
+	m.journal = append(m.journal, e)
+	added := m.desk.apply(e)
+	if m.timer == nil {
+		m.timer = time.AfterFunc(frontier.GroupDelay, m.tick)
+	}
+	if e.result != nil {
+		if m.results++; m.results >= frontier.GroupPages {
+			m.flush()
+		}
+	}
+	m.broadcast()
+	return added
+}
+
+// tick ends the wait for more company in a group.
+func (m *Model) tick() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.timer = nil
+	if m.usable() == nil {
+		m.flush()
+	}
+}
+
+// flush sees to it that all events so far become durable. The caller holds mu.
+func (m *Model) flush() {
+	m.wanted, m.results = len(m.journal), 0
+	if m.running || m.wanted == m.durable {
+		return
+	}
+	m.running, m.idle = true, make(chan struct{})
+	go m.commit() // Close and Crash wait for it
+}
+
+// commit makes durable what is wanted, group by group. Meanwhile events go on being applied: they are for the next.
+func (m *Model) commit() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.err == nil && !m.crashed && m.durable < m.wanted {
+		group := len(m.journal)
+		err := m.barrier()
+		switch {
+		case m.crashed:
+		case err != nil:
+			m.err = fmt.Errorf("frontiertest: commit: barrier: %w", err)
+		default:
+			m.durable = group
+		}
+		m.broadcast()
+	}
+	m.running = false
+	close(m.idle)
+}
+
+// barrier calls Options.Barrier without mu, which the caller holds before and after.
+func (m *Model) barrier() error {
+	call := m.desk.options.Barrier
+	if call == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m.abandon = cancel
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	return call(ctx)
+}
+
+// Sync implements frontier.Frontier.
+func (m *Model) Sync(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(); err != nil {
+		return err
+	}
+	return m.sync(ctx)
+}
+
+// sync waits until all events so far are durable. The caller holds mu; it is free during the wait.
+func (m *Model) sync(ctx context.Context) error {
+	m.flush()
+	for upto := len(m.journal); m.durable < upto; {
+		switch {
+		case m.err != nil:
+			return m.err
+		case m.crashed:
+			return frontier.ErrClosed
+		}
+		if err := m.await(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await returns at the next change or when timer fires. The caller holds mu; it is free during the wait.
+func (m *Model) await(ctx context.Context, timer <-chan time.Time) error {
+	changed := m.changed
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-timer:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Add implements frontier.Frontier.
+func (m *Model) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	for i, c := range cs {
+		if c.URL.IsZero() {
+			return frontier.Added{}, fmt.Errorf("frontiertest: add: candidate %d has no URL", i)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return frontier.Added{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(); err != nil {
+		return frontier.Added{}, err
+	}
+	added := m.record(event{at: time.Now(), added: slices.Clone(cs)})
+	return added, m.sync(ctx)
+}

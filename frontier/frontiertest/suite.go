@@ -1,0 +1,95 @@
+package frontiertest
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"curtsy/frontier"
+)
+
+// rule is one sentence of the contract and a test of it.
+type rule struct {
+	name  string           // the sentence
+	o     frontier.Options // what the frontier is opened with
+	crash bool             // the test needs Harness.Crash
+	test  func(s *stage)
+}
+
+// Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
+// synctest bubble of its own.
+func Run(t *testing.T, h Harness) {
+	rules := slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(),
+		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules())
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			if r.crash && h.Crash == nil {
+				t.Skip("the engine cannot be crashed")
+			}
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) { r.test(newStage(t, h, dir, r.o)) })
+		})
+	}
+}
+
+// figures are the totals of a frontier that are also sums over its hosts.
+type figures struct {
+	Hosts, Queued, InFlight, Deferred, Pending, Leases, Parked, Retired, Refused int64
+
+	Outcomes frontier.Outcomes
+}
+
+// sums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called after
+// every step of every test.
+func (s *stage) sums() {
+	s.Helper()
+	synctest.Wait() // a claim that waits may have been woken by this step: it must have its turn before both looks
+	st := s.stats()
+	discovered := st.Queued + st.InFlight + st.Deferred
+	for o, n := range st.Outcomes {
+		discovered += n
+		for reason, m := range st.Reasons[frontier.Outcome(o)] {
+			if n -= m; reason == "" || m <= 0 || n < 0 {
+				s.Fatalf("Stats: %d URLs %v, but reasons %v", st.Outcomes[o], frontier.Outcome(o), st.Reasons)
+			}
+		}
+	}
+	want(s, "Discovered, the sum of all others", st.Discovered, discovered)
+
+	sum := s.sumOfHosts()
+	// A refused candidate need not make its authority known: the URLs out of scope are many.
+	if d := frontier.Dropped; sum.Outcomes[d] < st.Outcomes[d] {
+		sum.Outcomes[d] = st.Outcomes[d]
+	}
+	want(s, "the totals, as sums over the hosts", figures{
+		st.Hosts, st.Queued, st.InFlight, st.Deferred, st.Pending, st.Leases, st.Parked, st.Retired, st.Refused, st.Outcomes,
+	}, sum)
+}
+
+func (s *stage) sumOfHosts() (n figures) {
+	s.Helper()
+	for _, v := range s.hosts(64) {
+		n.Hosts++
+		n.Queued += v.Queued
+		n.InFlight += v.InFlight
+		n.Deferred += v.Deferred
+		if v.Queued+v.InFlight+v.Deferred > 0 {
+			n.Pending++
+		}
+		if v.Leased {
+			n.Leases++
+		}
+		switch v.Condition {
+		case frontier.Parked:
+			n.Parked++
+		case frontier.Retired:
+			n.Retired++
+		case frontier.Refused:
+			n.Refused++
+		}
+		for o, m := range v.Outcomes {
+			n.Outcomes[o] += m
+		}
+	}
+	return n
+}

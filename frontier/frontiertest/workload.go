@@ -1,0 +1,259 @@
+package frontiertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
+// Finish with outcomes, deferrals, links, host states and Keep, Renew, stale and repeated results, time, Sync, close
+// and crash. After every step what can be seen of it must be what the model says.
+//
+// The engine leads and the model follows, because the contract leaves some choices to the engine: which of the hosts
+// that are due comes first, where a task comes again whose deferral is over, and what of the results since the last
+// commit a crash loses. The follower checks that each choice is a lawful one, and then makes it too.
+func Workload(t *testing.T, seed uint64, steps int, h Harness) {
+	t.Logf("workload of seed %d, %d steps", seed, steps) // shown when it fails
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		// Lease lengths end between milliseconds and all else on them, so that nothing falls on the same instant.
+		o := frontier.Options{
+			LeaseLength: 20*time.Second + 500*time.Microsecond, Pace: 700 * time.Millisecond,
+			MaxURLs: 400, MaxURLsPerAuthority: 90,
+		}
+		w := &workload{stage: newStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0))}
+		w.follow = newFollower(w.stage)
+		w.start()
+		for n := range steps {
+			name := w.step()
+			w.compare(fmt.Sprintf("step %d (%s)", n, name))
+		}
+		w.finale()
+	})
+}
+
+// workload is a run of random steps.
+type workload struct {
+	*stage
+	rand   *rand.Rand
+	follow *follower
+	turns  []frontier.Turn   // held; some of them have expired
+	past   []frontier.Result // finished or expired; for repeats
+	urls   int               // made so far
+}
+
+// worldHosts is the number of authorities; all are known from the start.
+const worldHosts = 6
+
+func worldHost(n int) string { return fmt.Sprintf("h%d", n%worldHosts) }
+
+func (w *workload) start() {
+	var cs []frontier.Candidate
+	for i := range worldHosts {
+		cs = append(cs, w.seeds(worldHost(i)+"/seed")...)
+	}
+	w.offer(cs)
+}
+
+// step takes one random step and names it.
+func (w *workload) step() string {
+	actions := []struct {
+		weight int
+		name   string
+		do     func()
+	}{
+		{12, "claim", w.claimSome},
+		{12, "finish", w.finishSome},
+		{6, "time", func() { w.pass(w.rand.IntN(1500)) }},
+		{1, "much time", func() { w.pass(25_000) }},
+		{4, "add", func() { w.offer(w.candidates(1 + w.rand.IntN(20))) }},
+		{2, "renew", w.renewSome},
+		{2, "claim authority", w.claimOne},
+		{2, "repeat", w.repeatSome},
+		{1, "sync", func() { w.sync(); w.follow.synced() }},
+		{1, "close", w.restartClean},
+		{1, "crash", w.restartCrash},
+	}
+	sum := 0
+	for _, a := range actions {
+		sum += a.weight
+	}
+	n := w.rand.IntN(sum)
+	for _, a := range actions {
+		if n -= a.weight; n < 0 {
+			a.do()
+			return a.name
+		}
+	}
+	panic("unreachable: the weights sum to sum")
+}
+
+// pass lets some milliseconds of virtual time pass.
+func (w *workload) pass(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
+
+// offer adds candidates.
+func (w *workload) offer(cs []frontier.Candidate) {
+	w.Helper()
+	added, err := w.f.Add(w.Context(), cs)
+	if err != nil {
+		w.Fatalf("Add: %v", err)
+	}
+	want(w.stage, "Added", added, w.follow.add(cs))
+}
+
+// claimSome claims for at most three milliseconds.
+func (w *workload) claimSome() {
+	w.pass(2)
+	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Millisecond)
+	defer cancel()
+	wanted := frontier.Want{Hosts: w.rand.IntN(4), Tasks: w.rand.IntN(6), MaxWait: time.Duration(w.rand.IntN(3)) * time.Minute}
+	begin := time.Now()
+	c, err := w.f.Claim(ctx, wanted)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		w.follow.nothing(begin, wanted)
+	case err != nil:
+		w.Fatalf("Claim: %v", err)
+	case len(c.Turns) == 0:
+		w.follow.ended(wanted, c)
+	default:
+		for _, t := range c.Turns {
+			w.follow.lease(t, max(wanted.Tasks, 1))
+		}
+		w.follow.fair(c, max(wanted.Hosts, 1))
+		w.turns = append(w.turns, c.Turns...)
+	}
+}
+
+// claimOne claims an authority for itself.
+func (w *workload) claimOne() {
+	a := w.auth(worldHost(w.rand.Int()))
+	t, err := w.f.ClaimAuthority(w.Context(), a)
+	if err != nil && !errors.Is(err, frontier.ErrNotDue) {
+		w.Fatalf("ClaimAuthority: %v", err)
+	}
+	w.follow.authority(a, t, err)
+	if err == nil {
+		w.turns = append(w.turns, t)
+	}
+}
+
+// finishSome finishes some of the turns that are held, be they expired or not.
+func (w *workload) finishSome() {
+	var rs []frontier.Result
+	var kept []frontier.Turn
+	w.rand.Shuffle(len(w.turns), func(i, j int) { w.turns[i], w.turns[j] = w.turns[j], w.turns[i] })
+	for range min(len(w.turns), w.rand.IntN(4)) {
+		t := w.turns[0]
+		w.turns = w.turns[1:]
+		r, rest := w.result(t)
+		rs = append(rs, r)
+		t.Tasks = rest
+		kept = append(kept, t)
+	}
+	fs, err := w.f.Finish(w.Context(), rs)
+	if err != nil || len(fs) != len(rs) {
+		w.Fatalf("Finish: %d answers to %d results, error %v", len(fs), len(rs), err)
+	}
+	for i, f := range fs {
+		w.follow.finish(rs[i], f)
+		if rs[i].Keep && f.Err == nil {
+			kept[i].Tasks = append(kept[i].Tasks, f.Tasks...)
+			w.turns = append(w.turns, kept[i])
+		} else {
+			w.past = append(w.past, rs[i])
+		}
+	}
+}
+
+// renewSome renews some of the turns that are held, be they expired or not.
+func (w *workload) renewSome() {
+	var ls []frontier.Lease
+	for _, t := range w.turns {
+		if w.rand.IntN(2) == 0 {
+			ls = append(ls, t.Lease)
+		}
+	}
+	errs, err := w.f.Renew(w.Context(), ls)
+	if err != nil || len(errs) != len(ls) {
+		w.Fatalf("Renew: %d answers for %d leases, error %v", len(errs), len(ls), err)
+	}
+	for i, l := range ls {
+		w.follow.renew(l, errs[i])
+	}
+}
+
+// repeatSome sends a result again that was finished, or whose turn had expired.
+func (w *workload) repeatSome() {
+	if len(w.past) == 0 {
+		return
+	}
+	r := w.past[len(w.past)-1-w.rand.IntN(min(len(w.past), 10))]
+	r.Keep = false
+	fs, err := w.f.Finish(w.Context(), []frontier.Result{r})
+	if err != nil || len(fs) != 1 {
+		w.Fatalf("Finish: %d answers, error %v", len(fs), err)
+	}
+	w.follow.repeat(r, fs[0])
+}
+
+// restartClean closes the frontier, waits, and opens it again.
+func (w *workload) restartClean() {
+	w.close()
+	w.pass(w.rand.IntN(3000))
+	w.open(w.o)
+	w.turns, w.past = nil, nil
+	w.follow.closed()
+}
+
+// restartCrash crashes the frontier, waits, and opens it again. Every other time it is synced first.
+func (w *workload) restartCrash() {
+	if w.h.Crash == nil {
+		return
+	}
+	if w.rand.IntN(2) == 0 {
+		w.sync()
+		w.follow.synced()
+	}
+	at := time.Now()
+	w.kill()
+	w.pass(w.rand.IntN(3000))
+	w.open(w.o)
+	w.turns, w.past = nil, nil
+	w.follow.crashed(at, w.picture())
+}
+
+// compare fails unless what can be seen of the engine is what the follower says.
+func (w *workload) compare(when string) {
+	w.Helper()
+	w.sums()
+	if diff := w.follow.picture().diff(w.picture()); diff != "" {
+		w.Fatalf("%s: the model, then the engine:%s", when, diff)
+	}
+}
+
+// finale fetches all that is left, so that every URL is seen to end.
+func (w *workload) finale() {
+	for {
+		c := w.claimWithin(worldHosts, 7, time.Hour)
+		if len(c.Turns) == 0 {
+			w.compare("at the end")
+			return
+		}
+		for _, t := range c.Turns {
+			w.follow.lease(t, 7)
+		}
+		for _, t := range c.Turns {
+			r := fetched(t)
+			w.follow.finish(r, w.finish(r))
+		}
+		w.compare("towards the end")
+	}
+}
