@@ -1,0 +1,137 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Add implements frontier.Frontier.
+func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	if err := checkCandidates(cs); err != nil {
+		return frontier.Added{}, fmt.Errorf("frontier/bolt: add: %w", err)
+	}
+	prints := f.prints(cs)
+	var added frontier.Added
+	var g *group
+	err := f.changing(ctx, func(now int64) error {
+		for from := 0; from < len(cs); from += maxPrints {
+			to := min(from+maxPrints, len(cs))
+			f.touch(now)
+			f.enterSeeds(cs[from:to])
+			n := f.accept(now, cs[from:to], prints[from:to])
+			added.New += n.New
+			added.Refused += n.Refused
+			added.Known += n.Known
+			added.Capped += n.Capped
+			f.sealFull(now)
+		}
+		g = f.last()
+		return nil
+	})
+	if err != nil {
+		return frontier.Added{}, err
+	}
+	return added, g.durable(ctx)
+}
+
+// enterSeeds puts the seeds among candidates into the list of seeds. The caller holds mu and has touched the open
+// group.
+func (f *Frontier) enterSeeds(cs []frontier.Candidate) {
+	for _, c := range cs {
+		if c.Kind == frontier.KindSeed {
+			f.open.seeds = append(f.open.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
+		}
+	}
+}
+
+// prints returns the fingerprints of candidates, zero for those that were seen before.
+func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
+	if len(cs) == 0 {
+		return nil
+	}
+	ps := make([]frontier.Fingerprint, len(cs))
+	for i := range cs {
+		if p := f.printer.print(cs[i].URL); !f.seen.has(p) {
+			ps[i] = p
+		}
+	}
+	return ps
+}
+
+// accept enters the candidates that are new, in order; prints are theirs. The caller holds mu and has touched the
+// open group.
+func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.Fingerprint) frontier.Added {
+	var n frontier.Added
+	for i := range cs {
+		c, p := &cs[i], prints[i]
+		switch {
+		case p == 0 || f.seen.has(p):
+			n.Known++
+		case c.Refused != "":
+			f.refuse(c, p)
+			n.Refused++
+		case c.Kind != frontier.KindSeed && f.full(c.URL.Authority()):
+			f.totals.capped++
+			n.Capped++
+		default:
+			f.enqueue(c, p, now)
+			n.New++
+		}
+	}
+	return n
+}
+
+// refuse enters a candidate that never becomes a task. It does not make its host known: the hosts that links lead to
+// out of scope are many more than those of the crawl.
+func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint) {
+	f.mark(p)
+	f.totals.close(frontier.Dropped, c.Refused)
+	h := f.byName[c.URL.Authority()]
+	if h == nil {
+		f.totals.strangers++
+		return
+	}
+	h.outcomes[frontier.Dropped]++
+	h.refused++
+	f.open.change(h)
+}
+
+// enqueue enters a candidate as a task: it can be claimed from now on, since where its text will be is known.
+func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int64) {
+	f.mark(p)
+	h := f.host(c.URL.Authority())
+	if f.filling == nil || f.filling.full() {
+		f.records++
+		f.filling = &record{id: f.records}
+		f.fresh[f.records] = f.filling
+		f.open.records = append(f.open.records, f.filling)
+	}
+	r := makeRef(f.records, f.filling.add(h.id, *c, p))
+	f.accepted++
+	f.count(h, -1)
+	h.queued++
+	f.count(h, 1)
+	h.queue.push(r)
+	if !h.named {
+		f.open.change(h)
+	}
+	f.enter(h, now)
+}
+
+// mark enters a fingerprint into the seen-set.
+func (f *Frontier) mark(p frontier.Fingerprint) {
+	f.seen.add(p)
+	f.open.prints = append(f.open.prints, p)
+}
+
+// full reports whether a cap leaves no room for one more URL of a.
+func (f *Frontier) full(a canon.Authority) bool {
+	if n := f.options.MaxURLs; n > 0 && f.accepted >= n {
+		return true
+	}
+	n, h := f.options.MaxURLsPerAuthority, f.byName[a]
+	return n > 0 && h != nil && int64(h.accepted()) >= n
+}

@@ -1,0 +1,192 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// Check examines the file at path, which no crawl may hold, and returns what is wrong with it: by bbolt's own check of
+// pages and keys, and by what must hold between the parts of the layout. It changes nothing. The error says that the
+// file could not be examined: ErrInUse, ErrNewer, or ErrDamaged so badly that nothing more can be told.
+func Check(path string) ([]string, error) {
+	db, err := openFile(path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	c := &checker{f: newFrontier(path, db, frontier.Options{})}
+	c.f.readOnly = true
+	err = guard(func() error {
+		return db.View(func(tx *bbolt.Tx) error {
+			for err := range tx.Check() {
+				c.find("bbolt: %v", err)
+			}
+			if len(c.found) > 0 {
+				return nil // what stands on such pages is not worth asking
+			}
+			return c.check(tx)
+		})
+	})
+	switch {
+	case errors.Is(err, ErrNewer):
+		return nil, openError(path, err)
+	case errors.Is(err, ErrDamaged):
+		c.find("%v", err)
+	case err != nil:
+		return nil, openError(path, err)
+	}
+	return c.found, nil
+}
+
+// checker gathers findings.
+type checker struct {
+	f     *Frontier
+	found []string
+}
+
+// maxFindings bounds the list: a file that is wrong throughout would have one for every URL.
+const maxFindings = 100
+
+func (c *checker) find(format string, args ...any) {
+	switch {
+	case len(c.found) < maxFindings:
+		c.found = append(c.found, fmt.Sprintf(format, args...))
+	case len(c.found) == maxFindings:
+		c.found = append(c.found, "… and more")
+	}
+}
+
+// check loads the file as an open does, which is most of the check, and compares.
+func (c *checker) check(tx *bbolt.Tx) error {
+	f := c.f
+	if err := f.load(tx); err != nil {
+		return err
+	}
+	twice := 0
+	err := readSeen(tx, func(p frontier.Fingerprint) error {
+		if p == 0 || !f.seen.add(p) {
+			twice++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if twice > 0 {
+		c.find("seen: %d fingerprints are there twice, or zero", twice)
+	}
+	if err := c.records(tx); err != nil {
+		return err
+	}
+	c.sums()
+	if err := c.cells(tx); err != nil {
+		return err
+	}
+	if _, err := readSeeds(tx, f.lastSeed); err != nil {
+		return err
+	}
+	return c.blobs(tx)
+}
+
+// records reads every entry: each must be a URL of its host, seen, and there once.
+func (c *checker) records(tx *bbolt.Tx) error {
+	once := &seen{}
+	return recordJournal.each(tx, func(seq uint64, body []byte) error {
+		b, err := parseBlock(body, c.f.blocks.zip)
+		if err != nil {
+			return err
+		}
+		for place := range b.len() {
+			id, _ := b.host(place)
+			e, err := b.entry(place, c.f.hosts[id].authority)
+			if err != nil {
+				return err
+			}
+			p := c.f.printer.print(e.URL)
+			if !c.f.seen.has(p) {
+				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
+			}
+			if !once.add(p) {
+				c.find("record %d, entry %d: %s was accepted before", seq, place, e.URL)
+			}
+		}
+		return nil
+	})
+}
+
+// sums compares the totals with what the hosts add up to.
+func (c *checker) sums() {
+	f := c.f
+	var sum frontier.Outcomes
+	pending, refused := int64(0), f.totals.strangers
+	sum[frontier.Dropped] = f.totals.strangers
+	for _, h := range f.hosts {
+		if h == nil {
+			continue
+		}
+		for o, n := range h.outcomes {
+			sum[o] += int64(n)
+		}
+		pending += int64(h.pending())
+		refused += int64(h.refused)
+	}
+	if sum != f.totals.outcomes {
+		c.find("totals: outcomes %v, and the hosts have %v", f.totals.outcomes, sum)
+	}
+	reasons := frontier.Outcomes{}
+	for e, n := range f.totals.endings {
+		reasons[e.outcome()] += n
+	}
+	for o, n := range reasons {
+		if n > f.totals.outcomes[o] {
+			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.outcomes[o])
+		}
+	}
+	if n := int64(f.seen.len()); n != f.accepted+refused {
+		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.accepted, refused)
+	}
+	if n := pending + f.totals.closed() - refused; n != f.accepted {
+		c.find("records: %d entries, and %d are pending or closed", f.accepted, n)
+	}
+}
+
+// cells reads the cells that count.
+func (c *checker) cells(tx *bbolt.Tx) error {
+	for _, h := range c.f.hosts {
+		if h == nil {
+			continue
+		}
+		for i, limit := range [...]int{robotsCell - 1: frontier.MaxRobots, memoryCell - 1: frontier.MaxMemory} {
+			data, err := readCell(tx, h.at[i], address{kind: cellKind(i + 1), id: uint64(h.id)})
+			if err != nil {
+				return err
+			}
+			if limit > 0 && len(data) > limit {
+				c.find("host %s: cell of kind %d has %d octets, over %d", h.authority, i+1, len(data), limit)
+			}
+		}
+	}
+	return nil
+}
+
+// blobs reads every body.
+func (c *checker) blobs(tx *bbolt.Tx) error {
+	cur := tx.Bucket([]byte(blobBucket)).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		var sum [32]byte
+		if len(k) != len(sum)+2 {
+			c.find("blobs: key %x", k)
+			continue
+		}
+		if copy(sum[:], k); k[32] == 0 && k[33] == 0 {
+			if _, err := readBlob(tx, sum); err != nil {
+				c.find("%v", err)
+			}
+		}
+	}
+	return nil
+}

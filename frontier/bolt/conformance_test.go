@@ -1,0 +1,48 @@
+package bolt
+
+import (
+	"path/filepath"
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+)
+
+// harness is how the conformance suite handles this engine.
+func harness() frontiertest.Harness {
+	return frontiertest.Harness{
+		Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
+			t.Helper()
+			f, err := Open(filepath.Join(dir, "frontier.db"), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		},
+		Crash: func(t testing.TB, f frontier.Frontier) { f.(*Frontier).kill() },
+		Check: func(t testing.TB, dir string) {
+			t.Helper()
+			checkClean(t, filepath.Join(dir, "frontier.db"))
+		},
+	}
+}
+
+// checkClean fails the test when Check finds something.
+func checkClean(t testing.TB, path string) {
+	t.Helper()
+	found, err := Check(path)
+	if err != nil {
+		t.Errorf("Check: %v", err)
+	}
+	for _, s := range found {
+		t.Errorf("Check: %s", s)
+	}
+}
+
+func TestConformance(t *testing.T) { frontiertest.Run(t, harness()) }
+
+func TestWorkload(t *testing.T) {
+	for seed := range uint64(4) {
+		frontiertest.Workload(t, seed, 300, harness())
+	}
+}

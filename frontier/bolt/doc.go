@@ -1,0 +1,66 @@
+// Package bolt is the embedded engine of the frontier: the contract of package frontier on top of one file of bbolt.
+//
+// # The idea
+//
+// A B+tree pays for random insertion: a fact of 8 octets under a random key costs a page of 4 KiB, or nearly, and a
+// crawler has forty such facts per page. So bbolt serves here as a transactional log. What has to be found at
+// random is in RAM, in tables as tight as they can be made; what has to survive is appended, by one transaction for
+// many pages. Opening the frontier reads the log once.
+//
+// # The file
+//
+// A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 octets, each with a CRC-32C behind it.
+//
+//	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, totals
+//	seen      journal: fingerprints of all URLs ever accepted or refused, 250 to a value
+//	records   journal: texts of accepted URLs; a value is a record of up to 128 of them: see record
+//	done      journal: endings of URLs, 8 octets each: outcome and reason, and the reference of the URL
+//	folded    journal: the endings of whole records, folded out of done from time to time: see fates
+//	cells     journal: states of hosts and of deferred tasks, as a whole each time; the last one counts: see cell
+//	seeds     journal: the seeds and the extensions of scope
+//	blobs     SHA-256 and number of the piece → piece of a body
+//
+// A reference is (record, place): 52 bits. It is known before the record is written, never leaves the engine, and
+// grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order.
+//
+// # In RAM
+//
+// The seen-set is a table of fingerprints, 10 to 12.5 octets per URL. The queue of a host is a list of runs of
+// references, 8 octets for a run of neighbours; the text of a URL is read when it is claimed. Hosts (about 250 octets)
+// wait in a heap ordered by when they are due; nothing else is kept per pending URL. There is no goroutine, timer or
+// channel per host, and one goroutine in all, the writer, which Close waits for.
+//
+// # From Finish to disk
+//
+//	apply    under the mutex: tasks closed, links entered into seen-set and queues, totals, host; they can be claimed
+//	         from now on. What is to be written goes into the open group.
+//	seal     the open group is closed: after 1,000 results, 200 ms after its first, or at once when Add, Sync or Close
+//	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
+//	commit   the writer takes the sealed groups in order: barrier, one transaction, two fsyncs.
+//	settle   what the group brought is from now on read from the file.
+//
+// A closed URL is always sealed with, or after, the link that brought it, and groups are committed in order. So a
+// crash leaves a prefix of what was applied, cut between two groups, and no result is in two of them. When a barrier
+// or a commit fails, nothing after it is committed, and every call returns that error: RAM is ahead of the disk. Claims
+// are not written: after a crash the tasks that were out are pending, in their old place.
+//
+// # Time
+//
+// Within a run all times are on the monotonic clock. A wait is stored as the time of the wall clock when it ends and
+// as its length. A reopen waits for what is left by the wall clock and at most the length: a clock that was set
+// back neither shortens a park nor lengthens it. A lease expires lazily, in the next call that looks.
+//
+// # Who is next
+//
+// A host is in the schedule when it has a task to give and is neither leased, retired nor refused. Its key is the
+// time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier is entered
+// again, and the older entry is recognised as stale when it comes up. Claims that find nothing wait in a line, of which
+// the first alone holds a timer. What a turn gives back goes to its old place by reference, and so does a deferred
+// task when its time has come.
+//
+// # Never
+//
+// The engine never lets a bbolt type, an iterator or a callback under its lock out, never holds a read transaction
+// for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open, and never
+// fetches, parses or judges anything.
+package bolt

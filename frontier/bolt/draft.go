@@ -1,0 +1,191 @@
+package bolt
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// draft is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk. They
+// are read without mu, in a transaction that was begun under it: what is known of places is then true of it.
+type draft struct {
+	turn     frontier.Turn
+	lease    *lease
+	texts    []text // of turn.Tasks
+	portrait *portrait
+
+	tx *bbolt.Tx // nil when nothing is missing; shared by the drafts of one call, and in the first of them
+}
+
+// text is what is to be done about one task: its candidate is missing when its print is zero, and url replaces the
+// fetch URL unless it is empty.
+type text struct {
+	ref       ref
+	authority canon.Authority
+	url       string
+}
+
+// portrait is a host as the outside sees it, from which robots state or memory may be missing.
+type portrait struct {
+	view frontier.Host
+	id   uint64
+	at   [2]uint64 // robots, memory; zero when they are there, or there is none
+}
+
+// portray describes h. The caller holds mu.
+func (f *Frontier) portray(h *host, now int64) *portrait {
+	p := &portrait{id: uint64(h.id)}
+	p.view = frontier.Host{
+		Authority: h.authority,
+		HostUpdate: frontier.HostUpdate{
+			Condition: h.condition, Reason: h.reason, Pace: h.pace, Width: h.width,
+		},
+		Wait: time.Duration(max(h.notBefore-now, 0)), Leased: h.lease != nil,
+		Queued: int64(h.queued), InFlight: int64(h.inFlight), Deferred: int64(h.deferred),
+	}
+	for o, n := range h.outcomes {
+		p.view.Outcomes[o] = int64(n)
+	}
+	for i, kind := range [...]cellKind{robotsCell, memoryCell} {
+		if c := f.unwritten[address{kind: kind, id: p.id}]; c != nil {
+			*p.part(i) = append([]byte(nil), c.data...)
+		} else {
+			p.at[i] = h.at[kind-1]
+		}
+	}
+	return p
+}
+
+// part returns where robots state (0) or memory (1) belong.
+func (p *portrait) part(i int) *[]byte {
+	if i == 0 {
+		return &p.view.Robots
+	}
+	return &p.view.Memory
+}
+
+// complete reads what is missing of p.
+func (p *portrait) complete(tx *bbolt.Tx) (err error) {
+	for i, kind := range [...]cellKind{robotsCell, memoryCell} {
+		if p.at[i] != 0 {
+			if *p.part(i), err = readCell(tx, p.at[i], address{kind: kind, id: p.id}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missing reports whether something of d is on disk only.
+func (d *draft) missing() bool {
+	for _, t := range d.turn.Tasks {
+		if t.Print == 0 {
+			return true
+		}
+	}
+	return d.portrait != nil && d.portrait.at != [2]uint64{}
+}
+
+// begin begins the transaction in which drafts will be completed, if one is needed. The caller holds mu.
+func (f *Frontier) begin(drafts []*draft) error {
+	for _, d := range drafts {
+		if d.missing() {
+			tx, err := f.db.Begin(false)
+			if err != nil {
+				err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
+				f.poison(err)
+				return err
+			}
+			drafts[0].tx = tx
+			return nil
+		}
+	}
+	return nil
+}
+
+// complete reads what is missing of drafts, and tells their leases the prints.
+func (f *Frontier) complete(drafts []*draft) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	err := guard(func() error {
+		if tx := drafts[0].tx; tx != nil {
+			defer tx.Rollback()
+		}
+		for _, d := range drafts {
+			if err := f.fill(d, drafts[0].tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		err = fmt.Errorf("frontier/bolt: claim: read %s: %w", f.path, err)
+		f.poison(err)
+		return err
+	}
+	for _, d := range drafts {
+		d.lease.identify(d)
+	}
+	return nil
+}
+
+// fill reads what is missing of d.
+func (f *Frontier) fill(d *draft, tx *bbolt.Tx) error {
+	for i := range d.turn.Tasks {
+		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], tx); err != nil {
+			return err
+		}
+	}
+	if d.portrait == nil {
+		return nil
+	}
+	if err := d.portrait.complete(tx); err != nil {
+		return err
+	}
+	d.turn.Host = d.portrait.view
+	return nil
+}
+
+func (f *Frontier) fillTask(t *frontier.Task, x text, tx *bbolt.Tx) error {
+	if t.Print == 0 {
+		b, err := f.blocks.get(tx, x.ref.record())
+		if err != nil {
+			return err
+		}
+		if t.Candidate, err = b.entry(x.ref.place(), x.authority); err != nil {
+			return fmt.Errorf("read %s: value %d: %w", recordJournal, x.ref.record(), err)
+		}
+		t.Print = f.printer.print(t.URL)
+	}
+	if x.url == "" {
+		return nil
+	}
+	u, err := canon.Parse(x.url)
+	if err != nil {
+		return fmt.Errorf("read the replaced URL of a task: %w: %w", err, ErrDamaged)
+	}
+	t.URL = u
+	return nil
+}
+
+// identify sets the prints of the tasks that were given with d. The caller holds mu of the frontier.
+func (l *lease) identify(d *draft) {
+	k := 0 // both are in the order in which they were given
+	for i := range l.tasks {
+		if k < len(d.texts) && l.tasks[i].ref == d.texts[k].ref {
+			l.tasks[i].print = d.turn.Tasks[k].Print
+			k++
+		}
+	}
+	if d.portrait != nil { // a copy: what the holder does to its own must not look like what is stored
+		l.robots, l.memory = bytes.Clone(d.turn.Host.Robots), bytes.Clone(d.turn.Host.Memory)
+	}
+}

@@ -1,0 +1,141 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"curtsy/frontier"
+)
+
+// engine is a frontier in a directory of its own, for tests that look inside. Calls fail the test on an error, and the
+// file is checked whenever the frontier is closed or killed.
+type engine struct {
+	testing.TB
+	*Frontier
+	file string
+	o    frontier.Options
+}
+
+func newEngine(t testing.TB, dir string, o frontier.Options) *engine {
+	e := &engine{TB: t, file: filepath.Join(dir, "frontier.db"), o: o}
+	e.start()
+	t.Cleanup(func() {
+		if e.Frontier != nil {
+			e.shut()
+		}
+	})
+	return e
+}
+
+func (e *engine) start() {
+	e.Helper()
+	f, err := Open(e.file, e.o)
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.Frontier = f
+}
+
+// shut closes the frontier.
+func (e *engine) shut() {
+	e.Helper()
+	f := e.Frontier
+	e.Frontier = nil
+	if err := f.Close(); err != nil {
+		e.Fatalf("Close: %v", err)
+	}
+	checkClean(e, e.file)
+}
+
+// die ends the frontier as the death of the process would.
+func (e *engine) die() {
+	e.Helper()
+	e.Frontier.kill()
+	e.Frontier = nil
+	checkClean(e, e.file)
+}
+
+// links returns n candidates of one host: /from, /from+1, …
+func (e *engine) links(host string, from, n int) []frontier.Candidate {
+	e.Helper()
+	cs := make([]frontier.Candidate, n)
+	for i := range cs {
+		cs[i] = frontier.Candidate{
+			URL:  mustURL(e, fmt.Sprintf("http://%s.test/%d", host, from+i)),
+			Kind: frontier.KindLink, Via: "http://via.test/", Depth: 1, Seed: "http://seed.test/",
+		}
+	}
+	return cs
+}
+
+func (e *engine) add(cs []frontier.Candidate) frontier.Added {
+	e.Helper()
+	n, err := e.Add(context.Background(), cs)
+	if err != nil {
+		e.Fatalf("Add: %v", err)
+	}
+	return n
+}
+
+// turn claims the one host that is due first.
+func (e *engine) turn(tasks int) frontier.Turn {
+	e.Helper()
+	c, err := e.Claim(context.Background(), frontier.Want{Tasks: tasks})
+	if err != nil || len(c.Turns) != 1 {
+		e.Fatalf("Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
+	}
+	return c.Turns[0]
+}
+
+// fetched returns a result that closes all tasks of a turn.
+func fetched(t frontier.Turn) frontier.Result {
+	r := frontier.Result{Authority: t.Authority, Token: t.Token}
+	for _, x := range t.Tasks {
+		r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
+	}
+	return r
+}
+
+func (e *engine) finish(rs ...frontier.Result) []frontier.Finished {
+	e.Helper()
+	fs, err := e.Finish(context.Background(), rs)
+	if err != nil {
+		e.Fatalf("Finish: %v", err)
+	}
+	for _, f := range fs {
+		if f.Err != nil {
+			e.Fatalf("Finish: %v", f.Err)
+		}
+	}
+	return fs
+}
+
+func (e *engine) sync() {
+	e.Helper()
+	if err := e.Sync(context.Background()); err != nil {
+		e.Fatalf("Sync: %v", err)
+	}
+}
+
+func (e *engine) stats() frontier.Stats {
+	e.Helper()
+	st, err := e.Stats(context.Background())
+	if err != nil {
+		e.Fatalf("Stats: %v", err)
+	}
+	return st
+}
+
+// transactions returns the number of transactions that have been committed to the file.
+func (e *engine) transactions() uint64 {
+	e.Helper()
+	e.db.Sync()
+	tx, err := e.db.Begin(false)
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer tx.Rollback()
+	return uint64(tx.ID())
+}

@@ -1,0 +1,344 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// makeFile makes a closed frontier with something in every bucket, and returns its path.
+func makeFile(t testing.TB) string {
+	t.Helper()
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(append(e.links("a", 0, 500), frontier.Candidate{URL: mustURL(t, "http://seed.test/"), Kind: frontier.KindSeed}))
+	for range 30 {
+		turn := e.turn(20)
+		r := fetched(turn)
+		r.Done, r.Deferred = r.Done[1:], []frontier.Deferral{{Print: r.Done[0].Print, After: 1 << 40, Reason: "status 500"}}
+		r.Found = e.links("b", len(r.Done), 300)
+		r.Host = &frontier.HostUpdate{Robots: make([]byte, 500), Memory: []byte(turn.Authority.String())}
+		r.Blobs = [][]byte{[]byte("User-agent: *\nDisallow: /x\n"), make([]byte, 9000)}
+		e.finish(r)
+		e.sync()
+	}
+	e.shut()
+	return e.file
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// openAll opens the file in all three ways, and returns the errors. The file must not be changed by a refusal.
+func openAll(t testing.TB, path string) map[string]error {
+	t.Helper()
+	before := read(t, path)
+	errs := map[string]error{}
+	if f, err := OpenReadOnly(path); err != nil {
+		errs["OpenReadOnly"] = err
+	} else if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Check(path); err != nil {
+		errs["Check"] = err
+	}
+	if f, err := Open(path, frontier.Options{}); err != nil {
+		errs["Open"] = err
+		if string(read(t, path)) != string(before) {
+			t.Error("the file has been changed, although it was refused")
+		}
+	} else {
+		f.Close()
+	}
+	for call, err := range errs {
+		if !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v: does not name the file", call, err)
+		}
+	}
+	return errs
+}
+
+func TestOpen_ATruncatedFileIsDamaged(t *testing.T) {
+	path := makeFile(t)
+	whole := read(t, path)
+	m, ok := lastMeta(strings.NewReader(string(whole)))
+	if !ok || m.pages < 20 || m.pages*m.pageSize > uint64(len(whole)) {
+		t.Fatalf("last meta page: %+v, %v", m, ok)
+	}
+	for _, size := range []uint64{1, 100, 4095, 4096, 8192, 16384, m.pages / 2 * m.pageSize, m.pages*m.pageSize - 1} {
+		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		errs := openAll(t, path)
+		for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
+			if !errors.Is(errs[call], ErrDamaged) {
+				t.Errorf("%s of %d octets of %d: %v, want ErrDamaged", call, size, len(whole), errs[call])
+			}
+		}
+	}
+	if err := os.WriteFile(path, whole[:m.pages*m.pageSize], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if errs := openAll(t, path); len(errs) > 0 {
+		t.Errorf("with all its pages: %v", errs)
+	}
+}
+
+func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other")
+	db, err := bbolt.Open(other, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("somebody else's")); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for _, path := range []string{text, other} {
+		if err := openAll(t, path)["Open"]; !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want ErrDamaged", path, err)
+		}
+	}
+	if _, err := Open(dir, frontier.Options{}); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("a directory: %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "no", "such"), frontier.Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v, want ErrNotExist", err)
+	}
+	for _, open := range []func(string) error{
+		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := Check(p); return err },
+	} {
+		if err := open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("no file: %v, want ErrNotExist", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("reading has made a file")
+	}
+	if _, err := Open(filepath.Join(dir, "x"), frontier.Options{Pace: -1}); err == nil {
+		t.Error("a negative option is taken")
+	}
+}
+
+// bbolt takes an empty file for a database that is yet to be made; a crawl would seem to be finished.
+func TestOpen_AnEmptyFileIsDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frontier.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range openAll(t, path) {
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Size() != 0 {
+		t.Errorf("the file was changed: %v, %v", fi, err)
+	}
+}
+
+func TestOpen_ANewerFormatIsRefused(t *testing.T) {
+	path := makeFile(t)
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, format+1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	errs := openAll(t, path)
+	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
+		if !errors.Is(errs[call], ErrNewer) {
+			t.Errorf("%s: %v, want ErrNewer", call, errs[call])
+		}
+	}
+}
+
+func TestOpen_AFileInUseIsRefused(t *testing.T) {
+	path := makeFile(t)
+	f, err := Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := openAll(t, path)
+	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
+		if !errors.Is(errs[call], ErrInUse) {
+			t.Errorf("%s: %v, want ErrInUse", call, errs[call])
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	one, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	two, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatalf("a second reader: %v", err)
+	}
+	defer two.Close()
+	if _, err := Open(path, frontier.Options{}); !errors.Is(err, ErrInUse) {
+		t.Fatalf("Open while it is read: %v, want ErrInUse", err)
+	}
+}
+
+// A spoilt octet anywhere is either without effect, or found and said: by Open, by Check, or by the call that reads it.
+// It never ends the process, and Check finds whatever a call stumbles over.
+func TestDamage_IsSaidAndNeverKills(t *testing.T) {
+	path := makeFile(t)
+	whole := read(t, path)
+	m, _ := lastMeta(strings.NewReader(string(whole)))
+	rnd := rand.New(rand.NewPCG(4, 4))
+	refused, found := 0, 0
+	for round := range 300 {
+		b := append([]byte(nil), whole[:m.pages*m.pageSize]...)
+		page := rnd.Uint64N(m.pages) * m.pageSize
+		switch round % 3 {
+		case 0: // in the head of a page
+			b[page+rnd.Uint64N(40)] ^= 1 << rnd.IntN(8)
+		case 1: // anywhere
+			b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
+		case 2: // a page of something else
+			other := rnd.Uint64N(m.pages) * m.pageSize
+			copy(b[page:page+m.pageSize], b[other:other+m.pageSize])
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		faults, err := Check(path)
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatalf("round %d: Check: %v, want ErrDamaged", round, err)
+		}
+		if len(faults) > 0 {
+			found++
+		}
+		f, err := Open(path, frontier.Options{})
+		if err != nil {
+			refused++
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+				t.Fatalf("round %d: Open: %v, want ErrDamaged", round, err)
+			}
+			continue
+		}
+		if err := readAll(f); err != nil && (!errors.Is(err, ErrDamaged) || len(faults) == 0) {
+			t.Fatalf("round %d: reading: %v, and Check found %q", round, err, faults)
+		}
+		f.Close()
+	}
+	if refused < 30 || found < 30 {
+		t.Fatalf("%d of 300 refused, Check found something in %d: the test does not hit", refused, found)
+	}
+}
+
+// readAll makes every call that reads, and claims what is due.
+func readAll(f *Frontier) error {
+	ctx := context.Background()
+	if _, err := f.Seeds(ctx); err != nil {
+		return err
+	}
+	hs, err := f.Hosts(ctx, frontier.Host{}.Authority, 100)
+	if err != nil {
+		return err
+	}
+	for _, h := range hs {
+		if _, _, err := f.Host(ctx, h.Authority); err != nil {
+			return err
+		}
+	}
+	_, err = f.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 1000})
+	return err
+}
+
+func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
+	path := makeFile(t)
+	before := read(t, path)
+	rw, err := Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	want, err := rw.Stats(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts, err := rw.Hosts(ctx, frontier.Host{}.Authority, 10)
+	if err != nil || len(hosts) != 3 {
+		t.Fatalf("%d hosts, error %v", len(hosts), err)
+	}
+	if err := rw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Stats(ctx)
+	if err != nil || got.Discovered != want.Discovered || got.Outcomes != want.Outcomes || got.Deferred != want.Deferred || got.Restarts != 0 {
+		t.Fatalf("Stats: %+v, error %v; want %+v", got, err, want)
+	}
+	for _, w := range hosts {
+		h, ok, err := f.Host(ctx, w.Authority)
+		if err != nil || !ok || string(h.Memory) != string(w.Memory) || h.Queued != w.Queued || len(h.Robots) != len(w.Robots) {
+			t.Fatalf("Host %s: %+v, %v, error %v", w.Authority, h, ok, err)
+		}
+	}
+	if seeds, err := f.Seeds(ctx); err != nil || len(seeds) != 1 {
+		t.Fatalf("Seeds: %v, error %v", seeds, err)
+	}
+	known, unknown := mustURL(t, "http://a.test/1"), mustURL(t, "http://a.test/none")
+	if seen, err := f.Seen(ctx, []canon.URL{known, unknown, known}); err != nil || !seen[0] || seen[1] || !seen[2] {
+		t.Fatalf("Seen: %v, error %v", seen, err)
+	}
+	for call, err := range writeCalls(f) {
+		if !errors.Is(err, ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", call, err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if string(read(t, path)) != string(before) {
+		t.Fatal("the file has been changed")
+	}
+}
+
+// writeCalls makes every call that changes something, and returns the errors.
+func writeCalls(f *Frontier) map[string]error {
+	ctx, errs := context.Background(), map[string]error{}
+	_, errs["Add"] = f.Add(ctx, nil)
+	_, errs["Claim"] = f.Claim(ctx, frontier.Want{})
+	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, f.hosts[0].authority)
+	_, errs["Renew"] = f.Renew(ctx, nil)
+	_, errs["Finish"] = f.Finish(ctx, nil)
+	errs["Sync"] = f.Sync(ctx)
+	return errs
+}

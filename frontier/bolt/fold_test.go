@@ -1,0 +1,315 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// makeDB makes a database with empty buckets.
+func makeDB(t testing.TB) *bbolt.DB {
+	t.Helper()
+	db, err := openFile(filepath.Join(t.TempDir(), "x.db"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := db.Update(create); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Whatever has been folded and whatever came since, the endings are those of the last word on each entry.
+func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
+	db := makeDB(t)
+	rnd := rand.New(rand.NewPCG(5, 5))
+	var sz sizes
+	want := map[ref]ending{}
+	for round := range 20 {
+		for range rnd.IntN(40) {
+			sz = append(sz, uint8(rnd.IntN(maxPlaces)))
+		}
+		var ds []done
+		for range min(rnd.IntN(3000), 100*len(sz)) {
+			record := uint64(1 + rnd.IntN(len(sz)))
+			r := makeRef(record, rnd.IntN(sz.entries(record)))
+			e := makeEnding(frontier.Outcome(rnd.IntN(7)), rnd.IntN(3)) // outcome 0 reopens
+			if e.outcome() == 0 {
+				e = 0
+			}
+			ds, want[r] = append(ds, makeDone(r, e)), e
+		}
+		err := db.Update(func(tx *bbolt.Tx) error {
+			if err := writeDone(tx, ds); err != nil {
+				return err
+			}
+			all := newFates(sz)
+			folded, unfolded, err := all.read(tx)
+			if err != nil {
+				return err
+			}
+			if round%3 == 1 {
+				return all.fold(tx)
+			}
+			if round%3 == 2 && unfolded != int64(len(ds)) {
+				t.Errorf("%d words since the fold, want %d", unfolded, len(ds))
+			}
+			if closed := count(want); round%3 == 2 && folded > int64(closed)+int64(len(ds)) {
+				t.Errorf("%d folded of %d", folded, closed)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.View(func(tx *bbolt.Tx) error {
+			all := newFates(sz)
+			if _, _, err := all.read(tx); err != nil {
+				return err
+			}
+			for r, e := range want {
+				if *all.of(r) != e {
+					return fmt.Errorf("entry %d of record %d: %d, want %d", r.place(), r.record(), *all.of(r), e)
+				}
+			}
+			if all.of(makeRef(uint64(len(sz)+1), 0)) != nil || all.of(makeRef(1, sz.entries(1))) != nil || all.of(0) != nil {
+				return fmt.Errorf("there are endings of what does not exist")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+}
+
+func count(m map[ref]ending) (n int) {
+	for _, e := range m {
+		if e != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A crawl that closes more than foldAt folds by itself, and nothing is different after it.
+func TestFold_InACrawl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("closes 70,000 URLs")
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		const n = 70_000
+		e.add(e.links("a", 0, n))
+		turn := e.turn(1000)
+		tasks := turn.Tasks
+		for closed := 0; closed < n-500; {
+			r := frontier.Result{Authority: turn.Authority, Token: turn.Token, Keep: true, Want: 1000}
+			for i, x := range tasks {
+				if i == 7 && closed%2000 == 0 {
+					continue // stays pending
+				}
+				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Gone, Reason: "status 404"})
+			}
+			tasks = e.finish(r)[0].Tasks
+			closed += len(r.Done)
+		}
+		e.sync()
+		before := e.stats()
+		if w := e.writer; w.folded < 1<<16 || w.unfolded >= 1<<16 {
+			t.Fatalf("%d folded, %d not: there was no fold", w.folded, w.unfolded)
+		}
+		e.shut()
+		e.start()
+		after := e.stats()
+		if after.Outcomes != before.Outcomes || after.Discovered != n || after.Queued != n-before.Outcomes[frontier.Gone] {
+			t.Fatalf("%+v, before the reopen %+v", after, before)
+		}
+	})
+}
+
+// The cell journal stays in proportion to what counts in it, and every state survives the moves.
+func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		const hosts = 40
+		var all []frontier.Candidate
+		for i := range hosts {
+			all = append(all, e.links(fmt.Sprintf("h%02d", i), 0, 1)...)
+		}
+		e.add(all)
+		rnd := rand.New(rand.NewPCG(6, 6))
+		robots, memory := map[string]string{}, map[string]string{}
+		text := func(n int) []byte { return bytes.Repeat([]byte{byte('a' + rnd.IntN(26))}, n) }
+		written := 0
+		for round := range 600 {
+			c, err := e.Claim(t.Context(), frontier.Want{Hosts: 1 + rnd.IntN(6), MaxWait: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, turn := range c.Turns {
+				a := turn.Authority.String()
+				if string(turn.Host.Robots) != robots[a] || string(turn.Host.Memory) != memory[a] {
+					t.Fatalf("round %d: %s: robots %.9q, memory %.9q; want %.9q, %.9q",
+						round, a, turn.Host.Robots, turn.Host.Memory, robots[a], memory[a])
+				}
+				u := frontier.HostUpdate{Robots: turn.Host.Robots, Memory: text(rnd.IntN(frontier.MaxMemory))}
+				if robots[a] == "" || rnd.IntN(9) == 0 {
+					u.Robots = text(1 + rnd.IntN(frontier.MaxRobots))
+				}
+				robots[a], memory[a] = string(u.Robots), string(u.Memory)
+				written += len(u.Memory)
+				e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token, Host: &u, Wait: time.Millisecond})
+			}
+			switch rnd.IntN(12) {
+			case 0:
+				e.sync()
+			case 1:
+				time.Sleep(time.Second)
+			case 2:
+				e.shut()
+				e.start()
+				time.Sleep(time.Second)
+			}
+		}
+		e.sync()
+		live := 0
+		for a := range robots {
+			live += len(robots[a]) + len(memory[a]) + 60
+		}
+		if s := e.writer.sweeper; int(s.octets) > 3*live+2*sweepSlack || written < 2*int(s.octets) {
+			t.Fatalf("%d octets in the journal, %d count, %d were written", s.octets, live, written)
+		}
+		held := int64(0)
+		err := e.db.View(func(tx *bbolt.Tx) error {
+			return cellJournal.each(tx, func(_ uint64, body []byte) error { held += int64(len(body)); return nil })
+		})
+		if err != nil || held != e.writer.sweeper.octets {
+			t.Fatalf("%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.octets, err)
+		}
+		e.die()
+		e.start()
+		for a := range robots {
+			h := e.byName[mustURL(t, a).Authority()]
+			v, ok, err := e.Host(context.Background(), h.authority)
+			if err != nil || !ok || string(v.Robots) != robots[a] || string(v.Memory) != memory[a] {
+				t.Fatalf("%s after a crash: %v, error %v", a, ok, err)
+			}
+		}
+	})
+}
+
+// Readers find cells while these are being moved about.
+func TestSweep_UnderReaders(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	const hosts = 20
+	for i := range hosts {
+		e.add(e.links(fmt.Sprintf("h%02d", i), 0, 1))
+	}
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			default:
+			}
+			hs, err := e.Hosts(context.Background(), frontier.Host{}.Authority, hosts)
+			for _, h := range hs {
+				if m := h.Memory; len(m) > 0 && (len(m) != 3000 || bytes.Count(m, m[:1]) != 3000) {
+					err = fmt.Errorf("%s: a memory of %d octets that nobody wrote", h.Authority, len(m))
+				}
+			}
+			if err != nil || len(hs) != hosts {
+				ended <- fmt.Errorf("%d hosts: %w", len(hs), err)
+				return
+			}
+		}
+	}()
+	for round := range 150 {
+		c, err := e.Claim(context.Background(), frontier.Want{Hosts: hosts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rs []frontier.Result
+		for _, turn := range c.Turns {
+			rs = append(rs, frontier.Result{
+				Authority: turn.Authority, Token: turn.Token,
+				Host: &frontier.HostUpdate{Memory: bytes.Repeat([]byte{byte(round)}, 3000)},
+			})
+		}
+		e.finish(rs...)
+		e.sync()
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if e.writer.sweeper.base == 0 {
+		t.Fatal("no cycle of the sweeper has ended: the test does not test it")
+	}
+}
+
+// Appending to a key that is not beyond all others is refused: bbolt would overwrite.
+func TestJournal_NeverOverwrites(t *testing.T) {
+	db := makeDB(t)
+	err := db.Update(func(tx *bbolt.Tx) error {
+		for range 3 {
+			if _, err := doneJournal.append(tx, []byte("12345678")); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket([]byte(doneJournal)).SetSequence(1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		_, err := doneJournal.append(tx, []byte("overwrites"))
+		return err
+	})
+	if err == nil {
+		t.Fatal("a key has been used again")
+	}
+}
+
+// Dropping and clearing give no key back.
+func TestJournal_KeysOnlyGrow(t *testing.T) {
+	db := makeDB(t)
+	var keys []uint64
+	for round := range 6 {
+		err := db.Update(func(tx *bbolt.Tx) error {
+			for range 2 {
+				k, err := doneJournal.append(tx, make([]byte, 8))
+				if err != nil {
+					return err
+				}
+				keys = append(keys, k)
+			}
+			if round%2 == 0 {
+				return doneJournal.clear(tx)
+			}
+			return doneJournal.drop(tx, keys[len(keys)-1])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.IsSorted(keys) || len(slices.Compact(keys)) != 12 {
+		t.Fatalf("keys %v", keys)
+	}
+}

@@ -1,0 +1,165 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Frontier is the embedded engine. See the package comment.
+type Frontier struct {
+	path     string
+	options  frontier.Options
+	db       *bbolt.DB
+	clock    clock
+	printer  *printer
+	blocks   blocks
+	seen     seen
+	epoch    uint64 // of this opening
+	unclean  bool   // the stop before it was not a Close
+	readOnly bool
+
+	writer  writer
+	stop    context.CancelFunc // ends the writer at once, barrier included
+	stopped chan struct{}      // closed when the writer has ended
+	work    chan struct{}      // tells the writer that there may be something to do; holds one
+
+	mu       sync.Mutex
+	err      error // why the engine is poisoned
+	closed   bool
+	claims   uint32
+	floor    int64   // no host with no pace of its own is due before: see restart
+	oldFloor int64   // what was left of the floor of the run before
+	hosts    []*host // by id; nil for an id that was never written
+	byName   map[canon.Authority]*host
+	retries  map[ref]*retry
+	totals   *totals
+	desk     desk
+
+	records   uint64             // id of the last record
+	accepted  int64              // entries of all records
+	fresh     map[uint64]*record // not written yet
+	unwritten map[address]*cell  // robots states and memories, likewise
+	lastSeed  uint64             // last value of the seed journal that is not in a group
+	filling   *record            // in open, takes entries; nil when there is none
+	open      *group             // takes what is applied
+	queue     []*group           // sealed, oldest first; the first may be in the writer's hands
+	closing   bool               // the writer is to finish what there is and end
+}
+
+// desk is what claims work with: who is due when, who is leased until when, and who is waiting for a turn.
+type desk struct {
+	schedule heap // of hosts: at is when they are due, tie is served<<32 | id
+	waiting  int  // entries of schedule that are not stale
+	leases   heap // at is when a lease expires, tie is claim<<32 | id
+	out      int  // leases
+
+	waiters []*waiter // in the order of arrival; the first holds the alarm
+	alarm   int64     // when it will wake by itself
+
+	known, pending             int64 // hosts
+	conditions                 [frontier.Refused + 1]int64
+	queued, inFlight, deferred int64 // tasks
+}
+
+var _ frontier.Frontier = (*Frontier)(nil)
+
+// Errors of Open, OpenReadOnly and Check, to be asked for with errors.Is. They come with the path and with what to do.
+var (
+	ErrInUse   = errors.New("another process has the frontier open")       // one crawl, or several readers
+	ErrNewer   = errors.New("the frontier was written by a newer version") // its format number is beyond ours
+	ErrDamaged = errors.New("the frontier is damaged")                     // cut off, spoilt, or no frontier at all
+)
+
+// ErrReadOnly is the answer of a frontier from OpenReadOnly to what would change it.
+var ErrReadOnly = errors.New("the frontier is open for reading only")
+
+// usable returns why f takes no calls, or nil. The caller holds mu.
+func (f *Frontier) usable() error {
+	switch {
+	case f.err != nil:
+		return f.err
+	case f.closed:
+		return frontier.ErrClosed
+	}
+	return nil
+}
+
+// poison makes err the answer to every later call. RAM is then ahead of the disk, or the disk cannot be believed; in
+// both cases nothing may be built on it. The caller holds mu.
+func (f *Frontier) poison(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+	f.wakeAll()
+	f.prod()
+}
+
+// at returns where a cell is kept, or nil when nothing has that address. The caller holds mu.
+func (f *Frontier) at(a address) *uint64 {
+	if a.kind == retryCell {
+		if t := f.retries[ref(a.id)]; t != nil {
+			return &t.at
+		}
+		return nil
+	}
+	if a.id < uint64(len(f.hosts)) && f.hosts[a.id] != nil {
+		return &f.hosts[a.id].at[a.kind-1]
+	}
+	return nil
+}
+
+// counts tells the sweeper which cells still count.
+func (f *Frontier) counts(ps []placed) []bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	yes := make([]bool, len(ps))
+	for i, p := range ps {
+		at := f.at(p.address)
+		yes[i] = at != nil && *at == p.seq
+	}
+	return yes
+}
+
+// blocks unpacks records, and remembers the last ones: a host's tasks are often claimed one by one out of the same
+// record. Which record stands where is fixed, so that there is no order to keep.
+type blocks struct {
+	zip   *zstd.Decoder
+	mu    sync.Mutex
+	slots [256]remembered
+}
+
+type remembered struct {
+	id    uint64
+	block *block
+}
+
+// get returns the block of a record.
+func (b *blocks) get(tx *bbolt.Tx, id uint64) (*block, error) {
+	slot := &b.slots[id%uint64(len(b.slots))]
+	b.mu.Lock()
+	r := *slot
+	b.mu.Unlock()
+	if r.id == id {
+		return r.block, nil
+	}
+	body, err := recordJournal.get(tx, id)
+	if err != nil {
+		return nil, err
+	}
+	k, err := parseBlock(body, b.zip)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: value %d: %w", recordJournal, id, err)
+	}
+	b.mu.Lock()
+	*slot = remembered{id: id, block: k}
+	b.mu.Unlock()
+	return k, nil
+}

@@ -1,0 +1,198 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// host is what RAM holds of an authority. Robots state and the crawler's memory are on disk; the address of their
+// cells is here. Times are nanoseconds on the clock of the opening; see clock.
+type host struct {
+	authority canon.Authority
+	id        uint32
+	condition frontier.Condition
+	waiting   bool   // in the schedule, with the key (due, served, id)
+	dirty     bool   // in the dirty list of the open group
+	named     bool   // its name is on disk, or on its way
+	served    uint32 // number of the last claim, for turns among hosts due at the same time
+	width     int
+	pace      time.Duration
+	reason    string
+	notBefore int64
+	due       int64
+	finished  frontier.Token // of the last Finish that ended a turn
+	lease     *lease
+	queue     queue
+	aside     *aside // of tasks that have been claimed before; mostly nil
+
+	outcomes [len(frontier.Outcomes{})]uint32
+	refused  uint32 // of outcomes, those that never were tasks
+	queued   uint32
+	inFlight uint32
+	deferred uint32
+
+	at [hostKinds]uint64 // values of the cell journal, by kind less one; zero is none
+}
+
+// aside holds references out of a host's queue.
+type aside struct {
+	early heap // to be claimed before those of the queue beyond them: at is the reference
+	later heap // deferred: at is the time when they are due, tie the reference
+}
+
+// lease is a turn that is out.
+type lease struct {
+	token   frontier.Token
+	expires int64
+	tasks   []held // those not settled yet, in the order in which they were given
+	robots  []byte // as they are stored, so that an update that changes nothing writes nothing
+	memory  []byte
+}
+
+// held is a task under a lease. The print is known when the text has been read, which is before anybody can name it.
+type held struct {
+	ref   ref
+	print frontier.Fingerprint
+}
+
+// retry is what is kept of a deferred task until it is closed.
+type retry struct {
+	attempts int
+	reason   string
+	url      string // replaces the fetch URL; empty for none
+	due      int64
+	at       uint64 // value of the cell journal; zero when it is not written yet
+}
+
+func (h *host) pending() uint32 { return h.queued + h.inFlight + h.deferred }
+func (h *host) claimable() bool {
+	return h.condition == frontier.Open || h.condition == frontier.Parked
+}
+func (h *host) accepted() uint32 { return h.pending() + h.closed() - h.refused }
+
+func (h *host) closed() uint32 {
+	n := uint32(0)
+	for _, k := range h.outcomes {
+		n += k
+	}
+	return n
+}
+
+// wait puts h off until d from now. A longer wait stays; a negative one is none.
+func (h *host) wait(now int64, d time.Duration) {
+	h.notBefore = max(h.notBefore, after(now, d))
+}
+
+// after returns now + d, or the end of time.
+func after(now int64, d time.Duration) int64 {
+	d = max(d, 0)
+	if int64(d) > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + int64(d)
+}
+
+// giveBack returns a reference to its place in the order of acceptance.
+func (h *host) giveBack(r ref) {
+	if h.aside == nil {
+		h.aside = &aside{}
+	}
+	h.aside.early.push(entry{at: int64(r)})
+}
+
+// giveLater returns a reference that is due at a time.
+func (h *host) giveLater(r ref, due int64) {
+	if h.aside == nil {
+		h.aside = &aside{}
+	}
+	h.aside.later.push(entry{at: due, tie: uint64(r)})
+}
+
+// available returns when h has a task to give; ok is false when it has none.
+func (h *host) available(now int64) (at int64, ok bool) {
+	if _, ok := h.queue.front(); ok {
+		return now, true
+	}
+	switch a := h.aside; {
+	case a == nil:
+		return 0, false
+	case len(a.early) > 0:
+		return now, true
+	case len(a.later) > 0:
+		return a.later[0].at, true
+	}
+	return 0, false
+}
+
+// take removes up to n references that can be given now and returns them in the order of acceptance.
+func (h *host) take(now int64, n int) []ref {
+	var refs []ref
+	if a := h.aside; a != nil {
+		for len(a.later) > 0 && a.later[0].at <= now {
+			a.early.push(entry{at: int64(a.later.pop().tie)})
+		}
+	}
+	for len(refs) < n {
+		r, ok := h.queue.front()
+		if a := h.aside; a != nil && len(a.early) > 0 && (!ok || ref(a.early[0].at) < r) {
+			refs = append(refs, ref(a.early.pop().at))
+			continue
+		}
+		if !ok {
+			break
+		}
+		h.queue.pop()
+		refs = append(refs, r)
+	}
+	if a := h.aside; a != nil && len(a.early)+len(a.later) == 0 {
+		h.aside = nil
+	}
+	return refs
+}
+
+// state returns the state cell of h.
+func (h *host) state(c clock, now int64) *cell {
+	b := []byte{byte(h.condition)}
+	b = binary.AppendUvarint(b, uint64(h.width))
+	b = binary.AppendUvarint(b, uint64(h.pace))
+	b = binary.AppendUvarint(b, uint64(h.refused))
+	b = binary.AppendUvarint(b, uint64(h.finished))
+	b = c.appendWait(b, now, h.notBefore)
+	b = appendText(b, h.reason)
+	return &cell{address: address{kind: stateCell, id: uint64(h.id)}, data: b}
+}
+
+// parseState reads a state cell into h, and reports whether it is one.
+func (h *host) parseState(data []byte, c clock) bool {
+	p := parser{b: data}
+	if b := p.bytes(1); !p.bad {
+		h.condition = frontier.Condition(b[0])
+	}
+	h.width = int(p.uvarint())
+	h.pace = time.Duration(p.uvarint())
+	h.refused = uint32(p.uvarint())
+	h.finished = frontier.Token(p.uvarint())
+	h.notBefore = c.parseWait(&p)
+	h.reason = p.text()
+	return p.done() && h.condition <= frontier.Refused
+}
+
+// cell returns the retry cell of the task r.
+func (t *retry) cell(r ref, c clock, now int64) *cell {
+	b := binary.AppendUvarint(nil, uint64(t.attempts))
+	b = c.appendWait(b, now, t.due)
+	b = appendText(b, t.reason)
+	b = appendText(b, t.url)
+	return &cell{address: address{kind: retryCell, id: uint64(r)}, data: b}
+}
+
+// parseRetry reads a retry cell.
+func parseRetry(data []byte, c clock) (*retry, bool) {
+	p := parser{b: data}
+	t := &retry{attempts: int(p.uvarint()), due: c.parseWait(&p), reason: p.text(), url: p.text()}
+	return t, p.done()
+}

@@ -1,0 +1,166 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"go.etcd.io/bbolt"
+)
+
+// A journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
+// are sealed with a checksum. Appending is what bbolt does cheaply: the last leaf is rewritten, all others stay.
+type journal string
+
+// The journals; the package comment says what is in each.
+const (
+	seenJournal   journal = "seen"
+	recordJournal journal = "records"
+	doneJournal   journal = "done"
+	foldedJournal journal = "folded"
+	cellJournal   journal = "cells"
+	seedJournal   journal = "seeds"
+)
+
+// The other buckets.
+const (
+	metaBucket = "meta"
+	blobBucket = "blobs"
+)
+
+// journals lists all of them, to create and to check.
+func journals() []journal {
+	return []journal{seenJournal, recordJournal, doneJournal, foldedJournal, cellJournal, seedJournal}
+}
+
+// valueSize is how large a value of a journal is meant to be at most. The last leaf is written anew by every commit,
+// so a large value there would be paid for again and again; two of this size just fit a page of 4 KiB.
+const valueSize = 2000
+
+// append adds a value and returns its key. The key must be beyond all others: bbolt would overwrite silently, and a
+// sequence that has gone astray would destroy the past.
+func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
+	b := tx.Bucket([]byte(j))
+	b.FillPercent = 1 // keys only grow: a leaf that is split half full stays half full
+	seq, err := b.NextSequence()
+	if err != nil {
+		return 0, fmt.Errorf("append to %s: %w", j, err)
+	}
+	key := binary.BigEndian.AppendUint64(nil, seq)
+	if k, _ := b.Cursor().Seek(key); k != nil {
+		return 0, fmt.Errorf("append to %s: key %d is not beyond the last: %w", j, seq, ErrDamaged)
+	}
+	if err := b.Put(key, seal(body)); err != nil {
+		return 0, fmt.Errorf("append to %s: %w", j, err)
+	}
+	return seq, nil
+}
+
+// each calls f for every value in order. The body is valid until tx ends.
+func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error {
+	c := tx.Bucket([]byte(j)).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(k) != 8 {
+			return fmt.Errorf("read %s: key of %d octets: %w", j, len(k), ErrDamaged)
+		}
+		seq := binary.BigEndian.Uint64(k)
+		body, ok := unseal(v)
+		if !ok {
+			return fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
+		}
+		if err := f(seq, body); err != nil {
+			return fmt.Errorf("read %s: value %d: %w", j, seq, err)
+		}
+	}
+	return nil
+}
+
+// get returns one value, valid until tx ends.
+func (j journal) get(tx *bbolt.Tx, seq uint64) ([]byte, error) {
+	v := tx.Bucket([]byte(j)).Get(binary.BigEndian.AppendUint64(nil, seq))
+	if v == nil {
+		return nil, fmt.Errorf("read %s: value %d is missing: %w", j, seq, ErrDamaged)
+	}
+	body, ok := unseal(v)
+	if !ok {
+		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
+	}
+	return body, nil
+}
+
+// drop removes one value. Its key is not used again.
+func (j journal) drop(tx *bbolt.Tx, seq uint64) error {
+	return tx.Bucket([]byte(j)).Delete(binary.BigEndian.AppendUint64(nil, seq))
+}
+
+// clear removes all values. Their keys are not used again.
+func (j journal) clear(tx *bbolt.Tx) error {
+	last := j.last(tx)
+	if err := tx.DeleteBucket([]byte(j)); err != nil {
+		return fmt.Errorf("clear %s: %w", j, err)
+	}
+	b, err := tx.CreateBucket([]byte(j))
+	if err != nil {
+		return fmt.Errorf("clear %s: %w", j, err)
+	}
+	return b.SetSequence(last)
+}
+
+// last returns the last key that was ever given out; zero means none.
+func (j journal) last(tx *bbolt.Tx) uint64 { return tx.Bucket([]byte(j)).Sequence() }
+
+// seal returns a copy of body with its CRC-32C behind it. bbolt has checksums on its meta pages alone; a page that a
+// disk has spoilt would otherwise be believed.
+func seal(body []byte) []byte {
+	v := append(make([]byte, 0, len(body)+4), body...)
+	return binary.BigEndian.AppendUint32(v, crc32.Checksum(body, castagnoli()))
+}
+
+// unseal returns the body of a sealed value; ok is false when it is not what was sealed.
+func unseal(v []byte) (body []byte, ok bool) {
+	if len(v) < 4 {
+		return nil, false
+	}
+	body = v[:len(v)-4]
+	return body, binary.BigEndian.Uint32(v[len(body):]) == crc32.Checksum(body, castagnoli())
+}
+
+// castagnoli returns the table of the polynomial that processors have an instruction for.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// packer gathers short items into values of a journal: appends, and tells when the value is to be written.
+type packer struct {
+	tx      *bbolt.Tx
+	journal journal
+	body    []byte
+	written func(seq uint64) // called after each value that was written; may be nil
+	octets  int64            // written in all
+}
+
+// add appends an item, whole, to the value in work.
+func (p *packer) add(item []byte) error {
+	if len(p.body) > 0 && len(p.body)+len(item) > valueSize {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.body = append(p.body, item...)
+	return nil
+}
+
+// flush writes the value in work, if there is one.
+func (p *packer) flush() error {
+	if len(p.body) == 0 {
+		return nil
+	}
+	seq, err := p.journal.append(p.tx, p.body)
+	if err != nil {
+		return err
+	}
+	p.octets += int64(len(p.body))
+	p.body = p.body[:0]
+	if p.written != nil {
+		p.written(seq)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// writeSeeds appends seeds to their journal: per seed its URL, tag and from.
+func writeSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
+	w := packer{tx: tx, journal: seedJournal}
+	var item []byte
+	for _, s := range seeds {
+		item = appendText(item[:0], s.URL.String())
+		item = appendText(item, s.Tag)
+		item = appendText(item, s.From)
+		if err := w.add(item); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// readSeeds returns the seeds in the values up to last.
+func readSeeds(tx *bbolt.Tx, last uint64) ([]frontier.Seed, error) {
+	var seeds []frontier.Seed
+	err := seedJournal.each(tx, func(seq uint64, body []byte) error {
+		if seq > last {
+			return nil
+		}
+		for p := (parser{b: body}); p.more(); {
+			raw, tag, from := p.text(), p.text(), p.text()
+			u, err := canon.Parse(raw)
+			if p.bad || err != nil {
+				return fmt.Errorf("seed %d: %w", len(seeds), ErrDamaged)
+			}
+			seeds = append(seeds, frontier.Seed{URL: u, Tag: tag, From: from})
+		}
+		return nil
+	})
+	return seeds, err
+}
+
+// Seeds implements frontier.Frontier.
+func (f *Frontier) Seeds(ctx context.Context) ([]frontier.Seed, error) {
+	var seeds, later []frontier.Seed
+	var last uint64 // value; what is beyond it is in later, although it may be in the file by now
+	err := f.reading(ctx, func(int64) {
+		last = f.lastSeed
+		for _, g := range f.queue {
+			later = append(later, g.seeds...)
+		}
+		if f.open != nil {
+			later = append(later, f.open.seeds...)
+		}
+	}, func(tx *bbolt.Tx) (err error) {
+		seeds, err = readSeeds(tx, last)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(seeds, later...), nil
+}
+
+// blob is a body with its digest.
+type blob struct {
+	sum  [sha256.Size]byte
+	body []byte
+}
+
+// makeBlobs copies bodies.
+func makeBlobs(bodies [][]byte) []blob {
+	var bs []blob
+	for _, b := range bodies {
+		bs = append(bs, blob{sum: sha256.Sum256(b), body: bytes.Clone(b)})
+	}
+	return bs
+}
+
+// writeBlobs puts bodies into their bucket unless they are there: the digest and 0, 1, 2, … are the keys of their
+// pieces. The first begins with the length, so that an empty body has a piece, and no piece can be missing unseen.
+// The keys are random; short values keep what an insertion rewrites short.
+func writeBlobs(tx *bbolt.Tx, blobs []blob) error {
+	bucket := tx.Bucket([]byte(blobBucket))
+	for _, b := range blobs {
+		if bucket.Get(pieceKey(b.sum, 0)) != nil {
+			continue
+		}
+		rest := append(binary.AppendUvarint(nil, uint64(len(b.body))), b.body...)
+		for i := uint16(0); len(rest) > 0; i++ {
+			n := min(len(rest), valueSize)
+			if err := bucket.Put(pieceKey(b.sum, i), rest[:n]); err != nil {
+				return fmt.Errorf("keep blob %x: %w", b.sum[:4], err)
+			}
+			rest = rest[n:]
+		}
+	}
+	return nil
+}
+
+// maxBlob is what the numbers of pieces suffice for.
+const maxBlob = (1<<16 - 1) * valueSize
+
+func pieceKey(sum [sha256.Size]byte, i uint16) []byte {
+	return binary.BigEndian.AppendUint16(sum[:], i)
+}
+
+// readBlob returns a body, nil when it is not there.
+func readBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
+	bucket := tx.Bucket([]byte(blobBucket))
+	first := bucket.Get(pieceKey(sum, 0))
+	if first == nil {
+		return nil, nil
+	}
+	p := parser{b: first}
+	n := p.uvarint()
+	body := append([]byte{}, p.b...)
+	for i := uint16(1); uint64(len(body)) < n; i++ {
+		piece := bucket.Get(pieceKey(sum, i))
+		if len(piece) == 0 {
+			break
+		}
+		body = append(body, piece...)
+	}
+	if p.bad || sha256.Sum256(body) != sum {
+		return nil, fmt.Errorf("read blob %x: %w", sum[:4], ErrDamaged)
+	}
+	return body, nil
+}
+
+// Blob implements frontier.Frontier.
+func (f *Frontier) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
+	var later, body []byte // later is not in the file yet
+	find := func(g *group) {
+		for _, b := range g.blobs {
+			if b.sum == sum {
+				later = append([]byte{}, b.body...)
+			}
+		}
+	}
+	err := f.reading(ctx, func(int64) {
+		for _, g := range f.queue {
+			find(g)
+		}
+		if f.open != nil {
+			find(f.open)
+		}
+	}, func(tx *bbolt.Tx) (err error) {
+		body, err = readBlob(tx, sum)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case later != nil:
+		return later, nil
+	case body == nil:
+		return nil, frontier.ErrNoBlob
+	}
+	return body, nil
+}

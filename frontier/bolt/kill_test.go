@@ -1,0 +1,12 @@
+package bolt
+
+// kill ends f as the death of the process would: nothing more is committed, the stop is not marked as clean.
+func (f *Frontier) kill() {
+	f.mu.Lock()
+	f.closed = true
+	f.wakeAll()
+	f.mu.Unlock()
+	f.stop()
+	<-f.stopped
+	f.db.Close()
+}

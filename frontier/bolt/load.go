@@ -1,0 +1,210 @@
+package bolt
+
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// load reads what RAM holds: one pass over the seen journal, one over the cells, two over the heads of the records
+// and one over what is done.
+func (f *Frontier) load(tx *bbolt.Tx) error {
+	m, t, err := readMeta(tx, f.clock)
+	if err != nil {
+		return err
+	}
+	f.printer, f.epoch, f.unclean, f.totals = newPrinter(m.secret), m.epoch, !m.clean, t
+	f.oldFloor = m.floor
+	if f.writer.zip, f.blocks.zip, err = newZip(); err != nil {
+		return err
+	}
+	if !f.readOnly {
+		if err := f.loadSeen(tx); err != nil {
+			return err
+		}
+	}
+	f.lastSeed = seedJournal.last(tx)
+	if err := f.loadCells(tx); err != nil {
+		return err
+	}
+	return f.loadRecords(tx)
+}
+
+func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
+	n := 0
+	c := tx.Bucket([]byte(seenJournal)).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		n += len(v) / 8
+	}
+	f.seen.reserve(n)
+	return readSeen(tx, func(p frontier.Fingerprint) error {
+		f.seen.add(p)
+		return nil
+	})
+}
+
+// loadCells reads hosts and retries. The last cell of an address counts.
+func (f *Frontier) loadCells(tx *bbolt.Tx) error {
+	w := &f.writer.sweeper
+	err := cellJournal.each(tx, func(seq uint64, body []byte) error {
+		w.octets += int64(len(body))
+		var bad error
+		err := eachCell(body, func(c cell) {
+			if err := f.loadCell(c, seq); err != nil && bad == nil {
+				bad = err
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return bad
+	})
+	if err != nil {
+		return err
+	}
+	err = cellJournal.each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
+		return eachCell(body, func(c cell) {
+			if at := f.at(c.address); at != nil && *at == seq {
+				w.base += int64(len(c.data))
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for id, h := range f.hosts {
+		if h == nil {
+			continue
+		}
+		if h.authority.IsZero() {
+			return fmt.Errorf("read %s: host %d has no name: %w", cellJournal, id, ErrDamaged)
+		}
+		if f.byName[h.authority] != nil {
+			return fmt.Errorf("read %s: %s is there twice: %w", cellJournal, h.authority, ErrDamaged)
+		}
+		f.byName[h.authority] = h
+		f.count(h, 1)
+	}
+	return nil
+}
+
+func (f *Frontier) loadCell(c cell, seq uint64) error {
+	if c.kind == retryCell {
+		t, ok := parseRetry(c.data, f.clock)
+		if !ok {
+			return fmt.Errorf("retry of %d: %w", c.id, ErrDamaged)
+		}
+		t.at = seq
+		f.retries[ref(c.id)] = t
+		return nil
+	}
+	h, err := f.loadHost(c.id)
+	if err != nil {
+		return err
+	}
+	h.at[c.kind-1] = seq
+	switch c.kind {
+	case nameCell:
+		if h.authority, err = canon.ParseAuthority(string(c.data)); err != nil {
+			return fmt.Errorf("name of host %d: %w: %w", c.id, err, ErrDamaged)
+		}
+	case stateCell:
+		if !h.parseState(c.data, f.clock) {
+			return fmt.Errorf("state of host %d: %w", c.id, ErrDamaged)
+		}
+		h.outcomes[frontier.Dropped] = h.refused
+	}
+	return nil
+}
+
+// maxHosts bounds the ids of hosts. More would not fit into RAM; a larger id is damage.
+const maxHosts = 1 << 28
+
+// loadHost returns the host with that id, which is made if need be.
+func (f *Frontier) loadHost(id uint64) (*host, error) {
+	if id >= maxHosts {
+		return nil, fmt.Errorf("host %d: %w", id, ErrDamaged)
+	}
+	for id >= uint64(len(f.hosts)) {
+		f.hosts = append(f.hosts, nil)
+	}
+	if f.hosts[id] == nil {
+		f.hosts[id] = &host{id: uint32(id), named: true}
+	}
+	return f.hosts[id], nil
+}
+
+// loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
+func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
+	w := &f.writer
+	var spans []span
+	err := recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+		if f.records++; seq != f.records {
+			return fmt.Errorf("record %d is missing: %w", f.records, ErrDamaged)
+		}
+		if spans, _, err = parseHead(body, spans[:0]); err != nil {
+			return err
+		}
+		n := 0
+		for _, s := range spans {
+			n += s.n
+		}
+		w.sizes = append(w.sizes, uint8(n-1))
+		f.accepted += int64(n)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all := newFates(w.sizes)
+	if w.folded, w.unfolded, err = all.read(tx); err != nil {
+		return err
+	}
+	err = recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+		if spans, _, err = parseHead(body, spans[:0]); err != nil {
+			return err
+		}
+		return f.loadSpans(seq, spans, all.record(seq))
+	})
+	if err != nil {
+		return err
+	}
+	for r := range f.retries {
+		if at := all.of(r); at == nil || *at != 0 {
+			delete(f.retries, r) // closed since
+		}
+	}
+	return nil
+}
+
+func (f *Frontier) loadSpans(record uint64, spans []span, endings []ending) error {
+	place := 0
+	for _, s := range spans {
+		if s.host >= uint32(len(f.hosts)) || f.hosts[s.host] == nil {
+			return fmt.Errorf("host %d is unknown: %w", s.host, ErrDamaged)
+		}
+		h := f.hosts[s.host]
+		f.count(h, -1)
+		for range s.n {
+			r, e := makeRef(record, place), endings[place]
+			place++
+			switch t := f.retries[r]; {
+			case e.outcome() > frontier.Dropped:
+				return fmt.Errorf("outcome %d: %w", e.outcome(), ErrDamaged)
+			case e != 0:
+				h.outcomes[e.outcome()]++
+			case t != nil:
+				h.deferred++
+				h.giveLater(r, t.due)
+			default:
+				h.queued++
+				h.queue.push(r)
+			}
+		}
+		f.count(h, 1)
+	}
+	return nil
+}

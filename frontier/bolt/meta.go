@@ -1,0 +1,121 @@
+package bolt
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// format is the number of the layout. A file with a larger one is refused; smaller ones will be read and written anew.
+const format = 1
+
+// The keys of the meta bucket.
+const (
+	formatKey = "format" // uint32
+	secretKey = "secret" // 32 octets, the key of frontier.Print
+	epochKey  = "epoch"  // uint64, number of openings
+	cleanKey  = "clean"  // empty while the frontier is open; after a Close, what is left of the floor
+	totalsKey = "totals" // sealed; see totals
+)
+
+// meta is what the meta bucket holds, totals apart.
+type meta struct {
+	secret []byte
+	epoch  uint64
+	clean  bool
+	floor  int64 // see restart
+}
+
+// create makes the buckets of an empty file.
+func create(tx *bbolt.Tx) error {
+	for _, j := range journals() {
+		if _, err := tx.CreateBucketIfNotExists([]byte(j)); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.CreateBucketIfNotExists([]byte(blobBucket)); err != nil {
+		return err
+	}
+	b, err := tx.CreateBucketIfNotExists([]byte(metaBucket))
+	if err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	for key, value := range map[string][]byte{
+		formatKey: binary.BigEndian.AppendUint32(nil, format),
+		secretKey: seal(secret),
+		epochKey:  make([]byte, 8),
+		cleanKey:  clock{}.appendWait(nil, 0, 0),
+		totalsKey: seal(newTotals().appendTo(nil)),
+	} {
+		if err := b.Put([]byte(key), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing has been put into the file since bbolt made it.
+func isEmpty(tx *bbolt.Tx) bool {
+	k, _ := tx.Cursor().First()
+	return k == nil
+}
+
+// readMeta reads the meta bucket, and refuses a file that is not ours to read.
+func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
+	b := tx.Bucket([]byte(metaBucket))
+	if b == nil {
+		return meta{}, nil, fmt.Errorf("it has no meta bucket: %w", ErrDamaged)
+	}
+	v := b.Get([]byte(formatKey))
+	if len(v) != 4 {
+		return meta{}, nil, fmt.Errorf("it has no format number: %w", ErrDamaged)
+	}
+	if n := binary.BigEndian.Uint32(v); n > format {
+		return meta{}, nil, fmt.Errorf("format %d, and this version reads up to %d: %w", n, format, ErrNewer)
+	}
+	for _, j := range journals() {
+		if tx.Bucket([]byte(j)) == nil {
+			return meta{}, nil, fmt.Errorf("it has no bucket %q: %w", j, ErrDamaged)
+		}
+	}
+	secret, ok := unseal(b.Get([]byte(secretKey)))
+	if !ok || len(secret) != 32 || tx.Bucket([]byte(blobBucket)) == nil {
+		return meta{}, nil, fmt.Errorf("meta bucket: secret or blobs: %w", ErrDamaged)
+	}
+	epoch, clean := b.Get([]byte(epochKey)), parser{b: b.Get([]byte(cleanKey))}
+	m := meta{clean: clean.more()}
+	if m.clean {
+		m.floor = c.parseWait(&clean)
+	}
+	if len(epoch) != 8 || !clean.done() {
+		return meta{}, nil, fmt.Errorf("meta bucket: epoch or mark of a clean stop: %w", ErrDamaged)
+	}
+	body, ok := unseal(b.Get([]byte(totalsKey)))
+	if !ok {
+		return meta{}, nil, fmt.Errorf("meta bucket: totals: checksum does not match: %w", ErrDamaged)
+	}
+	t, ok := parseTotals(body)
+	if !ok {
+		return meta{}, nil, fmt.Errorf("meta bucket: totals: %w", ErrDamaged)
+	}
+	m.secret, m.epoch = append([]byte(nil), secret...), binary.BigEndian.Uint64(epoch)
+	return m, t, nil
+}
+
+// writeEpoch begins an opening: from here on the stop counts as unclean, until writeClean.
+func writeEpoch(tx *bbolt.Tx, epoch uint64) error {
+	b := tx.Bucket([]byte(metaBucket))
+	if err := b.Put([]byte(epochKey), binary.BigEndian.AppendUint64(nil, epoch)); err != nil {
+		return err
+	}
+	return b.Put([]byte(cleanKey), nil)
+}
+
+// writeClean ends an opening, of which a floor may be left.
+func writeClean(tx *bbolt.Tx, c clock, floor int64) error {
+	return tx.Bucket([]byte(metaBucket)).Put([]byte(cleanKey), c.appendWait(nil, c.now(), floor))
+}

@@ -1,0 +1,158 @@
+package bolt
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestRef_OrderIsRecordThenPlace(t *testing.T) {
+	var last ref
+	for record := uint64(1); record < 4; record++ {
+		for place := range maxPlaces {
+			r := makeRef(record, place)
+			if r.record() != record || r.place() != place {
+				t.Fatalf("makeRef(%d, %d) is (%d, %d)", record, place, r.record(), r.place())
+			}
+			if r <= last {
+				t.Fatalf("makeRef(%d, %d) = %d, not beyond %d", record, place, r, last)
+			}
+			last = r
+		}
+	}
+	if r := makeRef(1<<(refBits-placeBits)-1, maxPlaces-1); r != 1<<refBits-1 {
+		t.Fatalf("the last reference is %x", uint64(r))
+	}
+}
+
+func TestDone_PacksReferenceAndEnding(t *testing.T) {
+	for _, r := range []ref{makeRef(1, 0), makeRef(77, 127), 1<<refBits - 1} {
+		for _, e := range []ending{makeEnding(1, 0), makeEnding(6, maxReasons), makeEnding(5, 1)} {
+			d := makeDone(r, e)
+			if d.ref() != r || d.ending() != e {
+				t.Errorf("done of (%d, %d) is (%d, %d)", r, e, d.ref(), d.ending())
+			}
+		}
+	}
+}
+
+// A queue gives what a plain slice gives, whatever the pattern of gaps, and in runs as long as there are neighbours.
+func TestQueue_EqualsASlice(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		var q queue
+		var plain []ref
+		next := makeRef(1, 0)
+		gap := 1 + rnd.IntN(4)
+		for range rnd.IntN(2000) {
+			if rnd.IntN(5) < 2 && len(plain) > 0 {
+				got, ok := q.front()
+				if !ok || got != plain[0] {
+					t.Fatalf("front %d, %v; want %d", got, ok, plain[0])
+				}
+				q.pop()
+				plain = plain[1:]
+				continue
+			}
+			q.push(next)
+			plain = append(plain, next)
+			next += ref(1 + rnd.IntN(gap))
+		}
+		runs := 0
+		for i, r := range plain {
+			if i == 0 || r != plain[i-1]+1 || r.place() == 0 {
+				runs++
+			}
+		}
+		if n := len(q.runs) - q.head; n != runs {
+			t.Fatalf("%d runs, want %d", n, runs)
+		}
+		for _, want := range plain {
+			got, _ := q.front()
+			if got != want {
+				t.Fatalf("front %d, want %d", got, want)
+			}
+			q.pop()
+		}
+		if _, ok := q.front(); ok || q.runs != nil {
+			t.Fatal("an empty queue holds memory")
+		}
+	}
+}
+
+// What is used up does not pile up before the head.
+func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
+	var q queue
+	for i := range 100_000 {
+		q.push(makeRef(uint64(i+1), 0))
+		if i >= 100 {
+			q.pop()
+		}
+	}
+	if cap(q.runs) > 400 {
+		t.Fatalf("room for %d runs, and there are 100", cap(q.runs))
+	}
+}
+
+func TestHeap_EqualsSorting(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	for n := range 300 {
+		var h heap
+		var all []entry
+		for range n {
+			e := entry{at: int64(rnd.IntN(n/3 + 1)), tie: rnd.Uint64N(5)}
+			h.push(e)
+			all = append(all, e)
+		}
+		if n%2 == 1 { // what is kept is in order too
+			odd := func(e entry) bool { return e.at%2 == 1 }
+			h.keep(odd)
+			all = slices.DeleteFunc(all, func(e entry) bool { return !odd(e) })
+		}
+		slices.SortFunc(all, func(a, b entry) int {
+			switch {
+			case a.before(b):
+				return -1
+			case b.before(a):
+				return 1
+			}
+			return 0
+		})
+		for i, want := range all {
+			if got := h.pop(); got != want {
+				t.Fatalf("%d of %d: %v, want %v", i, len(all), got, want)
+			}
+		}
+		if len(h) != 0 {
+			t.Fatalf("%d entries are left", len(h))
+		}
+	}
+}
+
+func TestHeap_NoAllocationsOnceItHasRoom(t *testing.T) {
+	var h heap
+	for i := range 1000 {
+		h.push(entry{at: int64(i)})
+	}
+	if n := testing.AllocsPerRun(100, func() { e := h.pop(); e.at += 1000; h.push(e) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+func BenchmarkSchedule(b *testing.B) {
+	for _, size := range []int{100_000, 1_000_000} {
+		b.Run("hosts="+map[int]string{100_000: "100k", 1_000_000: "1M"}[size], func(b *testing.B) {
+			rnd := rand.New(rand.NewPCG(3, 3))
+			var h heap
+			for i := range size {
+				h.push(entry{at: rnd.Int64N(1 << 30), tie: uint64(i)})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				e := h.pop()
+				e.at += 1 << 30
+				h.push(e)
+			}
+		})
+	}
+}

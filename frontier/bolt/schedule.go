@@ -1,0 +1,135 @@
+package bolt
+
+import (
+	"math"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
+// not before now, so that among hosts that are due the order is that in which they became due. The caller holds mu.
+func (f *Frontier) enter(h *host, now int64) {
+	at, ok := h.available(now)
+	if !ok || h.lease != nil || !h.claimable() {
+		return
+	}
+	due := max(at, h.notBefore)
+	if h.waiting && h.due <= due {
+		return
+	}
+	if !h.waiting {
+		h.waiting = true
+		f.desk.waiting++
+	}
+	h.due = due
+	f.desk.schedule.push(entry{at: due, tie: uint64(h.served)<<32 | uint64(h.id)})
+	f.tidy()
+	f.wakeFor(due)
+}
+
+// valid reports whether e is the entry of a host that is waiting; an older one of the same host is not.
+func (f *Frontier) valid(e entry) bool {
+	h := f.hosts[uint32(e.tie)]
+	return h.waiting && h.due == e.at && h.served == uint32(e.tie>>32)
+}
+
+// tidy removes stale entries when they are the greater part. One is left behind in the schedule whenever a host that
+// waited for a deferred task became due earlier, and one among the leases by every turn that ends in time.
+func (f *Frontier) tidy() {
+	d := &f.desk
+	if len(d.schedule) > 2*d.waiting+64 {
+		d.schedule.keep(f.valid)
+	}
+	if len(d.leases) > 2*d.out+64 {
+		d.leases.keep(func(e entry) bool { return f.leased(e) != nil })
+	}
+}
+
+// leased returns the host whose lease e stands for, nil when that lease has ended.
+func (f *Frontier) leased(e entry) *host {
+	h := f.hosts[uint32(e.tie)]
+	if h.lease == nil || uint32(h.lease.token) != uint32(e.tie>>32) {
+		return nil
+	}
+	return h
+}
+
+// earliest returns when the first host is due, the end of time when none is waiting. The caller holds mu.
+func (f *Frontier) earliest() int64 {
+	for len(f.desk.schedule) > 0 {
+		if e := f.desk.schedule[0]; f.valid(e) {
+			return e.at
+		}
+		f.desk.schedule.pop()
+	}
+	return math.MaxInt64
+}
+
+// next takes the host out of the schedule that has been due for longest, nil when none is due. The caller holds mu.
+func (f *Frontier) next(now int64) *host {
+	if f.earliest() > now {
+		return nil
+	}
+	h := f.hosts[uint32(f.desk.schedule.pop().tie)]
+	f.leave(h)
+	return h
+}
+
+// leave takes h out of the schedule; its entry may stay behind and is then stale.
+func (f *Frontier) leave(h *host) {
+	if h.waiting {
+		h.waiting = false
+		f.desk.waiting--
+	}
+}
+
+// expire ends the leases whose time is over. The caller holds mu.
+func (f *Frontier) expire(now int64) {
+	d := &f.desk
+	for len(d.leases) > 0 && d.leases[0].at <= now {
+		e := d.leases.pop()
+		switch h := f.leased(e); {
+		case h == nil:
+		case h.lease.expires > now: // renewed
+			d.leases.push(entry{at: h.lease.expires, tie: e.tie})
+		default:
+			f.touch(now)
+			f.totals.counts[frontier.ReasonExpired]++
+			f.release(h, now)
+		}
+	}
+}
+
+// summary returns the state of the frontier as a whole, and with Waiting when something will be due. The caller holds
+// mu.
+func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
+	d := &f.desk
+	if d.out > 0 {
+		return frontier.Busy, 0
+	}
+	if d.pending == 0 {
+		return frontier.Drained, 0
+	}
+	switch at := f.earliest(); {
+	case at == math.MaxInt64:
+		return frontier.Waiting, frontier.Never
+	case at <= now:
+		return frontier.Busy, 0
+	default:
+		return frontier.Waiting, time.Duration(at - now)
+	}
+}
+
+// count moves the sums over all hosts as h changes: call it with -1 before and +1 after. The caller holds mu.
+func (f *Frontier) count(h *host, by int64) {
+	d := &f.desk
+	d.known += by
+	if h.pending() > 0 {
+		d.pending += by
+	}
+	d.conditions[h.condition] += by
+	d.queued += by * int64(h.queued)
+	d.inFlight += by * int64(h.inFlight)
+	d.deferred += by * int64(h.deferred)
+}

@@ -1,0 +1,165 @@
+package bolt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// reading calls note under mu and then, in a transaction that was begun under it, read: both see the same instant.
+func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
+	var tx *bbolt.Tx
+	err := f.locked(ctx, func(now int64) (err error) {
+		note(now)
+		if tx, err = f.db.Begin(false); err != nil {
+			err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
+		}
+		return err
+	})
+	if err == nil {
+		err = guard(func() error {
+			defer tx.Rollback()
+			return read(tx)
+		})
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.poison(err)
+	}
+	return err
+}
+
+// Stats implements frontier.Frontier.
+func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
+	err = f.locked(ctx, func(now int64) error {
+		d := &f.desk
+		st = frontier.Stats{
+			Outcomes: f.totals.outcomes, Reasons: f.totals.byReason(), Capped: f.totals.capped, Counts: maps.Clone(f.totals.counts),
+			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
+			Hosts: d.known, Pending: d.pending, Leases: int64(d.out),
+			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
+			Unclean: f.unclean, Restarts: max(int64(f.epoch)-1, 0),
+		}
+		st.Discovered = f.totals.closed() + d.queued + d.inFlight + d.deferred
+		st.State, st.Due = f.summary(now)
+		return nil
+	})
+	return st, err
+}
+
+// Host implements frontier.Frontier.
+func (f *Frontier) Host(ctx context.Context, a canon.Authority) (view frontier.Host, ok bool, err error) {
+	var p *portrait
+	err = f.reading(ctx, func(now int64) {
+		if h := f.byName[a]; h != nil {
+			p = f.portray(h, now)
+		}
+	}, func(tx *bbolt.Tx) error {
+		if p == nil {
+			return nil
+		}
+		return p.complete(tx)
+	})
+	if err != nil || p == nil {
+		return frontier.Host{}, false, err
+	}
+	return p.view, true, nil
+}
+
+// Hosts implements frontier.Frontier.
+func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) ([]frontier.Host, error) {
+	if limit <= 0 {
+		return nil, ctx.Err()
+	}
+	var ps []*portrait
+	err := f.reading(ctx, func(now int64) {
+		for _, h := range f.page(after, limit) {
+			ps = append(ps, f.portray(h, now))
+		}
+	}, func(tx *bbolt.Tx) error {
+		for _, p := range ps {
+			if err := p.complete(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	views := make([]frontier.Host, len(ps))
+	for i, p := range ps {
+		views[i] = p.view
+	}
+	return views, nil
+}
+
+// page returns up to limit hosts after one, in the order of their authorities. No index is kept for what only an
+// operator asks: it goes through all hosts and cuts what it has collected whenever that is twice the page.
+func (f *Frontier) page(after canon.Authority, limit int) []*host {
+	if limit = min(limit, len(f.hosts)); limit == 0 {
+		return nil
+	}
+	var page []*host
+	bound := ""
+	cut := func() {
+		slices.SortFunc(page, func(a, b *host) int { return cmp.Compare(a.authority.String(), b.authority.String()) })
+		if len(page) >= limit {
+			page = page[:limit]
+			bound = page[limit-1].authority.String()
+		}
+	}
+	for _, h := range f.hosts {
+		if h == nil || h.authority.String() <= after.String() || bound != "" && h.authority.String() > bound {
+			continue
+		}
+		if page = append(page, h); len(page) >= 2*limit && len(page) >= 64 {
+			cut()
+		}
+	}
+	cut()
+	return page
+}
+
+// Seen implements frontier.Frontier. It errs only as fingerprints do.
+func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
+	yes := make([]bool, len(us))
+	prints := make(map[frontier.Fingerprint][]int, len(us))
+	for i, u := range us {
+		p := f.printer.print(u)
+		prints[p] = append(prints[p], i)
+	}
+	mark := func(p frontier.Fingerprint) {
+		for _, i := range prints[p] {
+			yes[i] = true
+		}
+	}
+	if f.readOnly { // the set is not in RAM: this is no crawl
+		err := f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
+			return readSeen(tx, func(p frontier.Fingerprint) error {
+				mark(p)
+				return nil
+			})
+		})
+		return yes, err
+	}
+	err := f.locked(ctx, func(int64) error {
+		for p := range prints {
+			if f.seen.has(p) {
+				mark(p)
+			}
+		}
+		return nil
+	})
+	return yes, err
+}

@@ -1,0 +1,166 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// claimers starts n claims that wait, and returns where their answers come.
+func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) chan error {
+	answers := make(chan error, n)
+	for range n {
+		go func() {
+			c, err := e.Claim(ctx, frontier.Want{MaxWait: maxWait})
+			if err == nil && len(c.Turns) == 0 {
+				err = errEnded
+			}
+			answers <- err
+		}()
+	}
+	synctest.Wait()
+	return answers
+}
+
+// waiting returns how many claims wait.
+func (e *engine) waiting() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.desk.waiters)
+}
+
+// token returns the token of the lease of a that is out.
+func (e *engine) token(a canon.Authority) frontier.Token {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.byName[a].lease.token
+}
+
+var errEnded = errors.New("the claim ended without a turn")
+
+// One timer serves all that wait, and a host that becomes due wakes one of them.
+func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(append(e.links("a", 0, 100), e.links("b", 0, 100)...))
+		held := e.turn(1) // keeps the frontier busy
+		other := e.turn(1)
+		const n = 64
+		answers := e.claimers(t.Context(), n, time.Hour)
+		for round := range 20 {
+			r := fetched(other)
+			r.Wait = time.Second
+			e.finish(r)
+			synctest.Wait()
+			if waiting := e.waiting(); waiting != n-round || len(answers) != 0 {
+				t.Fatalf("round %d: %d wait, %d answers", round, waiting, len(answers))
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if err := <-answers; err != nil || len(answers) != 0 {
+				t.Fatalf("round %d: error %v, %d more answers", round, err, len(answers))
+			}
+			other.Token, other.Tasks = e.token(other.Authority), nil
+		}
+		r := fetched(held)
+		r.Host = &frontier.HostUpdate{Condition: frontier.Retired}
+		e.finish(r)
+		r = fetched(other)
+		r.Wait = 2 * time.Hour
+		e.finish(r)
+		synctest.Wait()
+		if waiting := e.waiting(); len(answers) != n-20 || waiting != 0 {
+			t.Fatalf("%d answers, %d still wait, when nothing is due for two hours", len(answers), waiting)
+		}
+		for range n - 20 {
+			if err := <-answers; err != errEnded {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Whoever leaves the head of the line leaves somebody else to watch.
+func TestClaim_TheHeadMayGo(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		r := fetched(e.turn(1))
+		r.Wait = time.Minute
+		e.finish(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := e.claimers(ctx, 1, time.Hour)
+		second := e.claimers(t.Context(), 1, time.Hour)
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := <-second; err != nil || time.Since(begin) != time.Minute {
+			t.Fatalf("after %v: %v", time.Since(begin), err)
+		}
+	})
+}
+
+// Claims with less patience do not hold up, nor end, those with more.
+func TestClaim_EachItsOwnPatience(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		turn := e.turn(1)
+		patient := e.claimers(t.Context(), 1, time.Hour)
+		hasty := e.claimers(t.Context(), 3, time.Second)
+		r := fetched(turn)
+		r.Wait = time.Minute
+		e.finish(r)
+		synctest.Wait()
+		if len(hasty) != 3 || len(patient) != 0 {
+			t.Fatalf("%d of 3 have ended, %d of the patient", len(hasty), len(patient))
+		}
+		if err := <-patient; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Turns that end in time leave nothing behind that grows.
+func TestLease_EndedOnesAreForgotten(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 1))
+		for range 3000 {
+			turn := e.turn(1)
+			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
+		}
+		if l, s := len(e.desk.leases), len(e.desk.schedule); l > 100 || s > 100 {
+			t.Fatalf("%d leases and %d entries of the schedule, after 3000 turns of one host", l, s)
+		}
+	})
+}
+
+// A token never comes twice: rather than that, claims end.
+func TestToken_DoesNotRunOver(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		e.claims = ^uint32(0) - 1<<20
+		turn := e.turn(1)
+		if _, err := e.Claim(t.Context(), frontier.Want{}); err == nil {
+			t.Fatal("a claim beyond the last token")
+		}
+		if _, err := e.ClaimAuthority(t.Context(), mustURL(t, "http://b.test/").Authority()); err == nil {
+			t.Fatal("a claim beyond the last token")
+		}
+		e.finish(fetched(turn))
+	})
+}

@@ -1,0 +1,155 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.etcd.io/bbolt"
+)
+
+// writer is what the goroutine that commits has for itself.
+type writer struct {
+	zip      *zstd.Encoder
+	sweeper  sweeper
+	sizes    sizes
+	folded   int64 // words that the folded journal stands for
+	unfolded int64 // words of the done journal
+	lastSeed uint64
+}
+
+// run commits groups until f is closed or poisoned. It is the only goroutine of a frontier.
+func (f *Frontier) run(ctx context.Context) {
+	defer close(f.stopped)
+	for {
+		g := f.nextGroup(ctx)
+		if g == nil {
+			f.abandon()
+			return
+		}
+		err := f.commit(ctx, g)
+		if ctx.Err() != nil {
+			f.abandon()
+			return
+		}
+		f.settle(g, err)
+	}
+}
+
+// nextGroup waits for a group to commit: one that is sealed, or the open one when it is urgent or old enough. It
+// returns nil when there will be none.
+func (f *Frontier) nextGroup(ctx context.Context) *group {
+	for {
+		f.mu.Lock()
+		now := f.clock.now()
+		if f.open != nil && (f.open.urgent || f.closing || now-f.open.since >= flushAfter) {
+			f.seal(now)
+		}
+		var alarm <-chan time.Time
+		switch {
+		case f.err != nil || ctx.Err() != nil || f.closing && len(f.queue) == 0:
+			f.mu.Unlock()
+			return nil
+		case len(f.queue) > 0:
+			g := f.queue[0]
+			f.mu.Unlock()
+			return g
+		case f.open != nil:
+			alarm = time.After(time.Duration(flushAfter - (now - f.open.since)))
+		}
+		f.mu.Unlock()
+		select {
+		case <-f.work:
+		case <-alarm:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// commit makes g durable: what it relies on first, then g in one transaction.
+func (f *Frontier) commit(ctx context.Context, g *group) error {
+	if f.options.Barrier != nil {
+		if err := f.options.Barrier(ctx); err != nil {
+			return fmt.Errorf("frontier/bolt: commit %s: barrier: %w", f.path, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &f.writer
+	for _, r := range g.records {
+		w.sizes = append(w.sizes, uint8(len(r.entries)-1))
+	}
+	w.unfolded += int64(len(g.done))
+	fold := w.unfolded >= foldAt(w.folded)
+	err := guard(func() error {
+		return f.db.Update(func(tx *bbolt.Tx) error {
+			if err := f.write(tx, g); err != nil || !fold {
+				return err
+			}
+			return w.fold(tx)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: commit %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// fold folds the done journal.
+func (w *writer) fold(tx *bbolt.Tx) error {
+	all := newFates(w.sizes)
+	if _, _, err := all.read(tx); err != nil {
+		return err
+	}
+	if err := all.fold(tx); err != nil {
+		return err
+	}
+	w.folded, w.unfolded = w.folded+w.unfolded, 0
+	return nil
+}
+
+// settle takes g out of the queue after its commit. From now on it is read from disk.
+func (f *Frontier) settle(g *group, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.poison(err)
+		return
+	}
+	f.queue = slices.Delete(f.queue, 0, 1)
+	for _, r := range g.records {
+		delete(f.fresh, r.id)
+	}
+	for _, p := range f.writer.sweeper.placed {
+		if at := f.at(p.address); at != nil {
+			*at = p.seq
+		}
+	}
+	for _, c := range g.cells {
+		if f.unwritten[c.address] == c {
+			delete(f.unwritten, c.address)
+		}
+	}
+	for _, r := range g.retired {
+		delete(f.retries, r)
+	}
+	f.lastSeed = f.writer.lastSeed
+	close(g.ended)
+}
+
+// abandon tells those who wait for groups that will not be committed.
+func (f *Frontier) abandon() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	groups := f.queue
+	if f.open != nil {
+		groups = append(groups, f.open)
+	}
+	for _, g := range groups {
+		g.err = f.usable()
+		close(g.ended)
+	}
+}

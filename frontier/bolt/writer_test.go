@@ -1,0 +1,330 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// Results that come within GroupDelay of the first are one transaction; the next begins with the next result.
+func TestGroup_OneTransactionPerDelay(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 100))
+		before := e.transactions()
+		for range 20 {
+			e.finish(fetched(e.turn(1)))
+			time.Sleep(frontier.GroupDelay / 20)
+		}
+		synctest.Wait()
+		if n := e.transactions() - before; n != 1 {
+			t.Fatalf("%d transactions in one GroupDelay, want 1", n)
+		}
+		time.Sleep(10 * frontier.GroupDelay)
+		if n := e.transactions() - before; n != 1 {
+			t.Fatalf("%d transactions after an idle time, want 1", n)
+		}
+		e.finish(fetched(e.turn(1)))
+		time.Sleep(frontier.GroupDelay - 1)
+		synctest.Wait()
+		if n := e.transactions() - before; n != 1 {
+			t.Fatalf("%d transactions before the delay was over, want 1", n)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if n := e.transactions() - before; n != 2 {
+			t.Fatalf("%d transactions, want 2", n)
+		}
+	})
+}
+
+// At most GroupPages results are in one transaction, and that many wait for nothing.
+func TestGroup_OneTransactionPerThousandPages(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 3))
+		before := e.transactions()
+		turn := e.turn(1)
+		var rs []frontier.Result
+		for range 3 * frontier.GroupPages {
+			rs = append(rs, frontier.Result{Authority: turn.Authority, Token: turn.Token, Keep: true})
+		}
+		e.finish(rs[:frontier.GroupPages-1]...)
+		synctest.Wait()
+		if n := e.transactions() - before; n != 0 {
+			t.Fatalf("%d transactions with a page short of a group, want none", n)
+		}
+		e.finish(rs[:1]...)
+		synctest.Wait()
+		if n := e.transactions() - before; n != 1 {
+			t.Fatalf("%d transactions with a group, want 1", n)
+		}
+		e.finish(rs...)
+		synctest.Wait()
+		if n := e.transactions() - before; n != 4 {
+			t.Fatalf("%d transactions with four groups, want 4", n)
+		}
+	})
+}
+
+// Sync, Add and Close do not wait for the delay, and reading costs no transaction.
+func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		e := newEngine(t, dir, frontier.Options{})
+		before := e.transactions()
+		e.add(e.links("a", 0, 3))
+		e.finish(fetched(e.turn(1)))
+		e.sync()
+		e.sync() // nothing is left to do
+		e.stats()
+		e.turn(1)
+		e.sync() // a claim is not written
+		if n := e.transactions() - before; n != 2 {
+			t.Fatalf("%d transactions, want 2: Add and one Sync", n)
+		}
+		e.shut()
+		if d := time.Since(begin); d != 0 {
+			t.Fatalf("%v passed", d)
+		}
+	})
+}
+
+// Applying goes on while a commit hangs, up to eight groups; then Finish waits, and can be cancelled.
+func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		slow := make(chan struct{}, 1)
+		slow <- struct{}{}
+		e := newEngine(t, dir, frontier.Options{Barrier: func(context.Context) error { <-slow; slow <- struct{}{}; return nil }})
+		e.add(e.links("a", 0, 3))
+		<-slow // from now on every commit hangs
+		turn := e.turn(1)
+		group := make([]frontier.Result, frontier.GroupPages)
+		for i := range group {
+			group[i] = frontier.Result{Authority: turn.Authority, Token: turn.Token, Keep: true}
+		}
+		for range maxQueued {
+			e.finish(group...)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := e.Finish(ctx, group[:1]); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Finish behind %d groups: %v, want it to wait", maxQueued, err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			e.Finish(context.Background(), []frontier.Result{fetched(turn)})
+		}()
+		synctest.Wait()
+		slow <- struct{}{}
+		<-done
+		if n := e.stats().Outcomes[frontier.Fetched]; n != 1 {
+			t.Fatalf("%d fetched, want 1", n)
+		}
+	})
+}
+
+// After a crash the file holds a prefix of the groups: a page and its links, or neither, and nothing after a gap.
+func TestCrash_LeavesAPrefix(t *testing.T) {
+	for stop := range 12 {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			e := newEngine(t, dir, frontier.Options{})
+			e.add(e.links("a", 0, 1))
+			const each = 3 // links of a page; page n has the links n*each+1, …
+			for n := range 40 {
+				turn := e.turn(1)
+				r := fetched(turn)
+				r.Found = e.links("a", n*each+1, each)
+				e.finish(r)
+				time.Sleep(30 * time.Millisecond)
+				if n == 3*stop {
+					break
+				}
+			}
+			applied := e.stats()
+			e.die()
+			e.start()
+			st := e.stats()
+			pages := st.Outcomes[frontier.Fetched]
+			if lost := applied.Outcomes[frontier.Fetched] - pages; lost < 0 || lost > 7 {
+				t.Fatalf("%d pages lost: more than GroupDelay holds", lost)
+			}
+			if st.Discovered != 1+each*pages {
+				t.Fatalf("%d URLs after %d pages, want %d", st.Discovered, pages, 1+each*pages)
+			}
+			if next := e.turn(1).Tasks[0].URL.Path(); next != fmt.Sprintf("/%d", pages) {
+				t.Fatalf("after %d pages %s is next", pages, next)
+			}
+		})
+	}
+}
+
+// An error of bbolt's commit poisons like one of the barrier: what is not on disk is not built upon.
+func TestPoison_ACommitThatFails(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		turn := e.turn(1)
+		f := e.Frontier
+		e.Frontier = nil
+		f.db.MaxSize = 1 // the file may not grow
+		r := fetched(turn)
+		r.Blobs = [][]byte{make([]byte, 8<<20)}
+		if _, err := f.Finish(t.Context(), []frontier.Result{r}); err != nil {
+			t.Fatal(err)
+		}
+		err := f.Sync(t.Context())
+		if err == nil || !strings.Contains(err.Error(), f.path) {
+			t.Fatalf("Sync: %v, want an error that names the file", err)
+		}
+		if _, again := f.Stats(t.Context()); again != err {
+			t.Fatalf("Stats: %v, want %v", again, err)
+		}
+		if again := f.Close(); again != err {
+			t.Fatalf("Close: %v, want %v", again, err)
+		}
+		checkClean(t, e.file)
+		e.start()
+		if st := e.stats(); st.Queued != 2 || !st.Unclean {
+			t.Fatalf("%d queued, unclean %v; want 2, true", st.Queued, st.Unclean)
+		}
+	})
+}
+
+// An update that its holder has made in the slices that the turn came with is an update.
+func TestFinish_AnUpdateInPlace(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 1))
+		turn := e.turn(1)
+		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
+			Host: &frontier.HostUpdate{Robots: []byte("robots 1"), Memory: []byte("memory 1")}})
+		for range 2 {
+			turn = e.turn(1)
+			turn.Host.Robots[7]++
+			turn.Host.Memory[7]++
+			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token, Host: &turn.Host.HostUpdate})
+			e.sync()
+		}
+		e.die()
+		e.start()
+		h, _, err := e.Host(t.Context(), turn.Authority)
+		if err != nil || string(h.Robots) != "robots 3" || string(h.Memory) != "memory 3" {
+			t.Fatalf("robots %q, memory %q, error %v; want those of the second update", h.Robots, h.Memory, err)
+		}
+	})
+}
+
+// What is deferred, sealed and closed again before the first commit is closed after a crash, and has no retry left.
+func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		turn := e.turn(1)
+		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
+			Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 500"}}})
+		turn = e.turn(1)
+		if turn.Tasks[0].Attempts != 1 {
+			t.Fatalf("attempts %d, want 1", turn.Tasks[0].Attempts)
+		}
+		e.finish(fetched(turn))
+		e.sync()
+		if len(e.retries) != 0 {
+			t.Fatalf("%d retries are kept of closed tasks", len(e.retries))
+		}
+		e.die()
+		e.start()
+		if st := e.stats(); st.Outcomes[frontier.Fetched] != 1 || st.Deferred != 0 || st.Queued != 1 || len(e.retries) != 0 {
+			t.Fatalf("%+v, %d retries", st, len(e.retries))
+		}
+	})
+}
+
+// The floor after an unclean stop outlives a close: the rest of it is waited for in the next run, and then no longer.
+func TestRestart_TheFloorOutlivesAClose(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{Pace: time.Minute})
+		e.add(e.links("a", 0, 1))
+		e.die()
+		e.start()
+		time.Sleep(10 * time.Second)
+		for _, left := range []time.Duration{50 * time.Second, 30 * time.Second, 10 * time.Second, 0} {
+			e.shut()
+			e.start()
+			if st := e.stats(); st.Unclean || st.Due != left {
+				t.Fatalf("unclean %v, due in %v; want %v", st.Unclean, st.Due, left)
+			}
+			time.Sleep(20 * time.Second)
+		}
+	})
+}
+
+// What is on disk is read from there: nothing of it stays in RAM.
+func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 300))
+		r := fetched(e.turn(10))
+		r.Found = e.links("b", 0, 300)
+		r.Host = &frontier.HostUpdate{Robots: []byte("robots"), Memory: []byte("memory")}
+		r.Extend = []frontier.Seed{{URL: mustURL(t, "http://a.test/seed")}}
+		e.finish(r)
+		if len(e.fresh) == 0 || len(e.unwritten) != 2 {
+			t.Fatalf("%d records and %d cells before the commit", len(e.fresh), len(e.unwritten))
+		}
+		e.sync()
+		if len(e.fresh)+len(e.unwritten)+len(e.queue) > 0 || e.open != nil {
+			t.Fatalf("%d records, %d cells, %d groups are left", len(e.fresh), len(e.unwritten), len(e.queue))
+		}
+	})
+}
+
+// Between a commit and the moment when it is known, seeds are both in the file and in the group: they are told once.
+func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	for i := range 3 {
+		cs := e.links("a", i, 1)
+		cs[0].Kind = frontier.KindSeed
+		e.add(cs)
+	}
+	err := e.db.View(func(tx *bbolt.Tx) error {
+		seeds, err := readSeeds(tx, e.lastSeed-1)
+		if len(seeds) != 2 {
+			t.Errorf("%d seeds before the last value, want 2", len(seeds))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
+	if err := guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), "assertion failed") {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	if err := guard(func() error { return boom }); err != boom {
+		t.Fatal(err)
+	}
+}
