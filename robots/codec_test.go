@@ -1,0 +1,78 @@
+package robots
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sampleStates returns states of every kind, with every field in use somewhere.
+func sampleStates() []State {
+	all := []State{{}}
+	s := State{}
+	at := noon
+	long := "/" + strings.Repeat("x", maxURL-60)
+	for _, ex := range []Exchange{
+		moveTo("https://a.test" + long),
+		moveTo("http://b.test" + long),
+		{Status: 200, Body: append([]byte(byteOrderMark), rules...), Header: fields("Etag", strings.Repeat("e", maxValidator), "Last-Modified", strings.Repeat("m", maxValidator))},
+		{Failure: strings.Repeat("f", 1000)},
+		moveTo("https://c.test" + long),
+		moveTo("https://d.test" + long),
+		{Status: 503, Header: fields("Retry-After", "86400")},
+		{Status: 404},
+		{Status: 999},
+	} {
+		s, _ = Next(s, site, ex, at)
+		all = append(all, s)
+		at = at.Add(25 * time.Hour / 2)
+	}
+	return all
+}
+
+func TestStateComesBackFromStorage(t *testing.T) {
+	for i, s := range sampleStates() {
+		b, err := s.AppendBinary([]byte("before"))
+		if err != nil || !bytes.HasPrefix(b, []byte("before")) {
+			t.Fatalf("state %d: %q, %v", i, b, err)
+		}
+		b = b[len("before"):]
+		if len(b) > MaxState {
+			t.Errorf("state %d: %d octets, want at most %d", i, len(b), MaxState)
+		}
+		var back State
+		if err := back.UnmarshalBinary(b); err != nil || back != s {
+			t.Errorf("state %d: %+v came back as %+v, %v", i, s, back, err)
+		}
+		for n := 1; n < len(b); n++ {
+			if err := back.UnmarshalBinary(b[:n]); err == nil {
+				t.Fatalf("state %d: the first %d of %d octets are accepted", i, n, len(b))
+			}
+		}
+		if err := back.UnmarshalBinary(append(b, 0)); err == nil {
+			t.Errorf("state %d: an octet too many is accepted", i)
+		}
+	}
+}
+
+func TestStateRefusesGarbage(t *testing.T) {
+	good, _ := sampleStates()[3].AppendBinary(nil)
+	for name, change := range map[string]func(b []byte) []byte{
+		"another version":      func(b []byte) []byte { b[0]++; return b },
+		"an unknown kind":      func(b []byte) []byte { b[1] = byte(kinds); return b },
+		"unknown flags":        func(b []byte) []byte { b[2] = byte(flagsEnd); return b },
+		"unknown bits":         func(b []byte) []byte { b[3] |= 4; return b },
+		"rules without a body": func(b []byte) []byte { b[3] &^= 1; return b[:len(b)-32] },
+		"text":                 func([]byte) []byte { return []byte("\x01state of mind") },
+	} {
+		var s State
+		if err := s.UnmarshalBinary(change(bytes.Clone(good))); err == nil || s != (State{}) {
+			t.Errorf("%s: %v, %+v", name, err, s)
+		}
+	}
+	s := sampleStates()[3]
+	if err := s.UnmarshalBinary(nil); err != nil || s != (State{}) {
+		t.Errorf("nothing at all is the zero State: %+v, %v", s, err)
+	}
+}

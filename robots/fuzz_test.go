@@ -1,0 +1,218 @@
+package robots
+
+import (
+	"bytes"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/robots/naive"
+)
+
+// seeds are files that bring a fuzzer close to every branch.
+var seeds = []string{
+	"",
+	"user-agent: *\ndisallow: /\n",
+	"User-Agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n\nUser-Agent: curtsy\nDisallow:/\nAllow:/a/page.html\n",
+	"\xEF\xBB\xBFuser-agent: curtsy/1.0\rdisallow: /a*b*$\r\nallow: /a%62%2f%e3$x\ncrawl-delay: 1.5m\nrequest-rate: 3/10s 0600-0845\n",
+	"user agent curtsy\nuser-agent: *\nDissallow /x\nsitemap: /s.xml\ncrawl-delay: 10\nuser-agent: b\nallow: /\x00\n",
+	"user-agent:*\nuser-agent: * x\nallow: /a b\nallow: a\ndisallow: /%\ndisallow: /%4\ndisallow: /\xE3\x83\x84#c\n",
+	"user-agent: *\nallow: /a**\ndisallow: /*$\nallow: /a$$\ndisallow: /a$b\nallow: /a\ndisallow: /a\n",
+}
+
+var targets = []string{"/", "/robots.txt", "/robots%2Etxt", "/a", "/a/b?c=d&e", "/a%2fb", "/%41*$", "/a%", "/a b", "", "?q", "x", "/a#f", "/\xE3\x83\x84", "/ab.gif", "/axbxb"}
+
+func FuzzMatchEqualsNaive(f *testing.F) {
+	for _, s := range seeds {
+		for _, t := range targets {
+			f.Add([]byte(s), "curtsy", t)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, token, target string) {
+		if len(body)*len(target) > 1<<16 {
+			return
+		}
+		p := Parse(body, Options{Token: token})
+		v := p.Match(target)
+		allowed, line := naive.Allowed(body, token, target)
+		if v.Allowed != allowed || v.Line != line {
+			t.Errorf("%q for %q, token %q: allowed %v by line %d; naive: %v by line %d", body, target, token, v.Allowed, v.Line, allowed, line)
+		}
+		want, ok := naive.Delay(body, token)
+		d, has := p.CrawlDelay()
+		want = min(want, maxDelay.Seconds())
+		if has != ok || math.Abs(d.Seconds()-want) > 1e-9+want*1e-9 {
+			t.Errorf("%q: Crawl-delay %v, %v; naive: %v s, %v", body, d, has, want, ok)
+		}
+	})
+}
+
+// The runner-up is what decides once the deciding rule and its duplicates are gone.
+func FuzzRunnerUpDecidesWithoutTheWinner(f *testing.F) {
+	for _, s := range seeds {
+		for _, t := range targets {
+			f.Add([]byte(s), t)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, target string) {
+		if len(body) > 1<<12 || len(target) > 1<<10 {
+			return
+		}
+		p := parser{token: "curtsy", text: string(body)}
+		p.parse()
+		text := p.text + string(p.spelled)
+		all := newRuleset(text, slices.Clone(p.rules))
+		best, next := all.decide(canonicalTarget(target))
+		if best == nil {
+			return
+		}
+		rest := newRuleset(text, slices.DeleteFunc(p.rules, func(r rule) bool {
+			return r.pattern.in(text) == best.pattern.in(text) && r.allow == best.allow
+		}))
+		second, _ := rest.decide(canonicalTarget(target))
+		switch {
+		case (next == nil) != (second == nil):
+			t.Errorf("%q for %q: runner-up %v, without the winner %v", body, target, next, second)
+		case next != nil && next.line != second.line:
+			t.Errorf("%q for %q: runner-up on line %d, without the winner line %d decides", body, target, next.line, second.line)
+		}
+	})
+}
+
+func FuzzParseIsBounded(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p := Parse(body, Options{Token: "curtsy"})
+		runtime.ReadMemStats(&after)
+		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(64*len(body)+8192); got > most {
+			t.Errorf("%d octets of robots.txt allocated %d, want at most %d", len(body), got, most)
+		}
+		runtime.KeepAlive(p)
+	})
+}
+
+func FuzzCutNeverInventsARule(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s), uint16(len(s)/2))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, limit uint16) {
+		part := cut(body, int(limit))
+		if len(part) > int(limit) && len(part) != len(body) || !bytes.HasPrefix(body, part) {
+			t.Fatalf("cut(%q, %d) = %q", body, limit, part)
+		}
+		all, kept := linesOf(string(body)), linesOf(string(part))
+		if len(kept) > len(all) {
+			t.Fatalf("cut at %d: %q has more lines than %q", limit, part, body)
+		}
+		for i, line := range kept {
+			if line != all[i] {
+				t.Errorf("cut at %d: line %d is %q, was %q", limit, i+1, line, all[i])
+			}
+		}
+	})
+}
+
+func FuzzStringReparses(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s), "curtsy")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, token string) {
+		o := Options{Token: token}
+		p := Parse(body, o)
+		text := p.String()
+		q := Parse([]byte(text), o)
+		if q.String() != text {
+			t.Errorf("%q prints as\n%s\nwhich prints as\n%s", body, text, q)
+		}
+		if q.wait != p.wait || q.rate != p.rate || q.named != p.named && ValidToken(token) == nil {
+			t.Errorf("%q prints as\n%s\nwhich says something else", body, text)
+		}
+		for _, target := range append(targets, strings.Fields(string(body))...) {
+			a, b := p.Match(target), q.Match(target)
+			if a.Allowed != b.Allowed || a.Reason != b.Reason {
+				t.Errorf("%q for %q: %v, %v; reparsed: %v, %v", body, target, a.Allowed, a.Reason, b.Allowed, b.Reason)
+			}
+		}
+	})
+}
+
+func FuzzCanonical(f *testing.F) {
+	for _, t := range targets {
+		f.Add(t)
+	}
+	f.Add("/%%34%31*$%2a%7e")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := canonicalTarget(s)
+		if twice := canonicalTarget(once); twice != once {
+			t.Errorf("target %q: canonical %q, again %q", s, once, twice)
+		}
+		pattern := canonicalPattern(s)
+		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern) {
+			t.Errorf("pattern %q: canonical %q, again %q", s, pattern, again)
+		}
+		if isCanonicalPattern(s) != (s == pattern) {
+			t.Errorf("pattern %q: canonical %q", s, pattern)
+		}
+		for i := range len(once) {
+			if c := once[i]; octets[c]&stands == 0 && c != '%' {
+				t.Errorf("target %q: canonical %q holds %q", s, once, c)
+			}
+		}
+		if strings.ContainsAny(s, "*$#") || !strings.HasPrefix(s, "/") {
+			return
+		}
+		if once != pattern {
+			t.Errorf("%q is %q as a target and %q as a pattern", s, once, pattern)
+		}
+	})
+}
+
+func canonicalPattern(s string) string { return string(appendCanonical(nil, s, true)) }
+
+func FuzzState(f *testing.F) {
+	for _, s := range sampleStates() {
+		b, _ := s.AppendBinary(nil)
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s State
+		if s.UnmarshalBinary(b) != nil {
+			if s != (State{}) {
+				t.Errorf("%x: an error, but the state was changed", b)
+			}
+			return
+		}
+		out, err := s.AppendBinary(nil)
+		if err != nil || len(out) > MaxState {
+			t.Fatalf("%x: encoded to %d octets, %v", b, len(out), err)
+		}
+		var again State
+		if err := again.UnmarshalBinary(out); err != nil || again != s {
+			t.Errorf("%+v came back as %+v, %v", s, again, err)
+		}
+		// Whatever was stored, nothing may be judged by it without an answer.
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		_, body := s.Body()
+		_, verdict := s.Verdict()
+		if n := s.Need("http://example.com:80", now); n.Action == Judge && !body && !verdict {
+			t.Errorf("%+v: %v", s, n.Action)
+		}
+	})
+}
+
+func linesOf(text string) (all []string) {
+	for l := newLines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			return all
+		}
+		all = append(all, line.in(text))
+	}
+}

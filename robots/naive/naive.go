@@ -1,0 +1,233 @@
+package naive
+
+const (
+	white   = " \t"
+	digits  = "0123456789"
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	hex     = digits + "ABCDEFabcdef"
+	clear   = digits + letters + "-._~" // stand for themselves, escaped or not (RFC 3986 2.3)
+	plain   = clear + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
+)
+
+// Allowed reports whether the crawler of that product token may fetch target (path and query, as on the request
+// line), and the line of body that decided, from 1; 0 when none did.
+func Allowed(body []byte, token, target string) (allowed bool, line int) {
+	if target, _, _ = cut(target, "#"); target == "" || target[0] != '/' {
+		target = "/" + target
+	}
+	target = spell(target, false)
+	if target == "/robots.txt" {
+		return true, 0
+	}
+	rules, _ := read(body, token)
+	longest, allowed := -1, true
+	for _, r := range rules {
+		n := len(r.pattern)
+		if fits(r.pattern, target) && (n > longest || n == longest && r.allow && !allowed) {
+			longest, allowed, line = n, r.allow, r.line
+		}
+	}
+	return allowed, line
+}
+
+// Delay returns the seconds of the Crawl-delay that the crawler is asked to keep.
+func Delay(body []byte, token string) (seconds float64, ok bool) {
+	_, d := read(body, token)
+	return max(d, 0), d >= 0
+}
+
+type rule struct {
+	allow   bool
+	pattern string
+	line    int
+}
+
+// read returns the rules that bind the crawler, and the delay asked of it, -1 for none.
+func read(body []byte, token string) ([]rule, float64) {
+	var rules [2][]rule // those of "*", those of the token
+	delays := [2]float64{-1, -1}
+	var in [2]bool // the group being read is of "*", of the token
+	heading, named := false, 0
+	for i, line := range lines(body) {
+		switch key, value := split(line); key {
+		case "user-agent", "useragent", "user agent":
+			if !heading {
+				heading, in = true, [2]bool{}
+			}
+			if name := value[:span(value, letters+"-_")]; name != "" && lower(name) == lower(token) {
+				in[1], named = true, 1
+			}
+			if first, _, _ := cut(value, white); first == "*" {
+				in[0] = true
+			}
+		case "crawl-delay", "crawldelay":
+			for k := range in {
+				if in[k] {
+					delays[k] = max(delays[k], number(value))
+				}
+			}
+		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+			heading = false
+			pattern := spell(value, true)
+			for k := range in {
+				if in[k] && span(pattern, "/*") > 0 {
+					rules[k] = append(rules[k], rule{key == "allow", pattern, i + 1})
+				}
+			}
+		}
+	}
+	if delays[1] < 0 {
+		delays[1] = delays[0]
+	}
+	return rules[named], delays[1]
+}
+
+// lines cuts a body at CR, LF and CRLF. Of more than 500 KiB, what follows the last whole line does not count.
+func lines(body []byte) (all []string) {
+	start, limit := 0, 500*1024
+	if len(body) >= 3 && string(body[:3]) == "\xEF\xBB\xBF" {
+		start = 3
+	}
+	for i := 0; i < len(body) && i < limit; i++ {
+		if body[i] == '\r' || body[i] == '\n' {
+			all = append(all, string(body[start:i]))
+			if body[i] == '\r' && i+1 < len(body) && body[i+1] == '\n' {
+				i++
+			}
+			start = i + 1
+		}
+	}
+	if len(body) <= limit {
+		all = append(all, string(body[start:]))
+	}
+	return all
+}
+
+// split returns field, in lower case, and value of a line.
+func split(line string) (key, value string) {
+	line, _, _ = cut(line, "#")
+	key, value, ok := cut(trim(line), ":")
+	if !ok { // two words will do
+		key, value, _ = cut(key, white)
+		if _, _, more := cut(trim(value), white); more {
+			return "", ""
+		}
+	}
+	key, value = lower(trim(key)), trim(value)
+	for _, c := range []byte(value) {
+		if c < ' ' && c != '\t' {
+			return key, "" // invalid (RFC 9309 3)
+		}
+	}
+	return key, value
+}
+
+// spell writes a path as it is compared: each octet in clear or as "%" and two digits, never both ways. In a pattern
+// "*" and a last "$" are special; elsewhere they are octets like others.
+func spell(s string, pattern bool) (out string) {
+	for i := 0; i < len(s); i++ {
+		c, stay := s[i], plain
+		if c == '%' && span(s[i+1:], hex) >= 2 {
+			c, stay = nibble(s[i+1])<<4|nibble(s[i+2]), clear
+			i += 2
+		} else if pattern && (c == '*' || c == '$' && i == len(s)-1) {
+			stay = "*$"
+		}
+		if one := string([]byte{c}); span(one, stay) > 0 {
+			out += one
+		} else {
+			out += "%" + hex[c/16:c/16+1] + hex[c%16:c%16+1]
+		}
+	}
+	return out
+}
+
+// fits reports whether pattern matches url from the first octet on. After each octet of the pattern, at[i] says that
+// what was read of it can match the first i octets of url.
+func fits(pattern, url string) bool {
+	at := make([]bool, len(url)+1)
+	at[0] = true
+	for _, c := range []byte(pattern) {
+		for i := 1; i <= len(url) && c == '*'; i++ {
+			at[i] = at[i] || at[i-1]
+		}
+		for i := len(url); i >= 0 && c != '*'; i-- {
+			at[i] = i > 0 && at[i-1] && url[i-1] == c || i == len(url) && at[i] && c == '$'
+		}
+	}
+	for _, matched := range at {
+		if matched {
+			return true
+		}
+	}
+	return false
+}
+
+// number reads digits[.digits] and perhaps a unit as seconds; -1 when s is nothing of the kind.
+func number(s string) (n float64) {
+	whole, place := span(s, digits), 1.0
+	end := whole
+	if whole < len(s) && s[whole] == '.' && span(s[whole+1:], digits) > 0 {
+		end += 1 + span(s[whole+1:], digits)
+	}
+	for i := range end {
+		if i < whole {
+			n = n*10 + float64(s[i]-'0')
+		} else if i > whole {
+			place /= 10
+			n += place * float64(s[i]-'0')
+		}
+	}
+	for i, unit := range []float64{1, 1, 1, 60, 60 * 60, 24 * 60 * 60} {
+		if rest := lower(s[end:]) + " "; whole > 0 && rest[0] == " \tsmhd"[i] {
+			return n * unit
+		}
+	}
+	return -1
+}
+
+// nibble returns the value of a hexadecimal digit.
+func nibble(c byte) byte {
+	if c >= 'A' {
+		return c&7 + 9
+	}
+	return c & 15
+}
+
+// cut returns what stands before and after the first octet of s that is in set.
+func cut(s, set string) (before, after string, found bool) {
+	for i := range len(s) {
+		if span(s[i:i+1], set) > 0 {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// span returns how many octets at the start of s are in set.
+func span(s, set string) (n int) {
+	for k := 0; n < len(s) && k < len(set); k++ {
+		if s[n] == set[k] {
+			n, k = n+1, -1
+		}
+	}
+	return n
+}
+
+func trim(s string) string {
+	s = s[span(s, white):]
+	for s != "" && span(s[len(s)-1:], white) > 0 {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] += 'a' - 'A'
+		}
+	}
+	return string(b)
+}

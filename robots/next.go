@@ -1,0 +1,251 @@
+package robots
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxHops is how many redirects in a row are followed (RFC 9309 2.3.1.2).
+const maxHops = 5
+
+// The longest texts that a State keeps, in octets.
+const (
+	maxURL       = 2048
+	maxValidator = 1024
+	maxFailure   = 200
+)
+
+// Exchange is what one request for a robots.txt, or for a redirect's target on the way to it, brought.
+type Exchange struct {
+	URL      string              // as it was asked, against which a redirect is resolved; empty means Need.URL
+	Status   int                 // 0 when there was no complete response
+	Header   map[string][]string // with canonical names, as net/http has them
+	Body     []byte              // decoded; of a longer one at least MaxBody+1 octets
+	Oversize bool                // the body went on beyond Body
+	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
+}
+
+// Next returns what is known of origin after an exchange that its State needed, and what is needed then. It does
+// nothing else, and the same arguments give the same result.
+func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+	n := now.UnixMicro()
+	due := s.ask(Fetch, origin, n)
+	if ex.URL == "" {
+		ex.URL = due.URL
+	}
+	s.tried, s.status, s.failure = n, min(max(ex.Status, 0), 999), ""
+	if due.Hop == 0 {
+		s.chain = chain{}
+	}
+
+	outcome, why := classify(ex, due)
+	if outcome == moved {
+		outcome, why = s.follow(origin, ex, n)
+	}
+	switch outcome {
+	case whole:
+		s.keep(ex, due.URL, now)
+	case unchanged:
+		s.renew(ex, due.URL, now)
+	case absent:
+		s.release(due.URL, n)
+	case broken:
+		s.fail(origin, why, header(ex.Header).retryAfter(now), n)
+	}
+	if outcome != moved {
+		s.chain = chain{}
+	}
+	return s, s.Need(origin, now)
+}
+
+// outcome is what an exchange is to the policy.
+type outcome uint8
+
+const (
+	whole     outcome = iota // a robots.txt
+	unchanged                // the stored one, confirmed
+	absent                   // "unavailable"
+	moved                    // a redirect
+	broken                   // "unreachable"
+)
+
+// classify says which outcome an exchange is, and why if it is broken.
+func classify(ex Exchange, due Need) (o outcome, why string) {
+	status := "status " + strconv.Itoa(ex.Status)
+	switch s := ex.Status; {
+	case ex.Failure != "":
+		return broken, ex.Failure
+	case s == 0:
+		return broken, "no response"
+	case s == 206: // no range was asked for
+		return broken, "partial content"
+	case s >= 200 && s < 300:
+		return classifyBody(ex)
+	case s == 304 && (due.IfNoneMatch != "" || due.IfModifiedSince != ""):
+		return unchanged, ""
+	case s == 301 || s == 302 || s == 303 || s == 307 || s == 308:
+		return moved, ""
+	case s == 429 || s == 408 || s == 425:
+		// By the letter of RFC 9309 2.3.1.3 these are "unavailable". They say that the server cannot serve us now, which
+		// is not that there are no rules.
+		return broken, status
+	case s >= 400 && s < 500:
+		return absent, ""
+	}
+	return broken, status
+}
+
+func classifyBody(ex Exchange) (outcome, string) {
+	switch {
+	case ex.Oversize && len(ex.Body) <= MaxBody:
+		// Parse could not tell that the last line may be half a line.
+		return broken, "incomplete"
+	case bytes.HasPrefix(ex.Body, []byte("\x1F\x8B")):
+		return broken, "compressed, but not declared"
+	}
+	return whole, ""
+}
+
+// keep makes a body the policy (RFC 9309 2.3.1.1).
+func (s *State) keep(ex Exchange, from string, now time.Time) {
+	s.hasBody, s.digest = true, sha256.Sum256(ex.Body)
+	s.etag, s.modified = validator(ex, "Etag"), validator(ex, "Last-Modified")
+	s.flags = flagsOf(ex)
+	if s.chain.down {
+		s.flags |= Downgraded
+	}
+	s.decide(ruled, from, now.UnixMicro(), header(ex.Header).life(now))
+}
+
+// renew makes the stored body the policy again, after a 304. Its header replaces the stored one (RFC 9111 4.3.4).
+func (s *State) renew(ex Exchange, from string, now time.Time) {
+	if v := validator(ex, "Etag"); v != "" {
+		s.etag = v
+	}
+	if v := validator(ex, "Last-Modified"); v != "" {
+		s.modified = v
+	}
+	s.decide(ruled, from, now.UnixMicro(), header(ex.Header).life(now))
+}
+
+// release allows everything: the server says that there is no robots.txt for us (RFC 9309 2.3.1.3).
+func (s *State) release(from string, n int64) {
+	s.hasBody, s.digest, s.etag, s.modified, s.flags = false, [32]byte{}, "", "", 0
+	s.decide(unavailable, from, n, maxLife)
+}
+
+func (s *State) decide(k kind, from string, n int64, life time.Duration) {
+	s.kind, s.fetched, s.expires, s.final = k, n, n+life.Microseconds(), from
+	if len(from) > maxURL {
+		s.final = ""
+	}
+	s.failures, s.firstFailure, s.retry = 0, 0, 0
+}
+
+// fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh: those were had, and hold until
+// they expire. An answer that there are no rules does not outlive a failure.
+func (s *State) fail(origin, why string, asked time.Duration, n int64) {
+	if s.kind != ruled || !s.valid(n) {
+		s.kind = unreachable
+	}
+	s.failure = why[:min(len(why), maxFailure)]
+	s.failures = min(s.failures+1, 1<<30)
+	if s.firstFailure == 0 || s.firstFailure > n {
+		s.firstFailure = n
+	}
+	s.retry = n + max(backoff(origin, s.failures), asked).Microseconds()
+}
+
+// follow takes a redirect. The rules at its end bind the authority that was asked first (RFC 9309 2.3.1.2). After
+// maxHops the file counts as unavailable; a redirect that leads nowhere or in a circle, as unreachable.
+func (s *State) follow(origin string, ex Exchange, n int64) (outcome, string) {
+	target, why := redirect(ex)
+	if why != "" {
+		return broken, why
+	}
+	c := &s.chain
+	if c.hops == 0 {
+		c.seen[0] = hash(robotsURL(origin))
+	}
+	h := hash(target)
+	for _, seen := range c.seen[:c.hops+1] {
+		if seen == h {
+			return broken, "redirect loop"
+		}
+	}
+	if c.hops == maxHops {
+		return absent, ""
+	}
+	c.hops++
+	c.seen[c.hops] = h
+	c.next, c.since = target, n
+	if strings.HasPrefix(ex.URL, "https:") && strings.HasPrefix(target, "http:") {
+		c.down = true
+	}
+	return moved, ""
+}
+
+// redirect returns the URL that an exchange redirects to, or why it is none.
+func redirect(ex Exchange) (target, why string) {
+	location := header(ex.Header).get("Location")
+	if location == "" {
+		return "", "redirect without Location"
+	}
+	base, err := url.Parse(ex.URL)
+	if err != nil {
+		return "", "redirect from an invalid URL"
+	}
+	u, err := base.Parse(location)
+	if err != nil || u.Hostname() == "" {
+		return "", "redirect to an invalid URL"
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return "", "redirect to a scheme other than http and https"
+	}
+	u.Host = strings.ToLower(u.Host)
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	if p := u.Port(); p == "" || u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+p)
+	}
+	if target = u.String(); len(target) > maxURL {
+		return "", "redirect to a URL that is too long"
+	}
+	return target, ""
+}
+
+// validator returns a field for later use in a conditional request; empty when there is none that can be kept whole.
+func validator(ex Exchange, name string) string {
+	v := header(ex.Header).get(name)
+	if len(v) > maxValidator || hasControl(v) {
+		return ""
+	}
+	return v
+}
+
+// flagsOf says what is odd about a body.
+func flagsOf(ex Exchange) (f Flags) {
+	media, _, _ := strings.Cut(header(ex.Header).get("Content-Type"), ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	family, _, _ := strings.Cut(media, "/")
+	head := ex.Body[:min(len(ex.Body), 512)]
+	if media == "text/html" || media == "application/xhtml+xml" || bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
+		f |= HTML
+	}
+	if family == "image" || family == "video" || media == "application/zip" || bytes.IndexByte(head, 0) >= 0 {
+		f |= Binary
+	}
+	if bytes.HasPrefix(ex.Body, []byte(byteOrderMark)) {
+		f |= BOM
+	}
+	if len(ex.Body) > MaxBody {
+		f |= Truncated
+	}
+	return f
+}

@@ -1,0 +1,189 @@
+package robots
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/temoto/robotstxt"
+)
+
+// The search over sorted rules against a look at every rule, on rules that share prefixes, keys of eight octets and
+// whole chains of parents.
+func TestDecideEqualsALookAtEveryRule(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	word := func(letters string, most int) string {
+		b := make([]byte, r.IntN(most+1))
+		for i := range b {
+			b[i] = letters[r.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	for round := range 400 {
+		most := 60
+		if round%20 == 0 {
+			most = 2000
+		}
+		start := "/" + strings.Repeat("shared/", r.IntN(3))
+		var all []rule
+		var text string
+		for i := range 1 + r.IntN(most) {
+			pattern := start + strings.Repeat("aaaaaaaa", r.IntN(3)) + word("ab", 6)
+			if r.IntN(6) == 0 {
+				pattern = "/" + word("ab*", 8)
+			}
+			if r.IntN(12) == 0 {
+				pattern += "$"
+			}
+			from := uint32(len(text))
+			text += pattern
+			all = append(all, rule{pattern: span{from, uint32(len(text))}, line: int32(i + 1), allow: r.IntN(2) == 0})
+		}
+		s := newRuleset(text, slices.Clone(all))
+		for range 60 {
+			target := start + strings.Repeat("aaaaaaaa", r.IntN(3)) + word("ab", 7)
+			if r.IntN(10) == 0 {
+				target = "/" + word("ab", 9)
+			}
+			var want *rule
+			for i := range all {
+				if matches(all[i].pattern.in(text), target) && (want == nil || outranks(&all[i], want)) {
+					want = &all[i]
+				}
+			}
+			best, _ := s.decide(target)
+			if (best == nil) != (want == nil) || best != nil && best.line != want.line {
+				t.Fatalf("round %d: %s: %+v, want %+v of %+v in %s", round, target, best, want, all, text)
+			}
+		}
+	}
+}
+
+func TestMatchDoesNotAllocate(t *testing.T) {
+	for _, b := range benchFiles(t) {
+		p := Parse(b.body, Options{Token: "curtsy"})
+		var v Verdict
+		for _, target := range b.targets {
+			if n := testing.AllocsPerRun(100, func() { v = p.Match(target) }); n != 0 {
+				t.Errorf("%s: Match(%q) allocates %v times", b.name, target, n)
+			}
+		}
+		if v.Reason == "" {
+			t.Errorf("%s: no reason", b.name)
+		}
+	}
+	p := Parse([]byte("user-agent: *\ndisallow: /a\nallow: /a*c\nallow: /%E3%83%84\n"), Options{Token: "curtsy"})
+	for _, target := range []string{"/", "/abc", "/%E3%83%84?q=1&r=%2F", "/robots.txt"} {
+		if n := testing.AllocsPerRun(100, func() { p.Match(target) }); n != 0 {
+			t.Errorf("Match(%q) allocates %v times", target, n)
+		}
+	}
+}
+
+type benchFile struct {
+	name    string
+	body    []byte
+	targets []string // in turn; all canonical
+}
+
+// benchFiles are the files of the benchmarks: a small one, a real one, one of 500 KiB, and the worst that a host could
+// think of.
+func benchFiles(tb testing.TB) []benchFile {
+	google, err := os.ReadFile("../testdata/robots/real/www.google.com.txt")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var small, large, wild strings.Builder
+	small.WriteString("User-agent: *\n")
+	for _, p := range []string{"/cgi-bin/", "/tmp/", "/private/", "/admin/", "/search", "/login", "/cart/", "/api/v1/", "/feeds/"} {
+		small.WriteString("Disallow: " + p + "\n")
+	}
+	small.WriteString("Allow: /search/about\n")
+	r := rand.New(rand.NewPCG(1, 1))
+	large.WriteString("User-agent: *\n")
+	for range 10000 {
+		fmt.Fprintf(&large, "Disallow: /section-%d/topic-%d/page-%06d\n", r.IntN(100), r.IntN(1000), r.IntN(1000000))
+	}
+	wild.WriteString("User-agent: *\n")
+	for i := range 50 << 10 / 64 {
+		fmt.Fprintf(&wild, "Disallow: /%s%04d\n", strings.Repeat("*a", 24), i)
+	}
+	line := strings.SplitN(large.String(), "\n", 5000)[4998]
+	return []benchFile{
+		{"small", []byte(small.String()), []string{"/", "/search/about/us?q=1", "/news/2026/03/story.html", "/private/x"}},
+		{"google", google, []string{"/", "/searchhistory/x", "/maps/place/somewhere", "/news?output=xhtml&x=1", "/m/search?q=a"}},
+		{"500KiB", []byte(large.String()), []string{"/", "/section-50/topic-500/page-500000", strings.TrimPrefix(line, "Disallow: ") + "/x", "/zebra"}},
+		{"stars", []byte(wild.String()), []string{"/" + strings.Repeat("a", 500)}},
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	for _, f := range benchFiles(b) {
+		p := Parse(f.body, Options{Token: "curtsy"})
+		b.Run(f.name+"/curtsy", func(b *testing.B) {
+			b.ReportAllocs()
+			for i := range b.N {
+				if p.Match(f.targets[i%len(f.targets)]).Reason == "" {
+					b.Fatal("no reason")
+				}
+			}
+		})
+		theirs, err := robotstxt.FromBytes(f.body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(f.name+"/temoto", func(b *testing.B) {
+			b.ReportAllocs()
+			for i := range b.N {
+				theirs.TestAgent(f.targets[i%len(f.targets)], "curtsy")
+			}
+		})
+	}
+}
+
+// The worst case: it doubles when the target doubles, and when the pattern does.
+func BenchmarkMatchStars(b *testing.B) {
+	for _, size := range []struct{ pattern, target int }{{100, 1000}, {100, 2000}, {100, 4000}, {200, 4000}, {400, 4000}} {
+		body := "user-agent: *\ndisallow: /" + strings.Repeat("*a", size.pattern) + "b\n"
+		p := Parse([]byte(body), Options{Token: "curtsy"})
+		target := "/" + strings.Repeat("a", size.target)
+		b.Run(fmt.Sprintf("pattern=%d/target=%d", size.pattern, size.target), func(b *testing.B) {
+			for range b.N {
+				p.Match(target)
+			}
+		})
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, f := range benchFiles(b) {
+		b.Run(f.name+"/curtsy", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(f.body)))
+			for range b.N {
+				Parse(f.body, Options{Token: "curtsy"})
+			}
+		})
+		b.Run(f.name+"/temoto", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(f.body)))
+			for range b.N {
+				if _, err := robotstxt.FromBytes(f.body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, size := range []int{1 << 17, 1 << 18} {
+		body := []byte("user-agent: *" + strings.Repeat("\rdisallow: /a", size/13))
+		b.Run(fmt.Sprintf("CR-only/%d/curtsy", size), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			for range b.N {
+				Parse(body, Options{Token: "curtsy"})
+			}
+		})
+	}
+}

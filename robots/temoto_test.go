@@ -1,0 +1,355 @@
+package robots
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/robots/naive"
+	"github.com/temoto/robotstxt"
+)
+
+// sample is a random file, as the lines that it is made of, and a target.
+type sample struct {
+	lines  []sampleLine
+	eol    string
+	ended  bool // the last line has its end
+	bom    bool
+	target string
+}
+
+type sampleLine struct{ key, colon, value, comment string }
+
+func (s sample) body() []byte {
+	var b strings.Builder
+	if s.bom {
+		b.WriteString(byteOrderMark)
+	}
+	for i, l := range s.lines {
+		b.WriteString(l.key + l.colon + l.value + l.comment)
+		if i < len(s.lines)-1 || s.ended {
+			b.WriteString(s.eol)
+		}
+	}
+	return []byte(b.String())
+}
+
+// each calls f for the records of a kind.
+func (s sample) each(k field, f func(i int, l sampleLine)) {
+	for i, l := range s.lines {
+		if fieldOf(strings.TrimSpace(l.key)) == k {
+			f(i, l)
+		}
+	}
+}
+
+type boundRule struct {
+	pattern string
+	allow   bool
+}
+
+// binding returns the rules that bind the sample's crawler, and those of them that match.
+func (s sample) binding() (all, matching []boundRule) {
+	p := parser{token: sampleToken, text: string(s.body())}
+	p.parse()
+	text := p.text + string(p.spelled)
+	for _, r := range p.rules {
+		pattern := r.pattern.in(text)
+		all = append(all, boundRule{pattern, r.allow})
+		if matches(pattern, canonicalTarget(s.target)) {
+			matching = append(matching, boundRule{pattern, r.allow})
+		}
+	}
+	return all, matching
+}
+
+const sampleToken = "curtsy"
+
+// exclusion is a class of input on which temoto/robotstxt v1.1.2 answers otherwise than RFC 9309, so that it cannot be
+// an oracle there. The numbers are those of table 1.1 of the policy. Each has an example on which it is wrong; what
+// falls into a class is compared with package naive alone.
+type exclusion struct {
+	name    string
+	reason  string
+	applies func(s sample) bool
+	file    string // the example, for the crawler sampleToken
+	target  string
+}
+
+func exclusions() []exclusion {
+	is := strings.EqualFold
+	lead := func(pattern string) string { return pattern[:strings.IndexAny(pattern, "*$")] }
+	return []exclusion{
+		{"1 a name that our name begins with", "it matches names by prefix", func(s sample) (out bool) {
+			s.each(userAgent, func(_ int, l sampleLine) {
+				out = out || !is(l.value, sampleToken) && l.value != "" && strings.HasPrefix(sampleToken, strings.ToLower(l.value))
+			})
+			return out
+		}, "user-agent: curt\ndisallow: /\n", "/a"},
+		{"2 a name with something behind it", "it compares the whole line", func(s sample) (out bool) {
+			s.each(userAgent, func(_ int, l sampleLine) { out = out || l.value != "*" && leadingToken(l.value) != l.value })
+			return out
+		}, "user-agent: curtsy/1.0\ndisallow: /\n", "/a"},
+		{"3 a last group without rules", "it does not register its names, and falls back to *", func(s sample) bool {
+			open := false
+			for i, l := range s.lines {
+				switch fieldOf(strings.TrimSpace(l.key)) {
+				case userAgent:
+					open = true
+				case allow, disallow, crawlDelay:
+					// It does not see an empty value when nothing, or but a comment, comes between that and the end.
+					last := !slices.ContainsFunc(s.lines[i+1:], func(l sampleLine) bool { return l != sampleLine{} })
+					open = open && l.value == "" && last && (!s.ended || strings.Contains(l.comment, "#"))
+				}
+			}
+			return open
+		}, "user-agent: *\ndisallow: /\nuser-agent: curtsy\n", "/a"},
+		{"4 a rule outside groups, or a bad Crawl-delay", "it rejects the whole file", func(s sample) (out bool) {
+			grouped := false
+			for _, l := range s.lines {
+				switch fieldOf(strings.TrimSpace(l.key)) {
+				case userAgent:
+					grouped = true
+				case crawlDelay:
+					out = out || !grouped || !readDelay(l.value).ok
+				case allow, disallow:
+					out = out || !grouped
+				}
+			}
+			return out
+		}, "allow: /x\nuser-agent: *\ndisallow: /\n", "/a"},
+		{"5 a Crawl-delay between agents", "it ends the list of agents", func(s sample) (out bool) {
+			heading, delayed := false, false
+			for _, l := range s.lines {
+				switch fieldOf(strings.TrimSpace(l.key)) {
+				case userAgent:
+					out = out || delayed
+					heading = true
+				case crawlDelay:
+					delayed = heading
+				case allow, disallow:
+					heading, delayed = false, false
+				}
+			}
+			return out
+		}, "user-agent: curtsy\ncrawl-delay: 1\nuser-agent: other\ndisallow: /\n", "/a"},
+		{"6 white space before the colon or in a value, a comment glued to a value", "it splits at white space alone", func(s sample) bool {
+			for _, l := range s.lines {
+				if l.colon == " : " || strings.ContainsAny(strings.TrimSpace(l.value), " \t") || strings.HasPrefix(l.comment, "#") && l.key != "" {
+					return true
+				}
+			}
+			return false
+		}, "user-agent : *\ndisallow: /\n", "/a"},
+		{"7 a misspelled field", "it knows Useragent and Crawldelay alone", func(s sample) bool {
+			for _, l := range s.lines {
+				if f := fieldOf(strings.TrimSpace(l.key)); f == disallow && !is(strings.TrimSpace(l.key), "disallow") {
+					return true
+				}
+			}
+			return false
+		}, "user-agent: *\ndissallow: /\n", "/a"},
+		{"8 a path that begins with neither / nor *", "it adds a slash", func(s sample) (out bool) {
+			bad := func(_ int, l sampleLine) { out = out || l.value != "" && l.value[0] != '/' && l.value[0] != '*' }
+			s.each(allow, bad)
+			s.each(disallow, bad)
+			return out
+		}, "user-agent: *\ndisallow: a\n", "/a"},
+		{"9 an Allow and a Disallow of one length", "the first in the file wins", func(s sample) bool {
+			_, matching := s.binding()
+			for _, a := range matching {
+				for _, b := range matching {
+					if a.allow && !b.allow && len(a.pattern) == len(b.pattern) {
+						return true
+					}
+				}
+			}
+			return false
+		}, "user-agent: *\ndisallow: /a\nallow: /a\n", "/a"},
+		{"10 a pattern whose first piece occurs later in the target", "its patterns are not anchored at the start, those with $ alone neither", func(s sample) bool {
+			all, _ := s.binding()
+			for _, r := range all {
+				if isWild(r.pattern) && lead(r.pattern) != "" && strings.LastIndex(s.target, lead(r.pattern)) > 0 {
+					return true
+				}
+			}
+			return false
+		}, "user-agent: *\ndisallow: /x$\n", "/a/x"},
+		{"11 two matches, one of them with * or $", "the length is that of its regular expression, or of the path without a last *", func(s sample) bool {
+			_, matching := s.binding()
+			for _, r := range matching {
+				if len(matching) > 1 && isWild(r.pattern) {
+					return true
+				}
+			}
+			return false
+		}, "user-agent: *\nallow: /a*d$\ndisallow: /ab/cd\n", "/ab/cd"},
+		{"12 nothing but stars, or a $ that is not last", "it drops the one and never matches the other", func(s sample) (out bool) {
+			odd := func(_ int, l sampleLine) {
+				out = out || l.value != "" && strings.Trim(l.value, "*") == "" || strings.Contains(strings.TrimSuffix(l.value, "$"), "$")
+			}
+			s.each(allow, odd)
+			s.each(disallow, odd)
+			return out
+		}, "user-agent: *\ndisallow: *\n", "/a"},
+		{"13 an escape, an octet beyond ASCII, a * or $ in the target", "it compares octets as they are", func(s sample) bool {
+			all := string(s.body()) + s.target
+			return strings.Contains(all, "%") || strings.ContainsFunc(strings.TrimPrefix(all, byteOrderMark), func(r rune) bool { return r >= 0x80 }) ||
+				strings.ContainsAny(s.target, "*$")
+		}, "user-agent: *\ndisallow: /%61\n", "/a"},
+		{"14 /robots.txt itself, a fragment", "both are left to the caller", func(s sample) bool {
+			return s.target == ownPath || strings.Contains(s.target, "#")
+		}, "user-agent: *\ndisallow: /\n", "/robots.txt"},
+		{"15 a body over 500 KiB", "it has no limit", func(s sample) bool {
+			return len(s.body()) > MaxBody
+		}, "user-agent: *\n" + strings.Repeat("#\n", MaxBody/2) + "disallow: /\n", "/a"},
+	}
+}
+
+// The examples must differ: an exclusion that excludes nothing is a hole in the comparison.
+func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
+	for _, e := range exclusions() {
+		allowed := Parse([]byte(e.file), Options{Token: sampleToken}).Match(e.target).Allowed
+		if want, _ := naive.Allowed([]byte(e.file), sampleToken, e.target); allowed != want {
+			t.Errorf("%s: %v, naive says %v", e.name, allowed, want)
+		}
+		theirs, err := robotstxt.FromBytes([]byte(e.file))
+		if err == nil && theirs.TestAgent(e.target, sampleToken) == allowed {
+			t.Errorf("%s (%s): temoto says the same of %q", e.name, e.reason, e.file)
+		}
+	}
+}
+
+func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
+	const files, perFile = 20000, 3
+	var excluded [20]int
+	safe := 0
+	rnd := rand.New(rand.NewPCG(9309, 1))
+	classes := exclusions()
+	for range files {
+		s := draw(rnd)
+		body := s.body()
+		ours := Parse(body, Options{Token: sampleToken})
+		theirs, err := robotstxt.FromBytes(body)
+		for range perFile {
+			s.target = pick(rnd, sampleTargets)
+			v := ours.Match(s.target)
+			if allowed, line := naive.Allowed(body, sampleToken, s.target); v.Allowed != allowed || v.Line != line {
+				t.Fatalf("%s in %q: %v by line %d; naive: %v by line %d", s.target, body, v.Allowed, v.Line, allowed, line)
+			}
+			in := -1
+			for i, e := range classes {
+				if e.applies(s) {
+					in = i
+					break
+				}
+			}
+			if in >= 0 {
+				excluded[in]++
+				continue
+			}
+			safe++
+			if err != nil {
+				t.Fatalf("%q: temoto: %v", body, err)
+			}
+			if theirs.TestAgent(s.target, sampleToken) != v.Allowed {
+				t.Fatalf("%s in %q: %v by line %d (%s); temoto says otherwise, and no exclusion tells why", s.target, body, v.Allowed, v.Line, v.Rule)
+			}
+		}
+	}
+	t.Logf("%d files, %d verdicts compared", files, safe)
+	for i, e := range classes {
+		t.Logf("%6d verdicts excluded: %s", excluded[i], e.name)
+		if excluded[i] == 0 && i < 14 {
+			t.Errorf("nothing falls into %q: the files do not try it", e.name)
+		}
+	}
+	if safe < files {
+		t.Errorf("only %d of %d verdicts were compared", safe, files*perFile)
+	}
+}
+
+var (
+	samplePaths = []string{"/", "/a", "/a/", "/ab", "/a/b", "/a/b/c", "/b", "/b/", "/ba", "/a?b", "/?", "/?a=b", "/b.a", "/b.a?a", "/aa", "/c+d", "/c(d)", "/a:b"}
+	sampleWild  = []string{"/a*", "/a*b", "/*b", "*b", "/a$", "/b/$", "/*.a$", "/a*b$", "/a/*/c", "/b*?"}
+	sampleOdd   = []string{"*", "/a$b", "a", "b/", "/%61", "/a%2Fb", "/\xC3\xA9", "/a b"}
+
+	sampleTargets = append([]string{"/c", "/abc", "/a/b/c/d", "/a/c", "/x/a", "/b/a.a", "/ab.a", "/a/x/c", "/c+d/e", "/c(d)e", "/a?b=c", "/?a=bc", "/a:bc", "/x/a/b",
+		"/robots.txt", "/a#b", "/%61", "/a%2Fb", "/a*", "/x?y"}, samplePaths...)
+)
+
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+// draw makes a file. One in eight lines has something about it that puts the file out of the safe class.
+func draw(r *rand.Rand) sample {
+	s := sample{eol: pick(r, []string{"\n", "\r", "\r\n"}), ended: r.IntN(4) > 0, bom: r.IntN(8) == 0}
+	odd := r.IntN(2) == 0
+	rare := func(n int) bool { return odd && r.IntN(n) == 0 }
+	add := func(key, value string) {
+		l := sampleLine{key: key, colon: pick(r, []string{":", ": "}), value: value}
+		if r.IntN(8) == 0 {
+			l.comment = pick(r, []string{" # why", " "})
+		}
+		if rare(40) {
+			l.colon = " : "
+		}
+		if rare(40) {
+			l.comment = "#x"
+		}
+		s.lines = append(s.lines, l)
+	}
+	between := func() {
+		switch r.IntN(10) {
+		case 0:
+			s.lines = append(s.lines, sampleLine{})
+		case 1:
+			s.lines = append(s.lines, sampleLine{key: "# disallow: /"})
+		case 2:
+			add("Sitemap", "http://a.test/s.xml")
+		case 3:
+			add("Noindex", "/")
+		}
+	}
+	if rare(16) {
+		add("disallow", pick(r, samplePaths))
+	}
+	for range 1 + r.IntN(3) {
+		for range 1 + r.IntN(2) {
+			name := pick(r, []string{"*", "curtsy", "Curtsy", "CURTSY", "otherbot", "*", "curtsyx"})
+			if rare(20) {
+				name = pick(r, []string{"cur", "c", "curtsy/2.0", "curtsy*"})
+			}
+			add(pick(r, []string{"User-agent", "user-agent", "Useragent"}), name)
+			if rare(20) {
+				add("Crawl-delay", pick(r, []string{"1", "1.5"}))
+			}
+			between()
+		}
+		for range r.IntN(6) {
+			path := pick(r, samplePaths)
+			switch {
+			case r.IntN(5) == 0:
+				path = pick(r, sampleWild)
+			case r.IntN(10) == 0:
+				path = ""
+			case rare(20):
+				path = pick(r, sampleOdd)
+			}
+			key := pick(r, []string{"Disallow", "disallow", "DISALLOW", "Allow", "allow"})
+			if rare(30) {
+				key = "Disalow"
+			}
+			add(key, path)
+			between()
+		}
+		if r.IntN(5) == 0 {
+			add(pick(r, []string{"Disallow", "Allow"}), "")
+			add("Crawl-delay", pick(r, []string{"0", "2", "0.25"}))
+			if rare(8) {
+				add("Crawl-delay", pick(r, []string{"-1", "x", ""}))
+			}
+		}
+	}
+	return s
+}
