@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const suffix = ".jsonl"
+
+// file is what a Writer needs of an *os.File.
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+func path(dir string, number int) string {
+	return filepath.Join(dir, fmt.Sprintf("%06d%s", number, suffix))
+}
+
+// segments returns the numbers of the segments in dir, in their order. Other files are left alone.
+func segments(dir string) ([]int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int
+	for _, e := range entries {
+		digits, ok := strings.CutSuffix(e.Name(), suffix)
+		n, err := strconv.Atoi(digits)
+		// Only the spelling we write ourselves: "+1", "1" and "0000001" are other files.
+		if ok && err == nil && n >= 0 && path(dir, n) == filepath.Join(dir, e.Name()) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// create makes a segment, or goes on with one.
+func create(path string) (file, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// mend cuts the segment of path behind its last whole line and returns its size before and after.
+func mend(path string) (size, end int64, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	if end, err = whole(f); err != nil {
+		return 0, 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	if end == info.Size() {
+		return end, end, nil
+	}
+	if err := f.Truncate(end); err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), end, f.Sync()
+}
+
+// whole returns the offset behind the last whole line of r. A NUL, which JSON never has, ends what is whole: a loss
+// of power can leave a stretch of them where octets never reached the disk.
+func whole(r io.Reader) (end int64, err error) {
+	buf := make([]byte, 64<<10)
+	for at := int64(0); ; {
+		n, err := r.Read(buf)
+		b := buf[:n]
+		nul := bytes.IndexByte(b, 0)
+		if nul >= 0 {
+			b = b[:nul]
+		}
+		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+			end = at + int64(i) + 1
+		}
+		at += int64(n)
+		switch {
+		case nul >= 0 || err == io.EOF:
+			return end, nil
+		case err != nil:
+			return 0, err
+		}
+	}
+}
+
+// makeDir makes dir, durably, unless it exists.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// syncDir makes the names in dir durable. Windows has no such call, and some file systems refuse it.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadNamesFaults: a bad line is named, those around it are read, and only the end of the last segment may be
+// missing.
+func TestReadNamesFaults(t *testing.T) {
+	dir := t.TempDir()
+	one, two := numbered(1), numbered(2)
+	good, better := string(appendLine(nil, &one)), string(appendLine(nil, &two))
+	for name, text := range map[string]string{
+		"000000.jsonl":    good + "{\"time\":1}\n" + strings.Repeat("x", maxLine+1) + "\n" + better + "{\"pace_ms\":1e3}\n{}",
+		"000001.jsonl":    better + good[:20],
+		"000002.jsonl.zz": "no segment", "2.jsonl": "no segment", "-00001.jsonl": "no segment",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for l, err := range Read(dir) {
+		if err == nil {
+			got = append(got, l.URL)
+			continue
+		}
+		prefix := "ledger: read " + dir + string(filepath.Separator)
+		if !strings.HasPrefix(err.Error(), prefix) || l.URL != "" {
+			t.Errorf("%+v, %v", l, err)
+		}
+		got = append(got, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), prefix))[:3], " "))
+	}
+	equal(t, "read", got, []string{
+		"http://a.test/1", "000000.jsonl line 2:", "000000.jsonl line 3:", "http://a.test/2", "000000.jsonl line 5:",
+		"000000.jsonl line 6:", "http://a.test/2",
+	})
+	n := 0
+	for range Read(dir) {
+		if n++; n == 2 {
+			break
+		}
+	}
+	for _, err := range Read(filepath.Join(dir, "none")) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("no directory: %v", err)
+		}
+	}
+}
+
+// TestSchemaGrows: a reader of this version passes over fields of a later one.
+func TestSchemaGrows(t *testing.T) {
+	l, err := parse([]byte(`{"time":"2026-01-01T00:00:00Z","url":"u","decision":"d","group":["x"],"gap_ms":9007199254740.993}`))
+	if err != nil || l.URL != "u" || l.Gap != 9007199254740993*time.Microsecond {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// FuzzRead: whatever a segment holds, each of its whole lines is either a line or an error, and those of it that
+// were read are read the same from what appendLine makes of them.
+func FuzzRead(f *testing.F) {
+	f.Add(appendLine(nil, &full))
+	f.Add([]byte("{}\nnull\n[]\n\n{\"url\":\"\\ud800\"}\nhalf"))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, "000000.jsonl"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for l, err := range Read(dir) {
+			n++
+			if err != nil {
+				continue
+			}
+			l.Time = time.Time{}
+			l.Pace, l.Gap = l.Pace.Truncate(time.Microsecond), l.Gap.Truncate(time.Microsecond)
+			if again, err := parse(appendLine(nil, &l)); err != nil || again != l {
+				t.Fatalf("\n got %+v, %v\nwant %+v", again, err, l)
+			}
+		}
+		if n != bytes.Count(text, []byte("\n")) {
+			t.Fatalf("%d results of %d lines", n, bytes.Count(text, []byte("\n")))
+		}
+	})
+}

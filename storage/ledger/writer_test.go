@@ -1,0 +1,394 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+func numbered(i int) storage.Line {
+	return storage.Line{Time: time.Unix(int64(i), 0).UTC(), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow", Attempt: 1}
+}
+
+func open(t testing.TB, o Options) *Writer {
+	t.Helper()
+	w, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func write(t testing.TB, w *Writer, ls ...storage.Line) {
+	t.Helper()
+	for _, l := range ls {
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func closing(t testing.TB, w *Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// urls reads a ledger that has no fault.
+func urls(t testing.TB, dir string) (us []string) {
+	t.Helper()
+	for l, err := range Read(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		us = append(us, l.URL)
+	}
+	return us
+}
+
+func ls(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range es {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func equal(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+// TestGoesOn: a ledger is the same whether it was written in one run or in many, and in segments of any size.
+func TestGoesOn(t *testing.T) {
+	for _, size := range []int64{0, 1, 300} {
+		dir := filepath.Join(t.TempDir(), "made")
+		var want []string
+		for run := range 4 {
+			w := open(t, Options{Dir: dir, SegmentSize: size})
+			if file, n := w.Cut(); file != "" || n != 0 {
+				t.Errorf("cut %d of %s", n, file)
+			}
+			for i := range 5 {
+				l := numbered(run*5 + i)
+				want = append(want, l.URL)
+				write(t, w, l)
+				if err := w.Sync(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			closing(t, w)
+		}
+		equal(t, "URLs", urls(t, dir), want)
+		names := ls(t, dir)
+		if wantFiles := map[int64]int{0: 1, 1: 20, 300: 5}[size]; len(names) != wantFiles || names[0] != "000000.jsonl" {
+			t.Errorf("segments of %d: %q", size, names)
+		}
+	}
+}
+
+// TestBuffered: nothing is written before Sync or a full buffer, and Sync writes everything.
+func TestBuffered(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	write(t, w, numbered(1))
+	equal(t, "files before Sync", ls(t, dir), nil)
+	if err := w.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1"})
+	big := numbered(2)
+	big.Reason = strings.Repeat("x", bufferSize)
+	write(t, w, big)
+	equal(t, "URLs after a full buffer", urls(t, dir), []string{"http://a.test/1", "http://a.test/2"})
+	closing(t, w)
+}
+
+// TestTornAtEveryOctet: the last line is kept if it is whole and else cut off, and what comes next is not harmed.
+func TestTornAtEveryOctet(t *testing.T) {
+	var text []byte
+	var ends []int
+	for i := range 3 {
+		l := numbered(i)
+		text = appendLine(text, &l)
+		ends = append(ends, len(text))
+	}
+	for _, tail := range []string{"", "\x00", "\x00\x00\n\x00}\n"} {
+		for n := range len(text) + 1 {
+			lines := 0
+			for lines < 3 && ends[lines] <= n {
+				lines++
+			}
+			keep := append([]int{0}, ends...)[lines]
+			torn := append(slices.Clone(text[:n]), tail...)
+			if end, err := whole(bytes.NewReader(torn)); end != int64(keep) || err != nil {
+				t.Fatalf("of %d octets and %q %d are kept, want %d (%v)", n, tail, end, keep, err)
+			}
+			if n%37 != 0 && n != keep {
+				continue // real files take their time
+			}
+			dir := t.TempDir()
+			file := filepath.Join(dir, "000003.jsonl")
+			if err := os.WriteFile(file, torn, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			w := open(t, Options{Dir: dir})
+			if f, cut := w.Cut(); cut != int64(n+len(tail)-keep) || (f == file) != (cut > 0) {
+				t.Fatalf("%d octets and %q: cut %d of %q", n, tail, cut, f)
+			}
+			write(t, w, numbered(9))
+			closing(t, w)
+			want := []string{"http://a.test/0", "http://a.test/1", "http://a.test/2"}[:lines:lines]
+			equal(t, "URLs", urls(t, dir), append(want, "http://a.test/9"))
+		}
+	}
+}
+
+// TestWhole: newlines and NULs count wherever they stand to the blocks that are read.
+func TestWhole(t *testing.T) {
+	for _, at := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
+		b := bytes.Repeat([]byte("x"), 300_000)
+		b[at] = '\n'
+		if end, err := whole(bytes.NewReader(b)); end != int64(at)+1 || err != nil {
+			t.Errorf("newline at %d: %d, %v", at, end, err)
+		}
+		b[at+70_000], b[at+70_001], b[len(b)-1] = 0, '\n', '\n'
+		if end, err := whole(bytes.NewReader(b)); end != int64(at)+1 || err != nil {
+			t.Errorf("NUL behind %d: %d, %v", at, end, err)
+		}
+	}
+	if _, err := whole(io.MultiReader(strings.NewReader("a\nb"), broken{})); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a disk that cannot be read: %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, syscall.EIO }
+
+// TestConcurrent: every line is there once, whole, and each writer's in its order.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir, SegmentSize: 20_000})
+	const writers, each = 64, 50
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for j := range each {
+				l := numbered(i)
+				l.Attempt = j + 1
+				if err := w.Append(t.Context(), l); err != nil {
+					t.Error(err)
+				}
+				if j%25 == 0 {
+					if err := w.Sync(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	closing(t, w)
+	last, n := map[string]int{}, 0
+	for l, err := range Read(dir) {
+		if err != nil || l.Attempt != last[l.URL]+1 {
+			t.Fatalf("%+v after %d, %v", l, last[l.URL], err)
+		}
+		last[l.URL], n = l.Attempt, n+1
+	}
+	if n != writers*each || len(ls(t, dir)) < 2 {
+		t.Errorf("%d lines in %d segments", n, len(ls(t, dir)))
+	}
+}
+
+// disk is a file on a disk that is full after left octets, and that fails to sync if told to.
+type disk struct {
+	file
+	left    int
+	syncErr error
+	syncs   int
+	during  func() // what happens while a sync is under way
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, err := d.file.Write(p[:min(d.left, len(p))])
+	if d.left -= n; err == nil && n < len(p) {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+func (d *disk) Sync() error {
+	d.syncs++
+	if d.during != nil {
+		d.during()
+	}
+	if d.syncErr != nil {
+		return d.syncErr
+	}
+	return d.file.Sync()
+}
+
+func on(w *Writer, d *disk) *Writer {
+	w.create = func(path string) (f file, err error) {
+		d.file, err = create(path)
+		return d, err
+	}
+	return w
+}
+
+// TestDiskFull: whatever octet is the last that fits, the Writer says so from then on, and every synced line is
+// found by the next.
+func TestDiskFull(t *testing.T) {
+	for size := 0; size < 260; size += 13 {
+		dir := t.TempDir()
+		w := on(open(t, Options{Dir: dir}), &disk{left: size})
+		var want []string
+		var first error
+		for i := range 4 {
+			l := numbered(i)
+			if err := w.Append(t.Context(), l); err != first {
+				t.Fatalf("size %d: append: %v after %v", size, err, first)
+			}
+			err := w.Sync(t.Context())
+			switch {
+			case first != nil && err != first:
+				t.Fatalf("size %d: %v after %v", size, err, first)
+			case err == nil:
+				want = append(want, l.URL)
+			case !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "000000.jsonl"):
+				t.Fatal(err)
+			default:
+				first = err
+			}
+		}
+		if err := w.Close(); err != first {
+			t.Fatalf("size %d: close: %v", size, err)
+		}
+		closing(t, open(t, Options{Dir: dir}))
+		equal(t, "URLs", urls(t, dir), want)
+	}
+}
+
+// TestSyncFails: what a failed sync left on the disk is unknown, so there is no second try.
+func TestSyncFails(t *testing.T) {
+	d := &disk{left: 1 << 20, syncErr: syscall.EIO}
+	w := on(open(t, Options{Dir: t.TempDir()}), d)
+	write(t, w, numbered(1))
+	first := w.Sync(t.Context())
+	if !errors.Is(first, syscall.EIO) {
+		t.Fatal(first)
+	}
+	d.syncErr = nil
+	for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(2)), w.Close()} {
+		if err != first {
+			t.Errorf("then %v", err)
+		}
+	}
+}
+
+// TestSyncCounts: a sync with nothing to make durable asks nothing of the disk.
+func TestSyncCounts(t *testing.T) {
+	d := &disk{left: 1 << 20}
+	w := on(open(t, Options{Dir: t.TempDir()}), d)
+	for _, step := range []struct{ lines, want int }{{0, 0}, {1, 1}, {0, 1}, {3, 2}, {0, 2}} {
+		for i := range step.lines {
+			write(t, w, numbered(i))
+		}
+		if err := w.Sync(t.Context()); err != nil || d.syncs != step.want {
+			t.Fatalf("%d syncs, want %d (%v)", d.syncs, step.want, err)
+		}
+	}
+	closing(t, w)
+}
+
+// TestSyncCoversWhatCameBefore: lines can be appended during a sync, and are not durable by it; if one completes the
+// segment under it, that has made it durable.
+func TestSyncCoversWhatCameBefore(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		limit       int64
+		syncs, want int // after the first Sync, and after two more
+	}{{"same segment", 1 << 20, 1, 2}, {"next segment", 1, 2, 3}} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &disk{left: 1 << 20}
+			w := on(open(t, Options{Dir: t.TempDir(), SegmentSize: c.limit}), d)
+			d.during = func() {
+				d.during = nil
+				l := numbered(2)
+				l.Reason = strings.Repeat("x", bufferSize)
+				write(t, w, l)
+			}
+			write(t, w, numbered(1))
+			for i, want := range []int{c.syncs, c.want, c.want} {
+				if err := w.Sync(t.Context()); err != nil || d.syncs != want {
+					t.Fatalf("Sync %d: %d syncs, want %d (%v)", i, d.syncs, want, err)
+				}
+			}
+			closing(t, w)
+		})
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(Options{Dir: dir, SegmentSize: -1}); err == nil {
+		t.Error("took a negative size")
+	}
+	w := open(t, Options{Dir: dir})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Append(ctx, numbered(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := w.Sync(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	write(t, w, numbered(1))
+	long := numbered(2)
+	long.RobotsRule = strings.Repeat("\x00", maxLine/6+1)
+	if err := w.Append(t.Context(), long); err == nil {
+		t.Error("took a line that is too long")
+	}
+	write(t, w, numbered(3))
+	closing(t, w)
+	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1", "http://a.test/3"})
+	for _, err := range []error{w.Append(t.Context(), numbered(4)), w.Sync(t.Context()), w.Close()} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	w := open(b, Options{Dir: b.TempDir()})
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := w.Append(b.Context(), full); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,280 @@
+package warc
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// disk is a file on a disk that is full after left octets, and that fails to sync if told to.
+type disk struct {
+	file
+	left    int
+	syncErr error
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	if len(p) <= d.left {
+		d.left -= len(p)
+		return d.file.Write(p)
+	}
+	n, err := d.file.Write(p[:d.left])
+	d.left -= n
+	if err == nil {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+func (d *disk) Sync() error {
+	if d.syncErr != nil {
+		return d.syncErr
+	}
+	return d.file.Sync()
+}
+
+// on makes w write to d.
+func on(w *Writer, d *disk) *Writer {
+	w.create = func(path string) (f file, err error) {
+		d.file, err = create(path)
+		return d, err
+	}
+	return w
+}
+
+// TestDiskFull: whatever octet is the last that fits, the Writer says so from then on, and the next Open finds every
+// exchange it acknowledged.
+func TestDiskFull(t *testing.T) {
+	segment, _ := threeExchanges(t)
+	for size := 0; size < len(segment); size += 101 {
+		dir := t.TempDir()
+		w := on(open(t, Options{Dir: dir}), &disk{left: size})
+		kept := 0
+		var first error
+		for i := range 4 {
+			_, err := w.Record(t.Context(), simple(i))
+			switch {
+			case err == nil && first != nil:
+				t.Fatalf("size %d: wrote again after %v", size, first)
+			case err == nil:
+				kept++
+			case !isFull(err):
+				t.Fatalf("size %d: %v", size, err)
+			default:
+				first = err
+			}
+		}
+		if err := w.Sync(t.Context()); !isFull(err) {
+			t.Fatalf("size %d: sync: %v", size, err)
+		}
+		if err := w.Close(); !isFull(err) {
+			t.Fatalf("size %d: close: %v", size, err)
+		}
+		if !strings.Contains(first.Error(), filepath.Join(dir, "crawl-00000.warc.gz.open")) {
+			t.Errorf("the error names no file: %v", first)
+		}
+		w = open(t, Options{Dir: dir})
+		closing(t, w)
+		found := 0
+		if kept > 0 {
+			found = (len(read(t, filepath.Join(dir, "crawl-00000.warc.gz"))) - 1) / 2
+		}
+		if found != kept || len(ls(t, dir)) != min(kept, 1) {
+			t.Fatalf("size %d: %d exchanges acknowledged, %d found, files %q", size, kept, found, ls(t, dir))
+		}
+	}
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC)
+}
+
+// TestSyncFails: what a failed sync left on the disk is unknown, so there is no second try.
+func TestSyncFails(t *testing.T) {
+	dir := t.TempDir()
+	d := &disk{left: 1 << 20, syncErr: syscall.EIO}
+	w := on(open(t, Options{Dir: dir}), d)
+	write(t, w, simple(1))
+	first := w.Sync(t.Context())
+	if first == nil {
+		t.Fatal("synced")
+	}
+	d.syncErr = nil
+	if err := w.Sync(t.Context()); err != first {
+		t.Errorf("then %v", err)
+	}
+	if _, err := w.Record(t.Context(), simple(2)); err != first {
+		t.Errorf("then %v", err)
+	}
+	if err := w.Close(); err != first {
+		t.Errorf("then %v", err)
+	}
+	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz.open"})
+}
+
+// TestSyncCounts: a sync with nothing to make durable asks nothing of the disk.
+func TestSyncCounts(t *testing.T) {
+	syncs := 0
+	w := open(t, Options{Dir: t.TempDir()})
+	w.create = func(path string) (file, error) {
+		f, err := create(path)
+		return counting{f, func() { syncs++ }}, err
+	}
+	for _, step := range []struct{ records, want int }{{0, 0}, {1, 1}, {0, 1}, {3, 2}, {0, 2}} {
+		for range step.records {
+			write(t, w, simple(1))
+		}
+		if err := w.Sync(t.Context()); err != nil || syncs != step.want {
+			t.Fatalf("%d syncs, want %d (%v)", syncs, step.want, err)
+		}
+	}
+	closing(t, w)
+}
+
+type counting struct {
+	file
+	sync func()
+}
+
+func (c counting) Sync() error { c.sync(); return c.file.Sync() }
+
+// TestSyncCoversWhatCameBefore: exchanges can be appended during a sync, and are not durable by it; if one completes
+// the segment under it, that has made it durable.
+func TestSyncCoversWhatCameBefore(t *testing.T) {
+	for name, limit := range map[string]int64{"same segment": 1 << 20, "next segment": 1} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, Options{Dir: t.TempDir(), SegmentSize: limit})
+			var syncs []string
+			w.create = func(path string) (file, error) {
+				f, err := create(path)
+				return counting{f, func() {
+					syncs = append(syncs, filepath.Base(path)[6:11])
+					if len(syncs) == 1 {
+						write(t, w, simple(2))
+					}
+				}}, err
+			}
+			write(t, w, simple(1))
+			for range 3 {
+				if err := w.Sync(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := map[int64][]string{1 << 20: {"00000", "00000"}, 1: {"00000", "00000", "00001"}}[limit]
+			equal(t, "syncs", syncs, want)
+			closing(t, w)
+		})
+	}
+}
+
+// TestLargeBlock: 64 MiB that do not compress pass through memory for a fraction of that, and leave no spool behind.
+func TestLargeBlock(t *testing.T) {
+	const size = 64 << 20
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	write(t, w, simple(1)) // the compressor is made once
+	r := storage.Record{URL: "http://a.test/large", Time: time.Now(), Request: []byte("GET /large HTTP/1.1\r\n\r\n")}
+	r.Response = io.NewSectionReader(endless(noise(1<<20)), 0, size)
+	allocated := allocation(func() { write(t, w, r) })
+	closing(t, w)
+	if allocated > 2<<20 {
+		t.Errorf("allocated %d octets to write %d", allocated, size)
+	}
+	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
+
+	f, err := os.Open(filepath.Join(dir, "crawl-00000.warc.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sum, digest := sha256.New(), ""
+	allocated = allocation(func() {
+		rd := NewReader(f)
+		for {
+			rec, err := rd.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Length == size {
+				digest = rec.Fields.Get("WARC-Block-Digest")
+				if n, err := io.Copy(sum, rec.Block); n != size || err != nil {
+					t.Fatalf("%d octets, %v", n, err)
+				}
+			}
+		}
+	})
+	if allocated > 2<<20 {
+		t.Errorf("allocated %d octets to read %d", allocated, size)
+	}
+	want := sha256.New()
+	if _, err := io.Copy(want, r.Response); err != nil {
+		t.Fatal(err)
+	}
+	if string(sum.Sum(nil)) != string(want.Sum(nil)) || !strings.HasPrefix(digest, "sha256:") {
+		t.Errorf("other octets came back")
+	}
+}
+
+// TestCancelledInLargeBlock: a record that is given up in the middle leaves no trace and harms no other.
+func TestCancelledInLargeBlock(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	write(t, w, simple(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := simple(2)
+	r.Response = io.NewSectionReader(cancelling{cancel, endless(noise(1 << 20))}, 0, 8<<20)
+	if _, err := w.Record(ctx, r); err == nil {
+		t.Fatal("recorded")
+	}
+	write(t, w, simple(3))
+	closing(t, w)
+	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
+	if es := read(t, filepath.Join(dir, "crawl-00000.warc.gz")); len(es) != 5 {
+		t.Errorf("%d records", len(es))
+	}
+}
+
+// cancelling cancels when the last octet has been read once, so in the second pass.
+type cancelling struct {
+	cancel context.CancelFunc
+	from   io.ReaderAt
+}
+
+func (c cancelling) ReadAt(p []byte, at int64) (int, error) {
+	if at+int64(len(p)) >= 8<<20 {
+		defer c.cancel()
+	}
+	return c.from.ReadAt(p, at)
+}
+
+// endless repeats its octets for ever.
+type endless []byte
+
+func (e endless) ReadAt(p []byte, at int64) (int, error) {
+	for n := 0; n < len(p); {
+		n += copy(p[n:], e[(at+int64(n))%int64(len(e)):])
+	}
+	return len(p), nil
+}
+
+// allocation counts the octets f allocates.
+func allocation(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}

@@ -1,0 +1,97 @@
+package warc
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// dateForm always has six decimals, unlike RFC3339Nano, so that dates sort as text.
+const dateForm = "2006-01-02T15:04:05.000000Z"
+
+// The blocks' media types.
+const (
+	typeFields   = "application/warc-fields"
+	typeRequest  = "application/http; msgtype=request"
+	typeResponse = "application/http; msgtype=response"
+)
+
+// digest is the SHA-256 of a block or payload.
+type digest = [32]byte
+
+// head is what stands before a record's block. Zero fields are left out. Ids are URNs.
+type head struct {
+	kind       string // WARC-Type
+	id         string
+	date       time.Time
+	filename   string
+	target     string
+	info       string // the warcinfo record's id
+	concurrent string // the id of the exchange's other record
+	addr       netip.Addr
+	protocols  []string
+	block      digest
+	payload    *digest
+	truncated  string
+	media      string
+	length     int64
+}
+
+func (h *head) append(b []byte) []byte {
+	b = append(b, "WARC/1.1\r\n"...)
+	b = appendField(b, "WARC-Type", h.kind)
+	b = appendID(b, "WARC-Record-ID", h.id)
+	b = append(b, "WARC-Date: "...)
+	b = h.date.UTC().AppendFormat(b, dateForm)
+	b = append(b, "\r\n"...)
+	b = appendField(b, "WARC-Filename", h.filename)
+	b = appendField(b, "WARC-Target-URI", h.target)
+	b = appendID(b, "WARC-Warcinfo-ID", h.info)
+	b = appendID(b, "WARC-Concurrent-To", h.concurrent)
+	if h.addr.IsValid() {
+		// A zone is ours, not the site's, and an IPv4 address stays one on a dual-stack socket (5.10).
+		b = append(b, "WARC-IP-Address: "...)
+		b = h.addr.Unmap().WithZone("").AppendTo(b)
+		b = append(b, "\r\n"...)
+	}
+	for _, p := range h.protocols {
+		b = appendField(b, "WARC-Protocol", p)
+	}
+	b = appendDigest(b, "WARC-Block-Digest", &h.block)
+	if h.payload != nil {
+		b = appendDigest(b, "WARC-Payload-Digest", h.payload)
+	}
+	b = appendField(b, "WARC-Truncated", h.truncated)
+	b = appendField(b, "Content-Type", h.media)
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, h.length, 10)
+	return append(b, "\r\n\r\n"...)
+}
+
+func appendField(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(b, name...)
+	b = append(b, ": "...)
+	b = append(b, value...)
+	return append(b, "\r\n"...)
+}
+
+func appendID(b []byte, name, urn string) []byte {
+	if urn == "" {
+		return b
+	}
+	b = append(b, name...)
+	b = append(b, ": <"...)
+	b = append(b, urn...)
+	return append(b, ">\r\n"...)
+}
+
+func appendDigest(b []byte, name string, d *digest) []byte {
+	b = append(b, name...)
+	b = append(b, ": sha256:"...)
+	b = hex.AppendEncode(b, d[:])
+	return append(b, "\r\n"...)
+}

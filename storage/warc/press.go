@@ -1,0 +1,89 @@
+package warc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// press turns records into gzip members in its spool. It belongs to one call at a time and is reused: a fresh
+// compressor would cost more than a page.
+type press struct {
+	spool spool
+	gz    *gzip.Writer
+	sum   hash.Hash
+	head  []byte
+	buf   []byte // for copying blocks
+}
+
+func newPress(dir, pattern string, level int) (*press, error) {
+	gz, err := gzip.NewWriterLevel(io.Discard, level)
+	if err != nil {
+		return nil, err
+	}
+	return &press{
+		spool: spool{dir: dir, pattern: pattern},
+		gz:    gz,
+		sum:   sha256.New(),
+		buf:   make([]byte, 32<<10),
+	}, nil
+}
+
+// digest returns the SHA-256 of the first n octets of block.
+func (p *press) digest(ctx context.Context, block io.ReaderAt, n int64) (d digest, err error) {
+	p.sum.Reset()
+	if err := p.copy(ctx, p.sum, block, n); err != nil {
+		return d, err
+	}
+	p.sum.Sum(d[:0])
+	return d, nil
+}
+
+// member adds the record of h and the first h.length octets of block to the spool as one gzip member.
+func (p *press) member(ctx context.Context, h *head, block io.ReaderAt) error {
+	p.gz.Reset(&p.spool)
+	p.head = h.append(p.head[:0])
+	if _, err := p.gz.Write(p.head); err != nil {
+		return err
+	}
+	if err := p.copy(ctx, p.gz, block, h.length); err != nil {
+		return err
+	}
+	if _, err := p.gz.Write([]byte(recordEnd)); err != nil {
+		return err
+	}
+	return p.gz.Close()
+}
+
+// info adds a warcinfo record.
+func (p *press) info(ctx context.Context, h head, block []byte) error {
+	h.kind, h.media = "warcinfo", typeFields
+	h.block, h.length = sha256.Sum256(block), int64(len(block))
+	return p.member(ctx, &h, bytes.NewReader(block))
+}
+
+// copy writes exactly the first n octets of block to w.
+func (p *press) copy(ctx context.Context, w io.Writer, block io.ReaderAt, n int64) error {
+	for at := int64(0); at < n; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := p.buf[:min(int64(len(p.buf)), n-at)]
+		// ReadAt may report io.EOF together with the last octets, and must report an error if it reads fewer.
+		if k, err := block.ReadAt(b, at); k < len(b) {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
+	return nil
+}

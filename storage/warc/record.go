@@ -1,0 +1,96 @@
+package warc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Record is a record as a Reader finds it. What its fields say is not checked against its block.
+type Record struct {
+	Version string // "WARC/1.1"
+	Fields  Fields // all named fields, in their order
+	Type    string // WARC-Type
+	Length  int64  // of the block, in octets
+	Offset  int64  // of the record's gzip member, from the Reader's beginning
+
+	// Block reads the block, exactly Length octets or an error, until the next call of the Reader's Next or End.
+	Block io.Reader
+}
+
+// ID returns the record id, a URI without its angle brackets, or "".
+func (r *Record) ID() string { return bare(r.Fields.Get("WARC-Record-ID")) }
+
+// ConcurrentTo returns the id of the first record of the same exchange that r names, or "".
+func (r *Record) ConcurrentTo() string { return bare(r.Fields.Get("WARC-Concurrent-To")) }
+
+// TargetURI returns the WARC-Target-URI, or "". WARC 1.0's grammar had it in angle brackets, and wget writes it so.
+func (r *Record) TargetURI() string { return bare(r.Fields.Get("WARC-Target-URI")) }
+
+// Date returns the WARC-Date (WARC 1.1, 5.4: a date of W3CDTF with a time, in UTC).
+func (r *Record) Date() (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, r.Fields.Get("WARC-Date"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("warc: read WARC-Date of the record at offset %d: %w", r.Offset, err)
+	}
+	return t, nil
+}
+
+func bare(uri string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(uri, "<"), ">")
+}
+
+// maxHead is the most octets a record may have before its block. Our own heads stay below 10 KiB.
+const maxHead = 64 << 10
+
+// recordEnd stands behind every block.
+const recordEnd = "\r\n\r\n"
+
+// errHead begins every error about a head that is whole and wrong.
+var errHead = errors.New("malformed record head")
+
+// parseHead reads a head line by line from next, which returns lines without their ends.
+func parseHead(next func() ([]byte, error)) (*Record, error) {
+	line, err := next()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(line, []byte("WARC/")) {
+		return nil, fmt.Errorf("%w: it begins with %.20q, not with WARC/", errHead, line)
+	}
+	r := &Record{Version: string(line)}
+	for {
+		if line, err = next(); err != nil {
+			return nil, err
+		}
+		if len(line) == 0 {
+			break
+		}
+		if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
+			// LWS: a line that goes on is one space (WARC 1.1, 4).
+			r.Fields[n-1].Value += " " + string(bytes.Trim(line, " \t"))
+			continue
+		}
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok || !token(string(name)) {
+			return nil, fmt.Errorf("%w: the line %.60q is no field", errHead, line)
+		}
+		r.Fields = append(r.Fields, Field{string(name), string(bytes.Trim(value, " \t"))})
+	}
+	r.Type = r.Fields.Get("WARC-Type")
+	lengths := r.Fields.Values("Content-Length")
+	if len(lengths) != 1 {
+		return nil, fmt.Errorf("%w: %d fields Content-Length", errHead, len(lengths))
+	}
+	n, err := strconv.ParseUint(lengths[0], 10, 64)
+	if err != nil || n > math.MaxInt64 {
+		return nil, fmt.Errorf("%w: Content-Length %.40q", errHead, lengths[0])
+	}
+	r.Length = int64(n)
+	return r, nil
+}

@@ -1,0 +1,196 @@
+package warc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// whole segments of three exchanges, the second without an answer, and where each exchange ends; 0 before the first.
+func threeExchanges(t testing.TB) (segment []byte, ends []int64) {
+	t.Helper()
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	write(t, w, simple(1), record("http://a.test/silent", "GET /silent HTTP/1.1\r\n\r\n", "", 0), simple(2))
+	closing(t, w)
+	path := filepath.Join(dir, "crawl-00000.warc.gz")
+	es := read(t, path) // warcinfo, request, response, request, request, response
+	segment, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return segment, []int64{0, es[2].end, es[3].end, es[5].end}
+}
+
+// leave puts b where a killed process would have left it.
+func leave(t testing.TB, b []byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "crawl-00000.warc.gz.open"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestTornAtEveryOctet: a segment that ends anywhere is kept up to its last whole exchange, and no further.
+func TestTornAtEveryOctet(t *testing.T) {
+	segment, ends := threeExchanges(t)
+	for n := range int64(len(segment)) + 1 {
+		want := ends[0]
+		for _, end := range ends {
+			if end <= n {
+				want = end
+			}
+		}
+		end, cause, err := whole(bytes.NewReader(segment[:n]))
+		if end != want || err != nil || cause != nil && !errors.Is(cause, io.ErrUnexpectedEOF) {
+			t.Fatalf("of %d octets %d are kept, want %d (%v, %v)", n, end, want, cause, err)
+		}
+	}
+}
+
+// TestReopen: after each kind of kill the archive reads clean at once, goes on in the next segment, and Cut says
+// what was lost.
+func TestReopen(t *testing.T) {
+	segment, ends := threeExchanges(t)
+	total := ends[3]
+	for name, c := range map[string]struct{ size, keep int64 }{
+		"before the first octet":    {0, 0},
+		"within warcinfo":           {40, 0},
+		"between records":           {ends[1] - 1, 0},
+		"one exchange":              {ends[1], ends[1]},
+		"within a request":          {ends[1] + 5, ends[1]},
+		"without an answer":         {ends[2], ends[2]},
+		"within a gzip header":      {ends[2] + 3, ends[2]},
+		"within a response":         {total - 40, ends[2]},
+		"within the last checksum":  {total - 8, ends[2]},
+		"before the last octet":     {total - 1, ends[2]},
+		"whole, but not yet closed": {total, total},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := leave(t, segment[:c.size])
+			for _, base := range []string{"crawl.123.spool", "crawl.x.spool", "other.1.spool", "other-00007.warc.gz.open", "crawl-7.warc.gz.open"} {
+				if err := os.WriteFile(filepath.Join(dir, base), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := open(t, Options{Dir: dir})
+			want := []string{"crawl-00000.warc.gz"}
+			if c.keep == 0 {
+				want = nil
+			}
+			foreign := []string{"crawl-7.warc.gz.open", "crawl.x.spool", "other-00007.warc.gz.open", "other.1.spool"}
+			equal(t, "files", ls(t, dir), append(want, foreign...))
+			path := filepath.Join(dir, "crawl-00000.warc.gz")
+			if c.keep > 0 {
+				if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, segment[:c.keep]) {
+					t.Fatalf("kept %d octets, want the first %d (%v)", len(b), c.keep, err)
+				}
+				gunzip(t, path)
+			}
+			if file, n := w.Cut(); n != c.size-c.keep || (file == path) != (n > 0) {
+				t.Errorf("Cut says %q, %d; want %d", file, n, c.size-c.keep)
+			}
+			write(t, w, simple(3))
+			closing(t, w)
+			equal(t, "files", ls(t, dir), append(append(want, "crawl-00001.warc.gz"), foreign...))
+			if es := read(t, filepath.Join(dir, "crawl-00001.warc.gz")); len(es) != 3 {
+				t.Errorf("%d records after the cut", len(es))
+			}
+		})
+	}
+}
+
+// TestDamageIsKept: octets that are wrong, rather than missing, are put aside before they are cut off.
+func TestDamageIsKept(t *testing.T) {
+	segment, ends := threeExchanges(t)
+	for name, spoil := range map[string]func([]byte) []byte{
+		"a flipped bit":   func(b []byte) []byte { b[ends[1]+60] ^= 4; return b },
+		"zeros":           func(b []byte) []byte { clear(b[ends[1]:]); return b },
+		"foreign octets":  func(b []byte) []byte { return append(b[:ends[1]], "not gzip at all"...) },
+		"not a record":    func(b []byte) []byte { return append(b[:ends[1]], members("HTTP/1.1 200 OK\r\n\r\n")...) },
+		"a record in two": func(b []byte) []byte { return append(b[:ends[1]], members("WARC/1.1\r\n", "\r\n")...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			spoilt := spoil(slices.Clone(segment))
+			dir := leave(t, slices.Clone(spoilt))
+			w := open(t, Options{Dir: dir})
+			defer w.Close()
+			equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz", "crawl-00000.warc.gz.cut"})
+			kept, err := os.ReadFile(filepath.Join(dir, "crawl-00000.warc.gz"))
+			if err != nil || !bytes.Equal(kept, spoilt[:ends[1]]) {
+				t.Errorf("kept %d octets, want %d (%v)", len(kept), ends[1], err)
+			}
+			tail, err := os.ReadFile(filepath.Join(dir, "crawl-00000.warc.gz.cut"))
+			if err != nil || !bytes.Equal(tail, spoilt[ends[1]:]) {
+				t.Errorf("put %d octets aside, want %d (%v)", len(tail), len(spoilt)-int(ends[1]), err)
+			}
+		})
+	}
+	t.Run("from the beginning", func(t *testing.T) {
+		dir := leave(t, []byte("not gzip at all"))
+		w := open(t, Options{Dir: dir})
+		equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz.cut"})
+		write(t, w, simple(1))
+		closing(t, w)
+		w = open(t, Options{Dir: dir})
+		defer w.Close()
+		equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz.cut", "crawl-00001.warc.gz"})
+	})
+}
+
+// TestReadErrorCutsNothing: a disk that cannot be read is no torn tail.
+func TestReadErrorCutsNothing(t *testing.T) {
+	segment, ends := threeExchanges(t)
+	broken := errors.New("input/output error")
+	for _, n := range []int64{0, 5, ends[1], ends[1] + 30} {
+		_, _, err := whole(io.MultiReader(bytes.NewReader(segment[:n]), failing{broken}))
+		if !errors.Is(err, broken) {
+			t.Errorf("after %d octets: %v", n, err)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error)  { return 0, f.err }
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestNothingIsOverwritten: a segment that is there twice is for a human to look at.
+func TestNothingIsOverwritten(t *testing.T) {
+	segment, _ := threeExchanges(t)
+	dir := leave(t, segment)
+	path := filepath.Join(dir, "crawl-00000.warc.gz")
+	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: dir, Name: "crawl"}); err == nil {
+		t.Fatal("opened")
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "precious" {
+		t.Errorf("now holds %q, %v", b, err)
+	}
+}
+
+// TestGzip asks gzip itself.
+func TestGzip(t *testing.T) {
+	gzip, err := exec.LookPath("gzip")
+	if err != nil {
+		t.Skip("no gzip")
+	}
+	segment, ends := threeExchanges(t)
+	dir := leave(t, segment[:ends[3]-1])
+	w := open(t, Options{Dir: dir})
+	write(t, w, simple(3))
+	closing(t, w)
+	for _, name := range ls(t, dir) {
+		if out, err := exec.Command(gzip, "-t", filepath.Join(dir, name)).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+}

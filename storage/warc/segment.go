@@ -1,0 +1,155 @@
+package warc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	suffix     = ".warc.gz"
+	openSuffix = ".open" // behind suffix, while the segment is being written
+	cutSuffix  = ".cut"  // behind suffix: a damaged tail that was cut off
+)
+
+// file is what a segment needs of an *os.File.
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// segment is one file of the archive. Its file is created with its first exchange, so that no segment is empty.
+type segment struct {
+	number int
+	info   string // the id of its warcinfo record
+	file   file   // nil until created
+	size   int64
+	synced int64 // how much of size is durable
+	done   bool  // complete: closed, renamed, durable
+}
+
+func (w *Writer) newSegment(number int) *segment {
+	return &segment{number: number, info: w.newID().URN()}
+}
+
+// path is where a complete segment stands.
+func (w *Writer) path(s *segment) string {
+	return filepath.Join(w.dir, fmt.Sprintf("%s-%05d%s", w.name, s.number, suffix))
+}
+
+// begin creates the file of s and writes its warcinfo record.
+func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
+	p, err := w.press()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.release(p)) }()
+	path := w.path(s)
+	h := head{id: s.info, date: w.now(), filename: filepath.Base(path)}
+	if err := p.info(ctx, h, w.info.block(w.name)); err != nil {
+		return err
+	}
+	f, err := w.create(path + openSuffix)
+	if err != nil {
+		return err
+	}
+	s.file = f
+	if err := syncDir(w.dir); err != nil {
+		return err
+	}
+	if err := p.spool.copyTo(s.file); err != nil {
+		return err
+	}
+	s.size = p.spool.size
+	return nil
+}
+
+// finish makes s durable and gives it its final name.
+func (w *Writer) finish(s *segment) error {
+	if err := s.file.Sync(); err != nil {
+		return err
+	}
+	if err := s.file.Close(); err != nil { // before the rename: Windows renames no open file
+		return err
+	}
+	if err := rename(w.path(s)); err != nil {
+		return err
+	}
+	s.synced, s.done = s.size, true
+	return syncDir(w.dir)
+}
+
+// rename gives the segment that is to stand at path its final name.
+func rename(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("both %s and %s exist; move one of them away", path, filepath.Base(path)+openSuffix)
+	}
+	return os.Rename(path+openSuffix, path)
+}
+
+// makeDir makes dir, durably, unless it exists.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+func create(path string) (file, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// segmentNumber reads the name of a segment of archive. Its state is "", openSuffix or cutSuffix.
+func segmentNumber(archive, base string) (number int, state string, ok bool) {
+	rest, ok := strings.CutPrefix(base, archive+"-")
+	if !ok {
+		return 0, "", false
+	}
+	digits, state, ok := strings.Cut(rest, suffix)
+	if !ok || state != "" && state != openSuffix && state != cutSuffix {
+		return 0, "", false
+	}
+	number, err := strconv.Atoi(digits)
+	// Only the spelling we write ourselves: "+1", "1" and "000001" are other files.
+	if err != nil || number < 0 || digits != fmt.Sprintf("%05d", number) {
+		return 0, "", false
+	}
+	return number, state, true
+}
+
+// isSpool reports whether base is a spool's file of archive.
+func isSpool(archive, base string) bool {
+	rest, ok := strings.CutPrefix(base, archive+".")
+	if !ok {
+		return false
+	}
+	digits, ok := strings.CutSuffix(rest, ".spool")
+	_, err := strconv.ParseUint(digits, 10, 64)
+	return ok && err == nil
+}
+
+// syncDir makes the names in dir durable. Windows has no such call, and some file systems refuse it.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

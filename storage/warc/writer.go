@@ -1,0 +1,229 @@
+package warc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"curtsy/storage"
+)
+
+// Options say where an archive is and how it is written.
+type Options struct {
+	Dir  string // where the segments are; made if it does not exist
+	Name string // begins their names: ASCII letters, digits, ".", "_" and "-"
+	Info Info   // describes the crawl
+
+	// SegmentSize is the size in octets that a segment of more than one exchange does not exceed. Zero means 1 GiB.
+	SegmentSize int64
+	// Level is the gzip level, 1 to 9. Zero means 1.
+	Level int
+}
+
+func (o *Options) validate() error {
+	if o.Name == "" || strings.Trim(o.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+		return fmt.Errorf("warc: %q cannot begin a file name; use letters, digits, dot, underscore and hyphen", o.Name)
+	}
+	if o.SegmentSize < 0 {
+		return fmt.Errorf("warc: segment size %d is negative", o.SegmentSize)
+	}
+	if o.Level < 0 || o.Level > 9 {
+		return fmt.Errorf("warc: gzip level %d is not between 1 and 9", o.Level)
+	}
+	return o.Info.validate()
+}
+
+// Writer appends exchanges to an archive. It is a storage.Recorder; its methods may be called concurrently.
+type Writer struct {
+	dir, name string
+	info      Info
+	limit     int64 // SegmentSize
+	level     int
+
+	cutFile string
+	cut     int64
+
+	presses sync.Pool // of *press
+	now     func() time.Time
+	newID   func() uuid.UUID
+	create  func(path string) (file, error)
+
+	mu  sync.Mutex
+	seg *segment // the one that is written, or comes next
+	err error    // why nothing more is written; nil while it is
+}
+
+var _ storage.Recorder = (*Writer)(nil)
+
+var errClosed = fmt.Errorf("warc: the writer is closed: %w", os.ErrClosed)
+
+// Open returns a Writer that goes on with the archive in o.Dir, or begins it. Segments left open by a killed process
+// are cut behind their last whole exchange and completed: they are read in full for that. The first file is created
+// with the first exchange. Open fails if a file cannot be read or written, and changes nothing that is complete.
+func Open(o Options) (*Writer, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	w := &Writer{
+		dir: o.Dir, name: o.Name, info: o.Info,
+		limit: o.SegmentSize, level: o.Level,
+		now: time.Now, newID: uuid.New, create: create,
+	}
+	if w.limit == 0 {
+		w.limit = 1 << 30
+	}
+	if w.level == 0 {
+		w.level = 1
+	}
+	if err := makeDir(w.dir); err != nil {
+		return nil, fmt.Errorf("warc: open archive: %w", err)
+	}
+	next, err := w.recover()
+	if err != nil {
+		return nil, fmt.Errorf("warc: open archive: %w", err)
+	}
+	w.seg = w.newSegment(next)
+	return w, nil
+}
+
+// Cut returns the path of the segment that Open cut and the number of octets that were cut off; "" and 0 if it cut
+// nothing. A segment without a whole exchange is cut altogether and is gone.
+func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
+
+// Record implements storage.Recorder. The octets of r are read before it returns and not kept.
+func (w *Writer) Record(ctx context.Context, r storage.Record) (id string, err error) {
+	p, err := w.press()
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if rerr := w.release(p); err == nil {
+			err = rerr
+		}
+	}()
+	e, err := prepare(ctx, p, w.newID, &r)
+	if err != nil || e.id() == "" {
+		return "", err
+	}
+	// The warcinfo id is within the members, so when the segment is full at the append they are pressed anew for
+	// the next. Every repeat means that another exchange was appended or a segment completed.
+	for {
+		seg, err := w.current()
+		if err != nil {
+			return "", err
+		}
+		if err := p.spool.reset(); err != nil {
+			return "", err
+		}
+		if err := e.press(ctx, p, seg.info); err != nil {
+			return "", err
+		}
+		if ok, err := w.append(ctx, seg, &p.spool); err != nil {
+			return "", err
+		} else if ok {
+			return e.id(), nil
+		}
+	}
+}
+
+func (w *Writer) current() (*segment, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seg, w.err
+}
+
+// append adds the members in s to seg. It reports false if seg is, or thereby becomes, complete.
+func (w *Writer) append(ctx context.Context, seg *segment, s *spool) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil || w.seg != seg {
+		return false, w.err
+	}
+	if seg.file != nil && seg.size+s.size > w.limit {
+		if err := w.finish(seg); err != nil {
+			return false, w.poison("complete", seg, err)
+		}
+		w.seg = w.newSegment(seg.number + 1)
+		return false, nil
+	}
+	if seg.file == nil {
+		// Not to be broken off half-way by a cancelled context.
+		if err := w.begin(context.WithoutCancel(ctx), seg); err != nil {
+			return false, w.poison("begin", seg, err)
+		}
+	}
+	if err := s.copyTo(seg.file); err != nil {
+		return false, w.poison("append to", seg, err)
+	}
+	seg.size += s.size
+	return true, nil
+}
+
+// poison stops the Writer for good.
+func (w *Writer) poison(did string, s *segment, err error) error {
+	w.err = fmt.Errorf("warc: %s %s%s (nothing more is archived; the next open repairs it): %w", did, w.path(s), openSuffix, err)
+	return w.err
+}
+
+// Sync implements storage.Recorder. It lets other exchanges be appended meanwhile.
+func (w *Writer) Sync(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("warc: sync: %w", err)
+	}
+	w.mu.Lock()
+	seg, size, synced, err := w.seg, w.seg.size, w.seg.synced, w.err
+	w.mu.Unlock()
+	if err != nil || size == synced {
+		return err
+	}
+	err = seg.file.Sync()
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case seg.done: // completed meanwhile, and so durable; our call may have met a closed file
+		return nil
+	case w.err != nil:
+		return w.err
+	case err != nil: // the system may have dropped what it could not write, so a second try proves nothing
+		return w.poison("sync", seg, err)
+	}
+	seg.synced = max(seg.synced, size)
+	return nil
+}
+
+// Close completes the segment. A poisoned Writer leaves it open, for the next Open, and returns why it stopped.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.err
+	switch {
+	case w.seg.file == nil || w.seg.done:
+	case err != nil:
+		w.seg.file.Close() // err says why nothing more is to be had of it
+	default:
+		if ferr := w.finish(w.seg); ferr != nil {
+			err = w.poison("complete", w.seg, ferr)
+		}
+	}
+	w.err = errClosed
+	return err
+}
+
+func (w *Writer) press() (*press, error) {
+	if p, ok := w.presses.Get().(*press); ok {
+		return p, nil
+	}
+	return newPress(w.dir, w.name+".*.spool", w.level)
+}
+
+func (w *Writer) release(p *press) error {
+	err := p.spool.reset()
+	w.presses.Put(p)
+	return err
+}

@@ -1,0 +1,391 @@
+package warc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"curtsy/storage"
+)
+
+var page = time.Date(2026, 3, 4, 5, 6, 7, 89_012_345, time.FixedZone("", 3600))
+
+// record is an exchange of which the response's body is the last n octets of wire.
+func record(url, request, wire string, n int) storage.Record {
+	r := storage.Record{
+		URL: url, Time: page, Addr: netip.MustParseAddrPort("192.0.2.7:80"), Request: []byte(request),
+	}
+	if wire != "" {
+		r.Response = io.NewSectionReader(strings.NewReader(wire), 0, int64(len(wire)))
+		r.PayloadDigest, r.HasPayload = sha256.Sum256([]byte(wire[len(wire)-n:])), true
+	}
+	return r
+}
+
+func simple(i int) storage.Record {
+	return record(fmt.Sprintf("http://a.test/%d", i), fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n\r\n", i),
+		fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%04d", i), 4)
+}
+
+// open opens an archive whose ids are counted up from 1.
+func open(t testing.TB, o Options) *Writer {
+	t.Helper()
+	if o.Name == "" {
+		o.Name = "crawl"
+	}
+	w, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var n uint64
+	w.newID = func() (id uuid.UUID) {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		binary.BigEndian.PutUint64(id[8:], n)
+		return id
+	}
+	w.seg = w.newSegment(w.seg.number)
+	return w
+}
+
+func write(t testing.TB, w *Writer, rs ...storage.Record) (ids []string) {
+	t.Helper()
+	for _, r := range rs {
+		id, err := w.Record(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func closing(t testing.TB, w *Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ls lists a directory.
+func ls(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range es {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func equal(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+type entry struct {
+	*Record
+	block []byte
+	end   int64
+}
+
+// read reads a segment, and checks each record's digest of its block and that records follow each other.
+func read(t testing.TB, path string) (es []entry) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rd, at := NewReader(bytes.NewReader(b)), int64(0)
+	for {
+		rec, err := rd.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := io.ReadAll(rec.Block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := rd.End()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Offset != at || end <= at || int64(len(block)) != rec.Length {
+			t.Fatalf("record at %d–%d with %d octets; want it at %d with %d", rec.Offset, end, len(block), at, rec.Length)
+		}
+		if got, want := rec.Fields.Get("WARC-Block-Digest"), labelled(block); got != want {
+			t.Fatalf("%s %s: block digest %s, want %s", rec.Type, rec.TargetURI(), got, want)
+		}
+		at = end
+		es = append(es, entry{rec, block, end})
+	}
+	if at != int64(len(b)) {
+		t.Fatalf("records end at %d of %d", at, len(b))
+	}
+	return es
+}
+
+func labelled(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// TestGolden compares a whole segment with testdata/golden.warc, field for field and octet for octet.
+func TestGolden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "made")
+		w := open(t, Options{Dir: dir, Name: "golden", Info: Info{
+			Software: "curtsy/1.0", Operator: "Jane\r\nDoe", Contact: "jane@lib.example", UserAgent: "curtsy/1.0 (+https://lib.example/bot)",
+			RobotsPolicy: "rfc9309", Description: "a golden file",
+			Fields: Fields{{"x-config-sha256", "00ff"}, {"x-empty", ""}},
+		}})
+		chunked := record("https://a.test/?q=%3C1%3E", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 0)
+		chunked.PayloadDigest = sha256.Sum256([]byte("ok"))
+		chunked.Protocols = []string{"http/1.1", "tls/1.3"}
+		chunked.Addr = netip.MustParseAddrPort("[fe80::1%eth0]:443")
+		cut := simple(1)
+		cut.Truncated, cut.HasPayload = "length", false
+		cut.Addr = netip.MustParseAddrPort("[::ffff:192.0.2.8]:80")
+		silent := record("http://a.test/silent", "GET /silent HTTP/1.1\r\n\r\n", "", 0)
+		silent.Truncated = "time"
+		silent.Addr = netip.AddrPort{}
+		never := record("http://never.test/", "", "", 0)
+		unasked := record("http://a.test/unasked", "", "HTTP/1.1 408 Slow\r\n\r\n", 0)
+
+		ids := write(t, w, chunked, cut, silent, never, unasked)
+		u := "urn:uuid:00000000-0000-0000-0000-00000000000"
+		equal(t, "ids", ids, []string{u + "3", u + "5", u + "6", "", u + "7"})
+		closing(t, w)
+		equal(t, "files", ls(t, dir), []string{"golden-00000.warc.gz"})
+
+		got := gunzip(t, filepath.Join(dir, "golden-00000.warc.gz"))
+		want, err := os.ReadFile("testdata/golden.warc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("got:\n%q\nwant:\n%q", got, want)
+		}
+		var kinds []string
+		for _, e := range read(t, filepath.Join(dir, "golden-00000.warc.gz")) {
+			kinds = append(kinds, e.Type)
+		}
+		equal(t, "records", kinds, []string{"warcinfo", "request", "response", "request", "response", "request", "response"})
+	})
+}
+
+// TestRoundTrip writes blocks of every size that matters to a buffer and finds their octets, digests and pairs again.
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir, Level: 6})
+	noise := noise(1 << 20)
+	var want []storage.Record
+	for _, n := range []int{1, 2, 100, 32<<10 - 1, 32 << 10, 32<<10 + 1, spoolMemory - 1, spoolMemory, spoolMemory + 1, 1 << 20} {
+		wire := "HTTP/1.0 200 OK\r\n\r\n" + string(noise[:n])
+		want = append(want, record(fmt.Sprintf("http://a.test/%d", n), "GET / HTTP/1.0\r\n\r\n", wire, n))
+	}
+	ids := write(t, w, want...)
+	closing(t, w)
+	es := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))
+	if len(es) != 1+2*len(want) {
+		t.Fatalf("%d records", len(es))
+	}
+	seen := map[string]bool{es[0].ID(): true}
+	for i, r := range want {
+		q, a := es[1+2*i], es[2+2*i]
+		if q.Type != "request" || a.Type != "response" || q.TargetURI() != r.URL || a.TargetURI() != r.URL {
+			t.Fatalf("%s: found %s of %s, %s of %s", r.URL, q.Type, q.TargetURI(), a.Type, a.TargetURI())
+		}
+		if a.ID() != ids[i] || q.ConcurrentTo() != a.ID() || a.ConcurrentTo() != q.ID() || seen[q.ID()] || seen[a.ID()] {
+			t.Errorf("%s: ids %s→%s, %s→%s, returned %s", r.URL, q.ID(), q.ConcurrentTo(), a.ID(), a.ConcurrentTo(), ids[i])
+		}
+		seen[q.ID()], seen[a.ID()] = true, true
+		wire := make([]byte, r.Response.Size())
+		if _, err := r.Response.ReadAt(wire, 0); err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(q.block, r.Request) || !bytes.Equal(a.block, wire) {
+			t.Errorf("%s: other octets came back", r.URL)
+		}
+		_, body, _ := bytes.Cut(a.block, []byte("\r\n\r\n"))
+		if got := a.Fields.Get("WARC-Payload-Digest"); got != labelled(body) || q.Fields.Get("WARC-Payload-Digest") != "" {
+			t.Errorf("%s: payload digest %s", r.URL, got)
+		}
+		for _, e := range []entry{q, a} {
+			if d, err := e.Date(); err != nil || !d.Equal(page.Truncate(time.Microsecond)) {
+				t.Errorf("%s: date %v, %v", r.URL, d, err)
+			}
+			if bare(e.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
+				t.Errorf("%s: not of this segment", r.URL)
+			}
+		}
+	}
+	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
+}
+
+// TestRotation: a segment never exceeds its size unless one exchange does, exchanges stay whole, and every record
+// names the warcinfo record of the segment it is in.
+func TestRotation(t *testing.T) {
+	const size = 4000
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir, SegmentSize: size})
+	var want []string
+	for i := range 40 {
+		r := simple(i)
+		if i == 20 {
+			r = record("http://a.test/big", "GET /big HTTP/1.1\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n"+string(noise(2*size)), 2*size)
+		}
+		want = append(want, r.URL)
+		write(t, w, r)
+		if n := len(ls(t, dir)); n != w.seg.number+1 {
+			t.Fatalf("%d files at segment %d", n, w.seg.number)
+		}
+	}
+	last := fmt.Sprintf("crawl-%05d.warc.gz.open", w.seg.number)
+	if names := ls(t, dir); names[len(names)-1] != last || strings.Count(strings.Join(names, " "), openSuffix) != 1 {
+		t.Fatalf("files while open: %q", names)
+	}
+	closing(t, w)
+	var got []string
+	for i, name := range ls(t, dir) {
+		if name != fmt.Sprintf("crawl-%05d.warc.gz", i) {
+			t.Fatalf("file %d is %s", i, name)
+		}
+		es := read(t, filepath.Join(dir, name))
+		if es[0].Type != "warcinfo" || es[0].Fields.Get("WARC-Filename") != name || len(es) < 3 || len(es)%2 == 0 {
+			t.Fatalf("%s: %d records, the first %s", name, len(es), es[0].Type)
+		}
+		if es[len(es)-1].end > size && len(es) != 3 {
+			t.Errorf("%s has %d octets", name, es[len(es)-1].end)
+		}
+		for j, e := range es[1:] {
+			if bare(e.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
+				t.Errorf("%s: a record of another segment", name)
+			}
+			if j%2 == 1 {
+				got = append(got, e.TargetURI())
+			}
+		}
+	}
+	equal(t, "URLs", got, want)
+}
+
+// TestConcurrent: whatever 64 writers do, request and response stay neighbours, every id is found once, and a
+// record never names a segment it is not in.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir, SegmentSize: 20_000})
+	const writers, each = 64, 8
+	var wg sync.WaitGroup
+	ids := make([][]string, writers)
+	for i := range writers {
+		wg.Go(func() {
+			for j := range each {
+				id, err := w.Record(t.Context(), simple(i*each+j))
+				if err == nil && j == each/2 {
+					err = w.Sync(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = append(ids[i], id)
+			}
+		})
+	}
+	wg.Wait()
+	closing(t, w)
+	var got []string
+	for _, name := range ls(t, dir) {
+		es := read(t, filepath.Join(dir, name))
+		for i := 1; i < len(es); i += 2 {
+			q, a := es[i], es[i+1]
+			if q.Type != "request" || a.Type != "response" || q.ConcurrentTo() != a.ID() || q.TargetURI() != a.TargetURI() {
+				t.Fatalf("%s: neighbours are %s of %s and %s of %s", name, q.Type, q.TargetURI(), a.Type, a.TargetURI())
+			}
+			if bare(a.Fields.Get("WARC-Warcinfo-ID")) != es[0].ID() {
+				t.Errorf("%s: a record of another segment", name)
+			}
+			got = append(got, a.ID())
+		}
+	}
+	want := slices.Concat(ids...)
+	slices.Sort(want)
+	slices.Sort(got)
+	equal(t, "ids", got, want)
+}
+
+func TestRefuses(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no name": {}, "path as name": {Name: "a/b"}, "control": {Name: "a\n"}, "size": {Name: "a", SegmentSize: -1},
+		"level": {Name: "a", Level: 10}, "field": {Name: "a", Info: Info{Fields: Fields{{"a b", "c"}}}},
+	} {
+		o.Dir = t.TempDir()
+		if _, err := Open(o); err == nil || !strings.HasPrefix(err.Error(), "warc: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	for _, change := range []func(*storage.Record){
+		func(r *storage.Record) { r.URL = "" },
+		func(r *storage.Record) { r.URL = "http://a.test/\r\nWARC-Type: metadata" },
+		func(r *storage.Record) { r.URL = "http://a.test/a b" },
+		func(r *storage.Record) { r.Truncated = "time\r\nx: y" },
+		func(r *storage.Record) { r.Protocols = []string{"http/1.1\n"} },
+	} {
+		r := simple(1)
+		change(&r)
+		if id, err := w.Record(t.Context(), r); err == nil || id != "" {
+			t.Errorf("took %+v", r)
+		}
+	}
+	short := simple(1)
+	short.Response = io.NewSectionReader(strings.NewReader("four"), 0, 5)
+	if _, err := w.Record(t.Context(), short); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a response shorter than its size: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Record(ctx, simple(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := w.Sync(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	closing(t, w)
+	if names := ls(t, dir); len(names) != 0 {
+		t.Errorf("an archive of nothing has files: %q", names)
+	}
+	if _, err := w.Record(t.Context(), simple(1)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("closed twice: %v", err)
+	}
+}
