@@ -1,0 +1,138 @@
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// Mode says which places are in scope.
+type Mode string
+
+// The modes. The empty Mode means ModeHost.
+const (
+	ModeHost   Mode = "host"   // the hosts of the seeds: any scheme, "www." ignored
+	ModeDomain Mode = "domain" // the registrable domains of the seeds, on any port
+	ModePrefix Mode = "prefix" // the hosts of the seeds, and there what is under a seed's path up to its last slash
+	ModeSeeds  Mode = "seeds"  // the seeds alone
+	ModeAny    Mode = "any"    // everywhere; whoever offers it asks for a budget
+)
+
+// What Config.Requisites may say. The empty string means RequisitesScope.
+const (
+	RequisitesScope = "scope" // requisites are judged like links
+	RequisitesNone  = "none"  // no requisites
+	RequisitesAll   = "all"   // requisites of a page in scope wherever they are, up to 3 steps off it
+)
+
+// Config is what the operator asks for. The zero Config is the hosts of the seeds, with their requisites.
+type Config struct {
+	Mode Mode
+
+	// Include and Exclude are RE2 patterns, unanchored, matched against the fetch URL. Where Include is not empty, one
+	// of its patterns must match; seeds and what they redirect to are exempt. Exclude wins over everything.
+	Include, Exclude []string
+
+	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz"; case does not
+	// matter). Extensions are judged by the path, types by AcceptType when the head of the answer is there. Accept
+	// narrows what is fetched besides pages: HTML is always accepted, because it holds the links, and so is a path
+	// that may be a page's. Reject rejects HTML too, if told so.
+	Accept, Reject []string
+
+	// Requisites says which images, styles, scripts, frames and so on are in.
+	Requisites string
+
+	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
+	Depth *int
+
+	// Traps gives rules of the name "trap:…", with or without the prefix, another number; 0 switches one off. A depth
+	// given here holds in every mode. See TrapDefaults.
+	Traps map[string]int
+}
+
+// TrapDefaults returns the traps that need nothing but the candidate, and the number from which on each refuses
+// (politeness rule 22).
+//
+//	segments  more than 30 path segments
+//	percent   a percent sign that was encoded 2 times or more: %2525
+//	repeat    the same path segment 4 times in a row
+//	cycle     a cycle of 2 to 4 path segments 4 times in a row
+//	depth     more than 20 links from a seed; with ModeAny, unless a number is given
+func TrapDefaults() map[string]int {
+	return map[string]int{"segments": 30, "percent": 2, "repeat": 4, "cycle": 4, "depth": 20}
+}
+
+var (
+	modes      = []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds, ModeAny}
+	requisites = []string{RequisitesScope, RequisitesNone, RequisitesAll}
+)
+
+// check replaces the zero settings by their defaults and says what is wrong with the rest.
+func (c Config) check() (Config, error) {
+	if c.Mode == "" {
+		c.Mode = ModeHost
+	}
+	if c.Requisites == "" {
+		c.Requisites = RequisitesScope
+	}
+	switch {
+	case !slices.Contains(modes, c.Mode):
+		return c, fmt.Errorf("scope: mode %q: it is none of host, domain, prefix, seeds, any", c.Mode)
+	case !slices.Contains(requisites, c.Requisites):
+		return c, fmt.Errorf("scope: requisites %q: it is none of scope, none, all", c.Requisites)
+	case c.Depth != nil && *c.Depth < 0:
+		return c, fmt.Errorf("scope: depth %d: it is less than 0; leave it out for no limit", *c.Depth)
+	}
+	return c, nil
+}
+
+// traps returns the number of each trap, 0 where it is off.
+func (c Config) traps() (map[string]int, error) {
+	ns := TrapDefaults()
+	if c.Mode != ModeAny {
+		ns["depth"] = 0
+	}
+	for name, n := range c.Traps {
+		short := strings.TrimPrefix(name, "trap:")
+		if _, ok := ns[short]; !ok {
+			return nil, fmt.Errorf("scope: trap %q: there is no such trap; there are cycle, depth, percent, repeat, segments", name)
+		}
+		if n < 0 || n == 1 && (short == "repeat" || short == "cycle") {
+			return nil, fmt.Errorf("scope: trap %q: %d is too small; 0 switches the trap off", name, n)
+		}
+		ns[short] = n
+	}
+	return ns, nil
+}
+
+// compile compiles a list of patterns. The error names the list, the pattern's place in it, and the place in the
+// pattern.
+func compile(list string, patterns []string) ([]*regexp.Regexp, error) {
+	var res []*regexp.Regexp
+	for i, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err == nil {
+			res = append(res, re)
+			continue
+		}
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			if at := strings.Index(p, e.Expr); at >= 0 {
+				return nil, fmt.Errorf("scope: %s pattern %d, %q: at octet %d, %q: %s", list, i+1, p, at+1, e.Expr, e.Code)
+			}
+		}
+		return nil, fmt.Errorf("scope: %s pattern %d, %q: %w", list, i+1, p, err)
+	}
+	return res, nil
+}
+
+func anyMatch(res []*regexp.Regexp, s string) bool {
+	for _, re := range res {
+		if re.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}

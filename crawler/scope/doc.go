@@ -1,0 +1,57 @@
+// Package scope decides whether a URL is in: whether it belongs to what the operator asked for. It decides by the
+// candidate alone (the URL and how it was found), never by robots.txt, the frontier or the network.
+//
+// # Ordered rules
+//
+// A Scope is a list of rules, each with a stable name. A rule accepts a candidate, refuses it or has no opinion, and
+// the first opinion decides; its name goes into the ledger. The table in rules.go is the whole order:
+//
+//	scope:exclude        a pattern of Exclude matches                                        refuse, timeless
+//	scope:reject         an extension of Reject ends the path                                refuse, timeless
+//	scope:seed           what the operator typed                                             accept
+//	trap:segments …      the shape of a trap (politeness rule 22)                            refuse, timeless
+//	scope:nofollow       a navigational link that asks not to be followed                    refuse
+//	scope:seed-redirect  where a seed redirects to                                           accept
+//	scope:depth          deeper than Depth                                                   refuse
+//	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
+//	scope:accept         an extension that Accept does not list                              refuse
+//	scope:requisites     none: every requisite; all: at most 3 requisite steps in a row      refuse; accept
+//	scope:include        no pattern of Include matches                                       refuse
+//	scope:host …         the place: in scope by Mode, or not                                 accept or refuse
+//
+// So exclude and reject win over everything, seeds included; include, accept and depth only narrow; and a seed needs
+// neither to match Include nor to avoid the traps, since it was typed and not found.
+//
+// # Timeless refusals
+//
+// A refusal is timeless when no later candidate with the same URL can be accepted, so that the URL may enter the
+// seen-set and get one line of the ledger. That holds for exclude, reject and the shapes of traps. (Only a seed may
+// have a trap's shape, and seeds are entered before anything is found. A URL here is a key: of two spellings of one
+// key the first one found stands for both.) It does not hold for
+//
+//   - depth: another path to the URL may be shorter;
+//   - nofollow: another link may not say so;
+//   - place: a seed's redirect may extend the scope after the link was refused. Were the refusal entered, the pages
+//     of the new host would be lost or not depending on which answer came first;
+//   - include and accept: a seed may redirect to the URL;
+//   - requisites, and include and place where Requisites is all: what was found as a link may be found as an image.
+//
+// Those refusals are counted where they happen, and the URL is judged anew each time it is found.
+//
+// # Places
+//
+// Two URLs are of one host when host and port are the same, where "www." is ignored, and the default ports of http
+// and https count as the same, as the schemes do. Any other port must match: http://localhost:8001 does not bring
+// http://localhost:9000 into scope, which is another server. ModeDomain asks for the registrable domain alone, on any
+// port. Paths of ModePrefix, and URLs of ModeSeeds, are compared as keys, patterns are matched against fetch URLs.
+//
+// # Depth and requisites
+//
+// Depth counts links from a seed; requisites have the depth of their page. A page may embed a page that embeds a
+// page, without end, so each requisite step in a row after the third counts as a link does.
+//
+// # What the package never does
+//
+// It keeps no history: traps that need one belong to the host's own state. It does not read robots.txt and counts no
+// budget. Judge allocates nothing, but for ModeDomain, where the public suffix list does.
+package scope

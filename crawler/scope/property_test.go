@@ -1,0 +1,161 @@
+package scope
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"curtsy/frontier/canon"
+)
+
+// world makes configurations and candidates that often collide.
+type world struct{ *rand.Rand }
+
+func (w world) pick(from ...string) string { return from[w.IntN(len(from))] }
+
+func (w world) url(t testing.TB) canon.URL {
+	path := ""
+	for range w.IntN(7) {
+		path += "/" + w.pick("docs", "img", "a", "1", "%2525", "docs")
+	}
+	return parse(t, w.pick("http://", "https://")+w.pick("h.test", "www.h.test", "cdn.h.test", "other.test:81")+path+w.pick("", "/", "/a.pdf", "/a.png", "/?q=1"))
+}
+
+func (w world) config() Config {
+	patterns := func() (ps []string) {
+		for range w.IntN(3) {
+			ps = append(ps, w.pick(`docs`, `\.pdf$`, `^https:`, `h\.test/`, `q=\d`))
+		}
+		return ps
+	}
+	c := Config{
+		Mode: modes[w.IntN(len(modes))], Requisites: requisites[w.IntN(len(requisites))],
+		Include: patterns(), Exclude: patterns(),
+	}
+	if w.IntN(3) == 0 {
+		c.Depth = ptr(w.IntN(3))
+	}
+	if w.IntN(3) == 0 {
+		c.Accept = []string{w.pick(".pdf", ".png", "image/*")}
+	}
+	if w.IntN(3) == 0 {
+		c.Reject = []string{w.pick(".pdf", ".png", "image/*")}
+	}
+	return c
+}
+
+func (w world) candidate(t testing.TB) Candidate {
+	c := Candidate{URL: w.url(t), Depth: w.IntN(4), Redirect: w.IntN(3) == 0, NoFollow: w.IntN(4) == 0}
+	switch w.IntN(4) {
+	case 0:
+		c.Embed, c.Embeds = true, 1+w.IntN(5)
+	case 1:
+		c.Seed, c.Depth, c.NoFollow = true, 0, false
+	}
+	return c
+}
+
+// TestProperties: what doc.go says of the rules holds for any configuration and candidate.
+func TestProperties(t *testing.T) {
+	w := world{rand.New(rand.NewPCG(1, 2))}
+	counts := map[string]int{}
+	for range 20000 {
+		c := w.config()
+		seeds := []canon.URL{w.url(t), w.url(t)}
+		s, err := New(c, seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cand := w.candidate(t)
+		if w.IntN(8) == 0 {
+			cand.URL = seeds[0]
+		}
+		v := s.Judge(cand)
+		counts[text(v)]++
+
+		if !slices.Contains(s.Rules(), v.Rule) {
+			t.Fatalf("%+v, %+v: %q is not among the rules", c, cand, v.Rule)
+		}
+		if anyMatch(s.exclude, cand.URL.String()) && (v.In || v.Rule != "scope:exclude") {
+			t.Fatalf("exclude does not win: %+v, %+v: %s", c, cand, text(v))
+		}
+		for name, relax := range map[string]func(*Config){
+			"include": func(c *Config) { c.Include = nil }, "exclude": func(c *Config) { c.Exclude = nil },
+			"accept": func(c *Config) { c.Accept = nil }, "reject": func(c *Config) { c.Reject = nil },
+			"depth": func(c *Config) { c.Depth = nil },
+		} {
+			wider := c
+			relax(&wider)
+			r, err := New(wider, seeds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.In && !r.Judge(cand).In {
+				t.Fatalf("%s widens: %+v, %+v", name, c, cand)
+			}
+		}
+		if !v.Timeless {
+			continue
+		}
+		for range 5 { // nothing that is found later may be in, unless it was typed
+			later := w.candidate(t)
+			later.URL = cand.URL
+			later.Redirect = later.Redirect || later.Seed
+			s.Extend(w.url(t))
+			if s.Judge(later).In {
+				t.Fatalf("%+v: %+v is refused for good by %s, but %+v is in", c, cand, v.Rule, later)
+			}
+		}
+	}
+	for _, want := range []string{
+		"in scope:seed", "in scope:seed-redirect", "in scope:requisites", "in scope:host", "in scope:domain", "in scope:prefix", "in scope:seeds", "in scope:any",
+		"out scope:host", "out scope:prefix", "out scope:seeds", "out scope:include", "out scope:depth", "out scope:accept", "out scope:requisites", "out scope:nofollow",
+		"out for good scope:exclude", "out for good scope:reject", "out for good trap:percent", "out for good trap:repeat",
+	} {
+		if counts[want] == 0 {
+			t.Errorf("the candidates never came to %q", want)
+		}
+	}
+}
+
+// TestExtend_BringsInWhatWasRefusedBefore: the refusal was not timeless, whatever the mode.
+func TestExtend_BringsInWhatWasRefusedBefore(t *testing.T) {
+	for _, m := range []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds} {
+		s := newScope(t, Config{Mode: m}, "http://h.test/a/")
+		link := Candidate{URL: parse(t, "https://other.example/b/c"), Depth: 1}
+		if v := s.Judge(link); v.In || v.Timeless {
+			t.Errorf("%s: %s", m, text(v))
+		}
+		s.Extend(link.URL)
+		if v := s.Judge(link); !v.In {
+			t.Errorf("%s, extended: %s", m, text(v))
+		}
+		if v := s.Judge(Candidate{URL: parse(t, "http://third.example/b/c"), Depth: 1}); v.In {
+			t.Errorf("%s: a third host: %s", m, text(v))
+		}
+	}
+}
+
+func TestExtend_WhileOthersJudge(t *testing.T) {
+	for _, m := range modes {
+		s := newScope(t, Config{Mode: m}, "http://h.test/")
+		w := world{rand.New(rand.NewPCG(3, 4))}
+		us := make([]canon.URL, 200)
+		for i := range us {
+			us[i] = w.url(t)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for _, u := range us {
+					s.Extend(u)
+					if !s.Judge(Candidate{URL: u, Seed: true}).In || !s.holds(u) {
+						t.Errorf("%s: %s is out although it was added", m, u)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

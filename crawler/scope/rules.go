@@ -1,0 +1,113 @@
+package scope
+
+import (
+	"strings"
+
+	"curtsy/frontier/canon"
+)
+
+// maxOffScope is how many requisite steps in a row may be taken off the scope, and how many do not count as depth.
+const maxOffScope = 3
+
+// opinion is what a rule has to say.
+type opinion uint8
+
+const (
+	none opinion = iota
+	accept
+	refuse
+)
+
+// refuseIf is the opinion of a rule that only ever refuses.
+func refuseIf(bad bool) opinion {
+	if bad {
+		return refuse
+	}
+	return none
+}
+
+// acceptIf is the opinion of a rule that only ever accepts.
+func acceptIf(good bool) opinion {
+	if good {
+		return accept
+	}
+	return none
+}
+
+// rule is a line of the table.
+type rule struct {
+	name     string
+	active   bool // the configuration gives it something to say
+	timeless bool // its refusals hold for every later candidate with the URL
+	judge    func(Candidate) opinion
+}
+
+// table returns all rules in order. The first opinion decides, and the last rule always has one.
+func (s *Scope) table() []rule {
+	return []rule{
+		{"scope:exclude", len(s.exclude) > 0, true, func(c Candidate) opinion {
+			return refuseIf(anyMatch(s.exclude, c.URL.String()))
+		}},
+		{ruleReject, len(s.reject.extensions) > 0, true, func(c Candidate) opinion {
+			return refuseIf(s.reject.extension(c.URL.Path()))
+		}},
+		{"scope:seed", true, false, func(c Candidate) opinion {
+			return acceptIf(c.Seed && !c.Redirect)
+		}},
+		s.shape("segments", func(u canon.URL, n int) bool { return segments(keyPath(u)) > n }),
+		s.shape("percent", func(u canon.URL, n int) bool { return encodings(u.RequestURI(), n) }),
+		s.shape("repeat", func(u canon.URL, n int) bool { return cycles(keyPath(u), 1, n) }),
+		s.shape("cycle", func(u canon.URL, n int) bool {
+			path := keyPath(u)
+			return cycles(path, 2, n) || cycles(path, 3, n) || cycles(path, 4, n)
+		}),
+		{"scope:nofollow", true, false, func(c Candidate) opinion {
+			return refuseIf(c.NoFollow && !c.Embed)
+		}},
+		{"scope:seed-redirect", true, false, func(c Candidate) opinion {
+			return acceptIf(c.Seed)
+		}},
+		{"scope:depth", s.cfg.Depth != nil, false, func(c Candidate) opinion {
+			return refuseIf(c.depth() > *s.cfg.Depth)
+		}},
+		{"trap:depth", s.trap["depth"] > 0, false, func(c Candidate) opinion {
+			return refuseIf(c.depth() > s.trap["depth"])
+		}},
+		{ruleAccept, len(s.accept.extensions) > 0 && len(s.accept.types) == 0, false, func(c Candidate) opinion {
+			path := c.URL.Path()
+			return refuseIf(!s.accept.extension(path) && !mayBePage(path))
+		}},
+		{"scope:requisites", s.cfg.Requisites == RequisitesNone, false, func(c Candidate) opinion {
+			return refuseIf(c.Embed)
+		}},
+		{"scope:requisites", s.cfg.Requisites == RequisitesAll, false, func(c Candidate) opinion {
+			return acceptIf(c.Embed && c.Embeds <= maxOffScope)
+		}},
+		{"scope:include", len(s.include) > 0, false, func(c Candidate) opinion {
+			return refuseIf(!anyMatch(s.include, c.URL.String()))
+		}},
+		{"scope:" + string(s.cfg.Mode), true, false, func(c Candidate) opinion {
+			if s.holds(c.URL) {
+				return accept
+			}
+			return refuse
+		}},
+	}
+}
+
+// shape is the rule of a trap that shows in the URL alone.
+func (s *Scope) shape(name string, trapped func(u canon.URL, n int) bool) rule {
+	n := s.trap[name]
+	return rule{"trap:" + name, n > 0, true, func(c Candidate) opinion { return refuseIf(trapped(c.URL, n)) }}
+}
+
+// depth is how deep a candidate counts as: requisite steps in a row beyond maxOffScope count like links, so that a
+// page that embeds a page that embeds a page comes to an end.
+func (c Candidate) depth() int { return c.Depth + max(0, c.Embeds-maxOffScope) }
+
+// keyPath returns the path of the key, in which two spellings of a segment are one.
+func keyPath(u canon.URL) string {
+	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ behind it alone
+	path, _, _ := strings.Cut(u.Key()[root:], "?")
+	return path
+}

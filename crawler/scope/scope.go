@@ -1,0 +1,107 @@
+package scope
+
+import (
+	"regexp"
+	"sync"
+
+	"curtsy/frontier/canon"
+)
+
+// Scope judges candidates. It is safe for concurrent use.
+type Scope struct {
+	cfg              Config
+	include, exclude []*regexp.Regexp
+	accept, reject   kinds
+	trap             map[string]int
+	rules            []rule // the active ones
+
+	mu     sync.RWMutex
+	places places
+}
+
+// Candidate is a discovered URL as far as it matters here. The zero values are those of a link on a seed's own level.
+type Candidate struct {
+	URL      canon.URL
+	Depth    int  // links from the seed, redirects and requisites not counted
+	Embeds   int  // requisite steps in a row that led here
+	Embed    bool // found as a requisite, or the target of a requisite's redirect
+	Redirect bool // the target of a redirect
+	Seed     bool // typed by the operator or, with Redirect, at the end of redirects from there
+	NoFollow bool // found as a link with rel=nofollow, or on a page that says so of all its links
+}
+
+// Verdict is the answer of Judge.
+type Verdict struct {
+	In       bool
+	Rule     string // the name of the rule that decided: "scope:host", "trap:segments"
+	Timeless bool   // no later candidate with this URL can be in: the refusal may enter the seen-set
+}
+
+// New returns the scope that c and the seeds define. An error names the setting that is wrong, and where.
+func New(c Config, seeds []canon.URL) (*Scope, error) {
+	c, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scope{cfg: c, places: newPlaces(c.Mode)}
+	if s.include, err = compile("include", c.Include); err != nil {
+		return nil, err
+	}
+	if s.exclude, err = compile("exclude", c.Exclude); err != nil {
+		return nil, err
+	}
+	if s.accept, err = parseKinds("accept", c.Accept); err != nil {
+		return nil, err
+	}
+	if s.reject, err = parseKinds("reject", c.Reject); err != nil {
+		return nil, err
+	}
+	if s.trap, err = c.traps(); err != nil {
+		return nil, err
+	}
+	for _, r := range s.table() {
+		if r.active {
+			s.rules = append(s.rules, r)
+		}
+	}
+	for _, u := range seeds {
+		s.places.add(u)
+	}
+	return s, nil
+}
+
+// Extend widens the scope as if u had been a seed: the place where a seed's redirects ended. It is not what makes u
+// itself acceptable; Candidate.Seed is.
+func (s *Scope) Extend(u canon.URL) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places.add(u)
+}
+
+// Judge gives the verdict on c.
+func (s *Scope) Judge(c Candidate) Verdict {
+	for i := range s.rules {
+		switch r := &s.rules[i]; r.judge(c) {
+		case accept:
+			return Verdict{In: true, Rule: r.name}
+		case refuse:
+			return Verdict{Rule: r.name, Timeless: r.timeless}
+		}
+	}
+	panic("scope: the last rule had no opinion")
+}
+
+// Rules returns the names of the rules that this scope applies, in order.
+func (s *Scope) Rules() []string {
+	names := make([]string, len(s.rules))
+	for i, r := range s.rules {
+		names[i] = r.name
+	}
+	return names
+}
+
+func (s *Scope) holds(u canon.URL) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.places.hold(u)
+}
