@@ -1,0 +1,79 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"curtsy/frontier/canon"
+)
+
+// systemResolver returns the resolver of the system, bounded: a look-up may hold a thread of its own. The name localhost
+// is never asked for (RFC 6761 6.3).
+func systemResolver() func(context.Context, string) ([]netip.Addr, error) {
+	slots := make(chan struct{}, maxLookups)
+	return func(ctx context.Context, host string) ([]netip.Addr, error) {
+		if host == "localhost" {
+			return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+		}
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	}
+}
+
+// addresses returns those of a's host that the guard lets pass, at most maxAddrs, in the resolver's order. Its error is
+// a *Failure: the first refusal when none passes.
+func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	port, err := strconv.ParseUint(a.Port(), 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("port of %s: %w", a, err)
+	}
+	var found []netip.Addr
+	if addr, ok := a.Addr(); ok {
+		found = []netip.Addr{addr}
+	} else if found, err = f.lookUp(ctx, a.Host()); err != nil {
+		return nil, err
+	}
+	var passed []netip.AddrPort
+	var refusal error
+	for _, addr := range found {
+		ap := netip.AddrPortFrom(addr.Unmap(), uint16(port))
+		if err := f.guard(a, ap); err == nil {
+			passed = append(passed, ap)
+		} else if refusal == nil {
+			refusal = err
+		}
+	}
+	switch {
+	case len(passed) > 0:
+		return passed[:min(len(passed), maxAddrs)], nil
+	case refusal != nil:
+		return nil, refusal
+	default:
+		return nil, &Failure{DNS, fmt.Errorf("look up %s: no addresses", a.Host())}
+	}
+}
+
+// lookUp resolves a name. Its error is a *Failure.
+func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.c.ConnectTimeout)
+	defer cancel()
+	found, err := f.c.Resolve(ctx, host)
+	if err == nil {
+		return found, nil
+	}
+	class := DNS
+	var missing *net.DNSError
+	if errors.As(err, &missing) && missing.IsNotFound {
+		class = NXDomain
+	}
+	return nil, &Failure{class, fmt.Errorf("look up %s: %w", host, err)}
+}

@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"net/http"
+)
+
+// payload is the body without transfer coding, digested as it is read.
+type payload struct {
+	r    io.Reader
+	sum  hash.Hash
+	size int64
+	err  error // what ended it; io.EOF when it is whole
+}
+
+func (p *payload) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.sum.Write(b[:n])
+	p.size += int64(n)
+	if err != nil {
+		p.err = err
+	}
+	return n, err
+}
+
+// readRest reads the body, unless nobody wants it. keep says that the response ended where its framing says and that
+// the connection may carry another exchange.
+func (f *Fetcher) readRest(x *Exchange, l *line, resp *http.Response, r Request) (keep bool, err error) {
+	x.PayloadDigest = sha256.Sum256(nil)
+	if r.Want != nil {
+		if x.Unwanted = r.Want(resp.StatusCode, resp.Header); x.Unwanted != "" {
+			x.Truncated = CutOther
+		}
+	}
+	if x.Unwanted == "" && !r.Partial && resp.ContentLength > r.MaxBody {
+		x.Unwanted, x.Truncated = TooLarge, CutLength
+	}
+	if x.Unwanted != "" {
+		return false, nil
+	}
+	if s := resp.StatusCode; s == http.StatusNoContent || s == http.StatusNotModified {
+		return !resp.Close, nil // RFC 9112 6.3: these end with the head
+	}
+	l.left = 2*r.MaxBody + headLimit
+	complete, err := f.readBody(x, l, resp, r.MaxBody)
+	return complete && !resp.Close, err
+}
+
+// readBody reads body and payload to their end, or to where a cap or a fault stops it. Of errors in reading, that of the
+// connection counts before that of the framing, and that before the coding's.
+func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64) (complete bool, err error) {
+	begin := l.consumed()
+	chunked := len(resp.TransferEncoding) > 0
+	p := &payload{r: resp.Body, sum: sha256.New()}
+	src, sink := io.Reader(p), io.Discard
+	var undo string
+	if undo, x.Undecoded = contentCoding(resp.Header); undo != "" {
+		z := f.gunzips.Get().(*gunzip)
+		z.reset(p)
+		defer func() {
+			z.reset(nil)
+			f.gunzips.Put(z)
+		}()
+		src = z
+	}
+	if undo != "" || chunked {
+		x.body = f.newSpool()
+		sink = x.body
+	}
+	size, over, err := f.transfer(sink, src, most)
+	if !over && p.err == nil {
+		// The coding ended, well or not, before the framing did. Archive and digest are of all of it.
+		if _, _, derr := f.transfer(io.Discard, p, math.MaxInt64); err == nil {
+			err = derr
+		}
+	}
+	x.PayloadSize = p.size
+	p.sum.Sum(x.PayloadDigest[:0])
+	if x.body != nil {
+		x.Body = io.NewSectionReader(x.body, 0, size)
+	} else {
+		x.Body = io.NewSectionReader(x.raw, begin, size)
+	}
+	var own *spoolError
+	switch {
+	case errors.As(err, &own):
+		return false, own
+	case over || errors.Is(l.err, errBudget):
+		x.Truncated = CutLength
+		return false, nil
+	case !errors.Is(p.err, io.EOF):
+		x.Truncated, err = l.fault(p.err, Incomplete)
+		return false, err
+	case resp.ContentLength < 0 && !chunked && l.unclosed():
+		x.Truncated = CutDisconnect
+		return false, &Failure{Incomplete, errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}
+	case err != nil:
+		return true, &Failure{Coding, fmt.Errorf("%s: %w", undo, err)}
+	}
+	return true, nil
+}
+
+// transfer copies src to sink up to its end, or up to most octets: over says that there were more.
+func (f *Fetcher) transfer(sink io.Writer, src io.Reader, most int64) (size int64, over bool, err error) {
+	b := f.copies.Get().(*[]byte)
+	defer f.copies.Put(b)
+	for {
+		n, err := src.Read(*b)
+		kept := min(int64(n), most-size)
+		if _, werr := sink.Write((*b)[:kept]); werr != nil {
+			return size, false, werr
+		}
+		size += kept
+		switch {
+		case kept < int64(n):
+			return size, true, nil
+		case err == io.EOF:
+			return size, false, nil
+		case err != nil:
+			return size, false, err
+		}
+	}
+}

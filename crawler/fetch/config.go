@@ -1,0 +1,176 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Config is what a Fetcher is made with. The zero value is complete: it fetches from public addresses, but see
+// Identity.CheckContact.
+type Config struct {
+	Identity Identity
+
+	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
+	// that the name does not exist. Nil means the system's resolver, at most 16 look-ups at once.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// AllowNet exempts addresses from the guard, whatever name leads to them (politeness rule 23).
+	AllowNet []netip.Prefix
+
+	// AllowAddr exempts literal addresses given as seeds: that address and port, and only when the URL spells the
+	// address itself. A name exempts nothing.
+	AllowAddr []netip.AddrPort
+
+	// AllowLocalhost are the ports on which the name localhost, given as a seed, may be reached on loopback.
+	AllowLocalhost []uint16
+
+	// RootCAs are the certificates that TLS trusts. Nil means the system's.
+	RootCAs *x509.CertPool
+
+	// SpoolDir is where bodies over 256 KiB lie until Exchange.Close. Empty means os.TempDir().
+	SpoolDir string
+
+	// AcceptLanguage is the value of that field. Empty means it is not sent.
+	AcceptLanguage string
+
+	// MaxBody is the most octets of a decoded body. Zero means 100 MiB.
+	MaxBody int64
+
+	// ConnectTimeout bounds, each on its own, the look-up, the connection to one address and the TLS handshake. Zero
+	// means 10 s.
+	ConnectTimeout time.Duration
+
+	// FirstByteTimeout bounds the wait from the request to the first octet of the answer. Zero means 60 s.
+	FirstByteTimeout time.Duration
+
+	// IdleTimeout bounds the wait for any later octet, and for the connection to take the request. Zero means 20 s.
+	IdleTimeout time.Duration
+
+	// WholeTimeout bounds the exchange. Zero means 20 min.
+	WholeTimeout time.Duration
+
+	// KeepAlive is how long an idle connection may be used again. Zero means 4 s, below the 5 s after which common
+	// servers close. Negative means never: requests carry "Connection: close".
+	KeepAlive time.Duration
+}
+
+// The bounds that are no setting.
+const (
+	headLimit  = 64 << 10 // octets of response head, interim responses included (politeness rule 24)
+	maxInterim = 16       // interim responses before the final one
+	maxAddrs   = 3        // addresses tried in one exchange
+	maxLookups = 16       // look-ups at once
+	maxIdle    = 512      // idle connections in all
+	readBuffer = 4 << 10  // octets of a connection's read buffer
+	copyBuffer = 32 << 10 // octets of body moved at once
+)
+
+// Validate reports the first setting that no exchange could be made with.
+func (c Config) Validate() error {
+	if err := c.Identity.Validate(); err != nil {
+		return err
+	}
+	if !fieldValue(c.AcceptLanguage) {
+		return fmt.Errorf("fetch: accept-language %q: not the value of a header field", c.AcceptLanguage)
+	}
+	if c.MaxBody < 0 {
+		return fmt.Errorf("fetch: largest body %d: negative", c.MaxBody)
+	}
+	for _, d := range []time.Duration{c.ConnectTimeout, c.FirstByteTimeout, c.IdleTimeout, c.WholeTimeout} {
+		if d < 0 {
+			return fmt.Errorf("fetch: time-out %v: negative", d)
+		}
+	}
+	return nil
+}
+
+// defaults returns c with every zero replaced.
+func (c Config) defaults() Config {
+	for _, d := range []struct {
+		field *time.Duration
+		zero  time.Duration
+	}{
+		{&c.ConnectTimeout, 10 * time.Second},
+		{&c.FirstByteTimeout, 60 * time.Second},
+		{&c.IdleTimeout, 20 * time.Second},
+		{&c.WholeTimeout, 20 * time.Minute},
+		{&c.KeepAlive, 4 * time.Second},
+	} {
+		if *d.field == 0 {
+			*d.field = d.zero
+		}
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = 100 << 20
+	}
+	if c.SpoolDir == "" {
+		c.SpoolDir = os.TempDir()
+	}
+	if c.Resolve == nil {
+		c.Resolve = systemResolver()
+	}
+	if c.Dial == nil {
+		// Probes of TCP are for long silences; ours end after seconds.
+		c.Dial = (&net.Dialer{KeepAlive: -1}).DialContext
+	}
+	return c
+}
+
+// Fetcher makes exchanges. Its methods may be called concurrently. Close it when done.
+type Fetcher struct {
+	c       Config // without zeros
+	contact error  // why nothing but loopback may be asked; nil when everything may
+	fields  string // the header fields that every request carries alike
+	tls     *tls.Config
+	idle    idleLines
+
+	memory  sync.Pool // *[]byte, of spools
+	copies  sync.Pool // *[]byte of copyBuffer octets
+	gunzips sync.Pool // *gunzip
+}
+
+// New returns a Fetcher, or what is wrong with c.
+func New(c Config) (*Fetcher, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.defaults()
+	return &Fetcher{
+		c:       c,
+		contact: c.Identity.checkContact(),
+		fields:  commonFields(c.Identity),
+		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
+		idle:    idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
+		memory:  sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
+		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+		gunzips: sync.Pool{New: func() any { return newGunzip() }},
+	}, nil
+}
+
+// CloseIdle closes the idle connection to a, if there is one: a's queue has run dry.
+func (f *Fetcher) CloseIdle(a canon.Authority) {
+	if l := f.idle.remove(a); l != nil {
+		l.close()
+	}
+}
+
+// Close closes the idle connections and keeps no others: an exchange still going on ends as usual and closes its own.
+// The error is always nil; it makes a Fetcher an io.Closer.
+func (f *Fetcher) Close() error {
+	for _, l := range f.idle.shut() {
+		l.close()
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// connect returns a fresh line to a, under watch. Failure of the world is a *Failure. x.Addr becomes the address that
+// was dialled last.
+func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, end time.Time) (*line, error) {
+	addrs, err := f.addresses(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var conn net.Conn
+	for _, x.Addr = range addrs {
+		conn, err = f.dial(ctx, x.Addr, end)
+		var failed *Failure
+		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.contact != nil && !loopback(conn.RemoteAddr()) {
+		_ = conn.Close()
+		return nil, f.contact
+	}
+	l := newLine(a, x.Addr, conn)
+	l.watch(ctx, end)
+	if a.Scheme() != "https" {
+		return l, nil
+	}
+	if err := l.handshake(ctx, f.tls, f.c.ConnectTimeout); err != nil {
+		l.release()
+		l.abort()
+		return nil, err
+	}
+	return l, nil
+}
+
+// dial connects to one address.
+func (f *Fetcher) dial(ctx context.Context, ap netip.AddrPort, end time.Time) (net.Conn, error) {
+	until := time.Now().Add(f.c.ConnectTimeout)
+	if end.Before(until) {
+		until = end
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	conn, err := f.c.Dial(ctx, "tcp", ap.String())
+	if err == nil {
+		return conn, nil
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return nil, fmt.Errorf("dial %s: %w; raise the limit on open files or use fewer workers", ap, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return nil, &Failure{Timeout, fmt.Errorf("dial %s: no connection within %v", ap, f.c.ConnectTimeout)}
+	default:
+		return nil, &Failure{Connect, fmt.Errorf("dial %s: %w", ap, err)}
+	}
+}
+
+// handshake puts TLS on l, the server's certificate verified for the host of the URL.
+func (l *line) handshake(ctx context.Context, c *tls.Config, patience time.Duration) error {
+	c = c.Clone()
+	if addr, ok := l.authority.Addr(); ok {
+		c.ServerName = addr.String()
+	} else {
+		c.ServerName = l.authority.Host()
+	}
+	l.socket = &socket{Conn: l.conn}
+	secured := tls.Client(l.socket, c)
+	l.mu.Lock()
+	l.conn = secured
+	l.mu.Unlock()
+	l.wait(patience)
+	err := secured.HandshakeContext(ctx)
+	var timeout net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &Failure{Timeout, fmt.Errorf("TLS handshake with %s: not done within %v", l.addr, patience)}
+	default:
+		return &Failure{TLS, fmt.Errorf("TLS handshake with %s: %w", l.addr, err)}
+	}
+}
+
+// loopback reports whether the far end of a connection is this machine. What a dial hook returns may be no network
+// connection at all, which asks nobody anything.
+func loopback(far net.Addr) bool {
+	tcp, ok := far.(*net.TCPAddr)
+	return !ok || tcp.AddrPort().Addr().Unmap().IsLoopback()
+}

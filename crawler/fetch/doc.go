@@ -1,0 +1,58 @@
+// Package fetch speaks HTTP, and is the only package of curtsy that does. One call of Fetcher.Do is one exchange:
+// one request, one response, HTTP/1.1 over a connection of our own. What the other side does wrong is a value
+// (Exchange.Failure); what goes wrong on our side (cancellation, spool disk, misuse) is an error.
+//
+// # The course of an exchange
+//
+//	idle connection ──────────────────────────────┐
+//	resolve ─▶ guard ─▶ dial ─▶ TLS handshake ────┴▶ send ─▶ head ─▶ body ─▶ connection idle, or closed
+//	   │         │        │          │                 │       │       │
+//	  dns     private   connect     tls              reset   reset   incomplete
+//	nxdomain  address   timeout   timeout           timeout timeout  timeout
+//	                                                       protocol  protocol, coding
+//
+// The name is resolved by us, the guard judges the addresses after resolution, and exactly one that it passed is
+// dialled, in digits: nothing is resolved a second time, so a name that changes its answer (DNS rebinding) gains
+// nothing. Of several addresses the refused ones are left out; the others are tried in the resolver's order, at
+// most three, the next one only when the connection could not be made. If none is left the exchange fails with
+// PrivateAddress.
+//
+// # Octets
+//
+// The request head is written by us, octet for octet what Exchange.Request holds, its target the octets of
+// canon.URL.RequestURI. The response is kept as it crossed the connection (above TLS), before any parser saw it:
+// Exchange.Response begins with the status line of the final response and ends with its last octet, chunk framing
+// and content coding in place. Interim responses (1xx; RFC 9110 15.2) are read and left out, because readers of
+// WARC expect the block to begin with the final status line; Exchange.Interim counts them. When an exchange fails,
+// Response holds all that had come.
+//
+// Exchange.Body is decoded: without transfer coding, and without gzip when that was the only content coding. Any
+// other coding stays, and Exchange.Undecoded names it. Octets after the last member of a gzip body are ignored, as
+// gzip(1) does.
+//
+// # Bounds
+//
+//   - Response head, interim responses included: 64 KiB, and at most 16 interim responses.
+//   - Body: MaxBody octets decoded, and 2·MaxBody + 64 KiB octets taken from the connection, whatever they decode to.
+//     A declared Content-Length over MaxBody stops before the body, unless Request.Partial asks for its beginning.
+//   - Memory: 256 KiB each of response and decoded body; the rest lies in a temporary file, unlinked as soon as it
+//     is open where the system allows that, so that a kill leaves none behind. A body that needs no decoding is not
+//     kept twice.
+//   - Time: look-up, connect, TLS handshake, first octet, idleness, the whole. Deadlines of the connection bound
+//     every read and write; cancellation of the context sets a deadline in the past. No goroutine waits on a connection
+//     (crypto/tls keeps one while a handshake lasts).
+//   - Idle connections: one per authority, 512 in all, for a few seconds.
+//
+// # Connections
+//
+// A connection is kept only after a response that ended where its framing says, without "Connection: close" and
+// with nothing behind it. One that has octets or an end waiting when its turn comes again is dropped. If a reused
+// connection dies before the first octet of the answer, the request is sent once more on a fresh one, within the
+// same exchange (RFC 9112 9.3.1).
+//
+// # Never
+//
+// No redirect is followed, no cookie kept, no Referer sent, no proxy used, no request retried but the one above, no
+// certificate accepted unverified, no HTTP/2, no identity but the configured one. Without a contact that can be
+// reached nothing is asked of any host but loopback (politeness rule 2), whatever the caller forgot to check.
+package fetch

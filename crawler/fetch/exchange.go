@@ -1,0 +1,100 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Request says what to ask for. The method is always GET.
+type Request struct {
+	URL canon.URL
+
+	// Accept is the value of that field. Empty means one that prefers pages and takes anything.
+	Accept string
+
+	// IfNoneMatch and IfModifiedSince make the request conditional (RFC 9110 13.1). They come from an earlier answer;
+	// a value that is not fit for a header field is left out, which makes the request unconditional and so right.
+	IfNoneMatch, IfModifiedSince string
+
+	// MaxBody is the most octets of a decoded body. Zero means Config.MaxBody.
+	MaxBody int64
+
+	// Partial asks for the body up to MaxBody even when its declared length is over that: the beginning of an oversized
+	// robots.txt counts (RFC 9309 2.5).
+	Partial bool
+
+	// Want is called once the final response head is there. A reason stops before the body; it becomes
+	// Exchange.Unwanted, and the connection is closed. Nil wants everything.
+	Want func(status int, h http.Header) (reason string)
+}
+
+// TooLarge is the Exchange.Unwanted of a body whose declared length is over the cap.
+const TooLarge = "too large"
+
+// The values of Exchange.Truncated, in the words of WARC 1.1 5.13.
+const (
+	CutLength     = "length"      // a cap of ours
+	CutTime       = "time"        // a time-out
+	CutDisconnect = "disconnect"  // the connection ended
+	CutOther      = "unspecified" // it was not wanted, or made no sense
+)
+
+// Exchange is one request and what came of it. It must be closed.
+type Exchange struct {
+	URL    canon.URL
+	Addr   netip.AddrPort // the address dialled; zero when it did not come to that
+	Reused bool           // over a connection that had carried an exchange before
+
+	// Start is when the first octet of the request was sent or, if it did not come to that, when work began. End is
+	// when the last octet was read, or the failure.
+	Start, End time.Time
+
+	// ResponseTime is from the request sent to the first octet of the answer, without look-up, connect and TLS
+	// (politeness rule 9). It is at least 1 ns when an answer began, and zero when none did.
+	ResponseTime time.Duration
+
+	Request  []byte            // octets sent
+	Response *io.SectionReader // octets of the final response as they crossed the connection; nil when none came
+	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
+	Interim  int               // interim responses (1xx) before it, not part of Response
+
+	// Status and Header are those of the final response; zero and nil without a complete head. Header is as net/http
+	// parses it: names in canonical case, and without the fields that net/http takes for framing
+	// (Transfer-Encoding, and then Content-Length). What was sent stands in Response.
+	Status int
+	Header http.Header
+
+	// Body is the decoded body, as far as it came. Nil when the response has none by its status (204, 304), it was not
+	// wanted, or there is no complete head.
+	Body *io.SectionReader
+
+	// Undecoded is the value of Content-Encoding when Body still carries it; empty when Body is plain.
+	Undecoded string
+
+	// PayloadDigest is the SHA-256, and PayloadSize the octets, of the body as far as it came, without transfer coding
+	// and with its content coding (WARC 1.1 5.9). When no octet was read the digest is that of none, and without a
+	// complete head it is zero. When the cap cut Body, both go as far as Response does, which may be further.
+	PayloadDigest [32]byte
+	PayloadSize   int64
+
+	Truncated string   // why Response, or Body alone, ends early (CutLength, …); empty when they do not
+	Unwanted  string   // why the body was not read: what Request.Want said, or TooLarge
+	Failure   *Failure // nil when the response is complete, unwanted, or cut by the cap on its length
+
+	raw, body *spool // body is nil when Body is a part of raw
+	closed    bool
+}
+
+// Close releases what the exchange holds. Response and Body must not be used after it; closing again does nothing.
+func (e *Exchange) Close() error {
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	return errors.Join(e.raw.close(), e.body.close())
+}

@@ -1,0 +1,56 @@
+package fetch
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Class says which part of an exchange failed. Classes are stable: they are counted and written to the ledger.
+type Class string
+
+// The classes.
+const (
+	DNS            Class = "dns"             // the look-up failed or gave no address
+	NXDomain       Class = "nxdomain"        // the name does not exist
+	PrivateAddress Class = "private address" // every address of the host is refused by the guard
+	Connect        Class = "connect"         // no connection: refused, unreachable
+	TLS            Class = "tls"             // handshake or certificate, or an alert later on
+	Timeout        Class = "timeout"         // any of the time-outs but that of the look-up
+	Reset          Class = "reset"           // the connection ended before a complete response head
+	Protocol       Class = "protocol"        // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
+	Incomplete     Class = "incomplete"      // the connection ended within the body
+	Coding         Class = "coding"          // the body arrived whole, its content coding is broken
+)
+
+// ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the
+// host may still have been sending.
+var ErrWhole = errors.New("whole time of the exchange is over")
+
+// Failure is why an exchange brought no complete response.
+type Failure struct {
+	Class Class
+	Err   error
+}
+
+// Error returns class and cause in at most 300 octets of printable text: the cause may quote what the host sent.
+func (f *Failure) Error() string {
+	const most = 300
+	s := strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, "fetch: "+string(f.Class)+": "+f.Err.Error())
+	if len(s) > most {
+		cut := most - len("…")
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return s
+}
+
+func (f *Failure) Unwrap() error { return f.Err }

@@ -1,0 +1,99 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// FuzzResponse serves any octets as a response. The exchange ends, within its bounds, and what it says fits the octets:
+// Response is part of them, and when it is a success it is one whole response and nothing more, the payload what its
+// framing gives, Body what gunzip gives of that.
+func FuzzResponse(f *testing.F) {
+	for _, s := range small {
+		f.Add([]byte(s))
+		f.Add([]byte(s[:len(s)-1]))
+		f.Add([]byte(s + s))
+	}
+	f.Add([]byte("HTTP/1.0 200 OK\r\n\r\nbread"))
+	f.Add([]byte("HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zip("bre", "ad") + "junk"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 1)))
+	const most = 1 << 10
+	f.Fuzz(func(t *testing.T, response []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{serve: answering(string(response))}
+			x := do(t, w.fetcher(t, Config{}), Request{URL: mustURL(t, "http://a.test/"), MaxBody: most})
+			got := ""
+			if x.Response != nil {
+				got = text(t, x.Response)
+			}
+			if !bytes.Contains(response, []byte(got)) {
+				t.Fatalf("response %q is no part of %q", got, response)
+			}
+			if x.Body != nil && x.Body.Size() > most {
+				t.Fatalf("body of %d octets", x.Body.Size())
+			}
+			if x.Failure != nil || x.Truncated != "" || x.Body == nil {
+				return
+			}
+			length, payload, left, err := reread(got)
+			if err != nil || left != "" {
+				t.Fatalf("success, but of %q: %v, behind it: %q", got, err, left)
+			}
+			if x.PayloadSize != int64(len(payload)) || x.PayloadDigest != sha256.Sum256(payload) {
+				t.Fatalf("payload of %d octets; framing gives %d", x.PayloadSize, len(payload))
+			}
+			if length >= 0 && length != int64(len(payload)) {
+				t.Fatalf("declared %d octets, payload %d", length, len(payload))
+			}
+			body := text(t, x.Body)
+			if undo, _ := contentCoding(x.Header); undo == "" {
+				if body != string(payload) {
+					t.Fatalf("body %q, payload %q", body, payload)
+				}
+				return
+			}
+			if z, err := gzip.NewReader(bytes.NewReader(payload)); err == nil {
+				plain, _ := io.ReadAll(io.LimitReader(z, most+1)) // stops at octets behind the last member, too
+				if string(plain) != body {
+					t.Fatalf("body %q, gunzip gives %q", body, plain)
+				}
+			} else if body != "" || len(payload) > 0 {
+				t.Fatalf("body %q of a payload that is no gzip", body)
+			}
+		})
+	})
+}
+
+// reread has net/http read a response anew, and returns its declared length (-1 without), its payload and what is left
+// behind it. Before it reads trailers, net/http wants to see two line ends somewhere ahead, though a bare LF may end
+// them: a chunked response is read with those.
+func reread(response string) (length int64, payload []byte, left string, err error) {
+	const ends = "\r\n\r\n"
+	if !strings.Contains(strings.ToLower(response), "chunked") {
+		return readAgain(response)
+	}
+	if length, payload, left, err = readAgain(response + ends); strings.HasSuffix(left, ends) {
+		return length, payload, strings.TrimSuffix(left, ends), err
+	}
+	return readAgain(response) // not chunked after all: its body goes to the end
+}
+
+func readAgain(response string) (length int64, payload []byte, left string, err error) {
+	r := bufio.NewReader(strings.NewReader(response))
+	whole, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	payload, err = io.ReadAll(whole.Body)
+	err = errors.Join(err, whole.Body.Close())
+	rest, restErr := io.ReadAll(r)
+	return whole.ContentLength, payload, string(rest), errors.Join(err, restErr)
+}

@@ -1,0 +1,142 @@
+package fetch
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"curtsy/frontier/canon"
+)
+
+// refused is a range of addresses that are nobody's web server, or nobody's that the public may ask.
+type refused struct {
+	prefix netip.Prefix
+	why    string
+}
+
+// refusedIPv4 is what the IANA IPv4 Special-Purpose Address Registry (RFC 6890, updated by RFC 8190) does not call
+// globally reachable, the class D and E space, and the metadata services of cloud machines. The first match gives the
+// reason.
+var refusedIPv4 = []refused{
+	{netip.MustParsePrefix("169.254.169.254/32"), "metadata service"},      // of most clouds, in link-local space
+	{netip.MustParsePrefix("100.100.100.200/32"), "metadata service"},      // Alibaba Cloud, in shared space
+	{netip.MustParsePrefix("168.63.129.16/32"), "metadata service"},        // Azure: a virtual public address of every host
+	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},                    // "this network", RFC 791 3.2
+	{netip.MustParsePrefix("10.0.0.0/8"), "private"},                       // RFC 1918
+	{netip.MustParsePrefix("100.64.0.0/10"), "shared (carrier-grade NAT)"}, // RFC 6598
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},                     // RFC 1122 3.2.1.3
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},                // RFC 3927
+	{netip.MustParsePrefix("172.16.0.0/12"), "private"},                    // RFC 1918
+	{netip.MustParsePrefix("192.0.0.0/24"), "IETF protocol assignment"},    // RFC 6890 2.1; Oracle Cloud's metadata too
+	{netip.MustParsePrefix("192.0.2.0/24"), "documentation"},               // RFC 5737
+	{netip.MustParsePrefix("192.88.99.0/24"), "6to4 relay"},                // RFC 7526, deprecated
+	{netip.MustParsePrefix("192.168.0.0/16"), "private"},                   // RFC 1918
+	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarking"},               // RFC 2544
+	{netip.MustParsePrefix("198.51.100.0/24"), "documentation"},            // RFC 5737
+	{netip.MustParsePrefix("203.0.113.0/24"), "documentation"},             // RFC 5737
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},                    // RFC 1112
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved or broadcast"},        // RFC 1112 4, RFC 919
+}
+
+// refusedIPv6 is the IANA IPv6 Special-Purpose Address Registry (RFC 6890) likewise. Whatever is outside 2000::/3 is not
+// global unicast at all (IANA IPv6 Address Space, RFC 4291); the lines for it only give better reasons.
+var refusedIPv6 = []refused{
+	{netip.MustParsePrefix("fd00:ec2::254/128"), "metadata service"},      // Amazon
+	{netip.MustParsePrefix("fd20:ce::254/128"), "metadata service"},       // Google Cloud
+	{netip.MustParsePrefix("::/128"), "unspecified"},                      // RFC 4291
+	{netip.MustParsePrefix("::1/128"), "loopback"},                        // RFC 4291
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local translation"},        // RFC 8215
+	{netip.MustParsePrefix("100::/64"), "discard-only"},                   // RFC 6666
+	{netip.MustParsePrefix("100:0:0:1::/64"), "dummy"},                    // RFC 9780
+	{netip.MustParsePrefix("2001::/23"), "IETF protocol assignment"},      // RFC 2928; Teredo is unwrapped before
+	{netip.MustParsePrefix("2001:db8::/32"), "documentation"},             // RFC 3849
+	{netip.MustParsePrefix("3fff::/20"), "documentation"},                 // RFC 9637
+	{netip.MustParsePrefix("5f00::/16"), "segment routing"},               // RFC 9602
+	{netip.MustParsePrefix("fc00::/7"), "private (unique local)"},         // RFC 4193
+	{netip.MustParsePrefix("fe80::/10"), "link-local"},                    // RFC 4291
+	{netip.MustParsePrefix("fec0::/10"), "private (site-local)"},          // RFC 3879, deprecated
+	{netip.MustParsePrefix("ff00::/8"), "multicast"},                      // RFC 4291
+	{netip.MustParsePrefix("::/3"), "reserved or not global unicast"},     // RFC 4291
+	{netip.MustParsePrefix("4000::/2"), "reserved or not global unicast"}, // RFC 4291
+	{netip.MustParsePrefix("8000::/1"), "reserved or not global unicast"}, // RFC 4291
+}
+
+// embedding is a range of IPv6 addresses that lead to the IPv4 address in them.
+type embedding struct {
+	prefix netip.Prefix
+	at     int    // octet where the IPv4 address begins
+	invert bool   // its bits are stored inverted
+	public bool   // the range leads to the public Internet: the IPv4 address alone decides
+	name   string // what the range is called
+}
+
+var embeddings = []embedding{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12, false, true, "NAT64"},               // RFC 6052: how IPv6-only networks reach IPv4
+	{netip.MustParsePrefix("2002::/16"), 2, false, true, "6to4"},                    // RFC 3056
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12, false, false, "IPv4-translated"}, // RFC 2765
+	{netip.MustParsePrefix("2001::/32"), 12, true, false, "Teredo client"},          // RFC 4380 4
+}
+
+// refusal says why a may not be dialled; empty when it may. An address that embeds an IPv4 address is judged by
+// that one, and by its own range too unless that is public.
+func refusal(a netip.Addr) string {
+	a = a.WithZone("").Unmap() // Prefix.Contains is false for any address with a zone
+	table := refusedIPv6
+	if a.Is4() {
+		table = refusedIPv4
+	} else {
+		for _, e := range embeddings {
+			if !e.prefix.Contains(a) {
+				continue
+			}
+			if why := refusal(e.unwrap(a)); why != "" {
+				return e.name + " of " + why
+			}
+			if e.public {
+				return ""
+			}
+		}
+	}
+	for _, r := range table {
+		if r.prefix.Contains(a) {
+			return r.why
+		}
+	}
+	return ""
+}
+
+func (e embedding) unwrap(a netip.Addr) netip.Addr {
+	octets := a.As16()
+	v := binary.BigEndian.Uint32(octets[e.at:])
+	if e.invert {
+		v = ^v
+	}
+	var four [4]byte
+	binary.BigEndian.PutUint32(four[:], v)
+	return netip.AddrFrom4(four)
+}
+
+// guard judges one address of a's host (politeness rule 23). Its error is a *Failure.
+func (f *Fetcher) guard(a canon.Authority, ap netip.AddrPort) error {
+	why := refusal(ap.Addr())
+	if why == "" || f.exempt(a, ap) {
+		return nil
+	}
+	return &Failure{PrivateAddress, fmt.Errorf("%s is at %s, which is %s", a.Host(), ap.Addr(), why)}
+}
+
+// exempt reports whether the operator has allowed a refused address.
+func (f *Fetcher) exempt(a canon.Authority, ap netip.AddrPort) bool {
+	bare := ap.Addr().WithZone("").Unmap()
+	if slices.ContainsFunc(f.c.AllowNet, func(p netip.Prefix) bool { return p.Contains(bare) }) {
+		return true
+	}
+	if a.Host() == "localhost" {
+		return bare.IsLoopback() && slices.Contains(f.c.AllowLocalhost, ap.Port())
+	}
+	_, literal := a.Addr()
+	return literal && slices.ContainsFunc(f.c.AllowAddr, func(allowed netip.AddrPort) bool {
+		return allowed.Addr().WithZone("").Unmap() == bare && allowed.Port() == ap.Port()
+	})
+}

@@ -1,0 +1,146 @@
+package fetch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Politeness rule 1.
+func TestUserAgentIsDerived(t *testing.T) {
+	for _, c := range []struct {
+		id   Identity
+		want string
+		from string
+	}{
+		{Identity{}, "curtsy", ""},
+		{Identity{Version: "0.2"}, "curtsy/0.2", ""},
+		{Identity{Version: "0.2", Contact: "https://lab.dev/bot"}, "curtsy/0.2 (+https://lab.dev/bot)", ""},
+		{Identity{Version: "0.2", Contact: "jo@lab.dev"}, "curtsy/0.2 (+jo@lab.dev)", "jo@lab.dev"},
+		{Identity{Token: "CURTSY", Version: "0.2"}, "CURTSY/0.2", ""},
+		{Identity{Token: "Lab_Bot-x", Version: "0.2", Contact: "jo@lab.dev"}, "Lab_Bot-x/0.2 (+jo@lab.dev) curtsy/0.2", "jo@lab.dev"},
+		{Identity{Token: "Lab"}, "Lab curtsy", ""},
+		{Identity{Operator: "The Lab", Purpose: "a study"}, "curtsy", ""},
+	} {
+		if err := c.id.Validate(); err != nil {
+			t.Errorf("%+v: %v", c.id, err)
+		}
+		if got := c.id.UserAgent(); got != c.want {
+			t.Errorf("%+v: User-Agent %q, want %q", c.id, got, c.want)
+		}
+		if got := c.id.From(); got != c.from {
+			t.Errorf("%+v: From %q, want %q", c.id, got, c.from)
+		}
+	}
+}
+
+func TestIdentityIsRefused(t *testing.T) {
+	for name, id := range map[string]Identity{
+		"digit in the token (RFC 9309 2.2.1)": {Token: "Lab2"},
+		"blank":                               {Token: "my lab"},
+		"line":                                {Token: "lab\r\nCookie: a"},
+		"wildcard":                            {Token: "*"},
+		"no letter":                           {Token: "--"},
+		"not ASCII":                           {Token: "läb"},
+		"long":                                {Token: strings.Repeat("a", 65)},
+		"crawler":                             {Token: "Googlebot"},
+		"crawler in other case":               {Token: "gOOGLEBOT"},
+		"crawler's part":                      {Token: "Googlebot-Image"},
+		"crawler with a tail":                 {Token: "bingbot_friendly"},
+		"browser":                             {Token: "Mozilla"},
+		"tool":                                {Token: "Wget"},
+		"version":                             {Version: "1 (x)"},
+		"version line":                        {Version: "1\r\nX: y"},
+		"contact with a blank":                {Contact: "jo @lab.dev"},
+		"contact line":                        {Contact: "https://lab.dev/\r\nX: y"},
+		"contact that ends the comment":       {Contact: "https://lab.dev/)x"},
+		"contact with a quoted pair":          {Contact: `https://lab.dev/\`},
+		"contact of another scheme":           {Contact: "ftp://lab.dev/"},
+		"mailto":                              {Contact: "mailto:jo@lab.dev"},
+		"name and mailbox":                    {Contact: "Jo<jo@lab.dev>"},
+		"two mailboxes":                       {Contact: "jo@lab.dev,al@lab.dev"},
+		"neither":                             {Contact: "lab.dev"},
+		"URL without host":                    {Contact: "https:///bot"},
+		"URL with a password":                 {Contact: "https://jo:pw@lab.dev/"},
+		"long contact":                        {Contact: "https://lab.dev/" + strings.Repeat("a", 256)},
+	} {
+		if err := id.Validate(); err == nil {
+			t.Errorf("%s: %+v is accepted", name, id)
+		} else if s := err.Error(); !strings.HasPrefix(s, "fetch: ") || strings.ContainsAny(s, "\r\n") {
+			t.Errorf("%s: %q", name, s)
+		}
+	}
+	for _, token := range []string{"Googly", "LanternBot", "Mozillafan", "curtsy", "Javanese", "my-Googlebot-study"} {
+		if err := (Identity{Token: token}).Validate(); err != nil {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+}
+
+// Politeness rule 2.
+func TestContactMustBeReachable(t *testing.T) {
+	for contact, reachable := range map[string]bool{
+		"":                          false,
+		"https://lab.dev/bot":       true,
+		"http://lab.dev":            true,
+		"https://lab.dev:8443/":     true,
+		"jo@lab.dev":                true,
+		"jo+bot@cs.lab.ac.uk":       true,
+		"https://example.com/bot":   false,
+		"https://www.Example.ORG./": false,
+		"https://anexample.com/":    true,
+		"jo@example.net":            false,
+		"jo@mail.example":           false,
+		"https://lab.test/":         false,
+		"https://lab.invalid/":      false,
+		"https://localhost/":        false,
+		"https://lab.localhost/":    false,
+		"https://intranet/":         false,
+		"jo@lab":                    false,
+		"https://printer.local/":    false,
+		"https://wiki.internal/":    false,
+		"https://93.184.215.14/":    false,
+		"https://[2606:2800::1]/":   false,
+		"not a contact":             false,
+	} {
+		err := Identity{Contact: contact}.CheckContact()
+		if (err == nil) != reachable {
+			t.Errorf("%q: %v, want reachable %v", contact, err, reachable)
+		}
+		if err != nil && contact != "not a contact" && !strings.Contains(err.Error(), "curtsy identity set --contact") {
+			t.Errorf("%q: the error does not say what to do: %v", contact, err)
+		}
+	}
+}
+
+func TestListOfTokens(t *testing.T) {
+	seen := map[string]bool{}
+	var part []string
+	parts := 0
+	for line := range strings.Lines(tokens + "\n\n") {
+		switch line = strings.TrimSpace(line); {
+		case line == "":
+			if !slices.IsSortedFunc(part, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }) {
+				t.Errorf("not sorted: %v", part)
+			}
+			if len(part) > 0 {
+				parts++
+			}
+			part = nil
+		case line[0] == '#':
+		default:
+			if strings.Trim(line, letters+"-_") != "" {
+				t.Errorf("%q is outside the grammar: no identity could claim it", line)
+			}
+			if lower := strings.ToLower(line); seen[lower] {
+				t.Errorf("%q stands twice", line)
+			} else {
+				seen[lower] = true
+			}
+			part = append(part, line)
+		}
+	}
+	if len(seen) < 100 || parts < 6 {
+		t.Errorf("%d tokens in %d parts", len(seen), parts)
+	}
+}

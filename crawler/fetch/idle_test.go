@@ -1,0 +1,266 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 5))}
+		f := w.fetcher(t, Config{})
+		for i := range 5 {
+			x := get(t, f, fmt.Sprintf("http://a.test/%d", i))
+			expect(t, x, "", "")
+			if x.Reused != (i > 0) || x.Addr != netip.MustParseAddrPort("93.184.215.14:80") || text(t, x.Body) != "bread" {
+				t.Errorf("exchange %d: reused %v, address %v, body %q", i, x.Reused, x.Addr, text(t, x.Body))
+			}
+			time.Sleep(3 * time.Second)
+		}
+		if get(t, f, "https://a.test/").Failure == nil || get(t, f, "http://a.test:81/").Reused || get(t, f, "http://b.test/").Reused {
+			t.Error("another authority used the connection")
+		}
+	})
+}
+
+func TestConnectionIsNotUsedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name, response string
+		config         Config
+		pause          time.Duration
+		act            func(f *Fetcher, a canon.Authority)
+	}{
+		{name: "Connection: close", response: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n"},
+		{name: "HTTP/1.0", response: "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"},
+		{name: "octets behind it", response: ok("bread") + "\n"},
+		{name: "304 with a body", response: "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nbread"},
+		{name: "too long idle", response: ok("bread"), pause: 4*time.Second + 1},
+		{name: "configured away", response: ok("bread"), config: Config{KeepAlive: -1}},
+		{name: "body over the cap", response: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 5), config: Config{MaxBody: 4}},
+		{name: "CloseIdle", response: ok("bread"), act: func(f *Fetcher, a canon.Authority) { f.CloseIdle(a) }},
+		{name: "Close", response: ok("bread"), act: func(f *Fetcher, _ canon.Authority) { closed(t, f) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				closed := 0
+				w := &world{serve: func(_ int, conn net.Conn) {
+					for request(conn) != "" {
+						say(conn, c.response)
+					}
+					closed++
+				}}
+				f := w.fetcher(t, c.config)
+				x := get(t, f, "http://a.test/")
+				if x.Failure != nil {
+					t.Fatal(x.Failure)
+				}
+				time.Sleep(c.pause)
+				if c.act != nil {
+					c.act(f, x.URL.Authority())
+				}
+				synctest.Wait()
+				if closed != 1 {
+					t.Error("the connection is still open")
+				}
+				if again := get(t, f, "http://a.test/"); again.Reused || again.Failure != nil {
+					t.Errorf("reused %v, %v", again.Reused, again.Failure)
+				}
+			})
+		})
+	}
+}
+
+// RFC 9112 9.3.1: a server may close an idle connection at any time, also just as the request is under way.
+func TestStaleConnectionIsReplacedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		w := &world{serve: func(n int, conn net.Conn) {
+			for i := 0; ; i++ {
+				if request(conn) == "" {
+					return
+				}
+				if asked++; n == 0 && i == 1 {
+					return // the second request on the first connection
+				}
+				say(conn, ok("bread"))
+			}
+		}}
+		f := w.fetcher(t, Config{})
+		get(t, f, "http://a.test/")
+		x := get(t, f, "http://a.test/")
+		expect(t, x, "", "")
+		if x.Reused || asked != 3 || len(w.dialed) != 2 || text(t, x.Response) != ok("bread") {
+			t.Errorf("reused %v, asked %d times over %d connections, response %q", x.Reused, asked, len(w.dialed), text(t, x.Response))
+		}
+	})
+}
+
+// Only then: no failure but an end before the first octet is worth another request.
+func TestOtherFailuresAreNotRetried(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		class Class
+		serve func(conn net.Conn)
+	}{
+		{"after the first octet", Reset, func(conn net.Conn) { say(conn, "H") }},
+		{"after an interim response", Reset, func(conn net.Conn) { say(conn, "HTTP/1.1 100 Continue\r\n\r\n") }},
+		{"time-out", Timeout, func(conn net.Conn) { drain(conn) }},
+		{"nonsense", Protocol, func(conn net.Conn) { say(conn, "nonsense\n") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{serve: func(_ int, conn net.Conn) {
+					request(conn)
+					say(conn, ok("bread"))
+					if request(conn) != "" {
+						c.serve(conn)
+					}
+				}}
+				f := w.fetcher(t, Config{})
+				get(t, f, "http://a.test/")
+				x := get(t, f, "http://a.test/")
+				if class(x) != c.class || !x.Reused || len(w.dialed) != 1 {
+					t.Errorf("%v, reused %v, %d connections", x.Failure, x.Reused, len(w.dialed))
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: answering("")}
+		x := get(t, w.fetcher(t, Config{}), "http://a.test/")
+		if expect(t, x, Reset, ""); len(w.dialed) != 1 {
+			t.Errorf("a fresh connection that died: %d connections", len(w.dialed))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // stale, and then down
+		w := &world{serve: answering(ok("bread"))}
+		up := true
+		f := w.fetcher(t, Config{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if !up {
+				return nil, errors.New("refused")
+			}
+			return w.dial(ctx, network, address)
+		}})
+		get(t, f, "http://a.test/")
+		up = false
+		expect(t, get(t, f, "http://a.test/"), Connect, "")
+	})
+}
+
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: always(ok("bread"))}
+		f := w.fetcher(t, Config{KeepAlive: time.Hour})
+		for i := range maxIdle + 5 {
+			get(t, f, fmt.Sprintf("http://h%d.test/", i))
+		}
+		if n := len(f.idle.lines); n != maxIdle {
+			t.Errorf("%d idle connections, want %d", n, maxIdle)
+		}
+	})
+}
+
+// What a server sends unasked must not be taken for the answer to the next request (RFC 9112 9.2), and one that has
+// closed need not be asked first. Only a socket can be looked at; see stirred.
+func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no look without taking")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := make(chan bool)
+	var server sync.WaitGroup
+	t.Cleanup(func() {
+		closed(t, listener)
+		server.Wait()
+	})
+	server.Go(func() {
+		for n := 0; ; n++ {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			request(conn)
+			say(conn, ok("asked"))
+			if n == 0 {
+				<-behind
+				say(conn, ok("unasked"))
+			}
+			closed(t, conn)
+			if n == 0 {
+				behind <- true
+			}
+		}
+	})
+	f := mustNew(t, Config{AllowNet: nets("127.0.0.0/8")})
+	url := "http://" + listener.Addr().String() + "/"
+	if x := get(t, f, url); x.Failure != nil {
+		t.Fatal(x.Failure)
+	}
+	l := f.idle.lines[mustURL(t, url).Authority()]
+	if l == nil || l.stirred() {
+		t.Fatal("the connection is not idle")
+	}
+	behind <- true
+	<-behind
+	if x := get(t, f, url); x.Failure != nil || x.Reused || text(t, x.Body) != "asked" {
+		t.Errorf("%v, reused %v, body %q", x.Failure, x.Reused, text(t, x.Body))
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		say(w, strings.Repeat(r.URL.Path, 1000))
+	}))
+	defer srv.Close()
+	f := mustNew(t, Config{AllowNet: nets("127.0.0.0/8")})
+	results := make(chan error)
+	for g := range 8 {
+		go func() {
+			for i := range 50 {
+				path := fmt.Sprintf("/%d/%d", g, i)
+				u, err := canon.Parse(srv.URL + path)
+				if err != nil {
+					results <- err
+					return
+				}
+				x, err := f.Do(context.Background(), Request{URL: u})
+				if err != nil {
+					results <- err
+					return
+				}
+				body, err := io.ReadAll(x.Body)
+				if err == nil && (x.Failure != nil || string(body) != strings.Repeat(path, 1000)) {
+					err = fmt.Errorf("%s: class %q, %d octets", path, class(x), len(body))
+				}
+				if err != nil {
+					results <- err
+					return
+				}
+				closed(t, x)
+			}
+			results <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// line is one connection, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts them
+// against a budget, and gives every read and write its deadline. It has one user at a time.
+type line struct {
+	authority canon.Authority
+	addr      netip.AddrPort
+	conn      net.Conn // TLS where the scheme is https
+	socket    *socket  // below TLS; nil otherwise
+	br        *bufio.Reader
+	used      int         // exchanges begun
+	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
+
+	// Of the exchange that is going on.
+	end      time.Time     // of its whole time
+	patience time.Duration // with the operation that is going on
+	idle     time.Duration // patience once an answer has begun
+	raw      *spool        // takes what is read
+	left     int64         // octets that may still be read
+	first    time.Time     // when the first octet came; zero before
+	err      error         // what ended reading, as the connection said; nil when the parser stopped first
+	unwatch  func() bool
+
+	mu  sync.Mutex
+	cut bool // the context is over: deadlines stay in the past
+}
+
+// errBudget ends reading when line.left is used up.
+var errBudget = errors.New("more octets than allowed")
+
+// socket notes how the connection below TLS ended, which crypto/tls does not tell.
+type socket struct {
+	net.Conn
+	eof bool
+}
+
+func (s *socket) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) {
+		s.eof = true
+	}
+	return n, err
+}
+
+func newLine(a canon.Authority, addr netip.AddrPort, conn net.Conn) *line {
+	l := &line{authority: a, addr: addr, conn: conn}
+	l.br = bufio.NewReaderSize(l, readBuffer)
+	return l
+}
+
+// watch puts l under ctx and the end of the whole time, until release.
+func (l *line) watch(ctx context.Context, end time.Time) {
+	l.end = end
+	l.unwatch = context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.cut = true
+		_ = l.conn.SetDeadline(time.Unix(1, 0)) // an error would mean that it is closed already
+	})
+}
+
+// release ends watch. It reports whether l is still fit for use: not when the context was over meanwhile.
+func (l *line) release() bool {
+	l.raw = nil
+	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
+}
+
+// wait sets the deadline of the next operation. Where that fails the connection is closed, at either end, and the
+// operation itself says how that came.
+func (l *line) wait(d time.Duration) {
+	t := time.Now().Add(d)
+	if l.end.Before(t) {
+		t = l.end
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.cut {
+		_ = l.conn.SetDeadline(t)
+	}
+}
+
+// begin prepares for an exchange. What is read goes to raw, at most budget octets of it.
+func (l *line) begin(raw *spool, budget int64, idle time.Duration) {
+	l.used++
+	l.raw, l.left, l.idle = raw, budget, idle
+	l.first, l.err = time.Time{}, nil
+}
+
+// send writes the request and returns how much of it went out.
+func (l *line) send(head []byte) (n int, err error) {
+	l.patience = l.idle
+	l.wait(l.patience)
+	n, l.err = l.conn.Write(head)
+	return n, l.err
+}
+
+// await gives the next octet of the answer a patience of its own, and notes when it comes. Octets that are here
+// already keep the time at which they came.
+func (l *line) await(patience time.Duration) {
+	if l.br.Buffered() == 0 {
+		l.first, l.patience = time.Time{}, patience
+	}
+}
+
+// Read is called by the parser through br.
+func (l *line) Read(p []byte) (int, error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	if l.left <= 0 {
+		l.err = errBudget
+		return 0, l.err
+	}
+	l.wait(l.patience)
+	n, err := l.conn.Read(p[:min(int64(len(p)), l.left)])
+	if n > 0 {
+		if l.first.IsZero() {
+			l.first, l.patience = time.Now(), l.idle
+		}
+		l.left -= int64(n)
+		if _, werr := l.raw.Write(p[:n]); werr != nil {
+			err = werr
+		}
+	}
+	l.err = err
+	return n, err
+}
+
+// consumed returns how many octets of raw the parser has taken.
+func (l *line) consumed() int64 { return l.raw.size - int64(l.br.Buffered()) }
+
+// unclosed reports whether a TLS connection ended without a closure alert: an end that anybody on the path could have
+// made (RFC 9112 9.8).
+func (l *line) unclosed() bool { return l.socket != nil && l.socket.eof }
+
+// fault explains why reading or writing ended early: the word for Exchange.Truncated, and the error. parse is what the
+// parser said, early the class of a connection that ended here. What we ended ourselves (budget, spool) is the
+// caller's to see first.
+func (l *line) fault(parse error, early Class) (truncated string, err error) {
+	var timeout net.Error
+	switch {
+	case l.err == nil:
+		return CutOther, &Failure{Protocol, parse}
+	case errors.As(l.err, &timeout) && timeout.Timeout():
+		return CutTime, &Failure{Timeout, l.late()}
+	case alert(l.err):
+		return CutDisconnect, &Failure{TLS, l.err}
+	case errors.Is(l.err, io.EOF):
+		return CutDisconnect, &Failure{early, io.ErrUnexpectedEOF}
+	default:
+		return CutDisconnect, &Failure{early, l.err}
+	}
+}
+
+// late says which time-out it was.
+func (l *line) late() error {
+	switch {
+	case !time.Now().Before(l.end):
+		return ErrWhole
+	case l.first.IsZero():
+		return fmt.Errorf("no answer within %v", l.patience)
+	default:
+		return fmt.Errorf("no octet for %v", l.patience)
+	}
+}
+
+// alert reports whether err is a TLS alert, ours or theirs: with TLS 1.3 a server refuses a client only after the
+// handshake is over for that one.
+func alert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+}
+
+// close closes the connection, on TLS with a closure alert. That it fails is news of no use: nothing more is wanted.
+func (l *line) close() { _ = l.conn.Close() }
+
+// abort closes the connection without ceremony: the alert could wait for seconds on one that is stuck.
+func (l *line) abort() {
+	if l.socket != nil {
+		_ = l.socket.Close()
+		return
+	}
+	_ = l.conn.Close()
+}

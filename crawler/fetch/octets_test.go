@@ -1,0 +1,236 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"curtsy/frontier/canon"
+)
+
+func TestRequestOctetsWhole(t *testing.T) {
+	f := mustNew(t, Config{
+		Identity:       Identity{Token: "Lantern", Version: "1.2", Contact: "jo@lantern.dev"},
+		AcceptLanguage: "de, en;q=0.5",
+		KeepAlive:      -1,
+	})
+	got, err := f.head(Request{
+		URL:             mustURL(t, "http://bakery.test:8080/rolls?fresh=1"),
+		Accept:          "text/plain",
+		IfNoneMatch:     `"v1"`,
+		IfModifiedSince: "Sat, 01 Jan 2000 00:00:00 GMT",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "GET /rolls?fresh=1 HTTP/1.1\r\n" +
+		"Host: bakery.test:8080\r\n" +
+		"User-Agent: Lantern/1.2 (+jo@lantern.dev) curtsy/1.2\r\n" +
+		"From: jo@lantern.dev\r\n" +
+		"Accept: text/plain\r\n" +
+		"Accept-Encoding: gzip\r\n" +
+		"Accept-Language: de, en;q=0.5\r\n" +
+		"If-None-Match: \"v1\"\r\n" +
+		"If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n" +
+		"Connection: close\r\n\r\n"
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestRequestOctetsPlain(t *testing.T) {
+	got, err := mustNew(t, Config{}).head(Request{URL: mustURL(t, "https://bakery.test")})
+	want := "GET / HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: curtsy\r\nAccept: " + defaultAccept + "\r\nAccept-Encoding: gzip\r\n\r\n"
+	if err != nil || string(got) != want {
+		t.Errorf("got %q, %v\nwant %q", got, err, want)
+	}
+}
+
+// The robots verdict is on RequestURI, so those and no other octets must cross the connection (politeness rule 5).
+func TestRequestTargetIsThatOfCanon(t *testing.T) {
+	for _, raw := range []string{
+		`http://a.test/a%2fb"`, `http://a.test/a%2Fb`, "http://a.test/ä/ö?ü=ß", "http://a.test/a b?c d", "http://a.test//x///y",
+		"http://a.test/%zz%", "http://a.test/?", "http://a.test/?a=1&&b", "http://a.test/a;b=c,d'e(f)g*!", "http://a.test/{x}|^`\\y",
+		"http://a.test/%00%0d%0aX:%20y", "http://[2001:db8::1]:81/x", "http://a.test/a\r\nb\tc", "http://a.test/a/../b/./c", "http://a.test/?q=<>\"'#frag",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var seen string
+			w := &world{serve: func(_ int, conn net.Conn) {
+				seen = request(conn)
+				fmt.Fprint(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+			}}
+			f := w.fetcher(t, Config{AllowNet: nets("2001:db8::/32")})
+			u := mustURL(t, raw)
+			x := do(t, f, Request{URL: u})
+			closed(t, f)
+			w.wg.Wait()
+			if seen != string(x.Request) {
+				t.Errorf("%s: Exchange.Request %q, crossed the connection %q", raw, x.Request, seen)
+			}
+			want := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Authority().HostPort() + "\r\n"
+			if !strings.HasPrefix(seen, want) {
+				t.Errorf("%s: sent %q, want it to begin %q", raw, seen, want)
+			}
+			if n := strings.Count(seen, "\r\n"); n != 6 {
+				t.Errorf("%s: %d lines in %q", raw, n, seen)
+			}
+		})
+	}
+}
+
+// Values that servers sent come back in conditional requests: one of them must not be able to add a line.
+func TestHostileConditionsAreLeftOut(t *testing.T) {
+	f := mustNew(t, Config{})
+	for _, bad := range []string{"\"a\"\r\nX: y", "\"a\rb\"", "\"\x00\"", "\x7f", "\n"} {
+		got, err := f.head(Request{URL: mustURL(t, "http://a.test/"), IfNoneMatch: bad, IfModifiedSince: bad})
+		if err != nil || strings.Contains(string(got), "If-") {
+			t.Errorf("%q: sent %q, %v", bad, got, err)
+		}
+	}
+}
+
+func TestMisuseIsAnError(t *testing.T) {
+	f := mustNew(t, Config{})
+	u := mustURL(t, "http://a.test/")
+	for name, r := range map[string]Request{
+		"no URL":        {},
+		"zero URL":      {URL: canon.URL{}},
+		"accept":        {URL: u, Accept: "a\r\nb: c"},
+		"negative size": {URL: u, MaxBody: -1},
+	} {
+		if x, err := f.Do(t.Context(), r); err == nil || x != nil {
+			t.Errorf("%s: %v, %v", name, x, err)
+		}
+	}
+	for name, c := range map[string]Config{
+		"language": {AcceptLanguage: "de\r\nX: y"},
+		"body":     {MaxBody: -1},
+		"time-out": {IdleTimeout: -1},
+		"identity": {Identity: Identity{Token: "Googlebot"}},
+	} {
+		if f, err := New(c); err == nil || f != nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+}
+
+// DESIGN section 8: the octets are those that crossed the connection, whatever parsing makes of them.
+func TestResponseOctetsAreKept(t *testing.T) {
+	const page = "<p>bread</p>"
+	zipped := zip(page)
+	for _, c := range []struct {
+		name, head, body string // body as sent
+		decoded, payload string
+		undecoded        string
+		interim          string
+	}{
+		{name: "length", head: "HTTP/1.1 200 OK\r\ncontent-LENGTH: 12\r\nx-ODD:   case \r\n\r\n", body: page, decoded: page, payload: page},
+		{name: "bare line feeds", head: "HTTP/1.1 200 OK\nContent-Length: 12\n\n", body: page, decoded: page, payload: page},
+		{name: "until close", head: "HTTP/1.0 200 OK\r\n\r\n", body: page, decoded: page, payload: page},
+		{name: "chunked", head: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body: chunked(page, 5), decoded: page, payload: page},
+		{name: "chunked, extension and trailer", head: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n",
+			body: "00c;ext=\"v\"\r\n" + page + "\r\n0\r\nX-Sum: 7\r\n\r\n", decoded: page, payload: page},
+		{name: "gzip", head: fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(zipped)),
+			body: zipped, decoded: page, payload: zipped},
+		{name: "x-gzip, chunked", head: "HTTP/1.1 200 OK\r\nContent-Encoding: X-GZIP\r\nTransfer-Encoding: chunked\r\n\r\n",
+			body: chunked(zipped, 3), decoded: page, payload: zipped},
+		{name: "gzip of two members", head: "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
+			body: zip("<p>", "bread</p>"), decoded: page, payload: zip("<p>", "bread</p>")},
+		{name: "gzip with octets behind it", head: "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
+			body: zipped + "\x00\x00junk", decoded: page, payload: zipped + "\x00\x00junk"},
+		{name: "gzip of nothing", head: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n"},
+		{name: "unknown coding", head: "HTTP/1.1 200 OK\r\nContent-Encoding: sdch\r\nContent-Length: 3\r\n\r\n",
+			body: "\x01\x02\x03", decoded: "\x01\x02\x03", payload: "\x01\x02\x03", undecoded: "sdch"},
+		{name: "two codings", head: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n",
+			body: "abc", decoded: "abc", payload: "abc", undecoded: "gzip, gzip"},
+		{name: "identity", head: "HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 3\r\n\r\n", body: "abc", decoded: "abc", payload: "abc"},
+		{name: "interim", interim: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n",
+			head: "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", body: page, decoded: page, payload: page},
+		{name: "not found", head: "HTTP/1.1 404 Nope\r\nContent-Length: 12\r\n\r\n", body: page, decoded: page, payload: page},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{serve: answering(c.interim + c.head + c.body)}
+				x := get(t, w.fetcher(t, Config{}), "http://a.test/")
+				expect(t, x, "", "")
+				if got := text(t, x.Response); got != c.head+c.body {
+					t.Errorf("response %q, want %q", got, c.head+c.body)
+				}
+				if x.HeadSize != int64(len(c.head)) {
+					t.Errorf("head of %d octets, want %d", x.HeadSize, len(c.head))
+				}
+				if got := text(t, x.Body); got != c.decoded || x.Undecoded != c.undecoded {
+					t.Errorf("body %q (undecoded %q), want %q (%q)", got, x.Undecoded, c.decoded, c.undecoded)
+				}
+				if x.PayloadSize != int64(len(c.payload)) || x.PayloadDigest != sha256.Sum256([]byte(c.payload)) {
+					t.Errorf("payload of %d octets, %x; want that of %q", x.PayloadSize, x.PayloadDigest, c.payload)
+				}
+				if want := strings.Count(c.interim, "HTTP/"); x.Interim != want {
+					t.Errorf("%d interim responses, want %d", x.Interim, want)
+				}
+			})
+		})
+	}
+}
+
+// What follows a response does not belong to it.
+func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: answering(ok("one") + ok("two"))}
+		f := w.fetcher(t, Config{})
+		for range 2 {
+			x := get(t, f, "http://a.test/")
+			if got := text(t, x.Response); got != ok("one") || x.Reused {
+				t.Errorf("response %q, reused %v", got, x.Reused)
+			}
+		}
+	})
+}
+
+func TestNoBodyByStatus(t *testing.T) {
+	for _, head := range []string{
+		"HTTP/1.1 204 No Content\r\n\r\n",
+		"HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nContent-Length: 400\r\n\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{serve: always(head)}
+			f := w.fetcher(t, Config{})
+			x := get(t, f, "http://a.test/")
+			expect(t, x, "", "")
+			if x.Body != nil || x.PayloadSize != 0 || x.PayloadDigest != sha256.Sum256(nil) || x.HeadSize != int64(len(head)) || text(t, x.Response) != head {
+				t.Errorf("%s: body %v, payload %d, response %q", head, x.Body, x.PayloadSize, text(t, x.Response))
+			}
+			if again := get(t, f, "http://a.test/"); !again.Reused {
+				t.Errorf("%s: the connection was not kept", head)
+			}
+		})
+	}
+}
+
+// Politeness rules 3 and 5: a redirect is an answer; its target has to pass the gate. Nothing set comes back as cookie.
+func TestRedirectsAreNotFollowedAndCookiesNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := &world{serve: func(_ int, conn net.Conn) {
+			for r := request(conn); r != ""; r = request(conn) {
+				asked = append(asked, r)
+				fmt.Fprint(conn, "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")
+			}
+		}}
+		f := w.fetcher(t, Config{})
+		x := get(t, f, "http://a.test/")
+		if x.Status != http.StatusFound || x.Header.Get("Location") != "/elsewhere" {
+			t.Errorf("status %d, header %v", x.Status, x.Header)
+		}
+		get(t, f, "http://a.test/")
+		closed(t, f)
+		w.wg.Wait()
+		if len(asked) != 2 || asked[0] != asked[1] {
+			t.Errorf("asked %q", asked)
+		}
+	})
+}

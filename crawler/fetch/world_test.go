@@ -1,0 +1,212 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/frontier/canon"
+)
+
+// world is a fake Internet: every name is at one public address, and every connection is a net.Pipe whose far end
+// serve plays. The n-th connection, from 0, is told its number. wait returns when all far ends are done.
+type world struct {
+	serve func(n int, conn net.Conn)
+
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	dialed []string
+}
+
+func (w *world) dial(_ context.Context, _, address string) (net.Conn, error) {
+	near, far := net.Pipe()
+	w.mu.Lock()
+	n := len(w.dialed)
+	w.dialed = append(w.dialed, address)
+	w.mu.Unlock()
+	w.wg.Go(func() {
+		defer func() { _ = far.Close() }()
+		w.serve(n, far)
+	})
+	return near, nil
+}
+
+// fetcher returns a Fetcher in w, c's other settings kept.
+func (w *world) fetcher(t testing.TB, c Config) *Fetcher {
+	t.Helper()
+	if c.Resolve == nil {
+		c.Resolve = resolveTo("93.184.215.14")
+	}
+	if c.Dial == nil {
+		c.Dial = w.dial
+	}
+	if c.SpoolDir == "" {
+		c.SpoolDir = t.TempDir()
+	}
+	f := mustNew(t, c)
+	t.Cleanup(func() {
+		closed(t, f)
+		w.wg.Wait() // an exchange that left its connection open blocks here
+	})
+	return f
+}
+
+func mustNew(t testing.TB, c Config) *Fetcher {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed(t, f) })
+	return f
+}
+
+func closed(t testing.TB, c io.Closer) {
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// say writes what the other side may no longer want, drain reads until it has gone.
+func say(w io.Writer, s string) { _, _ = io.WriteString(w, s) }
+func drain(r io.Reader)         { _, _ = io.Copy(io.Discard, r) }
+
+func resolveTo(addrs ...string) func(context.Context, string) ([]netip.Addr, error) {
+	return func(context.Context, string) ([]netip.Addr, error) {
+		var found []netip.Addr
+		for _, a := range addrs {
+			found = append(found, netip.MustParseAddr(a))
+		}
+		return found, nil
+	}
+}
+
+func mustURL(t testing.TB, s string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// get makes one exchange that must not be an error, closed at the end of the test.
+func get(t testing.TB, f *Fetcher, url string) *Exchange {
+	t.Helper()
+	return do(t, f, Request{URL: mustURL(t, url)})
+}
+
+func do(t testing.TB, f *Fetcher, r Request) *Exchange {
+	t.Helper()
+	x, err := f.Do(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Do: %v", err)
+	}
+	t.Cleanup(func() { closed(t, x) })
+	return x
+}
+
+// request reads one request head; it is empty when the connection ended.
+func request(conn io.Reader) string {
+	r := bufio.NewReader(conn)
+	var b strings.Builder
+	for !strings.HasSuffix(b.String(), "\r\n\r\n") {
+		line, err := r.ReadString('\n')
+		b.WriteString(line)
+		if err != nil {
+			return ""
+		}
+	}
+	return b.String()
+}
+
+// answering serves each request with the same octets, and then closes.
+func answering(response string) func(int, net.Conn) {
+	return func(_ int, conn net.Conn) {
+		if request(conn) != "" {
+			say(conn, response)
+		}
+	}
+}
+
+// always serves every request of a connection with the same octets.
+func always(response string) func(int, net.Conn) {
+	return func(_ int, conn net.Conn) {
+		for request(conn) != "" {
+			say(conn, response)
+		}
+	}
+}
+
+func ok(body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+func zip(parts ...string) string {
+	var b bytes.Buffer
+	for _, p := range parts {
+		z := gzip.NewWriter(&b)
+		say(z, p)
+		if err := z.Close(); err != nil {
+			panic(err) // a bytes.Buffer takes everything
+		}
+	}
+	return b.String()
+}
+
+// chunked cuts body into chunks of at most n octets.
+func chunked(body string, n int) string {
+	var b strings.Builder
+	for len(body) > 0 {
+		n = min(n, len(body))
+		fmt.Fprintf(&b, "%x\r\n%s\r\n", n, body[:n])
+		body = body[n:]
+	}
+	return b.String() + "0\r\n\r\n"
+}
+
+func text(t testing.TB, r *io.SectionReader) string {
+	t.Helper()
+	if r == nil {
+		return "(nil)"
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func class(x *Exchange) Class {
+	if x.Failure == nil {
+		return ""
+	}
+	return x.Failure.Class
+}
+
+// expect compares what an exchange says of its end.
+func expect(t testing.TB, x *Exchange, c Class, truncated string) {
+	t.Helper()
+	if class(x) != c || x.Truncated != truncated {
+		t.Fatalf("failure %v, truncated %q; want class %q, truncated %q", x.Failure, x.Truncated, c, truncated)
+	}
+}
+
+func nets(ss ...string) []netip.Prefix {
+	var ps []netip.Prefix
+	for _, s := range ss {
+		ps = append(ps, netip.MustParsePrefix(s))
+	}
+	return ps
+}
