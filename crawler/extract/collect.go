@@ -1,0 +1,105 @@
+package extract
+
+import "curtsy/frontier/canon"
+
+// maxRemembered is how many distinct references of a page are remembered by their text. A page with more has them
+// resolved each time, rather than us keeping them all.
+const maxRemembered = 2 * MaxLinks
+
+// collector makes links of mentions: it resolves, counts and drops repeats.
+type collector struct {
+	base canon.URL
+	self bool // the base is the page's own URL
+
+	links   []Link
+	repeats int
+	dropped int
+	refused map[canon.Reason]int
+
+	refs  map[string]resolved // by the text of the reference
+	keys  map[string]int      // index in found, by canonical key
+	found []place
+}
+
+// resolved is what became of a reference: an index in found, or the reason why it is no URL.
+type resolved struct {
+	at     int
+	reason canon.Reason
+}
+
+// place says where a URL stands in links, plus one, as a link and as a requisite; zero means not.
+type place struct{ link, embed int }
+
+func newCollector(own, base canon.URL) collector {
+	return collector{base: base, self: own == base, refs: map[string]resolved{}, keys: map[string]int{}}
+}
+
+// add takes a mention of ref; l is the link but for its URL.
+func (c *collector) add(ref string, l Link) {
+	ref = strip(ref)
+	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
+		return // the page itself; nor does a browser fetch anything for an empty src
+	}
+	full := len(c.links) == MaxLinks
+	r, known := c.refs[ref]
+	if !known {
+		if full {
+			c.dropped++
+			return
+		}
+		r, l.URL = c.resolve(ref)
+	}
+	if r.reason != "" {
+		if c.refused == nil {
+			c.refused = map[canon.Reason]int{}
+		}
+		c.refused[r.reason]++
+		return
+	}
+	at := &c.found[r.at].link
+	other := c.found[r.at].embed
+	if l.Embed {
+		at, other = &c.found[r.at].embed, c.found[r.at].link
+	}
+	switch {
+	case *at > 0:
+		first := &c.links[*at-1]
+		first.Rel = first.Rel.and(l.Rel)
+		first.Refresh = first.Refresh || l.Refresh
+		c.repeats++
+	case full:
+		c.dropped++
+	default:
+		if known {
+			l.URL = c.links[other-1].URL
+		}
+		if c.links == nil {
+			c.links = make([]Link, 0, 64)
+		}
+		c.links = append(c.links, l)
+		*at = len(c.links)
+	}
+}
+
+// resolve reads a reference that is not remembered, and remembers it. The URL is zero when it is refused.
+func (c *collector) resolve(ref string) (r resolved, u canon.URL) {
+	u, err := c.base.Resolve(ref)
+	if err != nil {
+		r.reason = canon.ReasonOf(err)
+	} else if at, ok := c.keys[u.Key()]; ok {
+		r.at = at
+	} else {
+		r.at = len(c.found)
+		c.found = append(c.found, place{})
+		c.keys[u.Key()] = r.at
+	}
+	if len(c.refs) < maxRemembered {
+		c.refs[ref] = r
+	}
+	return r, u
+}
+
+// into hands over what was collected.
+func (c *collector) into(p *Page) {
+	p.Links, p.Repeats, p.Dropped, p.Refused = c.links, c.repeats, c.dropped, c.refused
+}

@@ -1,0 +1,132 @@
+package extract
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func flags(d Directives) string {
+	var fs []string
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{d.NoIndex, "noindex"}, {d.NoFollow, "nofollow"}, {d.NoArchive, "noarchive"}} {
+		if f.on {
+			fs = append(fs, f.name)
+		}
+	}
+	return strings.Join(fs, " ")
+}
+
+func TestXRobotsTag_Rule19(t *testing.T) {
+	for _, tt := range []struct{ rule, value, want string }{
+		{"one", "noindex", "noindex"},
+		{"several", "noindex, nofollow,noarchive", "noindex nofollow noarchive"},
+		{"case", "NoIndex", "noindex"},
+		{"none", "none", "noindex nofollow"},
+		{"nocache is noarchive", "nocache", "noarchive"},
+		{"all", "all", ""},
+		{"index does not undo noindex", "noindex, index, follow", "noindex"},
+		{"unknown words", "noai, nosnippet, noimageindex", ""},
+		{"part of a word", "nonoindex, noindexing", ""},
+		{"spaces between directives", "noindex nofollow", "noindex nofollow"},
+		{"semicolons between directives", "noindex; nofollow", "noindex nofollow"},
+
+		{"our token", "mybot: noindex", "noindex"},
+		{"our token, case", "MyBot: noindex, nofollow", "noindex nofollow"},
+		{"curtsy binds whatever the token", "curtsy: noarchive", "noarchive"},
+		{"another token", "otherbot: noindex, nofollow", ""},
+		{"another token with a digit", "MJ12bot: noindex, nofollow", ""},
+		{"another token, then ours", "otherbot: noindex, mybot: nofollow", "nofollow"},
+		{"ours, then another token", "mybot: nofollow, otherbot: noindex, noarchive", "nofollow"},
+		{"everyone, then another token", "noarchive, otherbot: noindex", "noarchive"},
+		{"a token within another", "mybot2: noindex", ""},
+		{"asterisk", "otherbot: noindex, *: nofollow", "nofollow"},
+		{"none for another", "otherbot: none", ""},
+		{"none for us", "mybot:none", "noindex nofollow"},
+
+		{"date with colons", "unavailable_after: 25 Jun 2027 15:00:00 PST", ""},
+		{"date with colons and a comma", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", "noindex"},
+		{"date after RFC 850", "unavailable_after: Wednesday, 03-Nov-27 15:00:00 GMT, noindex", "noindex"},
+		{"date after ISO 8601", "unavailable_after: 2027-11-03T15:00:00Z, noindex", "noindex"},
+		{"date, time behind a comma", "unavailable_after: 3 Nov 2027, 15:00:00 GMT, noindex", "noindex"},
+		{"date for another token", "otherbot: unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", ""},
+		{"date for our token", "mybot: unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noindex", "noindex"},
+		{"a value is no directive", "max-image-preview:none, max-snippet: none", ""},
+		{"a value is no directive, spaced", "max-image-preview : none", ""},
+		{"a value, then a directive", "max-snippet:50, noindex", "noindex"},
+		{"a value, then a directive, no comma", "max-snippet: 50 noindex", "noindex"},
+		{"a directive with a colon", "noindex: true, nofollow", "noindex nofollow"},
+		{"empty", "", ""},
+		{"noise", ",:,,otherbot:,mybot:,, noindex", "noindex"},
+	} {
+		d := HeaderDirectives(http.Header{"X-Robots-Tag": {tt.value}}, "mybot")
+		if got := flags(d); got != tt.want {
+			t.Errorf("%s: %q: %q; want %q", tt.rule, tt.value, got, tt.want)
+		}
+	}
+}
+
+func TestXRobotsTag_FieldsAreReadOneByOne(t *testing.T) {
+	h := http.Header{}
+	h.Add("X-Robots-Tag", "otherbot: noindex")
+	h.Add("x-robots-tag", "nofollow") // not otherbot's
+	h.Add("X-Robots-Tag", "curtsy: noarchive")
+	d := HeaderDirectives(h, "mybot")
+	if got := flags(d); got != "nofollow noarchive" {
+		t.Errorf("%q", got)
+	}
+	if want := "X-Robots-Tag: nofollow|X-Robots-Tag: curtsy: noarchive"; strings.Join(d.Raw, "|") != want {
+		t.Errorf("Raw %q; want %q", d.Raw, want)
+	}
+	if d := HeaderDirectives(nil, ""); flags(d) != "" || d.Raw != nil {
+		t.Errorf("no header: %+v", d)
+	}
+}
+
+func TestMetaRobots_Rule19(t *testing.T) {
+	for _, tt := range []struct{ rule, html, want string }{
+		{"robots", `<meta name=robots content="noindex, nofollow">`, "noindex nofollow"},
+		{"case and space", `<META NAME=" ROBOTS " CONTENT=" NOARCHIVE ">`, "noarchive"},
+		{"none", `<meta name=robots content=none>`, "noindex nofollow"},
+		{"our token", `<meta name=MyBot content=noindex>`, "noindex"},
+		{"curtsy", `<meta name=curtsy content=noindex>`, "noindex"},
+		{"another token", `<meta name=otherbot content=noindex>`, ""},
+		{"united", `<meta name=robots content="index,follow"><meta name=mybot content=nofollow><meta name=robots content=noarchive>`, "nofollow noarchive"},
+		{"our token cannot allow", `<meta name=mybot content="all,index,follow"><meta name=robots content=noindex>`, "noindex"},
+		{"a value is no directive", `<meta name=robots content="max-image-preview:none, max-snippet:-1">`, ""},
+		{"a date", `<meta name=robots content="unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT">`, ""},
+		{"a colon is no address here", `<meta name=robots content="otherbot: noindex">`, ""},
+		{"in the body", `<body><p><meta name=robots content=noindex>`, "noindex"},
+		{"in noscript", `<noscript><meta name=robots content=noindex></noscript>`, "noindex"},
+		{"not in a template", `<template><meta name=robots content=noindex></template>`, ""},
+		{"not in a comment", `<!--<meta name=robots content=noindex>-->`, ""},
+		{"no content", `<meta name=robots>`, ""},
+		{"another attribute", `<meta property=robots content=noindex><meta http-equiv=robots content=noindex>`, ""},
+	} {
+		if got := flags(extract(t, tt.html).Robots); got != tt.want {
+			t.Errorf("%s: %s: %q; want %q", tt.rule, tt.html, got, tt.want)
+		}
+	}
+	page := extract(t, `<meta name=robots content=nofollow>`, "X-Robots-Tag", "noarchive")
+	if got := flags(page.Robots); got != "nofollow noarchive" {
+		t.Errorf("element and field: %q", got)
+	}
+	if want := "X-Robots-Tag: noarchive|meta robots: nofollow"; strings.Join(page.Robots.Raw, "|") != want {
+		t.Errorf("Raw %q; want %q", page.Robots.Raw, want)
+	}
+}
+
+func TestDirectives_RawIsBoundedAndTheRestStillBinds(t *testing.T) {
+	html := strings.Repeat(`<meta name=robots content="`+strings.Repeat("é", 5000)+`">`, 100) + `<meta name=robots content=noarchive>`
+	d := extract(t, html).Robots
+	if flags(d) != "noarchive" || len(d.Raw) != maxRaw {
+		t.Errorf("%q, %d texts", flags(d), len(d.Raw))
+	}
+	for _, r := range d.Raw {
+		if len(r) > maxRawText || !strings.HasSuffix(r, "é") {
+			t.Fatalf("%d octets: %q", len(r), r)
+		}
+	}
+}

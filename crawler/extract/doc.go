@@ -1,0 +1,60 @@
+// Package extract reads an HTML page: its links in document order, its title, and what it asks of robots. It is the
+// only home of goquery.
+//
+// # One page
+//
+//  1. The body is read through a window of MaxParse octets. What lies beyond is not looked at, and the page says so.
+//  2. The encoding is decided: byte order mark, Content-Type field, meta element, guess; in that order (HTML Standard
+//     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
+//     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
+//  3. The tree is built with scripting off, so that the contents of noscript are elements. It is what costs: for a
+//     usual page nine tenths of the time, for a hostile one 26 times its size in memory. So at most two trees of
+//     more than 512 KiB of input exist at once, and whoever waits for that can be cancelled.
+//  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
+//
+// # What is a link, what is a requisite
+//
+// A requisite (Link.Embed) is what a browser fetches by itself to show the page; any other link is for the reader to
+// follow.
+//
+//	a, area                   href: a link, with rel
+//	link                      href, imagesrcset: by rel, see below
+//	frame, iframe             src: a requisite, for the page is not complete without it
+//	img, source               src, srcset: requisites (srcset by HTML Standard 4.8.4.2.2)
+//	video                     src, poster
+//	audio, embed, track       src
+//	script                    src
+//	object                    data
+//	input type=image          src
+//	body, table, td, th       background
+//	svg: image, use, script, feImage   href, xlink:href: requisites; a: a link
+//	meta http-equiv=refresh   a link (HTML Standard 4.2.5.3, shared declarative refresh steps); so is the Refresh field
+//
+// A link element is a requisite when its rel has stylesheet, an icon, manifest, preload or modulepreload; it is nothing
+// when it has no rel or names but hosts to connect to and services to talk to (dns-prefetch, preconnect, pingback …);
+// else it is a link, as next, prev, canonical and alternate are.
+//
+// Contents of template are inert and mostly full of placeholders: they are passed over, except in declarative
+// shadow roots. Not read are style sheets, scripts, the addresses of forms and of ping, srcdoc, and attributes that
+// mean something to scripts alone (data-src). References to a place in the page itself ("", "#top") are not listed.
+// XHTML is read as HTML, as far as that goes.
+//
+// # What is counted
+//
+// Every other mention of a URL is accounted for:
+//
+//	mentions = len(Links) + Repeats + Dropped + the sum of Refused
+//
+// Two mentions are one link when they have the same canonical key and kind. It stands where the first one stood, and
+// has rel=nofollow only if all have: the page does link to it without.
+//
+// # What the page asks
+//
+// Directives of meta elements and of X-Robots-Tag fields are united, the most restrictive wins; see Directives. They
+// are reported here and obeyed by the crawler.
+//
+// # Failures
+//
+// Whatever the page's octets are, they are no error: a page that the parser refuses is kept with no links and says
+// why in Unparsed. An error means that the body could not be read or that ctx is done.
+package extract

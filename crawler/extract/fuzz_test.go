@@ -1,0 +1,138 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+
+	"curtsy/frontier/canon"
+)
+
+// naiveMentions lists every mention of a URL in a page without SVG, by selectors, in document order.
+func naiveMentions(doc *goquery.Document, self bool) (ms []Link, refs []string) {
+	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
+		if s.ParentsFiltered("template:not([shadowrootmode])").Length() > 0 {
+			return
+		}
+		name := goquery.NodeName(s)
+		rel, _ := s.Attr("rel")
+		for _, a := range s.Nodes[0].Attr {
+			embed, values := false, []string{a.Val}
+			switch name + " " + a.Key {
+			case "a href", "area href":
+			case "link href":
+				if linkKind(rel) == inert {
+					continue
+				}
+				embed = linkKind(rel) == requisite
+			case "img srcset", "source srcset":
+				embed, values = true, slices.Collect(srcset(a.Val))
+			case "img src", "source src", "video src", "video poster", "audio src", "track src", "iframe src", "frame src", "script src", "embed src", "object data":
+				embed = true
+			default:
+				continue
+			}
+			for _, v := range values {
+				v = strings.Trim(v, " \t\r\n\f")
+				if (self || embed) && (v == "" || strings.HasPrefix(v, "#")) {
+					continue
+				}
+				ms, refs = append(ms, Link{Embed: embed, Element: name, Attr: a.Key}), append(refs, v)
+			}
+		}
+	})
+	return ms, refs
+}
+
+// FuzzHTML_EqualsTheNaive: one walk and its short cuts list the same links in the same order as selectors do, each
+// mention resolved by itself and compared with all before; and all mentions are accounted for.
+func FuzzHTML_EqualsTheNaive(f *testing.F) {
+	for _, seed := range []string{
+		`<base href=/b/><a href=x rel=nofollow><a href=./x><img src=x srcset="x 1x, y 2x"><a href=#><link rel=icon href=mailto:x>`,
+		`<video src=a poster=a><source src=b></video><template><a href=x></template><noscript><a href=y></noscript>`,
+		`<table><a href=x><tr><a href=y></table><frameset><frame src=a></frameset><iframe src="  a "></iframe><a href="http://">`,
+		`<template><template shadowrootmode=open><a href=x></template></template><object data=%41><a href=A>`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		page := extract(t, body)
+		low := strings.ToLower(body)
+		if strings.Contains(low, "svg") || strings.Contains(low, "math") || strings.Contains(low, "http-equiv") || strings.Contains(low, "background") ||
+			strings.Contains(low, "input") || strings.Contains(low, "imagesrcset") || strings.HasPrefix(body, "\xEF\xBB\xBF") || strings.HasPrefix(body, "\xFE\xFF") || strings.HasPrefix(body, "\xFF\xFE") {
+			return
+		}
+		root, err := html.ParseWithOptions(strings.NewReader(body), html.ParseOptionEnableScripting(false))
+		if err != nil {
+			if page.Unparsed == "" || mentions(page) != 0 {
+				t.Fatalf("%v: %q, %d mentions", err, page.Unparsed, mentions(page))
+			}
+			return
+		}
+		ms, refs := naiveMentions(goquery.NewDocumentFromNode(root), page.Base == parse(t, pageURL))
+		if mentions(page) != len(ms) {
+			t.Fatalf("%d links + %d repeats + %d dropped + %v refused; want %d mentions", len(page.Links), page.Repeats, page.Dropped, page.Refused, len(ms))
+		}
+		var want []Link
+		refused := map[canon.Reason]int{}
+		for i, m := range ms {
+			u, err := page.Base.Resolve(refs[i])
+			if err != nil {
+				refused[canon.ReasonOf(err)]++
+				continue
+			}
+			m.URL = u
+			if !slices.ContainsFunc(want, func(l Link) bool { return l.URL.Key() == u.Key() && l.Embed == m.Embed }) {
+				want = append(want, m)
+			}
+		}
+		for reason, n := range refused {
+			if page.Refused[reason] != n {
+				t.Fatalf("%d refused as %s; want %d", page.Refused[reason], reason, n)
+			}
+		}
+		same := func(a, b Link) bool {
+			return a.URL == b.URL && a.Embed == b.Embed && a.Element == b.Element && a.Attr == b.Attr
+		}
+		if !slices.EqualFunc(page.Links, want, same) {
+			t.Fatalf("\n got %s\nwant %s", lines(page), lines(Page{Links: want}))
+		}
+	})
+}
+
+// FuzzDirectives_UnderCommas: what binds everyone binds us whatever else a field says for others behind it, and a
+// field for another robot alone never does.
+func FuzzDirectives_UnderCommas(f *testing.F) {
+	f.Add("unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT")
+	f.Add("max-image-preview:none, x: y")
+	f.Fuzz(func(t *testing.T, rest string) {
+		var d Directives
+		if d.field("noindex, "+rest, "mybot"); !d.NoIndex {
+			t.Errorf("noindex is lost before %q", rest)
+		}
+		if d = (Directives{}); strings.Contains(rest, ":") {
+			return
+		}
+		if d.field("otherbot: "+rest, "mybot"); d.NoIndex || d.NoFollow || d.NoArchive || d.Raw != nil {
+			t.Errorf("otherbot: %q binds us: %+v", rest, d)
+		}
+	})
+}
+
+// FuzzSrcset_NeverInventsOctets: each URL is a piece of the attribute without white space, in order.
+func FuzzSrcset_NeverInventsOctets(f *testing.F) {
+	f.Add("a 1x, b,c (x,y) 2x,d")
+	f.Fuzz(func(t *testing.T, s string) {
+		rest := s
+		for ref := range srcset(s) {
+			_, after, found := strings.Cut(rest, ref)
+			if ref == "" || !found || strings.ContainsAny(ref, space) || strings.HasPrefix(ref, ",") || strings.HasSuffix(ref, ",") {
+				t.Fatalf("%q of %q", ref, s)
+			}
+			rest = after
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden reads whole pages and compares all that was found.
+func TestGolden(t *testing.T) {
+	pages, err := filepath.Glob("testdata/*.html")
+	if err != nil || len(pages) < 3 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, name := range pages {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			body, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := Input{URL: parse(t, "http://h.test/dir/page.html"), Body: bytes.NewReader(body), Size: int64(len(body))}
+			page, err := New().HTML(context.Background(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := show(page)
+			golden := strings.TrimSuffix(name, ".html") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.ReplaceAll(string(want), "\r\n", "\n"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func show(p Page) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "title    %q\nbase     %s\ncharset  %s by %s\nrobots   %s %q\n", p.Title, p.Base, p.Charset, p.CharsetBy, flags(p.Robots), p.Robots.Raw)
+	fmt.Fprintf(&b, "counts   %d links, %d repeats, %d dropped, refused %v\n", len(p.Links), p.Repeats, p.Dropped, p.Refused)
+	for _, l := range p.Links {
+		fmt.Fprintln(&b, line(l))
+	}
+	return b.String()
+}

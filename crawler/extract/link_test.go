@@ -1,0 +1,197 @@
+package extract
+
+import "testing"
+
+func TestLinks_ByElementAndAttribute(t *testing.T) {
+	for _, tt := range []struct{ rule, html, want string }{
+		{"a href", `<a href="x">`, "a href /dir/x"},
+		{"area href", `<map><area href=/x></map>`, "area href /x"},
+		{"a name is no link", `<a name=x>`, ""},
+		{"names fold case", `<A HREF=x>`, "a href /dir/x"},
+		{"2.4.1 white space around a URL", "<a href=' \t\n\f\r x \n'>", "a href /dir/x"},
+		{"URL Standard 4.4: breaks within a URL", "<a href='/x\ny'>", "a href /xy"},
+		{"entities", `<a href="?a=1&amp;b=2&copy=3">`, "a href /dir/page.html?a=1&b=2&copy=3"},
+		{"an absolute URL", `<a href=HTTPS://Other.Test>`, "a href https://other.test/"},
+		{"fragments are dropped", `<a href=x#a><a href=x#b>`, "a href /dir/x"},
+		{"the page itself is not listed", `<a href=""><a href=" "><a href="#top"><img src="#"><img src="">`, ""},
+		{"no URL, not listed", `<a href="mailto:a@b"><a href="javascript:x()"><img src="data:,"><a href="http://">`, ""},
+
+		{"rel nofollow", `<a rel=nofollow href=x>`, "a href /dir/x nofollow"},
+		{"rel folds case, is a set", "<a rel='noopener\tUGC NoFollow sponsored' href=x>", "a href /dir/x nofollow ugc sponsored"},
+		{"rel in part is nothing", `<a rel="nofollowing" href=x>`, "a href /dir/x"},
+		{"a link without nofollow wins", `<a rel=nofollow href=x><a href=x>`, "a href /dir/x"},
+		{"a link without nofollow wins, first", `<a href=x><a rel=nofollow href=x>`, "a href /dir/x"},
+		{"nofollow stays if all have it", `<a rel="nofollow ugc" href=x><a rel="nofollow" href=./x>`, "a href /dir/x nofollow"},
+
+		{"link stylesheet", `<link rel=stylesheet href=x>`, "+link href /dir/x"},
+		{"link alternate stylesheet", `<link rel="alternate stylesheet" href=x>`, "+link href /dir/x"},
+		{"link icon", `<link rel="shortcut icon" href=/f.ico>`, "+link href /f.ico"},
+		{"link apple-touch-icon", `<link rel=apple-touch-icon href=x>`, "+link href /dir/x"},
+		{"link manifest", `<link rel=manifest href=x>`, "+link href /dir/x"},
+		{"link preload", `<link rel=preload as=font href=x>`, "+link href /dir/x"},
+		{"link modulepreload", `<link rel=modulepreload href=x>`, "+link href /dir/x"},
+		{"link imagesrcset", `<link rel=preload as=image href=a imagesrcset="b 1x, c 2x">`, "+link href /dir/a; +link imagesrcset /dir/b; +link imagesrcset /dir/c"},
+		{"link canonical", `<link rel=canonical href=x>`, "link href /dir/x"},
+		{"link next, prev, alternate", `<link rel=next href=n><link rel=PREV href=p><link rel=alternate hreflang=de href=d>`, "link href /dir/n; link href /dir/p; link href /dir/d"},
+		{"link index: an unknown word is a link", `<link rel=index href=x>`, "link href /dir/x"},
+		{"link nofollow", `<link rel="next nofollow" href=x>`, "link href /dir/x nofollow"},
+		{"link dns-prefetch is nothing", `<link rel=dns-prefetch href=//cdn.test><link rel="preconnect" href=//cdn.test>`, ""},
+		{"link pingback is nothing", `<link rel=pingback href=/xmlrpc.php><link rel=EditURI href=/x>`, ""},
+		{"link without a kind is nothing", `<link href=x><link rel="" href=x><link rel="nofollow noopener" href=x>`, ""},
+		{"link preconnect stylesheet", `<link rel="preconnect stylesheet" href=x>`, "+link href /dir/x"},
+
+		{"frame", `<frameset><frame src=x><frame src=y></frameset>`, "+frame src /dir/x; +frame src /dir/y"},
+		{"iframe", `<iframe src=x></iframe>`, "+iframe src /dir/x"},
+		{"iframe srcdoc is not read", `<iframe srcdoc="<a href=x>"></iframe>`, ""},
+		{"img", `<img src=x>`, "+img src /dir/x"},
+		{"img srcset, in the order of the attributes", `<img srcset="b 2x" src=a>`, "+img srcset /dir/b; +img src /dir/a"},
+		{"image is img", `<image src=x>`, "+img src /dir/x"},
+		{"img data-src is not read", `<img data-src=x longdesc=y>`, ""},
+		{"picture source", `<picture><source srcset="a, b 2x"><img src=c></picture>`, "+source srcset /dir/a; +source srcset /dir/b; +img src /dir/c"},
+		{"video and its sources", `<video src=a poster=b><source src=c><track src=d></video>`, "+video src /dir/a; +video poster /dir/b; +source src /dir/c; +track src /dir/d"},
+		{"audio", `<audio src=x></audio>`, "+audio src /dir/x"},
+		{"script", `<script src=x></script>`, "+script src /dir/x"},
+		{"what is in a script is not read", `<script>"<a href=x>"</script>`, ""},
+		{"object", `<object data=x></object>`, "+object data /dir/x"},
+		{"embed", `<embed src=x>`, "+embed src /dir/x"},
+		{"input type=image", `<input type=IMAGE src=x>`, "+input src /dir/x"},
+		{"input of another type", `<input src=x><input type=text src=x>`, ""},
+		{"background", `<body background=a><table background=b><tr><td background=c>`, "+body background /dir/a; +table background /dir/b; +td background /dir/c"},
+		{"forms and pings are not read", `<form action=x><button formaction=y><a ping=z>`, ""},
+		{"svg", `<svg><a xlink:href=a></a><a href=b xlink:href=c></a><image xlink:href=d /><use href="s.svg#i"/><use href="#j"/><script href=e></script></svg>`,
+			"a xlink:href /dir/a; a href /dir/b; +image xlink:href /dir/d; +use href /dir/s.svg; +script href /dir/e"},
+		{"svg filters", `<svg><filter><feImage href=x /></filter><title>no</title></svg>`, "+feImage href /dir/x"},
+
+		{"noscript is read", `<noscript><a href=x></a><img src=y></noscript>`, "a href /dir/x; +img src /dir/y"},
+		{"noscript in the head is read", `<head><noscript><link rel=stylesheet href=x></noscript></head>`, "+link href /dir/x"},
+		{"template is inert", `<template><a href=x></a><base href=/b/></template><a href=y>`, "a href /dir/y"},
+		{"a shadow root is not", `<div><template shadowrootmode=open><a href=x></a></template></div>`, "a href /dir/x"},
+		{"comments are not read", `<!-- <a href=x> -->`, ""},
+
+		{"a link and a requisite are two", `<a href=x><img src=x><a href=x>`, "a href /dir/x; +img src /dir/x"},
+		{"document order", `<img src=a><a href=b><link rel=next href=c><img src=a>`, "+img src /dir/a; a href /dir/b; link href /dir/c"},
+		{"one by key, as first written", `<a href=/%7Ea><a href=/~a><a href=/%7ea>`, "a href /%7Ea"},
+	} {
+		if got := lines(extract(t, tt.html)); got != tt.want {
+			t.Errorf("%s: %s\n got %q\nwant %q", tt.rule, tt.html, got, tt.want)
+		}
+	}
+}
+
+func TestBase_HTML_2_4_3(t *testing.T) {
+	for _, tt := range []struct{ rule, html, base, want string }{
+		{"none", `<a href=x>`, pageURL, "a href /dir/x"},
+		{"relative to the page", `<base href="sub/"><a href=x>`, "http://h.test/dir/sub/", "a href /dir/sub/x"},
+		{"holds for what is before it", `<link rel=next href=x><base href=/b/>`, "http://h.test/b/", "link href /b/x"},
+		{"the first with href wins", `<base target=_top><base href=/b/><base href=/c/><a href=x>`, "http://h.test/b/", "a href /b/x"},
+		{"the first with href wins, though malformed", `<base href="http://"><base href=/c/><a href=x>`, pageURL, "a href /dir/x"},
+		{"in the body", `<body><p><base href=/b/><a href=x>`, "http://h.test/b/", "a href /b/x"},
+		{"white space", "<base href=' /b/\n'><a href=x>", "http://h.test/b/", "a href /b/x"},
+		{"data: is as if absent", `<base href="data:,x"><a href=x>`, pageURL, "a href /dir/x"},
+		{"javascript: is as if absent", `<base href="JavaScript:x"><a href=x>`, pageURL, "a href /dir/x"},
+		{"off the web", `<base href="file:///C:/"><a href=x><a href=http://h.test/y>`, "", "a href /y"},
+		{"another host", `<base href="//cdn.test"><img src=x>`, "http://cdn.test/", "+img src http://cdn.test/x"},
+		{"a fragment is of the base, not of the page", `<base href=/b/><a href="#x"><a href="">`, "http://h.test/b/", "a href /b/"},
+		{"empty", `<base href=""><a href="#x"><a href=x>`, pageURL, "a href /dir/x"},
+	} {
+		page := extract(t, tt.html)
+		if got := lines(page); got != tt.want || page.Base.String() != tt.base {
+			t.Errorf("%s: %s\n got %q at %q\nwant %q at %q", tt.rule, tt.html, got, page.Base, tt.want, tt.base)
+		}
+	}
+}
+
+func TestSrcset_HTML_4_8_4_3_10(t *testing.T) {
+	for _, tt := range []struct{ rule, srcset, want string }{
+		{"one", "a", "a"},
+		{"descriptors", "a 1x, b 2x", "a b"},
+		{"widths", "a 100w,b 200w", "a b"},
+		{"no space after a comma with a descriptor", "a 1x,b 2x", "a b"},
+		{"no space, no descriptor: one URL", "a,b", "a,b"},
+		{"a comma in a URL", "a,b/c,d 1x, e 2x", "a,b/c,d e"},
+		{"a comma at the end of a URL", "a, b", "a b"},
+		{"many commas", ",, a,,, ,b,,", "a b"},
+		{"data URL", "data:image/png;base64,AAAA 1x, b 2x", "data:image/png;base64,AAAA b"},
+		{"white space", "\n\ta \f 1x \n,\r b\t2x\n", "a b"},
+		{"no-break space is no white space", "a\u00a01x", "a\u00a01x"},
+		{"parentheses hide commas, and are invalid", "a (1x, 2x), b 2x", "b"},
+		{"unclosed parenthesis", "a (1x, b 2x", ""},
+		{"unknown descriptor", "a 1y, b", "b"},
+		{"two densities", "a 1x 2x, b", "b"},
+		{"width and density", "a 1w 1x, b 1x 1w, c", "c"},
+		{"width and height", "a 1w 1h, b 1h 1w", "a b"},
+		{"height alone", "a 1h, b", "b"},
+		{"zero width", "a 0w, b 00w, c 01w", "c"},
+		{"zero density", "a 0x", "a"},
+		{"signs", "a -1x, b +1x, c -1w, d +1w, e -0x", "e"},
+		{"numbers", "a .5x, b 1.5x, c 1e3x, d 1.x, e 1.e3x, f x, g 0x1x, h 1_0x, i infx, j 1E-2x", "a b c j"},
+		{"nothing", " , ", ""},
+	} {
+		got := ""
+		for ref := range srcset(tt.srcset) {
+			got += " " + ref
+		}
+		if got = trimFirst(got); got != tt.want {
+			t.Errorf("%s: %q\n got %q\nwant %q", tt.rule, tt.srcset, got, tt.want)
+		}
+	}
+}
+
+func trimFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return s[1:]
+}
+
+func TestRefresh_HTML_4_2_5_3(t *testing.T) {
+	for _, tt := range []struct {
+		value, ref string
+		ok         bool
+	}{
+		{"0; url=x", "x", true},
+		{"5;URL = x", "x", true},
+		{"  0  ,  x", "x", true},
+		{"0 x", "x", true},
+		{"0;x", "x", true},
+		{"0.5; url=x", "x", true},
+		{".5; url=x", "x", true},
+		{"1.2.3;url=x", "x", true},
+		{"0; url='x'y", "x", true},
+		{`0; url="x y" z`, "x y", true},
+		{`0; url="x`, "x", true},
+		{`0; "x"`, "x", true},
+		{"0; url x", "url x", true},
+		{"0; url", "url", true},
+		{"0; up/down", "up/down", true},
+		{"0; ur", "ur", true},
+		{"0; URLs/x", "URLs/x", true},
+		{"0; url=url=x", "url=x", true},
+		{"0; url=x;y", "x;y", true},
+		{"0; url=", "", true},
+		{"0", "", false},
+		{"0;", "", false},
+		{"0 ; ", "", false},
+		{"", "", false},
+		{"url=x", "", false},
+		{"; url=x", "", false},
+		{"-1; url=x", "", false},
+		{"0x; url=x", "", false},
+		{"0\u00a0; url=x", "", false},
+	} {
+		if ref, ok := refresh(tt.value); ref != tt.ref || ok != tt.ok {
+			t.Errorf("%q: %q %t; want %q %t", tt.value, ref, ok, tt.ref, tt.ok)
+		}
+	}
+}
+
+func TestRefresh_ElementAndField(t *testing.T) {
+	const want = "Refresh /dir/a refresh; a href /dir/b; meta content /dir/c refresh"
+	page := extract(t, `<a href=b><meta http-equiv=REFRESH content="0;url=c"><meta http-equiv=refresh content=5><meta name=refresh content="0;d">`, "Refresh", "0; url=a")
+	if got := lines(page); got != want {
+		t.Errorf(" got %q\nwant %q", got, want)
+	}
+	if got := lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)); got != "a href /dir/b refresh" {
+		t.Errorf("a link that is a refresh as well: %q", got)
+	}
+}

@@ -1,0 +1,72 @@
+package extract
+
+import (
+	"io"
+	"net/http"
+
+	"curtsy/frontier/canon"
+)
+
+// MaxLinks is how many links of a page are listed; the rest is counted (politeness rule 22).
+const MaxLinks = 6000
+
+// MaxParse is how many octets of a page are looked at (politeness rule 15).
+const MaxParse = 10 << 20
+
+// Input is a page as it was fetched.
+type Input struct {
+	URL         canon.URL   // the fetch URL: references are relative to it where the page names no base
+	ContentType string      // value of the Content-Type field; may be empty
+	Header      http.Header // for X-Robots-Tag and Refresh; may be nil
+	Body        io.Reader   // octets with content codings removed; nil is an empty body
+	Size        int64       // octets of Body; zero or less means not known, and the tree is held to be large
+	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
+}
+
+// Page is what a page says. All text in it is the site's and hostile.
+type Page struct {
+	Title     string    // of the first title element, white space collapsed, at most 1 KiB
+	Base      canon.URL // what references were resolved against; zero if the page names a base that is not on the web
+	Charset   string    // the encoding's name in the Encoding Standard, lower case: "utf-8", "windows-1252"
+	CharsetBy Decider   // what decided on Charset
+
+	Links   []Link               // in document order, each once by key and kind, at most MaxLinks
+	Repeats int                  // further mentions of what Links lists
+	Refused map[canon.Reason]int // mentions that are no canonical URL (mailto:, javascript:, malformed); nil if none
+	Dropped int                  // mentions beyond MaxLinks
+
+	Robots Directives
+
+	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, those behind the first
+	// MaxParse octets. Empty if none is.
+	Unparsed string
+}
+
+// The values of Page.Unparsed. They are stable: pages are counted by them.
+const (
+	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
+	UnparsedLong   = "over 10 MiB"
+	UnparsedBroken = "html parser failed"
+)
+
+// Link is a mention of a URL.
+type Link struct {
+	URL     canon.URL
+	Embed   bool   // a requisite: what a browser fetches by itself to show the page
+	Element string // "a", "img"; empty for a field of the header
+	Attr    string // "href", "srcset"; of meta "content"; the name of the field
+	Rel     Rel    // of a, area and link
+	Refresh bool   // the page asks to be left for it, by meta refresh or the Refresh field
+}
+
+// Rel is what a link says of itself (HTML Standard 4.6.7).
+type Rel struct {
+	NoFollow  bool // the author does not endorse it: it is not followed (politeness rule 19)
+	UGC       bool // written by users of the site
+	Sponsored bool // paid for
+}
+
+// and keeps what both links say.
+func (r Rel) and(o Rel) Rel {
+	return Rel{r.NoFollow && o.NoFollow, r.UGC && o.UGC, r.Sponsored && o.Sponsored}
+}

@@ -1,0 +1,235 @@
+package extract
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"curtsy/frontier/canon"
+)
+
+// maxTitle is how many octets of a title are kept.
+const maxTitle = 1 << 10
+
+// requisites lists the elements that bring requisites, and by which attributes.
+var requisites = map[atom.Atom][]string{
+	atom.Audio:  {"src"},
+	atom.Body:   {"background"},
+	atom.Embed:  {"src"},
+	atom.Frame:  {"src"},
+	atom.Iframe: {"src"},
+	atom.Img:    {"src", "srcset"},
+	atom.Object: {"data"},
+	atom.Script: {"src"},
+	atom.Source: {"src", "srcset"},
+	atom.Table:  {"background"},
+	atom.Td:     {"background"},
+	atom.Th:     {"background"},
+	atom.Track:  {"src"},
+	atom.Video:  {"src", "poster"},
+}
+
+// walker takes what a document says into a page.
+type walker struct {
+	in     Input
+	page   *Page
+	links  collector
+	titled bool
+}
+
+// elements goes through the elements of a document in order. What is in a template is inert, unless it is a
+// declarative shadow root (HTML Standard 4.12.3).
+func elements(doc *goquery.Document) iter.Seq[*html.Node] {
+	return func(yield func(*html.Node) bool) {
+		root := doc.Nodes[0]
+		for n := root; n != nil; {
+			if n.Type == html.ElementNode && !yield(n) {
+				return
+			}
+			inert := n.DataAtom == atom.Template && n.Namespace == "" && !has(n, "shadowrootmode")
+			if n.FirstChild != nil && !inert {
+				n = n.FirstChild
+				continue
+			}
+			for n != root && n.NextSibling == nil {
+				n = n.Parent
+			}
+			n = n.NextSibling
+		}
+	}
+}
+
+// base returns the document base URL (HTML Standard 2.4.3): of the first base element that has an href, else the
+// page's own. It is zero if that element points out of the web: then a browser, too, would not find here what
+// relative references mean.
+func base(doc *goquery.Document, own canon.URL) canon.URL {
+	for n := range elements(doc) {
+		if n.DataAtom != atom.Base || n.Namespace != "" || !has(n, "href") {
+			continue
+		}
+		href := strip(attr(n, "href"))
+		u, err := own.Resolve(href)
+		switch scheme, _, _ := strings.Cut(href, ":"); {
+		case err == nil:
+			return u
+		case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") || strings.EqualFold(scheme, "javascript"):
+			return own // 4.2.3: as if it were not there
+		}
+		return canon.URL{}
+	}
+	return own
+}
+
+func (w *walker) document(doc *goquery.Document) {
+	for n := range elements(doc) {
+		switch {
+		case n.Namespace == "svg":
+			w.svg(n)
+		case n.Namespace != "":
+		case n.DataAtom == atom.A || n.DataAtom == atom.Area:
+			w.anchor(n)
+		case n.DataAtom == atom.Link:
+			w.link(n)
+		case n.DataAtom == atom.Meta:
+			w.meta(n)
+		case n.DataAtom == atom.Title:
+			w.title(n)
+		case n.DataAtom == atom.Input:
+			if strings.EqualFold(attr(n, "type"), "image") {
+				w.requisite(n, []string{"src"})
+			}
+		default:
+			if attrs, ok := requisites[n.DataAtom]; ok {
+				w.requisite(n, attrs)
+			}
+		}
+	}
+}
+
+func (w *walker) anchor(n *html.Node) {
+	if has(n, "href") {
+		w.links.add(attr(n, "href"), Link{Element: n.Data, Attr: "href", Rel: relOf(attr(n, "rel"))})
+	}
+}
+
+func (w *walker) link(n *html.Node) {
+	rel := attr(n, "rel")
+	l := Link{Element: "link", Rel: relOf(rel)}
+	switch linkKind(rel) {
+	case inert:
+		return
+	case requisite:
+		l.Embed = true
+	}
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "href":
+			l.Attr = "href"
+			w.links.add(a.Val, l)
+		case "imagesrcset":
+			l.Attr = "imagesrcset"
+			w.srcset(a.Val, l)
+		}
+	}
+}
+
+func (w *walker) requisite(n *html.Node, attrs []string) {
+	for _, a := range n.Attr {
+		for _, name := range attrs {
+			switch l := (Link{Embed: true, Element: n.Data, Attr: name}); {
+			case a.Key != name:
+			case name == "srcset":
+				w.srcset(a.Val, l)
+			default:
+				w.links.add(a.Val, l)
+			}
+		}
+	}
+}
+
+func (w *walker) srcset(value string, l Link) {
+	for ref := range srcset(value) {
+		w.links.add(ref, l)
+	}
+}
+
+// svg reads an element of SVG 2 that refers to something else. There href wins over xlink:href, the name of old.
+func (w *walker) svg(n *html.Node) {
+	l := Link{Element: n.Data, Attr: "href", Embed: true}
+	switch n.Data {
+	case "a":
+		l.Embed, l.Rel = false, relOf(attr(n, "rel"))
+	case "image", "use", "script", "feImage":
+	default:
+		return
+	}
+	if has(n, "href") {
+		w.links.add(attr(n, "href"), l)
+		return
+	}
+	for _, a := range n.Attr {
+		if a.Namespace == "xlink" && a.Key == "href" {
+			l.Attr = "xlink:href"
+			w.links.add(a.Val, l)
+			return
+		}
+	}
+}
+
+func (w *walker) meta(n *html.Node) {
+	content := attr(n, "content")
+	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
+	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
+		if ref, ok := refresh(content); ok {
+			w.links.add(ref, Link{Element: "meta", Attr: "content", Refresh: true})
+		}
+	}
+}
+
+// refreshField reads the Refresh fields of the header, which mean what the meta element does.
+func (w *walker) refreshField() {
+	for _, value := range w.in.Header.Values("Refresh") {
+		if ref, ok := refresh(value); ok {
+			w.links.add(ref, Link{Attr: "Refresh", Refresh: true})
+		}
+	}
+}
+
+func (w *walker) title(n *html.Node) {
+	if w.titled {
+		return
+	}
+	w.titled = true
+	text := goquery.NewDocumentFromNode(n).Text()
+	w.page.Title = bounded(strings.Join(strings.Fields(text[:min(len(text), 4*maxTitle)]), " "), maxTitle)
+}
+
+// attr returns the value of an attribute without a namespace, "" if there is none.
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func has(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
+func strip(s string) string { return strings.Trim(s, space) }
+
+// bounded returns a copy of s that is valid UTF-8 of at most n octets.
+func bounded(s string, n int) string {
+	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), n)], ""))
+}
