@@ -1,0 +1,161 @@
+package crawltest
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A polite crawler of one exchange a second passes in every rule, each of which the demo gives something to judge, and
+// is done soon enough.
+func TestDemoIsCrawledPolitely(t *testing.T) {
+	web := Demo(1)
+	bubble(t, web, func(c *client) { newRover(c, second, web.Seeds()).crawl() })
+	r := web.Referee().Judge(Rules{Pace: second})
+	text := table(t, r)
+	mustKeep(t, r)
+	for _, row := range r.Rows {
+		if row.Verdict != Kept {
+			t.Errorf("%s: %s", row.Rule, row.Verdict)
+		}
+	}
+	if r.Elapsed > 17*second {
+		t.Errorf("took %v", r.Elapsed)
+	}
+	for _, h := range r.Hosts {
+		if h.Requests > 13 {
+			t.Errorf("%s: %d requests", h.Host, h.Requests)
+		}
+		if h.Gaps > 0 && h.Gap < h.Required {
+			t.Errorf("%s: gap %v of %v", h.Host, h.Gap, h.Required)
+		}
+	}
+	if h := r.Host("theatre.test"); h.Requests != 1 || h.Robots != 1 {
+		t.Errorf("theatre.test: %+v", h)
+	}
+	if h := r.Host("observatory.test"); h.Required != 1500*time.Millisecond {
+		t.Errorf("observatory.test: required %v", h.Required)
+	}
+	t.Log("\n" + text)
+}
+
+// A crawler that ignores everything is told so, rule by rule.
+func TestDemoCatchesARudeCrawler(t *testing.T) {
+	web := Demo(1)
+	bubble(t, web, func(c *client) {
+		c.agent = "rude"
+		seen := map[string]bool{}
+		for queue := slices.Clone(web.Seeds()); len(queue) > 0 && len(seen) < 300; queue = queue[1:] {
+			u, err := url.Parse(queue[0])
+			if err != nil || u.Scheme != "http" || seen[u.String()] {
+				continue
+			}
+			seen[u.String()] = true
+			a := c.get(u.String())
+			if to, err := u.Parse(a.header.Get("Location")); err == nil {
+				queue = append(queue, to.String())
+			}
+			if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+				a.header.Del("X-Robots-Tag")
+				a.body = strings.NewReplacer(`rel="nofollow"`, "", `name="robots"`, "").Replace(a.body)
+				links, _ := references(t, u, a)
+				queue = append(queue, links...)
+			}
+		}
+	})
+	r := web.Referee().Judge(Rules{Pace: second})
+	for _, rule := range []Rule{RobotsFirst, Pace, Identity, NoFollow, Traps, Coverage} {
+		if r.Row(rule).Verdict != Broken {
+			t.Errorf("%s: %s", rule, r.Row(rule).Verdict)
+		}
+	}
+	for line := range strings.SplitSeq(table(t, r), "\n") {
+		if n := len([]rune(line)); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestDemoIsDeterministic(t *testing.T) {
+	total, pictures := 0, 0
+	one, same, other := Demo(7), Demo(7), Demo(8)
+	for i, h := range one.order {
+		a, b, c := h.now(), same.order[i].now(), other.order[i].now()
+		differ := false
+		for k, l := range a.pages {
+			total++
+			if l.Type == "image/png" {
+				pictures++
+			}
+			if b.pages[k] == nil || !bytes.Equal(l.body, b.pages[k].body) {
+				t.Errorf("%s%s: two pages of one seed", h.name, k)
+			}
+			if c.pages[k] == nil || !slices.Equal(l.Links, c.pages[k].Links) || l.Status != c.pages[k].Status {
+				t.Errorf("%s%s: the seed changes links or status", h.name, k)
+				continue
+			}
+			differ = differ || !bytes.Equal(l.body, c.pages[k].body)
+		}
+		if !differ {
+			t.Errorf("%s: the same for another seed", h.name)
+		}
+	}
+	if n := len(one.order); n < 8 || n > 12 {
+		t.Errorf("%d authorities", n)
+	}
+	if total < 120 || total > 200 || pictures < 3 {
+		t.Errorf("%d resources, %d pictures", total, pictures)
+	}
+}
+
+// The links that pages declare, which the referee goes by, are those that an HTML parser finds in them.
+func TestDeclaredLinksAreInThePages(t *testing.T) {
+	web := New(append([]*Site{Tree("tree.test", 50)}, sitesOf(Demo(3))...)...)
+	pages := 0
+	for _, h := range web.order {
+		for k, l := range h.now().pages {
+			if !l.links() {
+				continue
+			}
+			pages++
+			at := place{h.name, k}
+			u, err := url.Parse(at.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			header := http.Header{"Content-Type": {l.Type}}
+			for name, value := range l.Header {
+				header.Set(name, value)
+			}
+			links, embeds := references(t, u, answer{200, header, string(l.body)})
+			read := map[place]bool{}
+			for _, ref := range append(links, embeds...) {
+				if to, ok := web.resolve(at, ref); ok {
+					read[to] = true
+				}
+			}
+			declared := map[place]bool{}
+			k := walk{web: web, token: ours}
+			for _, to := range k.leads(at) {
+				declared[to.place] = true
+			}
+			if !slices.Equal(inPlaces(read), inPlaces(declared)) {
+				t.Errorf("%s: an HTML parser reads %v, declared are %v", at, inPlaces(read), inPlaces(declared))
+			}
+		}
+	}
+	if pages < 100 {
+		t.Fatalf("only %d pages compared", pages)
+	}
+}
+
+func sitesOf(w *Web) (sites []*Site) {
+	for _, h := range w.order {
+		sites = append(sites, &h.now().Site)
+	}
+	return sites
+}

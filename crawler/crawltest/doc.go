@@ -1,0 +1,43 @@
+// Package crawltest serves a whole small web inside the process, and judges the crawler that visits it. It is to
+// crawlers what net/http/httptest is to handlers. It uses nothing of the crawler it judges: of this module it knows
+// only robots/naive, the independent reading of RFC 9309.
+//
+// # The web
+//
+// A Web is made of Sites. Each has an authority of its own (a readable name, perhaps a port), an address of its own in
+// 198.18.0.0/15 and pages that are data: what is answered, how late, how often not at first, and which links a page
+// holds. It is reached in three ways, which all lead to the same pages and the same log:
+//
+//   - Web.Resolve and Web.Dial are the two hooks of a crawler that has them: names lead to addresses, addresses to
+//     listeners. This is how politeness per host and per address is tested without many machines.
+//   - Each site also listens on a port of 127.0.0.1, for crawlers that know no hook. Asked under that name, a page's
+//     links to other sites of the web lead to their ports on 127.0.0.1 likewise (also in Location and robots.txt), so
+//     that such a crawl stays inside the web.
+//   - Web.StartPipe serves over net.Pipe instead of sockets. All waits are then durably blocking, so that a web and a
+//     crawl can run in a testing/synctest bubble, in virtual time.
+//
+// New ─ Start or StartPipe ─▶ serving ─ Close ─▶ closed. A closed web refuses connections; its log can still be judged.
+// The goroutines belong to the Web and have ended when Close returns.
+//
+// # The referee
+//
+// The Referee logs every request and proves or refutes, rule by rule, that a crawl was polite and complete. What it
+// reads off the servers' side is the whole evidence: it does not ask the crawler.
+//
+// Its clock never accuses wrongly. A request begins when its first octet has arrived, which is not before the crawler
+// sent it. An exchange ends just before the last octets of the answer are handed to the connection, which is not
+// after the crawler could have read them. So a gap as measured is at least the gap that was kept, and no slack is
+// needed; what escapes is a gap that is short by less than the transfer takes.
+//
+// The robots.txt that counts is the one last served to this crawler, redirects followed as RFC 9309 2.3.1.2 says,
+// not the one that the site has now. What should have been fetched follows from the pages' own links: the referee
+// walks them from the seeds.
+//
+// A rule about which the log says nothing is Unshown, neither kept nor broken: a crawl that met no Crawl-delay has not
+// shown that it keeps one.
+//
+// # What the package never does
+//
+// It reaches no network beyond loopback, needs no privilege and no further loopback address, and does not read HTML:
+// a page with a body of its own declares the links in it.
+package crawltest

@@ -1,0 +1,158 @@
+package crawltest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// visited returns the places that were asked for with GET, each with its requests. Left out are robots.txt files and
+// what is in traps.
+func (t *trial) visited() map[place][]*exchange {
+	m := map[place][]*exchange{}
+	for _, x := range t.all {
+		if x.robots || x.Method != http.MethodGet {
+			continue
+		}
+		if t.web.hosts[x.Host].now().trapped(x.key) == nil {
+			p := place{x.Host, x.key}
+			m[p] = append(m[p], x)
+		}
+	}
+	return m
+}
+
+// inPlaces returns the places of m in order.
+func inPlaces[V any](m map[place]V) []place {
+	return slices.SortedFunc(maps.Keys(m), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.key, b.key))
+	})
+}
+
+func (t *trial) noFollow() Row {
+	k := t.web.newWalk(t.rules.Token, t.rules.Seeds)
+	plain := k.reach(t.web.start(t.rules.Seeds))
+	k.follow = true
+	every := k.reach(t.web.start(t.rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	forbidden := 0
+	for _, p := range inPlaces(every) {
+		if _, ok := plain[p]; ok {
+			continue
+		}
+		if _, asked := visited[every[p]]; asked {
+			forbidden++
+		}
+		for _, x := range visited[p] {
+			found = append(found, t.find(x, "though only links with nofollow lead there, one of them in %s", every[p]))
+		}
+	}
+	return row(NoFollow, forbidden, count(forbidden, "such link")+" not followed", inOrder(found))
+}
+
+func (t *trial) traps() Row {
+	var found []Finding
+	checked, most := 0, 0
+	for _, h := range t.web.order {
+		asked := map[string]int{} // by prefix
+		for _, x := range t.hosts[h.name] {
+			trap := h.now().trapped(x.key)
+			if trap == nil || x.robots || x.Method != http.MethodGet {
+				continue
+			}
+			asked[trap.Prefix]++
+			n := asked[trap.Prefix]
+			if most = max(most, n); n > trap.Most {
+				found = append(found, t.find(x, "is request %d in the trap %s; %d are forgiven", n, trap.Prefix, trap.Most))
+			}
+		}
+		checked += len(asked)
+	}
+	return row(Traps, checked, fmt.Sprintf("left %s, after %s at most", count(checked, "trap"), count(most, "request")), inOrder(found))
+}
+
+func (t *trial) scope() Row {
+	k := t.web.newWalk(t.rules.Token, t.rules.Seeds)
+	k.follow = true
+	linked := k.reach(t.web.start(t.rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	for _, p := range inPlaces(visited) {
+		handled := t.web.hosts[p.host].now().page(p.key) == nil // a handler's own links are not known
+		if _, ok := linked[p]; !ok && !handled {
+			found = append(found, t.find(visited[p][0], "though no link in scope leads there"))
+		}
+	}
+	return row(Scope, len(visited), count(len(visited), "URL")+", all linked in scope", inOrder(found))
+}
+
+func (t *trial) coverage() Row {
+	if t.rules.Partial {
+		return Row{Rule: Coverage, Verdict: Unshown, Evidence: "the crawl was not to reach everything"}
+	}
+	k := t.web.newWalk(t.rules.Token, t.rules.Seeds)
+	k.policy = t.web.finally(t.held)
+	expected := k.reach(t.web.start(t.rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	for _, p := range inPlaces(expected) {
+		requests := visited[p]
+		if slices.ContainsFunc(requests, func(x *exchange) bool { return !x.failed && !x.Cut }) {
+			continue
+		}
+		f := Finding{Host: p.host, Target: p.key, Text: "never fetched; a seed"}
+		if via := expected[p]; via != p {
+			f.Text = "never fetched; linked from " + via.String()
+		}
+		if n := len(requests); n > 0 {
+			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", count(n, "time"), requests[n-1].Status, t.when(requests[n-1].End))
+		}
+		found = append(found, f)
+	}
+	return row(Coverage, len(expected), "all of "+count(len(expected), "URL")+" that can be reached", found)
+}
+
+func (t *trial) once() Row {
+	var found []Finding
+	checked, retries, repeats := 0, 0, 0
+	answered := map[place]*exchange{}
+	for _, x := range t.all {
+		if x.robots || x.Method != http.MethodGet {
+			continue
+		}
+		checked++
+		p := place{x.Host, x.key}
+		first := answered[p]
+		switch {
+		case first != nil && first.Target != x.Target && first.redirected():
+			answered[p] = x // sent on to another spelling of the same
+		case first == nil && x.mayRetry():
+			retries++
+		case first == nil:
+			answered[p] = x
+		default:
+			if repeats++; repeats > t.rules.Repeats {
+				found = append(found, t.find(x, "again: at %s it was answered with %d", t.when(first.Start), first.Status))
+			}
+		}
+	}
+	evidence := fmt.Sprintf("%s, %s that invited a retry", count(len(answered), "URL"), count(retries, "answer"))
+	if repeats > 0 {
+		evidence += fmt.Sprintf(", %s of the %d allowed", count(repeats, "repeat"), t.rules.Repeats)
+	}
+	return row(Once, checked, evidence, found)
+}
+
+func (x *exchange) redirected() bool { return x.Status >= 300 && x.Status < 400 }
+
+// mayRetry reports whether an answer is one after which the same may be asked again.
+func (x *exchange) mayRetry() bool {
+	switch x.Status {
+	case 0, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return x.Cut || x.failed || x.Status >= 500
+}

@@ -1,0 +1,179 @@
+package crawltest
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chain makes n robots.txt redirects within a.test, the last to a file.
+func chain(n int) *Site {
+	s := &Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{}}
+	for i := 1; i < n; i++ {
+		s.Pages[fmt.Sprintf("/%d", i)] = Page{Redirect: fmt.Sprintf("/%d", i+1)}
+	}
+	s.Pages[fmt.Sprintf("/%d", n)] = Page{Body: "User-agent: *\nDisallow: /x\n", Type: "text/plain"}
+	return s
+}
+
+// What a robots.txt comes to (RFC 9309 2.3.1), as the log shows it to one who follows redirects, and as the site's own
+// description says before anybody has asked.
+func TestRobotsPolicyByAnswer(t *testing.T) {
+	rules := "User-agent: *\nDisallow: /x\n"
+	status := func(s int) *Site { return &Site{Name: "a.test", Robots: Robots{Status: s, Body: rules}} }
+	for _, tc := range []struct {
+		rule string
+		site *Site
+		want policyKind
+	}{
+		{"2.3.1.1 successful", status(200), ruled},
+		{"2.3.1.1 successful, another status", status(203), ruled},
+		{"2.3.1.1 successful and empty", &Site{Name: "a.test", Robots: Robots{Status: 200}}, ruled},
+		{"2.3.1.1 part of it is not it", status(206), down},
+		{"2.3.1.2 one redirect", chain(1), ruled},
+		{"2.3.1.2 five redirects", chain(5), ruled},
+		{"2.3.1.2 six redirects", chain(6), open},
+		{"2.3.1.2 a loop", &Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/1": {Redirect: "/robots.txt"}}}, down},
+		{"2.3.1.2 to itself", &Site{Name: "a.test", Robots: Robots{Redirect: "/robots.txt"}}, down},
+		{"2.3.1.2 to nowhere", &Site{Name: "a.test", Robots: Robots{Redirect: "http://elsewhere.test/"}}, down},
+		{"2.3.1.2 without Location", status(302), down},
+		{"2.3.1.2 to a page of HTML", &Site{Name: "a.test", Robots: Robots{Redirect: "/"}, Pages: map[string]Page{"/": {}}}, ruled},
+		{"2.3.1.2 to what is missing", &Site{Name: "a.test", Robots: Robots{Redirect: "/1"}}, open},
+		{"2.3.1.2 to what is broken", &Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/1": {Status: 500}}}, down},
+		{"2.3.1.3 unavailable", status(404), open},
+		{"2.3.1.3 gone", status(410), open},
+		{"2.3.1.3 forbidden", status(403), open},
+		{"2.3.1.3 unauthorised", status(401), open},
+		{"2.3.1.3 too many requests is transient", status(429), down},
+		{"2.3.1.3 request time-out is transient", status(408), down},
+		{"2.3.1.4 server error", status(500), down},
+		{"2.3.1.4 unavailable server", status(503), down},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			web := New(tc.site)
+			if got := web.configured(web.order[0], nil); got.kind != tc.want {
+				t.Errorf("as described: kind %d, want %d", got.kind, tc.want)
+			}
+			bubble(t, web, func(c *client) { askRobots(c, "http://a.test/robots.txt") })
+			held := web.policies(web.Referee().exchanges())["a.test"]
+			if got := held[len(held)-1]; got.kind != tc.want {
+				t.Errorf("as served: kind %d (%s), want %d", got.kind, got.why, tc.want)
+			}
+			if got := held[len(held)-1]; got.kind == ruled && strings.Contains(string(got.body), "Disallow") && got.disallows([]string{"any"}, "/x") == "" {
+				t.Errorf("the rules are lost: %q", got.body)
+			}
+		})
+	}
+}
+
+// askRobots follows redirects as far as RFC 9309 2.3.1.2 goes.
+func askRobots(c *client, raw string) {
+	for range maxRobotsHops + 1 {
+		a := c.get(raw)
+		u, err := url.Parse(raw)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		to, err := u.Parse(a.header.Get("Location"))
+		if a.status/100 != 3 || err != nil || to.Hostname() != "a.test" {
+			return
+		}
+		raw = to.String()
+	}
+}
+
+// RFC 9309 2.4: what was stated holds for a day, also while it cannot be had anew.
+func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
+	rules := "User-agent: *\nDisallow: /x\n"
+	for _, tc := range []struct {
+		name   string
+		first  Robots
+		second Robots
+		after  time.Duration
+		broken Rule
+	}{
+		{"503 while the copy is fresh", Robots{Body: rules}, Robots{Status: 503}, time.Hour, ""},
+		{"503 when the copy is a day old", Robots{Body: rules}, Robots{Status: 503}, 24 * time.Hour, RobotsDown},
+		{"503 after a 404 while that is fresh", Robots{Status: 404}, Robots{Status: 503}, time.Hour, ""},
+		{"other rules count at once", Robots{Body: rules}, Robots{Body: "User-agent: *\nDisallow: /\n"}, time.Hour, RobotsObeyed},
+		{"a 404 lifts rules", Robots{Body: rules}, Robots{Status: 404}, time.Hour, ""},
+		{"200 after 503", Robots{Status: 503}, Robots{Body: rules}, time.Hour, ""},
+		{"503 after 503", Robots{Status: 503}, Robots{Status: 503}, time.Hour, RobotsDown},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			web := New(&Site{Name: "a.test", Robots: tc.first})
+			bubble(t, web, func(c *client) {
+				c.get("a.test/robots.txt")
+				web.Change("a.test", func(s *Site) { s.Robots = tc.second })
+				time.Sleep(tc.after)
+				c.get("a.test/robots.txt")
+				c.get("a.test/")
+			})
+			r := web.Referee().Judge(Rules{Partial: true})
+			for _, row := range r.Rows {
+				if (row.Verdict == Broken) != (row.Rule == tc.broken) {
+					t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
+				}
+			}
+		})
+	}
+}
+
+// RFC 9309 2.4, RFC 9110 15.4.5: a 304 makes the copy fresh for another day.
+func TestNotModifiedRefreshesTheRules(t *testing.T) {
+	web := New(&Site{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}})
+	bubble(t, web, func(c *client) {
+		tag := c.get("a.test/robots.txt").header.Get("ETag")
+		time.Sleep(20 * time.Hour)
+		if a := c.get("a.test/robots.txt", "If-None-Match", tag); a.status != http.StatusNotModified {
+			t.Errorf("status %d", a.status)
+		}
+		time.Sleep(20 * time.Hour)
+		c.get("a.test/")
+		c.get("a.test/x")
+	})
+	r := web.Referee().Judge(Rules{})
+	if r.Row(RobotsFresh).Verdict != Kept || len(r.Row(RobotsObeyed).Findings) != 1 {
+		t.Errorf("\n%s", table(t, r))
+	}
+}
+
+// A redirect of robots.txt that led to an error counts no more once robots.txt is there: its target is a page again.
+func TestRobotsAskedAnewForgetsTheOldRedirect(t *testing.T) {
+	web := New(&Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/": {}, "/1": {FailFirst: 1}}})
+	bubble(t, web, func(c *client) {
+		c.get("a.test/robots.txt")
+		c.get("a.test/1")
+		web.Change("a.test", func(s *Site) { s.Robots = Robots{Body: "User-agent: *\nDisallow: /1\n"} })
+		c.get("a.test/robots.txt")
+		c.get("a.test/")
+		c.get("a.test/1")
+	})
+	if f := web.Referee().Judge(Rules{}).Row(RobotsObeyed).Findings; len(f) != 1 || f[0].Target != "/1" {
+		t.Errorf("findings: %v", f)
+	}
+}
+
+// A robots.txt that was broken off cannot be relied on (RFC 9309 2.3.1.4 by way of 2.3: it was not fetched).
+func TestRobotsBrokenOffIsDown(t *testing.T) {
+	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {}}, Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, "User-agent: *\n")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})})
+	bubble(t, web, func(c *client) {
+		if _, err := c.do(c.t.Context(), http.MethodGet, "http://a.test/robots.txt"); err == nil {
+			t.Error("the answer was whole")
+		}
+		c.get("a.test/")
+	})
+	r := web.Referee().Judge(Rules{})
+	if f := r.Row(RobotsDown).Findings; len(f) != 1 || !strings.Contains(f[0].Text, "was broken off") {
+		t.Errorf("\n%s", table(t, r))
+	}
+}

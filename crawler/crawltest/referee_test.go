@@ -1,0 +1,199 @@
+package crawltest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// One exchange after the other can never look like two at once, whatever the size and shape of the answers: the end is
+// noted before the client can have read it. Over sockets, where the last octets arrive before the handler returns.
+func TestExchangesInTurnNeverOverlap(t *testing.T) {
+	pages := map[string]Page{}
+	for _, n := range []int{1, 2047, 2048, 4095, 4096, 4097, 100_000, 3_000_000} {
+		pages[fmt.Sprintf("/%d", n)] = Page{Body: strings.Repeat("x", n), Type: "text/plain"}
+	}
+	web := New(&Site{Name: "a.test", Pages: pages, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range 10 {
+			io.WriteString(w, strings.Repeat("y", 3000))
+			w.(http.Flusher).Flush()
+		}
+	})})
+	sockets(t, web, func(c *client) {
+		for round := range 20 {
+			if round == 10 {
+				c.http.Transport = &http.Transport{DialContext: web.Dial, DisableKeepAlives: true}
+			}
+			for target := range pages {
+				c.get("a.test" + target)
+			}
+			c.get("a.test/streamed")
+			c.get("a.test/robots.txt")
+		}
+	})
+	r := web.Referee().Judge(Rules{})
+	h := r.Host("a.test")
+	if h.Requests != 200 || h.Flying != 1 || h.Gap < 0 || r.Row(InFlight).Verdict != Kept {
+		t.Errorf("%d requests, %d at once, smallest gap %v", h.Requests, h.Flying, h.Gap)
+	}
+	for _, x := range web.Referee().Requests() {
+		if x.End.IsZero() || x.End.Before(x.Start) {
+			t.Errorf("%s: from %v to %v", x.Target, x.Start, x.End)
+		}
+	}
+}
+
+// The end of a streamed answer is that of its last octets, in virtual time to the nanosecond.
+func TestEndIsWhenTheLastOctetsAreWritten(t *testing.T) {
+	web := New(&Site{Name: "a.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/sized" {
+			w.Header().Set("Content-Length", "2")
+		}
+		for range 2 {
+			io.WriteString(w, "z")
+			w.(http.Flusher).Flush()
+			time.Sleep(second)
+		}
+	})})
+	bubble(t, web, func(c *client) { c.get("a.test/chunked"); c.get("a.test/sized") })
+	log := web.Referee().Requests()
+	for i, want := range []time.Duration{2 * second, second} { // chunks end when the handler does
+		if d := log[i].End.Sub(log[i].Start); d != want {
+			t.Errorf("%s took %v, want %v", log[i].Target, d, want)
+		}
+	}
+}
+
+func TestRequestsAreLoggedAsTheyCame(t *testing.T) {
+	web := New(&Site{Name: "a.test"}, &Site{Name: "b.test:81"})
+	bubble(t, web, func(c *client) {
+		start := time.Now()
+		c.get("a.test/robots.txt", "Accept", "text/plain")
+		time.Sleep(second)
+		c.get("b.test:81/%7ex?b=2&a=1")
+		log := web.Referee().Requests()
+		if len(log) != 2 {
+			t.Fatalf("%d requests", len(log))
+		}
+		x, y := log[0], log[1]
+		if x.Host != "a.test" || x.Target != "/robots.txt" || x.Method != "GET" || x.UserAgent != polite || x.Status != 404 ||
+			x.Header.Get("Accept") != "text/plain" || x.Answer.Get("Content-Type") == "" || !x.Start.Equal(start) || !x.End.Equal(start) {
+			t.Errorf("first: %+v", x)
+		}
+		if y.Host != "b.test:81" || y.Target != "/%7ex?b=2&a=1" || y.Start.Sub(start) != second {
+			t.Errorf("second: %+v", y)
+		}
+	})
+}
+
+// Requests sent together on one connection are seen to have been: the second begins before the first has ended.
+func TestPipelinedRequestsAreInFlightTogether(t *testing.T) {
+	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Delay: second}}})
+	bubble(t, web, func(c *client) {
+		conn, err := web.Dial(c.t.Context(), "tcp", "a.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := "GET / HTTP/1.1\r\nHost: a.test\r\nUser-Agent: " + polite + "\r\n"
+		if _, err := io.WriteString(conn, one+"\r\n"+one+"Connection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	})
+	if f := web.Referee().Judge(Rules{}).Row(InFlight).Findings; len(f) != 1 {
+		t.Errorf("%d findings", len(f))
+	}
+}
+
+// A crawl judged while it goes on: what is under way is no violation by itself.
+func TestJudgeDuringTheCrawl(t *testing.T) {
+	web := New(&Site{Name: "a.test", Latency: second})
+	bubble(t, web, func(c *client) {
+		c.get("a.test/robots.txt")
+		time.Sleep(second)
+		c.aside(func() { c.get("a.test/") }, func() {
+			time.Sleep(second / 2)
+			r := web.Referee().Judge(Rules{Pace: second, Partial: true})
+			mustKeep(t, r)
+			if log := web.Referee().Requests(); !log[1].End.IsZero() || log[1].Status != 0 {
+				t.Errorf("under way: %+v", log[1])
+			}
+		})
+	})
+	r := web.Referee().Judge(Rules{Pace: second})
+	mustKeep(t, r)
+	if h := r.Host("a.test"); h.Last.Sub(h.First) != 3*second || r.Elapsed != 3*second || h.Gap != second {
+		t.Errorf("in the end: %+v", h)
+	}
+}
+
+// What a client sends is hostile to the terminal that the verdict is printed on.
+func TestTableIsPlainText(t *testing.T) {
+	web := New(&Site{Name: "a.test"})
+	bubble(t, web, func(c *client) {
+		conn, err := web.Dial(c.t.Context(), "tcp", "a.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET /\u202e\u009b31m%s HTTP/1.1\r\nHost: a.test\r\nUser-Agent: \u009b2J\xff\u202e\r\nConnection: close\r\n\r\n", strings.Repeat("/long", 500))
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	})
+	text := table(t, web.Referee().Judge(Rules{}))
+	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) {
+		t.Errorf("not plain text: %q", text)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if n := len([]rune(line)); n > lineWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// The referee is asked from many goroutines while many hosts are served.
+func TestManyHostsAtOnce(t *testing.T) {
+	var sites []*Site
+	for i := range 8 {
+		sites = append(sites, Tree(fmt.Sprintf("h%d.test", i), 12))
+	}
+	web := New(sites...)
+	sockets(t, web, func(c *client) {
+		var crawls []func()
+		for _, seed := range web.Seeds() {
+			crawls = append(crawls, func() { newRover(c, 0, []string{seed}).crawl(); web.Referee().Judge(Rules{}) })
+		}
+		c.aside(crawls...)
+	})
+	r := web.Referee().Judge(Rules{})
+	mustKeep(t, r)
+	if r.Requests != 8*13 {
+		t.Errorf("%d requests", r.Requests)
+	}
+}
+
+func TestReachFollowsSeedsRedirectsOutOfScope(t *testing.T) {
+	web := New(
+		&Site{Name: "old.test", Pages: map[string]Page{"/": {Redirect: "http://between.test/"}, "/never": {}}},
+		&Site{Name: "between.test", Pages: map[string]Page{"/": {Redirect: "http://www.new.test/start"}, "/x": {}}},
+		&Site{Name: "www.new.test", Pages: map[string]Page{
+			"/start": {Links: []string{"/a", "http://new.test/", "http://between.test/x", "http://other.test/"}}, "/a": {}}},
+		&Site{Name: "new.test", Robots: Robots{Body: "User-agent: lantern\nDisallow: /no\n"}, Pages: map[string]Page{"/": {Links: []string{"/no"}}, "/no": {}}},
+		&Site{Name: "other.test"},
+	)
+	want := []string{"http://between.test/", "http://new.test/", "http://new.test/no", "http://old.test/", "http://www.new.test/a", "http://www.new.test/start"}
+	if got := web.Reach("", "http://old.test/"); !slices.Equal(got, want) {
+		t.Errorf("curtsy reaches %v", got)
+	}
+	want = slices.Delete(want, 2, 3)
+	if got := web.Reach("lantern", "http://old.test/", "http://unknown.test/"); !slices.Equal(got, want) {
+		t.Errorf("lantern reaches %v", got)
+	}
+}

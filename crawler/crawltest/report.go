@@ -1,0 +1,190 @@
+package crawltest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what the referee found.
+type Report struct {
+	Rows       []Row        // one for each Rule, in their order
+	Hosts      []HostReport // one for each site, in the order of the web
+	Requests   int
+	Violations int           // findings of all rows
+	Elapsed    time.Duration // from the first request to the end of the last exchange
+}
+
+// Row is the judgement by one rule.
+type Row struct {
+	Rule     Rule
+	Verdict  Verdict
+	Checked  int       // facts that the rule was held against
+	Evidence string    // what they show, or the first finding
+	Findings []Finding // violations, in order of time; empty unless Broken
+}
+
+// Verdict says whether a rule was kept.
+type Verdict string
+
+// The verdicts.
+const (
+	Kept    Verdict = "kept"
+	Broken  Verdict = "BROKEN"
+	Unshown Verdict = "not shown" // the log has nothing to judge the rule by
+)
+
+// Finding is one violation.
+type Finding struct {
+	Host, Target string
+	At           time.Time // when the request arrived; zero for one that never did
+	Text         string    // what was wrong, with the times that prove it, in seconds since the first request
+}
+
+// String returns the finding in one line of printable text.
+func (f Finding) String() string { return f.Host + clip(f.Target, 60) + ": " + f.Text }
+
+// HostReport is how one authority was treated.
+type HostReport struct {
+	Host        string
+	Requests    int           // all of them
+	Robots      int           // for robots.txt, hops of redirects included
+	Pages       int           // distinct targets answered with 2xx
+	Gaps        int           // between requests
+	Gap         time.Duration // the smallest of them; negative if exchanges overlapped
+	Required    time.Duration // what that one should have been: pace or Crawl-delay
+	Flying      int           // most exchanges at once
+	First, Last time.Time     // start of the first and end of the last exchange
+}
+
+// OK reports whether no rule was broken.
+func (r Report) OK() bool { return r.Violations == 0 }
+
+// Row returns the judgement by a rule.
+func (r Report) Row(rule Rule) Row {
+	for _, row := range r.Rows {
+		if row.Rule == rule {
+			return row
+		}
+	}
+	return Row{Rule: rule, Verdict: Unshown}
+}
+
+// Host returns how an authority was treated.
+func (r Report) Host(name string) HostReport {
+	for _, h := range r.Hosts {
+		if h.Host == name {
+			return h
+		}
+	}
+	return HostReport{Host: name}
+}
+
+// host sums up one authority.
+func (t *trial) host(name string) HostReport {
+	requests := t.hosts[name]
+	r := HostReport{Host: name, Requests: len(requests), Required: t.rules.Pace}
+	pages := map[string]bool{}
+	for _, x := range requests {
+		if r.First.IsZero() {
+			r.First = x.Start
+		}
+		if x.End.After(r.Last) {
+			r.Last = x.End
+		}
+		switch {
+		case x.robots:
+			r.Robots++
+		case x.Status >= 200 && x.Status < 300:
+			pages[x.key] = true
+		}
+	}
+	r.Pages = len(pages)
+	for _, g := range gaps(requests) {
+		if r.Gaps++; r.Gaps == 1 || g.d < r.Gap {
+			r.Gap = g.d
+			r.Required = max(t.rules.Pace, at(t.held[name], g.x).delay(t.tokens))
+		}
+	}
+	flying(requests, func(_ *exchange, others []*exchange) { r.Flying = max(r.Flying, len(others)+1) })
+	return r
+}
+
+// mostShown is how many findings of a rule WriteTable prints.
+const mostShown = 5
+
+// WriteTable prints the verdict: a line for each rule, the findings of those that were broken, a line for each host and
+// the sum. It is plain text of at most 100 columns.
+func (r Report) WriteTable(w io.Writer) error {
+	var b bytes.Buffer
+	table := func(print func(w io.Writer)) {
+		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		print(tw)
+		_ = tw.Flush() // a bytes.Buffer takes everything
+	}
+	table(func(w io.Writer) {
+		fmt.Fprintln(w, "RULE\tVERDICT\tEVIDENCE")
+		for _, row := range r.Rows {
+			evidence := row.Evidence
+			if n := len(row.Findings); n > 0 {
+				evidence = count(n, "finding") + ", see below"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, shorten(evidence, 64))
+		}
+	})
+	for _, row := range r.Rows {
+		for i, f := range row.Findings {
+			switch {
+			case i == 0:
+				fmt.Fprintf(&b, "\n%s:\n", row.Rule)
+			case i == mostShown:
+				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostShown)
+			}
+			if i < mostShown {
+				writeWrapped(&b, f.String())
+			}
+		}
+	}
+	b.WriteByte('\n')
+	table(func(w io.Writer) {
+		fmt.Fprintln(w, "HOST\tREQUESTS\tROBOTS\tPAGES\tSMALLEST GAP\tASKED\tAT ONCE")
+		for _, h := range r.Hosts {
+			gap := "-"
+			if h.Gaps > 0 {
+				gap = precise(h.Gap)
+			}
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required, h.Flying)
+		}
+	})
+	verdict := "no violation"
+	if !r.OK() {
+		verdict = count(r.Violations, "violation")
+	}
+	fmt.Fprintf(&b, "\n%s in %s: %s\n", count(r.Requests, "request"), seconds(r.Elapsed), verdict)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// lineWidth is the widest line that WriteTable prints, in characters.
+const lineWidth = 100
+
+// writeWrapped prints a finding, broken at spaces.
+func writeWrapped(b *bytes.Buffer, text string) {
+	line, width := "  ", 0
+	for i, word := range strings.Split(text, " ") {
+		n := len([]rune(word))
+		if i > 0 && len([]rune(line))+1+n > lineWidth {
+			b.WriteString(line + "\n")
+			line, width = "      ", 0
+		}
+		if width > 0 {
+			line += " "
+		}
+		line += word
+		width += n
+	}
+	b.WriteString(line + "\n")
+}

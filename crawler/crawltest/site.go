@@ -1,0 +1,141 @@
+package crawltest
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Site is one authority of a Web. The zero value of each field but Name is useful.
+type Site struct {
+	// Name is the authority: a host name like "bakery.test", with a port if it is not 80. Required, in lower case.
+	// Sites with one host name share its address. The scheme is http.
+	Name string
+
+	// Pages are the resources by request target, "/", "/a/b", "/search?q=x". All equivalent spellings of a target
+	// (RFC 3986 6.2.2) are answered alike.
+	Pages map[string]Page
+
+	// Robots is what /robots.txt answers. Zero means 404, unless Pages or Handler have it.
+	Robots Robots
+
+	// Traps are parts of the site without end.
+	Traps []Trap
+
+	// Handler answers what neither Pages, Robots nor Traps know. Nil means 404. The referee knows no links in its
+	// answers, so that coverage says nothing about them.
+	Handler http.Handler
+
+	// Latency passes before the first octet of every answer.
+	Latency time.Duration
+}
+
+// Page is one resource. The zero value is a page of text without links.
+type Page struct {
+	// Title and Text, paragraphs with an empty line between them, are rendered when Body is empty. Empty ones are
+	// made up from the page's name.
+	Title, Text string
+
+	// Body is sent as it is. Empty means that an HTML page is rendered, and that any other type has no body.
+	Body string
+
+	// Links, NoFollow (rel="nofollow") and Embeds (styles, scripts, images: by their extension) are references,
+	// rendered when Body is empty. With a Body they declare what is in it: this is the link graph that the referee
+	// knows.
+	Links, NoFollow, Embeds []string
+
+	// Robots is the content of <meta name="robots">, rendered when Body is empty. Its nofollow counts.
+	Robots string
+
+	// Type is the media type. Empty means by extension, and text/html without one.
+	Type string
+
+	// Charset is how the rendered page is encoded and said to be: "utf-8" or "iso-8859-1". Empty means UTF-8.
+	Charset string
+
+	// Status of the answer. Zero means 200, or 302 with a Redirect.
+	Status int
+
+	// Redirect is the value of Location.
+	Redirect string
+
+	// Header holds further fields of the answer. They win over those that are made.
+	Header map[string]string
+
+	// Delay passes before the first octet of the answer, beside the site's Latency.
+	Delay time.Duration
+
+	// Gzip sends the body coded, to who accepts that.
+	Gzip bool
+
+	// The first FailFirst GET requests are answered with FailStatus (zero means 503) and RetryAfter, if not empty, as the
+	// value of that field. RetryAfter without FailFirst is sent with every answer.
+	FailFirst, FailStatus int
+	RetryAfter            string
+}
+
+// Robots is what a site's /robots.txt answers.
+type Robots struct {
+	// Body is sent as it is, as text/plain.
+	Body string
+
+	// Status of the answer. Zero means 200 with a Body, 302 with a Redirect, else 404.
+	Status int
+
+	// Redirect is the value of Location.
+	Redirect string
+
+	// Header, Delay, FailFirst, FailStatus and RetryAfter are as for a Page.
+	Header                map[string]string
+	Delay                 time.Duration
+	FailFirst, FailStatus int
+	RetryAfter            string
+}
+
+// given reports whether r says anything.
+func (r Robots) given() bool {
+	return r.Body != "" || r.Status != 0 || r.Redirect != "" || r.FailFirst > 0
+}
+
+func (r Robots) page() Page {
+	p := Page{
+		Body: r.Body, Type: "text/plain; charset=utf-8", Status: r.Status, Redirect: r.Redirect, Header: r.Header,
+		Delay: r.Delay, FailFirst: r.FailFirst, FailStatus: r.FailStatus, RetryAfter: r.RetryAfter,
+	}
+	if p.Status == 0 && p.Body == "" && p.Redirect == "" {
+		p.Status = http.StatusNotFound
+	}
+	return p
+}
+
+// Trap is a part of a site that has no end. A careful crawler asks for at most Most of it, by whatever rule it stops.
+type Trap struct {
+	Prefix string // of the request target, "/attic/"
+	Most   int    // GET requests that are forgiven
+
+	// Page makes the page of a target, which is a key: Links relative to it lead deeper.
+	Page func(target string) Page
+}
+
+// Tree returns a site of n realistic pages ("/" and "/p1.html" on) of which each links to its parent and up to four
+// children, without a robots.txt.
+func Tree(name string, n int) *Site {
+	s := &Site{Name: name, Pages: make(map[string]Page, n)}
+	path := func(i int) string {
+		if i == 0 {
+			return "/"
+		}
+		return fmt.Sprintf("/p%d.html", i)
+	}
+	for i := range n {
+		p := Page{Title: fmt.Sprintf("Page %d of %d", i, n)}
+		if i > 0 {
+			p.Links = append(p.Links, path((i-1)/4))
+		}
+		for child := 4*i + 1; child <= 4*i+4 && child < n; child++ {
+			p.Links = append(p.Links, path(child))
+		}
+		s.Pages[path(i)] = p
+	}
+	return s
+}
