@@ -1,0 +1,107 @@
+package crawler
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/crawler/fetch"
+)
+
+// answer is what an exchange brought, as far as the URL and its host are concerned.
+type answer uint8
+
+const (
+	answered    answer = iota // 2xx, whole or cut by our own limits
+	redirected                // 3xx with somewhere to go
+	gone                      // 404, 410
+	refused                   // 401, 402, 403, 407, 451: the host says no
+	unwanted                  // our own limits or the operator's wishes kept us from the body
+	useless                   // any other answer that no retry mends
+	throttled                 // 429, 503
+	broken                    // other 5xx, 408, 425
+	unreachable               // no complete answer: DNS, connect, TLS, time-out, reset, protocol, incomplete
+	nowhere                   // NXDOMAIN
+	guarded                   // our own guard refused the address
+)
+
+// classify says which answer an exchange is, and why in a few stable words.
+func classify(ex *fetch.Exchange) (answer, string) {
+	if f := ex.Failure; f != nil {
+		switch {
+		case f.Class == fetch.NXDomain:
+			return nowhere, string(f.Class)
+		case f.Class == fetch.PrivateAddress:
+			return guarded, string(f.Class)
+		case f.Class == fetch.Coding:
+			return useless, string(f.Class) // it came whole, and would again
+		case errors.Is(f, fetch.ErrWhole):
+			return unwanted, "too slow"
+		}
+		return unreachable, string(f.Class)
+	}
+	status := "status " + strconv.Itoa(ex.Status)
+	switch s := ex.Status; {
+	case s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable:
+		return throttled, status
+	case s >= 500 || s == http.StatusRequestTimeout || s == http.StatusTooEarly:
+		return broken, status
+	case s == http.StatusNotFound || s == http.StatusGone:
+		return gone, status
+	case s == 401 || s == 402 || s == 403 || s == 407 || s == 451:
+		return refused, status
+	case s >= 300 && s < 400 && s != http.StatusNotModified && ex.Header.Get("Location") != "":
+		return redirected, status
+	case s < 200 || s >= 300:
+		return useless, status
+	case ex.Unwanted != "":
+		return unwanted, ex.Unwanted
+	}
+	return answered, ""
+}
+
+// blame reports whether a is a failure of the host that may pass (politeness rule 12).
+func (a answer) blame() bool { return a == broken || a == unreachable || a == nowhere }
+
+// again is how many exchanges a URL gets that is answered like this.
+func (a answer) again() int {
+	switch a {
+	case throttled:
+		return 5
+	case broken, unreachable:
+		return 3
+	case nowhere:
+		return 2
+	}
+	return 1
+}
+
+// restful reports whether Retry-After means something with a: with 429 and 503, and with any 3xx (politeness rule 11).
+func restful(a answer, status int) bool { return a == throttled || status >= 300 && status < 400 }
+
+const (
+	day          = 24 * time.Hour
+	longestAfter = 365 * day
+)
+
+// retryAfter reads the Retry-After field: seconds or an HTTP date (RFC 9110 10.2.3). What cannot be read, and what
+// is longer than a year, asks for a day (politeness rule 11).
+func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0, false
+	}
+	if n, err := strconv.ParseUint(v, 10, 63); err == nil {
+		if n > uint64(longestAfter/time.Second) {
+			return day, true
+		}
+		return time.Duration(n) * time.Second, true
+	}
+	t, err := http.ParseTime(v)
+	if err != nil || t.Sub(now) > longestAfter {
+		return day, true
+	}
+	return max(t.Sub(now), 0), true
+}

@@ -1,0 +1,135 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+)
+
+// served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
+func served(t *testing.T) (dir string, stop func()) {
+	t.Helper()
+	a, l := &archive{}, &lines{}
+	front := frontiertest.NewModel(frontier.Options{Barrier: Barrier(a, l)})
+	t.Cleanup(func() { front.Close() })
+	f, err := fetch.New(fetch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := parse(t, "http://a.test/")
+	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(t.Context(), Config{Frontier: front, Fetcher: f, Recorder: a, Ledger: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Serve(ctx, dir) }()
+	stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		done <- nil
+	}
+	t.Cleanup(stop)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ControlFile)); err == nil {
+			return dir, stop
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
+	dir, stop := served(t)
+	s, err := Ask(t.Context(), dir)
+	if err != nil || s.State != "running" || s.Queued != 1 || s.Discovered != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, ControlFile)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v: others must not read the token", info.Mode(), err)
+	}
+	stop()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if _, err := Ask(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
+	dir, _ := served(t)
+	b, err := os.ReadFile(filepath.Join(dir, ControlFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), `"address":"`)
+	address, _, _ := strings.Cut(rest, `"`)
+	if !strings.HasPrefix(address, "127.0.0.1:") {
+		t.Errorf("listens on %q", address)
+	}
+	for _, given := range []string{"", "Bearer ", "Bearer 0123456789abcdef0123456789abcdef"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if given != "" {
+			req.Header.Set("Authorization", given)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("Authorization %q: %s", given, resp.Status)
+		}
+	}
+}
+
+func TestAskTellsACrawlThatIsGoneFromOneThatIsSlow(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, ControlFile)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, content := range []string{"not JSON", `{"address":"` + closed.Addr().String() + `","token":"x"}`} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Ask(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("%s: %v", content, err)
+		}
+	}
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // its backlog takes the connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if err := os.WriteFile(path, []byte(`{"address":"`+silent.Addr().String()+`","token":"x"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Ask(ctx, dir); err == nil || errors.Is(err, ErrNotRunning) {
+		t.Errorf("of a crawl that does not answer in time: %v", err)
+	}
+}

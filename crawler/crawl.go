@@ -1,0 +1,169 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler/extract"
+	"curtsy/crawler/scope"
+	"curtsy/frontier/canon"
+)
+
+// Crawl is one run over a frontier. It is used once.
+type Crawl struct {
+	cfg     Config
+	scope   *scope.Scope
+	lined   *recent // keys of refused URLs that have a line of the ledger
+	gate    *gate
+	extract *extract.Extractor
+	budget  *budget
+	clock   clock
+	run     uint64 // which run of the crawl this is, from 0
+
+	offScope string // the name of the rule that refuses what lies off the scope
+
+	draining context.Context // done when no new exchange may begin
+	drain    context.CancelCauseFunc
+
+	resting  look[[]Resting]
+	estimate look[Estimate]
+
+	mu        sync.Mutex
+	seeds     []string            // seeds of this run that got no usable answer, with why; at most maxNamedSeeds
+	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
+	longest   longest
+}
+
+// maxNamedSeeds bounds how many failed seeds a run names.
+const maxNamedSeeds = 20
+
+// claimTasks is how many tasks a turn brings: more than one, so that disallowed ones do not cost a turn each.
+const claimTasks = 16
+
+// Why a run ended. Budgets end it with their own names.
+const (
+	EndedDrained     = "drained"     // nothing is left to do
+	EndedWaiting     = "waiting"     // what is left is not due within MaxWait
+	EndedInterrupted = "interrupted" // asked to drain
+	EndedMaxPages    = "max-pages"
+	EndedMaxBytes    = "max-bytes"
+	EndedMaxTime     = "max-time"
+)
+
+// New prepares a run. The frontier holds the seeds already.
+func New(ctx context.Context, cfg Config) (*Crawl, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Crawl{
+		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(),
+		lined: newRecent(), extending: map[string]struct{}{},
+	}
+	seeds, err := c.cfg.Frontier.Seeds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]canon.URL, len(seeds)) // those that seeds redirected to among them
+	for i, s := range seeds {
+		places[i] = s.URL
+	}
+	if c.scope, err = scope.New(c.cfg.Scope, places); err != nil {
+		return nil, err
+	}
+	rules := c.scope.Rules()
+	c.offScope = rules[len(rules)-1]
+	before, err := c.cfg.Frontier.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.run = uint64(before.Restarts)
+	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token)
+	c.budget = newBudget(c.cfg, before.Counts)
+	c.resting, c.estimate = newLook[[]Resting](), newLook[Estimate]()
+	c.draining, c.drain = context.WithCancelCause(context.Background())
+	return c, nil
+}
+
+// ended is the cause with which draining is cancelled.
+type ended string
+
+func (e ended) Error() string { return "the crawl ended: " + string(e) }
+
+// Drain lets the exchanges under way finish and begins no other. It may be called at any time, more than once; the
+// first reason stands.
+func (c *Crawl) Drain() { c.end(EndedInterrupted) }
+
+func (c *Crawl) end(why string) { c.drain(ended(why)) }
+
+// Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way; an error is a
+// failure of our own state, and what was finished before it is kept.
+func (c *Crawl) Run(ctx context.Context) (Summary, error) {
+	if c.cfg.MaxTime > 0 {
+		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.end(EndedMaxTime) })
+		defer stop.Stop()
+	}
+	abort := context.AfterFunc(ctx, func() { c.end(EndedInterrupted) })
+	defer abort()
+
+	g, gctx := errgroup.WithContext(ctx)
+	for range c.cfg.Workers {
+		g.Go(func() error { return c.work(gctx) })
+	}
+	err := g.Wait()
+	c.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
+	if err != nil {
+		return Summary{}, err
+	}
+	return c.summary(context.WithoutCancel(ctx))
+}
+
+// work takes turns until the end.
+func (c *Crawl) work(ctx context.Context) error {
+	for {
+		switch why := c.budget.take(c.draining); {
+		case why != "":
+			c.end(why)
+			return nil
+		case c.draining.Err() != nil || ctx.Err() != nil:
+			return nil
+		}
+		pages, err := c.oneTurn(ctx)
+		c.budget.give(pages)
+		switch {
+		case err == nil:
+		case errors.Is(err, errEnd) || over(ctx, err) || over(c.draining, err):
+			return nil
+		default:
+			c.end(EndedInterrupted)
+			return err
+		}
+	}
+}
+
+// over reports whether err means no more than that ctx is over.
+func over(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, ctx.Err())
+}
+
+// maxWait is how long a turn is waited for. A crawl in which no host has ever answered does not wait: whoever
+// mistyped a seed wants to know it now.
+func (c *Crawl) maxWait() time.Duration {
+	if !c.budget.answered() {
+		return 2 * max(c.cfg.Delay, Floor)
+	}
+	return c.cfg.MaxWait
+}
+
+// clock gives times that never step: microseconds of the wall clock at the start plus what a monotonic clock
+// measured since.
+type clock struct{ start time.Time }
+
+func startClock() clock { return clock{time.Now()} }
+
+func (c clock) micros(t time.Time) int64 {
+	return c.start.UnixMicro() + t.Sub(c.start).Microseconds()
+}

@@ -1,0 +1,40 @@
+// Package crawler tells the story of one URL, from its turn to its outcome, and runs that story on many workers.
+//
+// # One URL
+//
+// A worker claims a turn with an authority from the frontier and goes through these steps; the function story
+// reads in this order.
+//
+//  1. The gate. The authority's robots policy must be valid now. A missing or stale one is fetched first, and that
+//     exchange is the turn. While it cannot be had the host is parked and nothing is decided about its URLs.
+//  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no sweep.
+//  3. The verdict, for the exact octets of path and query that will be sent.
+//  4. The exchange: one. A redirect is an outcome; its target is a candidate like any other.
+//  5. Links, from HTML that no fault cut short, each judged by the scope.
+//  6. The record of the exchange, then the ledger's line.
+//  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
+//
+// A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile. A panic, or
+// such a cut, is a failed attempt of the task that it came over: what the task had added is taken back, what it cost
+// stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
+//
+// A failure of the world is a value: an outcome or a deferral, with a reason. A failure of our own state (disk,
+// frontier) is an error and stops the crawl cleanly.
+//
+// # The host
+//
+// What is known of a host is data in the frontier: its robots state and a few octets of notes (response times,
+// failures in a row). notes decides what an exchange means for the host: the pace, a park, retirement. No goroutine
+// belongs to a host or a URL, and nobody sleeps while holding a turn.
+//
+// A robots.txt that redirects to another authority is asked for there under that authority's lease and pace; hops.go
+// says how, without a worker that holds two leases and without hosts that wait for each other.
+//
+// # A run
+//
+// Run ends when the frontier is drained, when nothing is due within MaxWait, when a budget is reached, or when it
+// is asked to: Drain lets the exchanges under way finish and begins no other; cancelling the context aborts them.
+// Either way no task is lost, and what was not finished is pending at the next run.
+//
+// The package never opens a file or a database: frontier, archive, ledger and fetcher are given to it.
+package crawler

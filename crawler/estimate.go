@@ -1,0 +1,115 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Estimate is how long the rest of a crawl takes at least, as far as it is known, and why.
+type Estimate struct {
+	Known  int64         // URLs discovered so far
+	Left   time.Duration // for what is pending now
+	Pace   time.Duration // of the host that takes longest
+	PaceBy string        // who asked for that pace
+	Host   string        // that host
+}
+
+// longest is the host that takes longest to be done, of those that turns told of.
+type longest struct {
+	authority canon.Authority
+	need      time.Duration
+}
+
+// note takes in a turn. What it found of its own host may be known already: the estimate errs towards the longer.
+func (l *longest) note(v *visit) {
+	h := v.turn.Host
+	n := h.Queued + h.Deferred + int64(len(v.turn.Tasks)-len(v.result.Done))
+	for _, next := range v.result.Found {
+		if next.URL.Authority() == v.turn.Authority {
+			n++
+		}
+	}
+	need := time.Duration(n) * v.pace.d
+	if v.turn.Authority == l.authority || need > l.need {
+		*l = longest{v.turn.Authority, need}
+	}
+}
+
+// Estimate says how long what is pending takes at the pace of the hosts it belongs to: the longest host queue
+// decides, or all of them over the workers. Of a crawl with many hosts it looks at the first ones, and at the one that
+// turns of this run showed to take longest. Like Status it may be asked for often.
+func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
+	return c.estimate.ask(ctx, func(ctx context.Context) (Estimate, error) {
+		st, err := c.cfg.Frontier.Stats(ctx)
+		if err != nil {
+			return Estimate{}, err
+		}
+		e := Estimate{Known: st.Discovered}
+		var total time.Duration
+		err = eachHost(ctx, c.cfg.Frontier, mostLooked, func(h frontier.Host) bool {
+			total += c.estimateHost(&e, h)
+			return true
+		})
+		if err != nil {
+			return Estimate{}, err
+		}
+		e.Left = max(e.Left, total/time.Duration(c.cfg.Workers))
+		c.mu.Lock()
+		a := c.longest.authority
+		c.mu.Unlock()
+		if h, ok, err := c.cfg.Frontier.Host(ctx, a); err != nil {
+			return Estimate{}, err
+		} else if ok {
+			c.estimateHost(&e, h)
+		}
+		return e, nil
+	})
+}
+
+// estimateHost makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host
+// that rests does not count.
+func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Duration) {
+	pace, by := h.Pace, "asked for by the site"
+	if floor := c.cfg.floor(h.Authority); pace <= floor {
+		pace, by = floor, byFloor
+	}
+	// A turn costs its pace and the exchange itself, which the response times measure.
+	var exchange time.Duration
+	if n, err := readNotes(h.Memory); err == nil {
+		exchange = n.response()
+	}
+	left := time.Duration(pending(h))
+	if h.Condition != frontier.Open && h.Wait > pace {
+		return 0 // it rests, for how long in the end nobody knows: the status names it
+	}
+	if need := left*(pace+exchange) + h.Wait; need > e.Left {
+		e.Left, e.Pace, e.PaceBy, e.Host = need, pace, by, origin(h.Authority)
+	}
+	return left * exchange
+}
+
+// String says it in one line.
+func (e Estimate) String() string {
+	if e.Host == "" {
+		return "nothing is pending"
+	}
+	return fmt.Sprintf("about %s for %d known URLs; pace %v (%s) at %s", roughly(e.Left), e.Known, e.Pace, e.PaceBy, e.Host)
+}
+
+// roughly rounds a duration to what a person wants to know of it.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
+}

@@ -1,0 +1,149 @@
+package crawler
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+
+	"curtsy/frontier"
+	"curtsy/robots"
+)
+
+// ourToken is the product token that binds whatever the user calls the crawler (politeness rule 1).
+const ourToken = "curtsy"
+
+// gate gives the robots policies that hold for a host. It keeps parsed ones, by the digest of their file; the files
+// themselves are in the frontier. What a host's policy is now is not the gate's to remember: it is in the host's
+// frontier record.
+type gate struct {
+	frontier frontier.Frontier
+	tokens   []string
+	hops     *hops
+
+	mu     sync.Mutex
+	parsed map[[32]byte]*entry
+	size   int
+	tick   uint64
+}
+
+// entry is one parsed file.
+type entry struct {
+	policies []*robots.Policy
+	size     int
+	used     uint64
+}
+
+// maxParsed bounds what the parsed policies take, in octets; entrySize is what one takes beside its policies.
+const (
+	maxParsed = 16 << 20
+	entrySize = 256
+)
+
+func newGate(f frontier.Frontier, token string) *gate {
+	g := &gate{frontier: f, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
+	if token != ourToken {
+		g.tokens = append(g.tokens, ourToken)
+	}
+	return g
+}
+
+// rules are what binds us at one host: a policy for each of our tokens, or a verdict on everything. The zero rules
+// allow nothing.
+type rules struct {
+	policies []*robots.Policy
+	all      robots.Verdict
+}
+
+// of returns the rules that a state holds; of one that holds none, those that allow nothing.
+func (g *gate) of(ctx context.Context, s robots.State) (rules, error) {
+	if v, ok := s.Verdict(); ok {
+		return rules{all: v}, nil
+	}
+	digest, ok := s.Body()
+	if !ok {
+		return rules{}, nil
+	}
+	if p := g.known(digest); p != nil {
+		return rules{policies: p}, nil
+	}
+	if digest == emptyDigest {
+		return rules{policies: g.learn(digest, nil)}, nil
+	}
+	body, err := g.frontier.Blob(ctx, digest)
+	if err != nil {
+		return rules{}, fmt.Errorf("crawler: robots.txt %x: %w", digest[:6], err)
+	}
+	return rules{policies: g.learn(digest, body)}, nil
+}
+
+// emptyDigest is that of a robots.txt without an octet, which the frontier need not keep.
+var emptyDigest = sha256.Sum256(nil)
+
+func (g *gate) known(digest [32]byte) []*robots.Policy {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.parsed[digest]
+	if e == nil {
+		return nil
+	}
+	g.tick++
+	e.used = g.tick
+	return e.policies
+}
+
+// learn parses a file and keeps the result, at the cost of those used longest ago.
+func (g *gate) learn(digest [32]byte, body []byte) []*robots.Policy {
+	e := &entry{size: entrySize}
+	for _, t := range g.tokens {
+		p := robots.Parse(body, robots.Options{Token: t})
+		e.policies, e.size = append(e.policies, p), e.size+p.Size()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.parsed[digest]; old != nil {
+		return old.policies
+	}
+	g.tick++
+	e.used = g.tick
+	g.parsed[digest] = e
+	if g.size += e.size; g.size > maxParsed {
+		g.forget()
+	}
+	return e.policies
+}
+
+// forget drops the half that was used longest ago; called with mu held.
+func (g *gate) forget() {
+	used := make([]uint64, 0, len(g.parsed))
+	for _, e := range g.parsed {
+		used = append(used, e.used)
+	}
+	slices.Sort(used)
+	middle := used[len(used)/2]
+	for d, e := range g.parsed {
+		if e.used < middle {
+			delete(g.parsed, d)
+			g.size -= e.size
+		}
+	}
+}
+
+// judge decides about a request target. All of our tokens must be allowed; the verdict is that of the first that is
+// not, or else that of the user's token.
+func (r rules) judge(target string) robots.Verdict {
+	if len(r.policies) == 0 {
+		return r.all
+	}
+	first := r.policies[0].Match(target)
+	for _, p := range r.policies[1:] {
+		if !first.Allowed {
+			break
+		}
+		if v := p.Match(target); !v.Allowed {
+			return v
+		}
+	}
+	return first
+}

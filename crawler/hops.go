@@ -1,0 +1,176 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+)
+
+// A robots.txt may redirect to another authority, whose lease, pace and Crawl-delay then hold for that exchange. No
+// worker holds two leases: the turn of the host that asks is finished first. If the other authority is due, the worker
+// leases it and makes the exchange; if not, it leaves a want, and the other authority's own next turn serves it. What
+// the exchange brings waits for the host's next turn. All of that is memory: lost in a crash, it is asked for again.
+//
+// Wants are what keeps two hosts that redirect to each other from blocking each other: each makes itself wait when it
+// finds the other at work, and would be found waiting in turn, for ever.
+
+// want is an exchange for robots.txt.
+type want struct {
+	from    canon.Authority // whose policy it is for
+	need    robots.Need
+	url     canon.URL // need.URL
+	attempt int
+}
+
+const (
+	maxBrought  = 16 << 20               // octets of bodies that wait for their hosts
+	leastPoll   = 100 * time.Millisecond // between two looks at another authority, whatever its pace
+	reasonMoved = "robots.txt redirects to "
+)
+
+// hops holds wants, and what hops brought. There is at most one of either for a host.
+type hops struct {
+	mu      sync.Mutex
+	wanted  map[canon.Authority]*line // by the authority that is to be asked
+	waiting map[canon.Authority]bool  // the hosts that have a want, until it is brought
+	brought map[canon.Authority]robots.Exchange
+	octets  int // of brought
+}
+
+// line is a line of wants before one authority.
+type line struct {
+	wants  []want
+	served bool // by the last turn: the next one is the authority's own, so that a crowd does not shut it out
+}
+
+func newHops() *hops {
+	return &hops{
+		wanted:  map[canon.Authority]*line{},
+		waiting: map[canon.Authority]bool{},
+		brought: map[canon.Authority]robots.Exchange{},
+	}
+}
+
+// want adds a want, unless its host has one, or what it wants has just been brought.
+func (h *hops) want(w want) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, there := h.brought[w.from]; there || h.waiting[w.from] {
+		return
+	}
+	h.waiting[w.from] = true
+	a := w.url.Authority()
+	if h.wanted[a] == nil {
+		h.wanted[a] = &line{}
+	}
+	h.wanted[a].wants = append(h.wanted[a].wants, w)
+}
+
+// serve takes the first want before a out, on every other turn of a at most.
+func (h *hops) serve(a canon.Authority) (want, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.wanted[a]
+	if l == nil {
+		return want{}, false
+	}
+	if l.served || h.octets >= maxBrought {
+		l.served = false
+		return want{}, false
+	}
+	for len(l.wants) > 0 {
+		w := l.wants[0]
+		if l.wants = l.wants[1:]; h.waiting[w.from] {
+			l.served = true
+			return w, true
+		}
+	}
+	delete(h.wanted, a)
+	return want{}, false
+}
+
+// room reports whether what another hop brings can be kept.
+func (h *hops) room() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.octets < maxBrought
+}
+
+// bring keeps what a hop brought for a host.
+func (h *hops) bring(from canon.Authority, ex robots.Exchange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.octets += len(ex.Body) - len(h.brought[from].Body)
+	h.brought[from] = ex
+	delete(h.waiting, from)
+}
+
+// collect takes out what was brought for a, if it is what a needs: an exchange with url.
+func (h *hops) collect(a canon.Authority, url string) (robots.Exchange, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ex, ok := h.brought[a]
+	delete(h.brought, a)
+	h.octets -= len(ex.Body)
+	return ex, ok && ex.URL == url
+}
+
+// fetchElsewhere sees to it that a hop which leads to another authority is made there. ready says that it cannot be
+// now, and that the policy at hand holds for a while yet.
+func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready bool, err error) {
+	a := w.url.Authority()
+	there, known, err := c.cfg.Frontier.Host(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	ready = w.need.Action == robots.Refresh
+	v.rest.wait = max(v.rest.wait, there.Wait, c.cfg.floor(a), leastPoll)
+	switch {
+	case known && there.Condition > frontier.Parked:
+		if !ready {
+			v.leave(frontier.Retired, reasonMoved+origin(a)+", which is left alone: "+there.Reason, 0)
+		}
+	case known && (there.Wait > 0 || there.Leased) || !c.gate.hops.room():
+		c.gate.hops.want(w)
+		if there.Condition == frontier.Parked && !ready {
+			v.leave(frontier.Parked, reasonMoved+origin(a)+", which rests: "+there.Reason, 0)
+		}
+	default:
+		v.after = func(ctx context.Context) error { return c.hop(ctx, w) }
+		return false, nil
+	}
+	return ready, nil
+}
+
+// hop leases the authority that a want leads to and makes the exchange.
+func (c *Crawl) hop(ctx context.Context, w want) error {
+	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.url.Authority())
+	if errors.Is(err, frontier.ErrNotDue) {
+		c.gate.hops.want(w)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = c.take(ctx, turn, func(ctx context.Context, there *visit) error {
+		if err := c.recall(ctx, there); err != nil {
+			return err
+		}
+		return c.fetchFor(ctx, there, w)
+	})
+	return err
+}
+
+// fetchFor makes the exchange of another host's want under the lease of v.
+func (c *Crawl) fetchFor(ctx context.Context, v *visit, w want) error {
+	ex, ok, err := c.askPolicy(ctx, v, w)
+	if err == nil && ok {
+		c.gate.hops.bring(w.from, ex)
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"curtsy/crawler/extract"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// page reads what an answer says to robots and, if it is HTML, its links: those in scope become candidates.
+func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer) (page extract.Page, isHTML bool, err error) {
+	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
+	if a != answered || ex.Body == nil {
+		return page, false, nil
+	}
+	contentType := ex.Header.Get("Content-Type")
+	first, err := head(ex)
+	switch {
+	case err != nil:
+		return page, false, err
+	case !extract.IsHTML(contentType, first):
+		return page, false, nil
+	case ex.Undecoded != "":
+		v.count(countPrefixUnparsed+"content coding", 1)
+		return page, true, nil
+	}
+	page, err = c.extract.HTML(ctx, extract.Input{
+		URL: task.URL, ContentType: contentType, Header: ex.Header,
+		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
+	})
+	if err != nil {
+		return page, true, err
+	}
+	if page.Unparsed != "" {
+		v.count(countPrefixUnparsed+page.Unparsed, 1)
+	}
+	for reason, n := range page.Refused {
+		v.count(countPrefixLinks+string(reason), int64(n))
+	}
+	v.count(countPrefixLinks+"too many", int64(page.Dropped))
+	c.follow(v, task, page)
+	return page, true, nil
+}
+
+// head returns the first octets of a body, for sniffing.
+func head(ex *fetch.Exchange) ([]byte, error) {
+	b := make([]byte, 512)
+	n, err := ex.Body.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
+	}
+	return b[:n], nil
+}
+
+// follow judges the links of a page.
+func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
+	via := task.URL.String()
+	for _, l := range page.Links {
+		next := frontier.Candidate{URL: l.URL, Kind: frontier.KindLink, Via: via, Depth: task.Depth + 1, Seed: task.Seed, Tag: task.Tag}
+		if l.Embed {
+			next.Kind, next.Depth, next.Embeds = frontier.KindEmbed, task.Depth, task.Embeds+1
+		}
+		c.found(v, next, page.Robots.NoFollow || l.Rel.NoFollow)
+	}
+}
+
+// found judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
+// reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
+// off the scope gets a line of the ledger all the same.
+func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
+	asked := inScope(next)
+	asked.NoFollow = noFollow
+	judged := c.scope.Judge(asked)
+	if judged.In {
+		v.result.Found = append(v.result.Found, next)
+		return
+	}
+	if seedChain(next) {
+		v.unanswered(next, judged.Rule)
+	}
+	if !judged.Timeless {
+		v.count(countPrefixLinks+judged.Rule, 1)
+	}
+	if judged.Timeless || judged.Rule == c.offScope && !c.lined.met(next.URL.Key()) {
+		next.Refused = judged.Rule
+		v.refused = append(v.refused, refusal{next, judged.Timeless})
+	}
+}
+
+// inScope puts a candidate as the scope sees it.
+func inScope(c frontier.Candidate) scope.Candidate {
+	return scope.Candidate{
+		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Embed: c.Embeds > 0,
+		Redirect: c.Kind == frontier.KindRedirect, Seed: seedChain(c),
+	}
+}
+
+// refusal is a discovered URL that the scope refused and that gets a line of the ledger.
+type refusal struct {
+	frontier.Candidate
+	timeless bool
+}
+
+// refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
+func (c *Crawl) refuse(ctx context.Context, v *visit) error {
+	if len(v.refused) == 0 {
+		return nil
+	}
+	us := make([]canon.URL, len(v.refused))
+	for i, r := range v.refused {
+		us[i] = r.URL
+	}
+	seen, err := c.cfg.Frontier.Seen(ctx, us)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	for i, r := range v.refused {
+		if seen[i] {
+			continue
+		}
+		if r.timeless {
+			v.result.Found = append(v.result.Found, r.Candidate)
+		}
+		// Two pages may find a URL at one time, one page find it as a link and as an image.
+		if !c.lined.first(r.URL.Key()) {
+			continue
+		}
+		line := storage.Line{
+			Time: now, URL: r.URL.String(), Seed: r.Seed, Tag: r.Tag,
+			Decision: decisionRefuse, Reason: r.Refused, Outcome: frontier.Dropped.String(),
+		}
+		if err := c.cfg.Ledger.Append(ctx, line); err != nil {
+			return err
+		}
+	}
+	v.refused = nil
+	return nil
+}

@@ -1,0 +1,60 @@
+package crawler
+
+import (
+	"time"
+
+	"curtsy/robots"
+)
+
+// Who asked for a pace; the words stand in the ledger.
+const (
+	byFloor        = "floor"
+	byCrawlDelay   = "crawl-delay"
+	byRequestRate  = "request-rate"
+	byResponseTime = "response time"
+)
+
+// The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
+const (
+	responseFactor = 5
+	responseMost   = 30 * time.Second
+)
+
+// pace is the pause that is kept between the end of one exchange and the start of the next.
+type pace struct {
+	d  time.Duration
+	by string
+}
+
+// atLeast raises p to d.
+func (p pace) atLeast(d time.Duration, by string) pace {
+	if d > p.d {
+		return pace{d, by}
+	}
+	return p
+}
+
+// asked is the pace that the policies of a site ask for; zero when they ask for none.
+func asked(policies []*robots.Policy) pace {
+	var p pace
+	for _, policy := range policies {
+		if d, ok := policy.CrawlDelay(); ok {
+			p = p.atLeast(d, byCrawlDelay)
+		}
+		if d, ok := policy.RequestRate(); ok {
+			p = p.atLeast(d, byRequestRate)
+		}
+	}
+	return p
+}
+
+// paceOf is the largest of floor, Crawl-delay, Request-rate and, for hosts that are not the operator's own, five
+// times the usual response time.
+func paceOf(floor time.Duration, own bool, policies []*robots.Policy, n *notes) pace {
+	site := asked(policies)
+	p := pace{floor, byFloor}.atLeast(site.d, site.by)
+	if !own {
+		p = p.atLeast(min(responseFactor*n.response(), responseMost), byResponseTime)
+	}
+	return p
+}

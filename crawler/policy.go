@@ -1,0 +1,193 @@
+package crawler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage"
+)
+
+// robotsAccept is what a request for robots.txt asks for.
+const robotsAccept = "text/plain, */*;q=0.5"
+
+// admit sees to it that the host's robots policy is valid. When it returns false the turn is over: it was spent on
+// fetching a policy, or the policy cannot be had now, or the pace asks for more time.
+func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
+	if err := c.recall(ctx, v); err != nil {
+		return false, err
+	}
+	need := v.state.Need(origin(v.turn.Authority), time.Now())
+	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
+		need = c.learn(v, ex, time.Now())
+	}
+	if need.Action == robots.Wait {
+		v.leave(frontier.Parked, whyUnreachable(v.state), need.After)
+		return false, nil
+	}
+	if need.Action != robots.Fetch { // an old policy may have been mended since
+		if c.bear(v); v.rest.condition > frontier.Parked {
+			return false, nil
+		}
+	}
+	if owed := v.owed(c); owed > 0 {
+		v.rest.wait = max(v.rest.wait, owed)
+		return false, nil
+	}
+	if w, ok := c.gate.hops.serve(v.turn.Authority); ok {
+		return false, c.fetchFor(ctx, v, w)
+	}
+	if need.Action != robots.Judge {
+		if ready, err := c.fetchPolicy(ctx, v, need); err != nil || !ready {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. ready says that it could not, but that the
+// policy at hand holds for a while yet.
+func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (ready bool, err error) {
+	u, err := canon.Parse(need.URL)
+	if err != nil {
+		c.learn(v, robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}, time.Now())
+		return false, nil
+	}
+	w := want{from: v.turn.Authority, need: need, url: u, attempt: v.state.Failures() + 1}
+	if u.Authority() != v.turn.Authority {
+		return c.fetchElsewhere(ctx, v, w)
+	}
+	ex, ok, err := c.askPolicy(ctx, v, w)
+	if err == nil && ok {
+		c.learn(v, ex, v.end)
+	}
+	return false, err
+}
+
+// askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it. ok is false when
+// the crawl drains: nothing was asked.
+func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.Exchange, ok bool, err error) {
+	heard.URL = w.need.URL
+	if c.draining.Err() != nil {
+		return heard, false, nil
+	}
+	line := storage.Line{
+		URL: w.url.String(), Decision: decisionRobots, Standard: robots.RFC9309.String(),
+		Pace: v.pace.d, PaceBy: v.pace.by, Attempt: w.attempt,
+	}
+	ex, err := c.ask(ctx, v, fetch.Request{
+		URL: w.url, Accept: robotsAccept,
+		IfNoneMatch: w.need.IfNoneMatch, IfModifiedSince: w.need.IfModifiedSince,
+		MaxBody: robots.MaxBody + 1, Partial: true,
+	})
+	if err != nil && late(ctx, err) {
+		heard.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
+		return heard, true, c.cfg.Ledger.Append(context.WithoutCancel(ctx), line)
+	}
+	if err != nil {
+		return heard, false, err
+	}
+	defer ex.Close()
+	line.Gap = v.gap(c, ex.Start)
+	if heard, err = heardOf(ex, w.need.URL); err != nil {
+		return heard, false, err
+	}
+	a, why := classify(ex)
+	v.exchangedPolicy(c, ex, a, why)
+	if line.Record, err = c.record(ctx, ex, false); err != nil {
+		return heard, false, err
+	}
+	line.Time, line.Status, line.Reason = ex.End, ex.Status, why
+	if heard.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
+		line.RobotsSHA256 = digestOf(heard.Body)
+	}
+	return heard, true, c.cfg.Ledger.Append(ctx, line)
+}
+
+// heardOf puts an exchange as package robots wants it.
+func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) {
+	heard = robots.Exchange{URL: url, Status: ex.Status, Header: ex.Header}
+	switch {
+	case ex.Failure != nil:
+		heard.Failure = string(ex.Failure.Class)
+	case ex.Undecoded != "" && ex.Status >= 200 && ex.Status < 300:
+		heard.Failure = string(fetch.Coding) // rules that cannot be read are not the absence of rules
+	}
+	if ex.Body != nil {
+		if heard.Body, err = io.ReadAll(ex.Body); err != nil {
+			return heard, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
+		}
+		heard.Oversize = ex.Truncated == fetch.CutLength
+	}
+	return heard, nil
+}
+
+// exchangedPolicy is exchanged for robots.txt.
+func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a answer, why string) {
+	obey := restful(a, ex.Status) || a.blame()
+	if a == refused || a == gone {
+		a = answered // robots.txt that is not to be had is no refusal of the host: RFC 9309 2.3.1.3
+	}
+	v.exchanged(c, ex, a, why, obey)
+	if len(ex.Request) > 0 {
+		v.count(CountRobots, 1)
+	}
+}
+
+// learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
+func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.Need) {
+	v.state, need = robots.Next(v.state, origin(v.turn.Authority), ex, now)
+	v.notes.forbidden = ex.Status == http.StatusForbidden
+	digest, ruled := v.state.Body()
+	switch {
+	case ruled && digest == sha256.Sum256(ex.Body):
+		v.result.Blobs = append(v.result.Blobs, ex.Body)
+		v.knows(rules{policies: c.gate.learn(digest, ex.Body)})
+	case !ruled:
+		all, _ := v.state.Verdict()
+		v.knows(rules{all: all})
+	}
+	if !v.end.IsZero() {
+		v.rest.wait = max(v.rest.wait, v.pace.d) // a Crawl-delay read just now binds the very next exchange
+	}
+	if need.Action == robots.Wait {
+		reason := whyUnreachable(v.state)
+		v.leave(frontier.Parked, reason, need.After)
+		if ex.Failure == string(fetch.PrivateAddress) {
+			v.leave(frontier.Retired, reason+": see --allow-net", 0)
+		}
+		c.cfg.Log("%s: nothing may be fetched: %s; asked again in %v", origin(v.turn.Authority), v.rest.reason, v.rest.wait.Round(time.Second))
+	}
+	c.bear(v)
+	return need
+}
+
+// bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
+func (c *Crawl) bear(v *visit) {
+	if site := asked(v.rules.policies); site.d > max(c.cfg.MaxCrawlDelay, v.floor) {
+		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.by, site.d, c.cfg.MaxCrawlDelay), 0)
+	}
+}
+
+// whyUnreachable says why a policy cannot be had.
+func whyUnreachable(s robots.State) string {
+	if f := s.Failure(); f != "" {
+		return "robots.txt: " + f
+	}
+	return "robots.txt: status " + strconv.Itoa(s.Status())
+}
+
+// digestOf is the SHA-256 of a body as the ledger writes it.
+func digestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

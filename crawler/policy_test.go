@@ -1,0 +1,355 @@
+package crawler
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/frontiertest"
+)
+
+// paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
+// the first exchange with a host tells of no gap.
+func (w *world) paced() {
+	w.t.Helper()
+	met := map[string]bool{}
+	for _, l := range w.ledger.all {
+		host := parse(w.t, l.URL).Authority().Host()
+		if l.Record != "" && (met[host] != (l.Gap > 0) || l.Time.IsZero() || l.Pace < Floor || l.PaceBy == "") {
+			w.t.Errorf("%s: gap %v at %v", l.URL, l.Gap, l.Time)
+		}
+		met[host] = met[host] || l.Record != ""
+		if l.Gap > 0 && l.Gap < l.Pace {
+			w.t.Errorf("%s: gap %v, pace %v (%s)", l.URL, l.Gap, l.Pace, l.PaceBy)
+		}
+	}
+}
+
+func TestPoliteness07_CrawlDelayHoldsWhileRobotsIsRefreshed(t *testing.T) {
+	for name, robots := range map[string]crawltest.Robots{
+		"304":         {Body: "User-agent: *\nCrawl-delay: 30\n"},
+		"unreachable": {Body: "User-agent: *\nCrawl-delay: 30\n", FailFirst: 1, FailStatus: 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := crawltest.Tree("bakery.test", 30)
+				site.Robots = robots
+				site.Robots.Header = map[string]string{"Cache-Control": "max-age=300"}
+				w := newWorld(t, []string{"http://bakery.test/"}, site)
+				s := w.run()
+				w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+				w.paced()
+				confirmed := slices.ContainsFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return r.Status == 304 })
+				if s.Status.Robots < 3 || s.Status.Fetched != 30 || !confirmed {
+					t.Errorf("%d exchanges for robots.txt, %d fetched", s.Status.Robots, s.Status.Fetched)
+				}
+			})
+		})
+	}
+}
+
+func TestPoliteness11_RetryAfterOfAFailedRefreshOfRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 100)
+		site.Latency = 8 * time.Second // a pace of 30 s, so that the policy grows old
+		var asked atomic.Int64
+		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.RequestURI != "/robots.txt" {
+				http.NotFound(rw, r)
+				return
+			}
+			rw.Header().Set("Cache-Control", "max-age=3600")
+			if asked.Add(1) == 2 {
+				rw.Header().Set("Retry-After", "200")
+				rw.WriteHeader(http.StatusInternalServerError)
+			}
+		})
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		s := w.run()
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+		if asked.Load() < 2 || s.Status.Fetched != 100 {
+			t.Errorf("robots.txt asked %d times, %d fetched", asked.Load(), s.Status.Fetched)
+		}
+	})
+}
+
+func TestRobotsInACodingWeCannotUndoIsUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 3)
+		site.Robots.Body = "User-agent: *\nDisallow: /p1.html\n"
+		site.Robots.Header = map[string]string{"Content-Encoding": "br"}
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		w.cfg.MaxWait = time.Second
+		s := w.run()
+		w.wantAsked("bakery.test", "/robots.txt")
+		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "coding") {
+			t.Errorf("resting: %+v", s.Status.Resting)
+		}
+	})
+}
+
+func TestPoliteness04_RobotsHopsKeepTheCrawlDelayOfBothHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bakery, library := crawltest.Tree("bakery.test", 3), crawltest.Tree("library.test", 6)
+		bakery.Robots.Redirect = "http://library.test/robots.txt"
+		bakery.Robots.Delay = 12 * time.Second // the hop falls between two pages of library.test
+		library.Robots.Body = "User-agent: *\nCrawl-delay: 10\n"
+		cafe, rules := crawltest.Tree("cafe.test", 3), crawltest.Tree("rules.test", 1)
+		cafe.Robots.Redirect, rules.Robots.Body = "http://rules.test/robots.txt", library.Robots.Body
+		w := newWorld(t, []string{"http://bakery.test/", "http://library.test/", "http://cafe.test/"}, bakery, library, cafe, rules)
+		s := w.run()
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+		w.paced()
+		if s.Status.Fetched != 12 {
+			t.Errorf("%d fetched", s.Status.Fetched)
+		}
+		var paces []time.Duration
+		for _, l := range w.ledger.all {
+			if l.URL == "http://library.test/robots.txt" {
+				paces = append(paces, l.Pace)
+			}
+		}
+		if !slices.Equal(paces, []time.Duration{Floor, 10 * time.Second}) {
+			t.Errorf("robots.txt of library.test was asked for at paces %v", paces)
+		}
+	})
+}
+
+// overlapping makes turns last, so that those of two hosts overlap.
+type overlapping struct{ frontier.Frontier }
+
+func (f overlapping) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+	time.Sleep(time.Millisecond)
+	return f.Frontier.Host(ctx, a)
+}
+
+// Each of two hosts needs the other for its robots.txt: none may wait for a moment at which the other does not wait.
+func TestRobotsRedirectsOfTwoHostsToEachOtherDoNotBlock(t *testing.T) {
+	for name, site := range map[string]func(a, b *crawltest.Site){
+		"to a robots.txt each": func(a, b *crawltest.Site) {
+			a.Robots.Redirect, b.Robots.Redirect = "http://b.test/rules.txt", "http://a.test/rules.txt"
+			a.Pages["/rules.txt"] = crawltest.Page{Body: "User-agent: *\nDisallow: /p1.html\n"}
+			b.Pages["/rules.txt"] = crawltest.Page{Body: "User-agent: *\nDisallow: /p2.html\n"}
+		},
+		"after three hops": func(a, b *crawltest.Site) {
+			a.Robots.Redirect, b.Robots.Redirect = "http://b.test/1", "http://a.test/1"
+			a.Pages["/1"], b.Pages["/1"] = crawltest.Page{Redirect: "http://b.test/2"}, crawltest.Page{Redirect: "http://a.test/2"}
+			a.Pages["/2"], b.Pages["/2"] = crawltest.Page{Redirect: "http://b.test/3"}, crawltest.Page{Redirect: "http://a.test/3"}
+			a.Pages["/3"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p1.html\n"}
+			b.Pages["/3"] = a.Pages["/3"]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+				site(a, b)
+				w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+				w.cfg.MaxTime = 10 * time.Minute
+				w.cfg.Frontier = overlapping{w.front}
+				s := w.run()
+				if s.EndedBy != EndedDrained || s.Status.Fetched != 4 || s.Status.Disallowed != 2 {
+					t.Errorf("ended by %q, %d fetched, %d disallowed", s.EndedBy, s.Status.Fetched, s.Status.Disallowed)
+				}
+				for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor}).Rows {
+					if row.Verdict == crawltest.Broken && (row.Rule == crawltest.Pace || row.Rule == crawltest.InFlight) {
+						t.Errorf("%+v", row)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRobotsRedirectsInACircleAreUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+		a.Robots.Redirect, b.Robots.Redirect = "http://b.test/robots.txt", "http://a.test/robots.txt"
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+		w.cfg.MaxWait = 30 * time.Second
+		s := w.run()
+		if s.EndedBy != EndedWaiting || len(s.Status.Resting) != 2 || s.Status.Fetched != 0 {
+			t.Errorf("%+v", s)
+		}
+		for _, r := range s.Status.Resting {
+			if r.Reason != "robots.txt: redirect loop" && !strings.HasSuffix(r.Reason, "which rests: robots.txt: redirect loop") {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+func TestARobotsRedirectToAHostThatIsLeftAloneEndsTheHostToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)
+		a.Robots.Redirect, a.Robots.Delay = "http://b.test/robots.txt", 20*time.Second
+		b.Robots.Body = "User-agent: *\nCrawl-delay: 400\n"
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+		w.cfg.MaxTime = time.Hour
+		s := w.run()
+		if s.EndedBy != EndedWaiting || len(s.Status.Resting) != 2 || !strings.Contains(s.Status.Resting[0].Reason, "redirects to http://b.test") {
+			t.Errorf("ended by %q, resting %+v", s.EndedBy, s.Status.Resting)
+		}
+		w.wantAsked("a.test", "/robots.txt")
+	})
+}
+
+func TestPoliteness07_ALongerCrawlDelayThanTheRunsIsReportedAsSuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 4)
+		site.Robots.Body = "User-agent: *\nCrawl-delay: 86400\n"
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		s := w.run()
+		if len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "24h0m0s is longer than --max-crawl-delay") || s.Status.Elapsed > 1 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+func TestPoliteness07_ALongFloorBearsALongCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 3)
+		site.Robots.Body = "User-agent: *\nCrawl-delay: 350\n"
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		w.cfg.Delay = 400 * time.Second
+		if s := w.run(); s.Status.Fetched != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A host that was left alone is judged by what it says at the next run, not by a policy that has expired.
+func TestPoliteness07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 3)
+		site.Robots.Body = "User-agent: *\nCrawl-delay: 3000\n"
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		w.run()
+		m := w.front.(*frontiertest.Model)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Hour)
+		w.web.Change("bakery.test", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 3\n" })
+		w.front = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger)})
+		w.cfg.Frontier, w.cfg.MaxWait = w.front, time.Hour
+		if s := w.run(); s.Status.Fetched != 3 || s.EndedBy != EndedDrained {
+			t.Errorf("%+v", s)
+		}
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+	})
+}
+
+// counting counts the turns that are claimed, and drains the crawl when they are too many.
+type counting struct {
+	frontier.Frontier
+	turns *atomic.Int64
+	most  int64
+	drain func()
+}
+
+func (f counting) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	if f.turns.Add(1) == f.most {
+		f.drain()
+	}
+	return f.Frontier.Claim(ctx, w)
+}
+
+func TestWaitingForARobotsHopOfAnOwnHostIsNoBusyLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("localhost:8001", 3), crawltest.Tree("localhost:8002", 3)
+		a.Robots.Redirect = "http://localhost:8002/robots.txt"
+		b.Latency = 4 * time.Second
+		w := newWorld(t, []string{"http://localhost:8001/", "http://localhost:8002/"}, a, b)
+		w.cfg.Delay = -1
+		f := counting{Frontier: w.front, turns: new(atomic.Int64), most: 500}
+		var c *Crawl
+		f.drain = func() { c.Drain() }
+		w.cfg.Frontier = f
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Run(t.Context())
+		if err != nil || s.EndedBy != EndedDrained || s.Status.Fetched != 6 {
+			t.Errorf("%v: ended by %q after %d claims, %d fetched", err, s.EndedBy, f.turns.Load(), s.Status.Fetched)
+		}
+		if got := w.asked("localhost:8002"); len(got) != 5 {
+			t.Errorf("asked for %q: robots.txt twice and three pages are expected", got)
+		}
+	})
+}
+
+func TestPoliteness13_ForbiddenIsWhatTheHostsOwnRobotsSays(t *testing.T) {
+	forbidden := crawltest.Page{Status: 403}
+	t.Run("at the end of a redirect", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}}}
+			a.Robots.Redirect = "http://b.test/secret"
+			b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/": forbidden, "/x": {}, "/secret": forbidden}}
+			b.Robots.Body = "User-agent: *\nAllow: /\n"
+			w := newWorld(t, []string{"http://a.test/", "http://a.test/x", "http://b.test/", "http://b.test/x"}, a, b)
+			s := w.run()
+			w.wantOutcomes("http://b.test/x", "fetched: allow rule")
+			if s.Status.Refused != 1 || slices.Contains(w.asked("a.test"), "/x") {
+				t.Errorf("%d hosts refused, a.test was asked for %q", s.Status.Refused, w.asked("a.test"))
+			}
+		})
+	})
+	t.Run("now, not once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+				"/": {FailFirst: 1, FailStatus: 503, RetryAfter: "86400", Status: 403}, "/x": {},
+			}}
+			a.Robots = crawltest.Robots{FailFirst: 1, FailStatus: 403, Body: "User-agent: *\nAllow: /\n"}
+			w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, a)
+			w.cfg.MaxWait = 48 * time.Hour
+			s := w.run()
+			w.wantOutcomes("http://a.test/x", "fetched: allow rule")
+			if s.Status.Refused != 0 {
+				t.Errorf("refused: %+v", s.Status.Resting)
+			}
+		})
+	})
+}
+
+func TestPoliteness07_SlownessIsNoCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("slow.test", 3)
+		site.Latency = 2 * time.Second
+		w := newWorld(t, []string{"http://slow.test/"}, site)
+		w.cfg.MaxCrawlDelay = 5 * time.Second
+		if s := w.run(); s.Status.Fetched != 3 {
+			t.Errorf("%d fetched, resting %+v", s.Status.Fetched, s.Status.Resting)
+		}
+	})
+}
+
+func TestTheLineOfARobotsExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 2)
+		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", FailFirst: 1}
+		w := newWorld(t, []string{"http://bakery.test/", "http://other.test/"}, site, crawltest.Tree("other.test", 1))
+		w.run()
+		var attempts []int
+		for _, l := range w.ledger.all {
+			if l.URL != "http://bakery.test/robots.txt" {
+				continue
+			}
+			attempts = append(attempts, l.Attempt)
+			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || l.Pace != Floor || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
+				t.Errorf("%+v", l)
+			}
+		}
+		if !slices.Equal(attempts, []int{1, 2}) {
+			t.Errorf("attempts %v", attempts)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package crawler
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// recent remembers which keys it has met, the last ones of them: it may forget, and then says of a key that it is
+// new. It keeps lines of the ledger that say the same apart by more than a page.
+type recent struct {
+	seed maphash.Seed
+
+	mu       sync.Mutex
+	now, old map[uint64]struct{}
+}
+
+// maxRecent bounds each of the two generations of a recent: together about 5 MiB.
+const maxRecent = 1 << 16
+
+func newRecent() *recent {
+	return &recent{seed: maphash.MakeSeed(), now: map[uint64]struct{}{}}
+}
+
+// met reports whether key is remembered.
+func (r *recent) met(key string) bool {
+	h := maphash.String(r.seed, key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, now := r.now[h]
+	_, old := r.old[h]
+	return now || old
+}
+
+// first reports whether key is new, and remembers it.
+func (r *recent) first(key string) bool {
+	h := maphash.String(r.seed, key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.now[h]; ok {
+		return false
+	}
+	_, met := r.old[h]
+	if len(r.now) >= maxRecent {
+		r.now, r.old = make(map[uint64]struct{}, maxRecent), r.now
+	}
+	r.now[h] = struct{}{}
+	return !met
+}

@@ -1,0 +1,183 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// crowd is a frontier with very many hosts, all of them parked, that counts how many it was asked for.
+type crowd struct {
+	frontier.Frontier
+	hosts int
+	given int
+}
+
+func (f *crowd) authority(i int) canon.Authority {
+	a, err := canon.ParseAuthority(fmt.Sprintf("http://h%07d.test:80", i))
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (f *crowd) Hosts(_ context.Context, after canon.Authority, limit int) ([]frontier.Host, error) {
+	next := 0
+	if !after.IsZero() {
+		fmt.Sscanf(after.Host(), "h%d.test", &next)
+		next++
+	}
+	var hs []frontier.Host
+	for i := next; i < f.hosts && len(hs) < limit; i++ {
+		hs = append(hs, frontier.Host{Authority: f.authority(i), Queued: 1})
+	}
+	f.given += len(hs)
+	return hs, nil
+}
+
+func (f *crowd) Stats(ctx context.Context) (frontier.Stats, error) {
+	st, err := f.Frontier.Stats(ctx)
+	st.Hosts, st.Queued, st.Parked, st.Discovered = int64(f.hosts), int64(f.hosts), 1, int64(f.hosts)
+	return st, err
+}
+
+func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+		f := &crowd{Frontier: w.front, hosts: 200_000}
+		w.cfg.Frontier = f
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range map[string]func() error{
+			"Status":   func() error { _, err := c.Status(t.Context()); return err },
+			"Estimate": func() error { _, err := c.Estimate(t.Context()); return err },
+		} {
+			f.given = 0
+			if err := ask(); err != nil {
+				t.Fatal(err)
+			}
+			if f.given > f.hosts/10 {
+				t.Errorf("%s looked at %d of %d hosts", name, f.given, f.hosts)
+			}
+		}
+		if e, err := c.Estimate(t.Context()); err != nil || e.Known != 200_000 {
+			t.Errorf("%+v, %v", e, err)
+		}
+	})
+}
+
+func TestMaxPerHostIsNotBlamedForWhatWaitsForAnotherReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := crawltest.Tree("b.test", 3)
+		b.Pages["/p1.html"] = crawltest.Page{Status: 500}
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 9), b)
+		w.cfg.MaxPerHost, w.cfg.MaxWait = 4, 10*time.Second
+		s := w.run()
+		if s.EndedBy != EndedWaiting || !s.Incomplete {
+			t.Errorf("ended by %q, incomplete %v: a URL of b.test is to be tried again", s.EndedBy, s.Incomplete)
+		}
+	})
+}
+
+func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := crawltest.Tree("slow.test", 40)
+		slow.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"
+		w := newWorld(t, []string{"http://fast.test/", "http://slow.test/"}, crawltest.Tree("fast.test", 60), slow)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Estimate
+		time.AfterFunc(50*time.Second, func() {
+			if e, err = c.Estimate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if e.Host != "http://slow.test" || e.Pace != 20*time.Second || e.Left < time.Minute || e.Left > time.Hour || e.Known < 20 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestConditionsHaveNames(t *testing.T) {
+	for c, want := range map[frontier.Condition]string{
+		frontier.Open: "open", frontier.Parked: "parked", frontier.Retired: "retired", frontier.Refused: "refused",
+	} {
+		if got := conditionName(c); got != want {
+			t.Errorf("condition %d is %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, n := newLook[int](), 0
+		ask := func() int {
+			answer, err := l.ask(t.Context(), func(context.Context) (int, error) {
+				n++
+				time.Sleep(100 * time.Millisecond)
+				return n, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		for range 2 {
+			if ask() != 1 {
+				t.Error("asked twice at once: found twice")
+			}
+		}
+		if time.Sleep(4900 * time.Millisecond); ask() != 1 {
+			t.Error("found again before fifty times its cost has passed")
+		}
+		if time.Sleep(100 * time.Millisecond); ask() != 2 {
+			t.Error("an old answer")
+		}
+	})
+}
+
+func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, d := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3), crawltest.Tree("d.test", 3)
+		a.Robots.Body = "User-agent: *\nCrawl-delay: 3\n"
+		b.Robots.Redirect = "http://c.test/robots.txt"
+		d.Robots.Status = 503
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/p1.html", "http://b.test/", "http://d.test/"}, a, b, crawltest.Tree("c.test", 1), d)
+		w.cfg.DryRun, w.cfg.MaxWait = true, 5*time.Second
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Answers(t.Context())
+		want := []HostAnswer{
+			{Host: "http://a.test", Robots: "rules", Status: 200, Pace: 3 * time.Second, PaceS: 3, Seeds: 2},
+			{Host: "http://b.test", Robots: "none: everything is allowed", Status: 404, Pace: Floor, PaceS: 1, Seeds: 1},
+			{Host: "http://d.test", Robots: "cannot be had, so nothing is allowed: robots.txt: status 503", Status: 503, Pace: Floor, PaceS: 1, Seeds: 1},
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v:\n%+v, want\n%+v", err, got, want)
+		}
+		for _, r := range w.web.Referee().Requests() {
+			if r.Target != "/robots.txt" {
+				t.Errorf("asked for %s%s", r.Host, r.Target)
+			}
+		}
+	})
+}

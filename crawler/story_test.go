@@ -1,0 +1,426 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// count returns a total that the frontier keeps.
+func (w *world) count(name string) int64 {
+	w.t.Helper()
+	st, err := w.front.Stats(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st.Counts[name]
+}
+
+func TestABodyThatIsStillCodedIsNotReadAsHTML(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/":  {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "br", "X-Robots-Tag": "noarchive"}},
+			"/x": {},
+		}}
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		s := w.run()
+		w.wantAsked("bakery.test", "/robots.txt", "/")
+		if s.Status.Pages != 1 || w.count("unparsed: content coding") != 1 {
+			t.Errorf("%d pages, %d unparsed", s.Status.Pages, w.count("unparsed: content coding"))
+		}
+		if r := w.archive.records[1]; r.Truncated == "" {
+			t.Error("the field that forbids archiving was not heeded")
+		}
+	})
+}
+
+func TestAnswersWithoutABodyAreNoPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/": {Status: 204, Header: map[string]string{"X-Robots-Tag": "noarchive"}},
+		}}
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		s := w.run()
+		w.wantOutcomes("http://bakery.test/", "fetched: unavailable")
+		if s.Status.Pages != 0 || s.Status.Fetched != 1 {
+			t.Errorf("%d pages, %d fetched", s.Status.Pages, s.Status.Fetched)
+		}
+		if r := w.archive.records[1]; r.Truncated != "" {
+			t.Errorf("nothing was left out, and yet the record is truncated: %q", r.Truncated)
+		}
+	})
+}
+
+func TestBytesAreTheOctetsReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 4)
+		site.Pages["/p1.html"] = crawltest.Page{Redirect: "/p2.html"}
+		delete(site.Pages, "/p3.html")
+		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.RequestURI == "/robots.txt" {
+				http.NotFound(rw, r)
+				return
+			}
+			panic(http.ErrAbortHandler) // no answer
+		})
+		w := newWorld(t, []string{"http://bakery.test/"}, site)
+		s := w.run()
+		var octets int64
+		for _, r := range w.archive.records {
+			octets += int64(len(r.response))
+		}
+		if s.Status.Bytes != octets || s.Status.Failed != 1 {
+			t.Errorf("%d octets counted, %d in the archive; %d failed", s.Status.Bytes, octets, s.Status.Failed)
+		}
+		if n := int64(len(w.archive.records)); s.Status.Exchanges != n || w.count(CountAnswers) != n-3 {
+			t.Errorf("%d exchanges, %d answers, %d records", s.Status.Exchanges, w.count(CountAnswers), n)
+		}
+	})
+}
+
+func TestASeedWhoseRedirectsGoInACircleIsReported(t *testing.T) {
+	for name, pages := range map[string]map[string]crawltest.Page{
+		"back to the seed":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
+		"back to the last":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/a"}},
+		"to itself":          {"/": {Redirect: "/"}},
+		"to nowhere":         {"/": {Redirect: "mailto:baker@bakery.test"}},
+		"to a trap":          {"/": {Redirect: "/a/a/a/a/a/"}},
+		"to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: pages})
+				w.cfg.Scope.Exclude = []string{"/no$"}
+				s := w.run()
+				if !s.Incomplete || s.SeedsUnanswered != 1 || len(s.Seeds) != 1 || s.EndedBy != EndedDrained {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+func TestASeedThatAnswersIsNotReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://bakery.test/", "http://bakery.test/b"}, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Links: []string{"/c"}}, "/c": {Redirect: "/d"}, "/d": {Status: 404},
+		}})
+		if s := w.run(); s.Incomplete || s.SeedsUnanswered != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestARefusedURLHasOneLineHoweverItIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := crawltest.Page{Links: []string{"/no.png", "/b", "http://far.test/x.png"}, Embeds: []string{"/no.png", "http://far.test/x.png"}}
+		w := newWorld(t, []string{"http://bakery.test/"}, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": page, "/b": page}})
+		w.cfg.Scope.Exclude = []string{"/no"}
+		s := w.run()
+		w.wantOutcomes("http://bakery.test/no.png", "dropped: scope:exclude")
+		w.wantOutcomes("http://far.test/x.png", "dropped: scope:host")
+		if s.Status.Dropped != 1 {
+			t.Errorf("%d dropped", s.Status.Dropped)
+		}
+	})
+}
+
+// faulty is a recorder that does something else for one URL, some times.
+type faulty struct {
+	storage.Recorder
+	url   string
+	times *atomic.Int64
+	fault func()
+}
+
+func (f faulty) Record(ctx context.Context, r storage.Record) (string, error) {
+	if r.URL == f.url && f.times.Add(-1) >= 0 {
+		f.fault()
+	}
+	return f.Recorder.Record(ctx, r)
+}
+
+func newFaulty(r storage.Recorder, url string, times int64, fault func()) faulty {
+	f := faulty{r, url, new(atomic.Int64), fault}
+	f.times.Store(times)
+	return f
+}
+
+// wantExtension checks that the scope's extension to a URL is durable, once.
+func (w *world) wantExtension(url string) {
+	w.t.Helper()
+	seeds, err := w.front.Seeds(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n := 0
+	for _, s := range seeds {
+		if s.From != "" && s.URL.String() == url {
+			n++
+		}
+	}
+	if n != 1 {
+		w.t.Errorf("%s is %d times among the extensions of the scope: %+v", url, n, seeds)
+	}
+}
+
+func shortened() []*crawltest.Site {
+	return []*crawltest.Site{
+		{Name: "short.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://library.test/"}}},
+		crawltest.Tree("library.test", 4),
+	}
+}
+
+func TestWhatATaskAddedBeforeAPanicIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://short.test/"}, shortened()...)
+		w.cfg.Recorder = newFaulty(w.archive, "http://library.test/", 2, func() { panic("a defect") })
+		s := w.run()
+		w.wantOutcomes("http://library.test/", "deferred: panic", "deferred: panic", "fetched: unavailable")
+		w.wantExtension("http://library.test/")
+		if s.Status.Pages != 4 || s.Status.Exchanges != 2+1+2+4 || s.Incomplete {
+			t.Errorf("%d pages, %d exchanges; want 4 and 9: the page that was read thrice counts once. %+v", s.Status.Pages, s.Status.Exchanges, s)
+		}
+	})
+}
+
+// torn is a ledger with a fault, once, behind a line on a URL.
+type torn struct {
+	*lines
+	url   string
+	whole *atomic.Bool
+	fault func()
+}
+
+func (l torn) Append(ctx context.Context, line storage.Line) error {
+	if err := l.lines.Append(ctx, line); err != nil {
+		return err
+	}
+	if line.URL == l.url && l.whole.CompareAndSwap(false, true) {
+		l.fault()
+	}
+	return nil
+}
+
+func TestAPageThatPanicsAtItsLastStepIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 5))
+		w.cfg.Ledger = torn{w.ledger, "http://a.test/p2.html", new(atomic.Bool), func() { panic("a defect") }}
+		w.cfg.MaxPages, w.cfg.MaxPerHost = 5, 5
+		if s := w.run(); s.Status.Pages != 5 || s.Status.Fetched != 5 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+func TestAPanicOverARobotsTxtCostsThatHostOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3))
+		w.cfg.Recorder = newFaulty(w.archive, "http://a.test/robots.txt", 9, func() { panic("a defect") })
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt")
+		if s.Status.Fetched != 3 || s.Status.InFlight != 0 || len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != reasonPanic {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+func TestAStaleTurnCountsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldLeased(t, 30*time.Second, []string{"http://short.test/"}, crawltest.New(shortened()...))
+		w.cfg.MaxPages = 4
+		// The disk stands still for longer than the lease lasts.
+		w.cfg.Ledger = torn{w.ledger, "http://library.test/", new(atomic.Bool), func() { time.Sleep(40 * time.Second) }}
+		s := w.run()
+		w.wantExtension("http://library.test/")
+		if s.Status.Pages != 4 || s.Status.Fetched != 4 || w.count(frontier.ReasonExpired) != 1 {
+			t.Errorf("%d pages, %d fetched, %d leases expired: ended by %q", s.Status.Pages, s.Status.Fetched, w.count(frontier.ReasonExpired), s.EndedBy)
+		}
+	})
+}
+
+// DESIGN: an exchange's context ends at two thirds of the lease, so that a host is never asked twice at a time.
+func TestAnExchangeEndsBeforeItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 4)
+		site.Pages["/p1.html"] = crawltest.Page{Delay: 50 * time.Second}
+		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site))
+		s := w.run()
+		w.wantOutcomes("http://bakery.test/p1.html", "deferred: "+reasonLease, "deferred: "+reasonLease, "failed: "+reasonLease)
+		if n := w.count(frontier.ReasonExpired); n != 0 || s.Status.Fetched != 3 || s.Status.Failed != 1 {
+			t.Errorf("%d leases expired, %+v", n, s.Status)
+		}
+		for _, row := range w.web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true}).Rows {
+			if row.Verdict == crawltest.Broken && row.Rule != crawltest.InFlight && row.Rule != crawltest.Pace {
+				t.Errorf("%+v", row)
+			}
+		}
+	})
+}
+
+func TestARobotsTxtThatOutlastsTheLeaseIsUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 4)
+		site.Robots = crawltest.Robots{Body: "User-agent: *\n", Delay: 50 * time.Second}
+		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site))
+		w.cfg.MaxWait = 30 * time.Second
+		s := w.run()
+		if s.EndedBy != EndedWaiting || s.Status.Fetched != 0 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "timeout") {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// draining is a frontier that drains the crawl between a claim and what is made of it.
+type draining struct {
+	frontier.Frontier
+	drain func()
+}
+
+func (f draining) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	c, err := f.Frontier.Claim(ctx, w)
+	f.drain()
+	return c, err
+}
+
+func TestADrainBetweenClaimAndRobotsLeavesNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		var c *Crawl
+		w.cfg.Frontier = draining{w.front, func() { c.Drain() }}
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Run(t.Context())
+		if err != nil || s.Status.InFlight != 0 || s.Status.Queued != 1 || len(w.asked("a.test")) != 0 {
+			t.Errorf("%v: %d in flight, %d queued, asked %q", err, s.Status.InFlight, s.Status.Queued, w.asked("a.test"))
+		}
+	})
+}
+
+func TestPoliteness17_ADrainBetweenClaimAndExchangeBeginsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		w.cfg.MaxPages = 1
+		w.run()
+		var c *Crawl
+		w.cfg.MaxPages, w.cfg.Frontier = 0, draining{w.front, func() { c.Drain() }}
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := c.Run(t.Context()); err != nil || s.Status.Queued != 2 || s.Status.InFlight != 0 {
+			t.Errorf("%v: %+v", err, s.Status)
+		}
+		w.wantAsked("a.test", "/robots.txt", "/")
+	})
+}
+
+func TestLinksBeyondTheLimitOfAPageAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var links []string
+		for i := range 6010 {
+			links = append(links, fmt.Sprintf("/%d", i))
+		}
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: links}}})
+		w.cfg.MaxPages = 1
+		if s := w.run(); s.Status.Links["too many"] != 10 || s.Status.Queued != 6000 {
+			t.Errorf("%d queued, %v", s.Status.Queued, s.Status.Links)
+		}
+	})
+}
+
+func TestPoliteness17_AnAbortedRobotsExchangeKeepsThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 3)
+		site.Robots = crawltest.Robots{Body: "User-agent: *\n", Delay: 10 * time.Second}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, abort := context.WithTimeout(t.Context(), 2*time.Second)
+		defer abort()
+		if _, err := c.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		h, ok, err := w.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
+		if err != nil || !ok || h.Wait < Floor || h.InFlight != 0 {
+			t.Errorf("%v: %+v", err, h)
+		}
+	})
+}
+
+func TestPoliteness11_RetryAfterOnAnyRedirection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":  {Links: []string{"/1", "/2", "/3"}},
+			"/1": {Status: 302, RetryAfter: "120"}, // leads nowhere
+			"/2": {Status: 304, RetryAfter: "60"},
+			"/3": {Status: 500, RetryAfter: "7"},
+		}})
+		w.run()
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+	})
+}
+
+// idling counts how often the idle connection of a host is closed, and after what.
+type idling struct {
+	fetcher
+	closed *[]string
+}
+
+func (f idling) CloseIdle(a canon.Authority) {
+	*f.closed = append(*f.closed, a.Host())
+	f.fetcher.CloseIdle(a)
+}
+
+func TestTheConnectionIsClosedWhenTheQueueHasRunDryAndNotBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
+		var closed []string
+		w.cfg.Fetcher = idling{w.cfg.Fetcher, &closed}
+		w.cfg.Workers = 1
+		w.run()
+		if !slices.Equal(closed, []string{"a.test"}) {
+			t.Errorf("closed %q; want once, after the last page", closed)
+		}
+	})
+}
+
+func TestRedirectsKeepDepthAndRequisiteSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		depth := 1
+		w := newWorld(t, []string{"http://a.test/"},
+			&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+				"/":      {Links: []string{"/1"}, Embeds: []string{"/i.png"}},
+				"/1":     {Redirect: "/moved"},
+				"/moved": {Links: []string{"/2"}, Embeds: []string{"http://img.test/far.png"}},
+				"/2":     {},
+				"/i.png": {Redirect: "http://img.test/i.png"},
+			}},
+			&crawltest.Site{Name: "img.test", Pages: map[string]crawltest.Page{"/i.png": {Type: "image/png", Body: "x"}, "/far.png": {Type: "image/png", Body: "y"}}})
+		w.cfg.Scope = scope.Config{Depth: &depth, Requisites: scope.RequisitesAll}
+		s := w.run()
+		w.wantAsked("a.test", "/robots.txt", "/", "/i.png", "/1", "/moved")
+		if got := w.asked("img.test"); len(got) != 3 {
+			t.Errorf("img.test was asked for %q", got)
+		}
+		if s.Status.Links["scope:depth"] != 1 || s.Incomplete {
+			t.Errorf("%+v", s)
+		}
+	})
+}

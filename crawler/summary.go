@@ -1,0 +1,65 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// Summary is how a run ended.
+type Summary struct {
+	EndedBy string `json:"ended_by"` // one of the Ended words, or the name of a budget
+	Status  Status `json:"status"`
+
+	// Incomplete says that something is missing that no budget of the user explains: a seed without a usable answer, or
+	// hosts still parked, refused or retired when nothing else was left to do.
+	Incomplete bool `json:"incomplete"`
+	// SeedsUnanswered counts the seeds without a usable answer, over all runs; Seeds names those of this run.
+	SeedsUnanswered int64    `json:"seeds_unanswered"`
+	Seeds           []string `json:"seeds,omitempty"`
+}
+
+// EndedMaxPerHost is how a run ended in which every host that is left has reached MaxPerHost.
+const EndedMaxPerHost = "max-per-host"
+
+// summary is taken when no worker is left.
+func (c *Crawl) summary(ctx context.Context) (Summary, error) {
+	var why ended
+	errors.As(context.Cause(c.draining), &why)
+	s := Summary{EndedBy: string(why)}
+	if err := c.cfg.Frontier.Sync(ctx); err != nil {
+		return s, err
+	}
+	var err error
+	if s.Status, err = StatusOf(ctx, c.cfg.Frontier); err != nil {
+		return s, err
+	}
+	s.Status.Elapsed = time.Since(c.clock.start).Seconds()
+	stats, err := c.cfg.Frontier.Stats(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.SeedsUnanswered = stats.Counts[CountSeedsUnanswered]
+	c.mu.Lock()
+	s.Seeds = c.seeds
+	c.mu.Unlock()
+
+	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
+		others := false
+		err := eachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
+			others = pending(h) > 0 && (h.Condition != frontier.Retired || h.Reason != reasonMaxPerHost)
+			return !others
+		})
+		if err != nil {
+			return s, err
+		}
+		if !others {
+			s.EndedBy = EndedMaxPerHost
+		}
+	}
+	left := s.Status.Queued + s.Status.InFlight + s.Status.Deferred
+	s.Incomplete = s.SeedsUnanswered > 0 || s.EndedBy == EndedWaiting && left > 0
+	return s, nil
+}

@@ -1,0 +1,130 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"curtsy/frontier"
+)
+
+// errEnd says that the frontier has no more turns for this run.
+var errEnd = errors.New("crawler: end of the run")
+
+// oneTurn claims a turn and takes it. It returns how many pages the turn brought.
+func (c *Crawl) oneTurn(ctx context.Context) (pages int64, err error) {
+	claimed, err := c.cfg.Frontier.Claim(c.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(claimed.Turns) > 0:
+		return c.take(ctx, claimed.Turns[0], c.story)
+	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
+		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
+	case claimed.State == frontier.Drained:
+		c.end(EndedDrained)
+	default:
+		c.end(EndedWaiting)
+	}
+	return 0, errEnd
+}
+
+// take takes a claimed turn: what happens in it is told by story. The turn is finished whatever happens, unless our
+// own state fails.
+//
+// The story's context ends at two thirds of the lease, so that its exchange is over, and there is time left to keep
+// it, before anybody else may ask the host.
+func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Context, *visit) error) (pages int64, err error) {
+	v, err := c.visit(t)
+	if err != nil {
+		return 0, err
+	}
+	within, cancel := context.WithTimeoutCause(ctx, t.Length*2/3, errLease)
+	defer cancel()
+	before := v.mark()
+	panicked, err := c.survive(v.turn.Authority, func() error { return story(within, v) })
+	switch {
+	case panicked:
+		// Not over one task (see attempt) but over what all of them need: the host is left for this run.
+		v.undo(before)
+		v.state = before.state
+		v.cut(c)
+		v.leave(frontier.Retired, reasonPanic, 0)
+	case err != nil && !over(ctx, err):
+		return 0, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
+	}
+	// Cut short by an abort, the turn is finished all the same: its wait must not be forgotten.
+	applied, ferr := c.finish(context.WithoutCancel(ctx), v)
+	if ferr != nil {
+		return 0, ferr
+	}
+	if !applied {
+		return 0, err
+	}
+	if err == nil && v.after != nil {
+		err = v.after(ctx)
+	}
+	return v.pages, err
+}
+
+// survive calls run and reports whether it panicked: what a site sends must not stop the crawl of all others, even
+// when it finds a defect of ours.
+func (c *Crawl) survive(what fmt.Stringer, run func() error) (panicked bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.cfg.Log("%s: a defect of this program, please report it: panic: %v\n%s", what, p, debug.Stack())
+			panicked = true
+		}
+	}()
+	return false, run()
+}
+
+// finish ends the turn: everything it brought is applied in one step, or, when the lease has run out, nothing.
+func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) {
+	state, err := v.state.AppendBinary(nil)
+	if err != nil {
+		return false, fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
+	}
+	v.result.Host = &frontier.HostUpdate{
+		Condition: v.rest.condition,
+		Reason:    v.rest.reason,
+		Pace:      v.pace.d,
+		Robots:    state,
+		Memory:    v.notes.append(nil),
+	}
+	v.result.Wait = v.wait()
+	finished, err := c.cfg.Frontier.Finish(ctx, []frontier.Result{v.result})
+	switch {
+	case err != nil:
+		return false, err
+	case errors.Is(finished[0].Err, frontier.ErrStale):
+		c.cfg.Log("%s: the turn took longer than its lease; its result is dropped, and what it fetched is fetched again", origin(v.turn.Authority))
+		return false, nil
+	case finished[0].Err != nil:
+		return false, finished[0].Err
+	}
+	if v.dry(finished[0].Added.New) {
+		c.cfg.Fetcher.CloseIdle(v.turn.Authority)
+	}
+	c.applied(v)
+	return true, nil
+}
+
+// applied takes over what may count only now: a turn whose lease ran out has not happened.
+func (c *Crawl) applied(v *visit) {
+	if v.rest.condition > frontier.Parked && v.rest.reason != reasonDryRun {
+		c.cfg.Log("%s: left alone: %s", origin(v.turn.Authority), v.rest.reason)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range v.result.Extend {
+		delete(c.extending, s.URL.Key())
+	}
+	for _, s := range v.seeds {
+		if len(c.seeds) < maxNamedSeeds {
+			c.seeds = append(c.seeds, s)
+		}
+	}
+	c.longest.note(v)
+}
