@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler"
+)
+
+// attend runs a crawl with everything around it: signals, control interface, progress. It returns the signal that
+// ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal.
+func attend(ctx context.Context, c *crawler.Crawl, dir string, voice *voice) (summary crawler.Summary, sig os.Signal, err error) {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	over, end := context.WithCancel(context.WithoutCancel(ctx))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	defer signal.Stop(signals)
+	// Asked for by Notify, this signal would come for every connection that a server resets, too.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+
+	var beside errgroup.Group
+	beside.Go(func() error {
+		deaf := voice.deaf
+		for {
+			select {
+			case <-over.Done():
+				return nil
+			case <-deaf:
+				deaf = nil
+				if sig == nil {
+					sig = syscall.SIGPIPE
+					c.Drain()
+				}
+			case got := <-signals:
+				if sig != nil {
+					voice.say("aborting; what is cut short is fetched again by resume")
+					abort()
+					continue
+				}
+				sig = got
+				voice.say("finishing the exchanges under way; once more to abort them")
+				c.Drain()
+			}
+		}
+	})
+	beside.Go(func() error { return c.Serve(over, dir) })
+	beside.Go(func() error { voice.follow(over, c); return nil })
+	summary, err = c.Run(ctx)
+	end()
+	return summary, sig, errors.Join(err, beside.Wait())
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage/warc"
+)
+
+// world is what a run meets outside its settings: the network, unless it is the real one, and the file of settings
+// to write anew once the directory is ours.
+type world struct {
+	config  []byte
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// scopeConfig is the scope that the settings ask for.
+func (s *settings) scopeConfig() (scope.Config, error) {
+	c := scope.Config{
+		Mode: scope.Mode(s.scope), Include: s.include, Exclude: s.exclude,
+		Accept: s.accept, Reject: s.reject, Requisites: s.requisites,
+	}
+	if s.depth.n != unlimited {
+		depth := int(s.depth.n)
+		c.Depth = &depth
+	}
+	for _, t := range s.traps {
+		name, value, ok := strings.Cut(t, "=")
+		n := 0
+		if ok && value != "off" {
+			var err error
+			n, err = strconv.Atoi(value)
+			ok = err == nil && n > 0
+		}
+		if !ok {
+			return c, usagef("--trap %q: write RULE=N or RULE=off", t)
+		}
+		if c.Traps == nil {
+			c.Traps = map[string]int{}
+		}
+		c.Traps[name] = n
+	}
+	return c, nil
+}
+
+// newScope tries the scope on seeds, so that a bad pattern is found before anything is made.
+func (s *settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
+	c, err := s.scopeConfig()
+	if err != nil {
+		return nil, err
+	}
+	us := make([]canon.URL, len(seeds))
+	for i, seed := range seeds {
+		us[i] = seed.URL
+	}
+	return scope.New(c, us)
+}
+
+// fetchConfig is how the settings reach the network. Seeds that are literal loopback or private addresses, or
+// localhost, may be reached; a name exempts nothing (politeness rule 23).
+func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fetch.Config, error) {
+	c := fetch.Config{
+		Identity: s.identity(), Resolve: w.resolve, Dial: w.dial,
+		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, MaxBody: int64(s.maxBody),
+	}
+	for _, cidr := range s.allowNet {
+		p, err := netip.ParsePrefix(cidr)
+		if err != nil {
+			return c, usagef("--allow-net %q: %w; write it like 10.1.0.0/16", cidr, err)
+		}
+		c.AllowNet = append(c.AllowNet, p.Masked())
+	}
+	for _, seed := range seeds {
+		if seed.From != "" {
+			continue // where a seed redirected to is no decision of the operator
+		}
+		a := seed.URL.Authority()
+		port, err := strconv.ParseUint(a.Port(), 10, 16)
+		if err != nil {
+			return c, fmt.Errorf("seed %s: %w", seed.URL, err)
+		}
+		if addr, ok := a.Addr(); ok {
+			c.AllowAddr = append(c.AllowAddr, netip.AddrPortFrom(addr, uint16(port)))
+		} else if a.Host() == "localhost" {
+			c.AllowLocalhost = append(c.AllowLocalhost, uint16(port))
+		}
+	}
+	if s.caFile != "" {
+		pem, err := os.ReadFile(s.caFile)
+		if err != nil {
+			return c, usagef("--ca-file: %w", err)
+		}
+		if c.RootCAs, err = x509.SystemCertPool(); err != nil {
+			c.RootCAs = x509.NewCertPool()
+		}
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return c, usagef("--ca-file %s holds no certificate in PEM form", s.caFile)
+		}
+	}
+	return c, nil
+}
+
+// crawlerConfig is the crawl that the settings ask for, in an open directory.
+func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string, ...any)) (crawler.Config, error) {
+	sc, err := s.scopeConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	c := crawler.Config{
+		Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger,
+		Identity: s.identity(), Scope: sc, Workers: int(s.workers.n),
+		Delay: time.Duration(s.delay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
+		MaxPages: s.maxPages.n, MaxPerHost: s.maxPerHost.n, MaxBytes: int64(s.maxBytes), MaxTime: time.Duration(s.maxTime),
+		MaxBody: int64(s.maxBody), MaxWait: max(time.Duration(s.maxWait), 1), Log: log,
+	}
+	// To crawler.Config zero means the default; to who wrote it, it means none. The shortest wait there is comes near.
+	if s.delay == 0 {
+		c.Delay = -1
+	}
+	c.LoopbackForeign, err = s.loopbackForeign()
+	return c, err
+}
+
+// loopbackForeign reads --own-site.
+func (s *settings) loopbackForeign() (bool, error) {
+	switch s.ownSite {
+	case "loopback":
+		return false, nil
+	case "none":
+		return true, nil
+	}
+	return false, usagef("--own-site %q: only loopback hosts can be your own: write loopback or none", s.ownSite)
+}
+
+// warcInfo is what the archive says of the crawl.
+func (s *settings) warcInfo() warc.Info {
+	return warc.Info{
+		Software: "curtsy/" + version, Operator: s.operator, Contact: s.contact, Description: s.purpose,
+		UserAgent: s.identity().UserAgent(), RobotsPolicy: "rfc9309",
+	}
+}
+
+// restartPace is the pause before any host of unknown pace is asked again after a kill.
+func (s *settings) restartPace() time.Duration {
+	if s.ownSite == "none" {
+		return max(crawler.Floor, time.Duration(s.delay))
+	}
+	return time.Duration(s.delay)
+}

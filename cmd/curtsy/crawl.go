@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newCrawl(std stdio) *cobra.Command {
+	var s settings
+	var o options
+	cmd := &cobra.Command{
+		Use:   "crawl [flags] SEED…",
+		Short: "Crawl from seeds into a new directory",
+		Long: "Crawl from seeds into a new directory. Each setting below but those of the first\n" +
+			"and the last group is also an environment variable (CURTSY_MAX_PAGES=500) and a\n" +
+			"key of a TOML file (max-pages = 500). A flag wins over the environment, then\n" +
+			"--config, then your own configuration file.",
+		Example: "  curtsy crawl https://www.your-domain.org/\n" +
+			"  curtsy crawl --scope prefix --max-pages 500 https://www.your-domain.org/docs/\n" +
+			"  curtsy crawl --dry-run --seeds list.txt",
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
+	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
+	inGroup(fs, "Seeds and directory")
+	s.flags(fs)
+	o.flags(fs)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return crawl(cmd.Context(), fs, &s, &o, args, std)
+	}
+	return cmd
+}
+
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := resolve(flags, o.config, ""); err != nil {
+		return err
+	}
+	warnEnv(std.err, settingNames())
+	seeds, err := collectSeeds(args, o.seeds, std)
+	if err != nil {
+		return err
+	}
+	if err := s.check(seeds); err != nil {
+		return err
+	}
+	config, err := formatLayer(flags, settingNames())
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return dryRun(ctx, s, o, config, seeds, std)
+	}
+	if o.dir == "" {
+		o.dir = defaultDir(seeds, time.Now())
+	}
+	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+		return err
+	}
+	return runCrawl(ctx, s, o, world{}, std)
+}
+
+// newResume goes on with a crawl.
+func newResume(std stdio) *cobra.Command {
+	var s settings
+	var o options
+	cmd := &cobra.Command{
+		Use:   "resume [flags] DIR",
+		Short: "Go on with a crawl that was stopped or killed",
+		Long: "Go on with a crawl that was stopped or killed. Settings are those of the crawl;\n" +
+			"flags given now replace them for good.",
+		Example: "  curtsy resume news\n" +
+			"  curtsy resume --max-pages 0 news",
+		Args: oneDir,
+	}
+	s.flags(cmd.Flags())
+	o.flags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.dir = args[0]
+		return resume(cmd.Context(), cmd.Flags(), &s, &o, std)
+	}
+	return cmd
+}
+
+func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := mustHoldCrawl(o.dir); err != nil {
+		return err
+	}
+	if err := mustBeWhole(o.dir); err != nil {
+		return err
+	}
+	if err := resolve(flags, o.config, inDir(o.dir, configName)); err != nil {
+		return err
+	}
+	warnEnv(std.err, settingNames())
+	if err := s.check(nil); err != nil {
+		return err
+	}
+	config, err := formatLayer(flags, settingNames())
+	if err != nil {
+		return err
+	}
+	return runCrawl(ctx, s, o, world{config: config}, std)
+}

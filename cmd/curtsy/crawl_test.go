@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/ledger"
+)
+
+// inside runs a command line in this process, so that the race detector sees it.
+func inside(t *testing.T, args ...string) result {
+	t.Helper()
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	t.Setenv("HOME", config)
+	t.Setenv("AppData", config)
+	var out, errs bytes.Buffer
+	code := run(context.Background(), args, stdio{strings.NewReader(""), &out, &errs})
+	return result{out.String(), errs.String(), code}
+}
+
+// judged fails the test unless the referee finds nothing.
+func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.Report {
+	t.Helper()
+	report := web.Referee().Judge(rules)
+	if !report.OK() {
+		var b bytes.Buffer
+		if err := report.WriteTable(&b); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("the referee:\n%s", b.String())
+	}
+	return report
+}
+
+func TestTwoHostsSideBySideKeep200msEach(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 12), crawltest.Tree("library.test", 12))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "200ms", "--dir", dir, "--quiet",
+		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, exitDone)
+	judged(t, web, crawltest.Rules{Pace: 200 * time.Millisecond})
+	first, last := map[string]int{}, map[string]int{}
+	for i, r := range web.Referee().Requests() {
+		if _, ok := first[r.Host]; !ok {
+			first[r.Host] = i
+		}
+		last[r.Host] = i
+	}
+	if len(first) != 2 || first["bakery.test"] > last["library.test"] || first["library.test"] > last["bakery.test"] {
+		t.Errorf("the hosts were served one after the other: first %v, last %v", first, last)
+	}
+}
+
+func TestDemoFindsNoViolation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real time")
+	}
+	dir := filepath.Join(t.TempDir(), "demo")
+	r := inside(t, "demo", "--dir", dir)
+	r.want(t, exitDone, dir)
+	if !strings.Contains(r.out, "no violation") || strings.Contains(r.out, "BROKEN") {
+		t.Errorf("%s", r.out)
+	}
+	reopened(t, dir)
+}
+
+func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
+	seed, web := small(t)
+	file := write(t, "\ufeff# seeds\r\n"+seed+"\tbakers\r\nnonsense\r\n")
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--seeds", file).want(t, exitDone, ":3: seed")
+	judged(t, web, crawltest.Rules{})
+	tagged := 0
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Tag == "bakers" && l.Seed == seed {
+			tagged++
+		}
+	}
+	if tagged != 3 {
+		t.Errorf("%d lines carry the tag, want one for each page", tagged)
+	}
+}
+
+func TestStatusSumsToDiscovered(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 30))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "0", "--max-pages", "10", "--dir", dir, web.LoopbackURL("bakery.test")).
+		want(t, exitDone, "--max-pages is reached", "curtsy resume "+dir)
+	r := inside(t, "status", "--json", dir)
+	var s crawler.Status
+	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
+		t.Fatal(err)
+	}
+	sum := s.Fetched + s.Redirected + s.Gone + s.Failed + s.Disallowed + s.Dropped + s.Queued + s.InFlight + s.Deferred
+	if s.State != "stopped" || s.Pages != 10 || sum != s.Discovered || s.Queued == 0 {
+		t.Errorf("%+v", s)
+	}
+	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "everything in scope is done")
+	judged(t, web, crawltest.Rules{})
+}
+
+func TestIdentityIsKeptAndSent(t *testing.T) {
+	config := t.TempDir()
+	with := func(args ...string) *exec.Cmd {
+		cmd := curtsy(t, args...)
+		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config)
+		return cmd
+	}
+	r := ended(t, with("identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--agent", "libbot"))
+	r.want(t, exitDone, "kept in")
+	const agent = "libbot/" + version + " (+crawl@library.org) curtsy/" + version
+	if !strings.Contains(r.out, "User-Agent: "+agent+"\n") || !strings.Contains(r.out, "From: crawl@library.org\n") {
+		t.Errorf("%s", r.out)
+	}
+	var agents []string
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agents = append(agents, r.UserAgent())
+	})})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	cmd := with("crawl", "--delay", "0", web.LoopbackURL("bakery.test"))
+	cmd.Dir = t.TempDir()
+	ended(t, cmd).want(t, exitDone)
+	if len(agents) == 0 || agents[0] != agent {
+		t.Errorf("sent %q, want %q", agents, agent)
+	}
+}
+
+func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	web := crawltest.New(crawltest.Tree("bakery.test", 200))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		dir := filepath.Join(t.TempDir(), "d")
+		cmd := curtsy(t, "crawl", "--dir", dir, web.LoopbackURL("bakery.test"))
+		before := len(web.Referee().Requests())
+		wait := begun(t, cmd)
+		for range 500 {
+			if len(web.Referee().Requests()) >= before+2 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond) // a process of its own: there is no virtual time to wait in
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		wait().want(t, code, "finishing the exchanges under way", "it was interrupted", "curtsy resume "+dir)
+		if _, err := os.Stat(filepath.Join(dir, crawler.ControlFile)); err == nil {
+			t.Error("the control file is still there")
+		}
+		reopened(t, dir)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+)
+
+// demoSeed makes the demo's web the same everywhere.
+const demoSeed = 1
+
+// demoWait is how long the demo waits for hosts that rest: long enough for a Retry-After of seconds, not for the host
+// whose robots.txt is out of order.
+const demoWait = 5 * time.Second
+
+func newDemo(std stdio) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "demo [flags]",
+		Short: "Crawl a small web that curtsy serves, and let a referee judge",
+		Long: "Crawl a small web that curtsy itself serves on loopback ports, under the rules\n" +
+			"for strangers' hosts: one second between two exchanges. A referee on the\n" +
+			"servers' side logs every request and judges the crawl.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), &o, std) },
+	}
+	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default a new temporary one)")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+func demo(ctx context.Context, o *options, std stdio) error {
+	web := crawltest.Demo(demoSeed)
+	if err := web.Start(); err != nil {
+		return fmt.Errorf("the demo's web: %w", err)
+	}
+	defer web.Close()
+	var s settings
+	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
+	s.flags(flags)
+	s.ownSite, s.maxWait = "none", duration(demoWait)
+	s.allowNet = []string{web.Net().String()}
+	seeds, err := collectSeeds(web.Seeds(), "", std)
+	if err != nil {
+		return err
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "curtsy-demo-"); err != nil {
+			return err
+		}
+	}
+	config, err := formatLayer(flags, settingNames())
+	if err != nil {
+		return err
+	}
+	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+		return err
+	}
+	if !o.quiet {
+		fmt.Fprintf(std.err, "Crawling %d hosts of a small web on loopback, at most one exchange a second with each.\n", len(web.Hosts()))
+	}
+	err = runCrawl(ctx, &s, o, world{resolve: web.Resolve, dial: web.Dial}, std)
+	var e *exitError
+	if err != nil && !(errors.As(err, &e) && e.code == exitIncomplete) {
+		return err // the demo has a host that is out of order: incomplete is how it ends
+	}
+	verdict := web.Referee().Judge(crawltest.Rules{Token: s.agent, Pace: crawler.Floor})
+	fmt.Fprintln(std.out, "\nThe referee, on the servers' side:")
+	if err := verdict.WriteTable(std.out); err != nil {
+		return err
+	}
+	if !verdict.OK() {
+		return silent(exitFound)
+	}
+	return nil
+}

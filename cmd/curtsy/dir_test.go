@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+)
+
+// An empty directory that exists is used as it is: it may be a mount point, a symbolic link, or where the user is.
+func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
+	seed, _ := small(t)
+	here := curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", ".", seed)
+	here.Dir = t.TempDir()
+	ended(t, here).want(t, exitDone)
+	reopened(t, here.Dir)
+	names, err := os.ReadDir(here.Dir)
+	if err != nil || len(names) != 4 {
+		t.Errorf("the directory holds %v, %v", names, err)
+	}
+	if runtime.GOOS == "windows" {
+		return // links need a privilege
+	}
+	target, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", link, seed).want(t, exitDone)
+	reopened(t, target)
+}
+
+func TestADirectoryThatIsAFileIsNamed(t *testing.T) {
+	seed, web := small(t)
+	file := write(t, "")
+	for _, args := range [][]string{
+		{"crawl", "--dir", file, seed}, {"resume", file}, {"status", file}, {"crawl", "--dir", filepath.Join(file, "d"), seed},
+	} {
+		inside(t, args...).want(t, exitUsage, file, "is a file")
+	}
+	if n := len(web.Referee().Requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// stopped is a crawl that a budget ended.
+func stopped(t *testing.T) (dir string, web *crawltest.Web) {
+	t.Helper()
+	web = crawltest.New(crawltest.Tree("bakery.test", 5))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--workers", "1", "--max-pages", "2", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	return dir, web
+}
+
+// What is missing of a crawl is not made anew in silence: the evidence would be gone and nobody would know.
+func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
+	for _, part := range []string{warcName, ledgerName, configName} {
+		dir, web := stopped(t)
+		before := len(web.Referee().Requests())
+		if err := os.RemoveAll(inDir(dir, part)); err != nil {
+			t.Fatal(err)
+		}
+		r := inside(t, "resume", dir)
+		r.want(t, r.code, inDir(dir, part), "put it back")
+		if r.code != exitFailed && r.code != exitUsage {
+			t.Errorf("without %s: exit code %d", part, r.code)
+		}
+		if _, err := os.Stat(inDir(dir, part)); err == nil {
+			t.Errorf("%s was made anew", part)
+		}
+		if n := len(web.Referee().Requests()); n > before {
+			t.Errorf("without %s: %d requests", part, n-before)
+		}
+	}
+}
+
+func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
+	dir, _ := stopped(t)
+	if err := os.Truncate(inDir(dir, frontierName), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"resume", "status"} {
+		inside(t, command, dir).want(t, exitFailed, "it is empty", "damaged")
+	}
+	if fi, err := os.Stat(inDir(dir, frontierName)); err != nil || fi.Size() != 0 {
+		t.Errorf("%v %v: the file was changed", fi, err)
+	}
+}
+
+// The second to open a directory is refused before it touches anything: the first has bodies under way there.
+func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
+	dir, _ := stopped(t)
+	var s settings
+	d, err := openDir(dir, s.warcInfo(), 0, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	body := filepath.Join(dir, spoolName, "body")
+	if err := os.WriteFile(body, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "resume", dir).want(t, exitFailed, "another process has the frontier open")
+	if _, err := os.Stat(body); err != nil {
+		t.Errorf("the body under way is gone: %v", err)
+	}
+}
+
+func TestResumeOfAFinishedCrawlSaysSoAndAsksNothing(t *testing.T) {
+	seed, web := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	before := len(web.Referee().Requests())
+	archive := archiveText(t, dir)
+	inside(t, "resume", dir).want(t, exitDone, dir+" is finished: nothing is left to do")
+	r := inside(t, "resume", "--json", "-q", dir)
+	if r.want(t, exitDone); !strings.Contains(r.out, `"state": "finished"`) || r.err != "" {
+		t.Errorf("%+v", r)
+	}
+	if n := len(web.Referee().Requests()); n > before {
+		t.Errorf("%d requests", n-before)
+	}
+	if archiveText(t, dir) != archive {
+		t.Error("the archive was changed")
+	}
+}
+
+// A control file that a kill left behind, or that is damaged, does not hide the frontier.
+func TestStatusDoesNotTrustTheControlFile(t *testing.T) {
+	dir, _ := stopped(t)
+	for _, text := range []string{"", "{", `{"address":"127.0.0.1:1","token":"x"}`} {
+		if err := os.WriteFile(inDir(dir, "control.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := inside(t, "status", dir); r.code != 0 || !strings.Contains(r.out, "stopped") {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+	if err := os.Remove(inDir(dir, "control.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(inDir(dir, "control.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r := inside(t, "status", dir); r.code != 0 || !strings.Contains(r.out, "stopped") {
+		t.Errorf("a directory: %+v", r)
+	}
+}
+
+// Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
+func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
+	c, err := seed("http://127.0.0.1:9/", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exists := range []bool{false, true} {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "d")
+		if exists {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() {
+				errs <- createDir(context.Background(), dir, []byte("# settings\n"), []frontier.Candidate{c})
+			}()
+		}
+		first, second := <-errs, <-errs
+		if (first == nil) == (second == nil) {
+			t.Errorf("exists %v: %v and %v", exists, first, second)
+		}
+		if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
+			t.Errorf("exists %v: beside it: %v %v", exists, left, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 4 {
+			t.Errorf("exists %v: it holds %v %v", exists, left, err)
+		}
+	}
+}
+
+func TestTheDirectoryInAHintCanBePasted(t *testing.T) {
+	for dir, want := range map[string]string{
+		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",
+	} {
+		if got := word(dir); got != want {
+			t.Errorf("%q: %s, want %s", dir, got, want)
+		}
+	}
+}
+
+func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
+	at := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", -3600))
+	for url, want := range map[string]string{
+		"https://www.library.org/a": "www.library.org-2026-03-02", "http://127.0.0.1:8080/": "127.0.0.1-8080-2026-03-02",
+		"http://[::1]:81/": "1--81-2026-03-02",
+	} {
+		c, err := seed(url, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := defaultDir([]frontier.Candidate{c}, at); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// dryRun asks the seeds' hosts for robots.txt, in a directory that is thrown away, and shows what they say. A host
+// whose robots.txt cannot be had is asked once.
+func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds []frontier.Candidate, std stdio) (err error) {
+	tmp, err := os.MkdirTemp("", "curtsy-dry-run-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	o.dir = filepath.Join(tmp, "crawl")
+	s.maxWait = duration(2 * time.Second)
+	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+		return err
+	}
+	voice := newVoice(std.err, o)
+	_, sig, err := runIn(ctx, s, o, world{}, voice)
+	voice.finish()
+	switch {
+	case err != nil:
+		return err
+	case sig != nil:
+		return interrupted(sig)
+	case o.json:
+		return writeJSON(std.out, o.answers)
+	}
+	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tSEEDS\tPACE\tROBOTS.TXT")
+	slowest := time.Duration(0)
+	for _, a := range o.answers {
+		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", oneLine(a.Host), a.Seeds, a.Pace, oneLine(a.Robots))
+		slowest = max(slowest, time.Duration(a.Seeds)*a.Pace)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone; what they link to is not known yet.\n",
+		slowest.Round(time.Second), several(int64(len(seeds)), "seed"))
+	return err
+}

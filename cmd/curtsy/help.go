@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// columns is the width that help is made for.
+const columns = 80
+
+// groupKey is the annotation of a flag that names its group in help.
+const groupKey = "group"
+
+// inGroup puts the flags declared so far, and in no group yet, under a title of help.
+func inGroup(fs *pflag.FlagSet, title string) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[groupKey]; !ok {
+			f.Annotations = map[string][]string{groupKey: {title}}
+		}
+	})
+}
+
+// usage prints how a command is used: its line, examples, commands below it, and flags by group.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	if cmd.Runnable() && !cmd.HasSubCommands() {
+		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+	} else {
+		fmt.Fprintf(&b, "Usage:\n  %s COMMAND\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-10s %s\n", c.Name(), c.Short)
+			}
+		}
+	}
+	b.WriteString(flagHelp(cmd.Flags()))
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", cmd.CommandPath())
+	}
+	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// flagHelp lists flags under the titles of their groups, in the order of declaration.
+func flagHelp(fs *pflag.FlagSet) string {
+	fs.SortFlags = false
+	var texts []string // one for each flag, aligned
+	for line := range strings.Lines(fs.FlagUsagesWrapped(columns)) {
+		if strings.HasPrefix(strings.TrimLeft(line, " "), "-") {
+			texts = append(texts, "")
+		}
+		texts[len(texts)-1] += line
+	}
+	var b strings.Builder
+	title := ""
+	n := 0
+	fs.VisitAll(func(f *pflag.Flag) {
+		group := []string{"Help"}
+		if g, ok := f.Annotations[groupKey]; ok {
+			group = g
+		}
+		if group[0] != title {
+			title = group[0]
+			fmt.Fprintf(&b, "\n%s:\n", title)
+		}
+		b.WriteString(texts[n])
+		n++
+	})
+	return b.String()
+}
+
+// newHelp is cobra's help command, but for an exit code when there is no such command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say more about a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("%w", knownCommand(cmd.Root(), args))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands are all commands that help shows.
+func commands(t *testing.T) []*cobra.Command {
+	t.Helper()
+	var all []*cobra.Command
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" {
+			return
+		}
+		all = append(all, c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(stdio{}))
+	if len(all) < 8 {
+		t.Fatalf("%d commands", len(all))
+	}
+	return all
+}
+
+func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
+	for _, c := range commands(t) {
+		path := strings.Fields(c.CommandPath())[1:]
+		r := inside(t, append(path, "--help")...)
+		r.want(t, exitDone)
+		for line := range strings.Lines(r.out) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("%s: a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
+				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
+			}
+			if _, ok := f.Annotations[groupKey]; !ok && f.Name != "help" && f.Name != "version" {
+				t.Errorf("%s: --%s is in no group", c.CommandPath(), f.Name)
+			}
+		})
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && !strings.Contains(r.out, "Usage:\n  curtsy ") {
+			t.Errorf("%s: no usage line:\n%s", c.CommandPath(), r.out)
+		}
+	}
+}
+
+func TestHelpOfCrawlIsGrouped(t *testing.T) {
+	out := inside(t, "help", "crawl").out
+	at := -1
+	for _, s := range []string{"Usage:", "Examples:", "Seeds and directory:", "Identity:", "Scope:", "Politeness:", "Budgets:", "Network:", "Output and settings:"} {
+		i := strings.Index(out, s)
+		if i <= at {
+			t.Errorf("%q is missing or out of order:\n%s", s, out)
+		}
+		at = i
+	}
+}
+
+func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
+	inside(t, "help", "crwl").want(t, exitUsage, `unknown command "crwl"`, "did you mean crawl?")
+}
+
+func TestVersionAsAFlagAndAsACommand(t *testing.T) {
+	a, b := inside(t, "version"), inside(t, "--version")
+	if a.code != 0 || a != b || !strings.HasPrefix(a.out, "curtsy "+version+" ") {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler/fetch"
+)
+
+// identityNames are the settings that identity set keeps.
+var identityNames = []string{"agent", "contact", "operator", "purpose"}
+
+func (s *settings) identity() fetch.Identity {
+	return fetch.Identity{Token: s.agent, Version: version, Contact: mailbox(s.contact), Operator: s.operator, Purpose: s.purpose}
+}
+
+// mailbox is a contact without the scheme that people write before an address.
+func mailbox(contact string) string { return strings.TrimPrefix(contact, "mailto:") }
+
+func newIdentity(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "identity",
+		Short: "Say who crawls",
+		Args:  knownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newIdentitySet(std))
+	return cmd
+}
+
+func newIdentitySet(std stdio) *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "set [flags]",
+		Short: "Keep contact, operator, purpose and agent for your crawls",
+		Long: "Keep contact, operator, purpose and agent in your configuration file, and show\n" +
+			"what requests will carry. What is not given stays as it is.",
+		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
+		Args:    noArgs,
+	}
+	s.identityFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		given := map[string]string{}
+		for _, name := range identityNames {
+			if f := cmd.Flags().Lookup(name); f.Changed {
+				given[name] = f.Value.String()
+			}
+		}
+		if len(given) == 0 {
+			return usagef("nothing to set: give --contact, --operator, --purpose or --agent")
+		}
+		id := s.identity()
+		if err := id.Validate(); err != nil {
+			return usagef("%w", err)
+		}
+		if _, ok := given["contact"]; ok {
+			if err := id.CheckContact(); err != nil {
+				return usagef("%w", err)
+			}
+		}
+		path, err := userConfig()
+		if err != nil {
+			return err
+		}
+		if err := setKeys(path, given); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.err, "kept in %s; requests will carry\n", path)
+		return printIdentity(std, path)
+	}
+	return cmd
+}
+
+// printIdentity shows the fields that the configuration file at path gives to requests.
+func printIdentity(std stdio, path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var kept map[string]any
+	if err := toml.Unmarshal(b, &kept); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	text := func(name string) string { v, _ := kept[name].(string); return v }
+	id := fetch.Identity{Token: text("agent"), Version: version, Contact: mailbox(text("contact"))}
+	fmt.Fprintf(std.out, "User-Agent: %s\n", plain(id.UserAgent()))
+	if from := id.From(); from != "" {
+		fmt.Fprintf(std.out, "From: %s\n", plain(from))
+	}
+	return nil
+}
+
+// setKeys sets top-level keys of a TOML file and leaves the rest of it, comments included, as it is.
+func setKeys(path string, values map[string]string) error {
+	before, err := readLayer(path, true, settingNames())
+	if err != nil {
+		return fmt.Errorf("%w; mend it first", err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	var lines []string
+	if len(b) > 0 {
+		lines = strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	}
+	want := maps.Clone(before.values)
+	if want == nil {
+		want = map[string]any{}
+	}
+	for _, name := range identityNames {
+		value, ok := values[name]
+		if !ok {
+			continue
+		}
+		line, err := toml.Marshal(map[string]string{name: value})
+		if err != nil {
+			return err
+		}
+		want[name] = value
+		lines = setLine(lines, name, strings.TrimSpace(string(line)))
+	}
+	text := strings.TrimPrefix(strings.Join(lines, "\n")+"\n", "\ufeff")
+	// A line may be part of a text of several lines: what does not read back as it should is not written.
+	var got map[string]any
+	if err := toml.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("%s is written in a way that cannot be changed without harm: set the keys by hand", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	return writeWhole(path, []byte(text), 0o600)
+}
+
+// setLine replaces the line of a top-level key, or adds it before the first table.
+func setLine(lines []string, name, line string) []string {
+	at := len(lines)
+	for i, l := range lines {
+		l = strings.TrimSpace(l)
+		if strings.HasPrefix(l, "[") {
+			at = i
+			break
+		}
+		if key, _, ok := strings.Cut(l, "="); ok && strings.Trim(strings.TrimSpace(key), `"'`) == name {
+			lines[i] = line
+			return lines
+		}
+	}
+	return append(lines[:at:at], append([]string{line}, lines[at:]...)...)
+}

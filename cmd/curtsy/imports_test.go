@@ -1,0 +1,119 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// imports is the plan: which packages of ours, and which of others, the non-test files of a package may import.
+// docs/design.md shows it as a picture. A package or an import that is not listed fails, so that the plan cannot rot.
+var imports = map[string][]string{
+	"frontier/canon":        {"golang.org/x/net/publicsuffix", "golang.org/x/net/idna"},
+	"frontier":              {"frontier/canon"},
+	"frontier/frontiertest": {"frontier", "frontier/canon"},
+	"frontier/bolt":         {"frontier", "frontier/canon", "go.etcd.io/bbolt", "go.etcd.io/bbolt/errors", "github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
+	"robots":                {},
+	"robots/naive":          {},
+	"storage":               {},
+	"storage/warc":          {"storage", "github.com/klauspost/compress/gzip", "github.com/google/uuid"},
+	"storage/ledger":        {"storage"},
+	"crawler/scope":         {"frontier/canon"},
+	"crawler/fetch":         {"frontier/canon", "github.com/klauspost/compress/gzip"},
+	"crawler/extract": {"frontier/canon", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
+		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
+	"crawler/crawltest": {"robots/naive"},
+	"crawler": {
+		"crawler/scope", "crawler/fetch", "crawler/extract", "frontier", "frontier/canon", "robots", "storage",
+		"golang.org/x/sync/errgroup",
+	},
+	"cmd/curtsy": {
+		"crawler", "crawler/scope", "crawler/fetch", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt",
+		"storage", "storage/ledger", "storage/warc",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
+		"github.com/pelletier/go-toml/v2/unstable", "golang.org/x/sync/errgroup", "golang.org/x/term",
+	},
+}
+
+func TestImportsFollowThePlan(t *testing.T) {
+	root := filepath.Join("..", "..")
+	found := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		found[pkg] = true
+		allowed, ok := imports[pkg]
+		if !ok {
+			t.Errorf("package %s is not in the plan", pkg)
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			ours, isOurs := strings.CutPrefix(name, "curtsy/")
+			if !isOurs && !strings.Contains(strings.SplitN(name, "/", 2)[0], ".") {
+				continue // standard library
+			}
+			if !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s, which is not in the plan", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range imports {
+		if !found[pkg] {
+			t.Errorf("package %s is in the plan and does not exist", pkg)
+		}
+	}
+}
+
+// The speaker of a standard library package is fixed as well: only crawler/fetch speaks HTTP to others, and robots
+// does no I/O.
+func TestRobotsAndFrontierDoNoIO(t *testing.T) {
+	for _, pkg := range []string{"robots", "robots/naive", "frontier", "storage"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", pkg, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no files: %v", pkg, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range f.Imports {
+				switch spec.Path.Value {
+				case `"os"`, `"net"`, `"net/http"`, `"os/exec"`, `"syscall"`:
+					t.Errorf("%s imports %s: this package does no I/O", path, spec.Path.Value)
+				}
+			}
+		}
+	}
+}

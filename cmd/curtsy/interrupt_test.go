@@ -1,0 +1,120 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+)
+
+// eventually waits for what another process does: there is no virtual time to wait in.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("it never happened: %s", what)
+}
+
+// leftClean checks that an ended crawl says how to go on and can be opened.
+func leftClean(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, crawler.ControlFile)); err == nil {
+		t.Error("the control file is still there")
+	}
+	reopened(t, dir)
+}
+
+// A drain waits for the answer under way; a second interrupt does not.
+func TestTheSecondInterruptAborts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			asked <- struct{}{}
+			<-release
+		}
+	})})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	defer close(release)
+	dir := filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
+	wait := begun(t, cmd)
+	<-asked
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // two signals at one instant are one
+	}
+	wait().want(t, 130, "finishing the exchanges under way", "aborting", "it was interrupted", "curtsy resume "+dir)
+	leftClean(t, dir)
+}
+
+// Whoever read standard error has gone, as in curtsy crawl … 2>&1 | head: that is an interrupt, not a kill.
+func TestACrawlThatNobodyListensToDrains(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	web := crawltest.New(crawltest.Tree("bakery.test", 500))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= 2 })
+	r.Close()
+	cmd.Wait()
+	if s, ok := cmd.ProcessState.Sys().(interface {
+		Signaled() bool
+		ExitStatus() int
+	}); !ok || !s.Signaled() && s.ExitStatus() != 141 {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+	leftClean(t, dir)
+}
+
+// A terminal that is closed is an interrupt, too.
+func TestAHangUpDrains(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	web := crawltest.New(crawltest.Tree("bakery.test", 500))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
+	wait := begun(t, cmd)
+	eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= 2 })
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	wait().want(t, 129, "finishing the exchanges under way")
+	leftClean(t, dir)
+}

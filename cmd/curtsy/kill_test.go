@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/storage/ledger"
+)
+
+// Killed twenty times at random instants and resumed each time, a crawl fetches every page, repeats at most what was in
+// flight, and leaves an archive that reads clean after each resume.
+func TestAKilledCrawlLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	kills, pages := 20, 400
+	if full() {
+		kills, pages = 100, 2000
+	}
+	site := crawltest.Tree("bakery.test", pages)
+	site.Latency = 4 * time.Millisecond
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "crawl")
+	seed := web.LoopbackURL("bakery.test")
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	t.Logf("killing at random instants")
+
+	var instants []time.Time
+	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", seed}
+	for done := 0; done < kills; {
+		cmd := curtsy(t, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		before := len(web.Referee().Requests())
+		time.Sleep(time.Duration(40+rng.IntN(160)) * time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		instants = append(instants, time.Now())
+		err := cmd.Wait()
+		if err == nil {
+			break // it finished before the kill
+		}
+		if _, err := os.Stat(dir); err != nil {
+			continue // killed before the directory was there: nothing was asked for
+		}
+		if after := len(web.Referee().Requests()); after > before || done == 0 {
+			done++
+		}
+		reopened(t, dir)
+		args = []string{"resume", "--quiet", dir}
+	}
+	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "finished")
+	reopened(t, dir)
+
+	// Every page was asked for; a page asked for twice was under way at a kill, or in the group commit before it.
+	const group = frontier.GroupDelay + 500*time.Millisecond // what a noisy disk may add to a commit
+	last := map[string]time.Time{}
+	repeats := 0
+	for _, r := range web.Referee().Requests() {
+		if at, again := last[r.Target]; again && r.Target != "/robots.txt" {
+			repeats++
+			if !nearAKill(at, instants, group) {
+				t.Errorf("%s was asked for again, though its first answer was no part of what a kill could lose", r.Target)
+			}
+		}
+		last[r.Target] = r.Start
+	}
+	if len(last) != pages+1 {
+		t.Errorf("%d targets were asked for, want %d pages and robots.txt", len(last), pages)
+	}
+	t.Logf("%d kills, %d repeats for %d pages", len(instants), repeats, pages)
+	fetchedOnce(t, dir, pages)
+}
+
+// nearAKill reports whether a kill came within d after at.
+func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
+	for _, k := range kills {
+		if gap := k.Sub(at); gap >= -50*time.Millisecond && gap <= d {
+			return true
+		}
+	}
+	return false
+}
+
+// reopened opens a killed crawl as resume does, closes it, and checks database and archive.
+func reopened(t *testing.T, dir string) {
+	t.Helper()
+	var s settings
+	d, err := openDir(dir, s.warcInfo(), 0, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	if findings, err := bolt.Check(inDir(dir, frontierName)); err != nil || len(findings) > 0 {
+		t.Fatalf("the frontier: %v %v", findings, err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err == nil {
+			_, err = io.Copy(io.Discard, z)
+		}
+		if err != nil {
+			t.Fatalf("%s does not read clean: %v", path, err)
+		}
+		if gz, err := exec.LookPath("gzip"); err == nil && runtime.GOOS != "windows" {
+			cmd := exec.Command(gz, "-t", "-")
+			cmd.Stdin = bytes.NewReader(b)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("gzip -t %s: %v: %s", path, err, out)
+			}
+		}
+	}
+}
+
+// fetchedOnce checks that frontier and ledger agree on every page, and that no line stands without its record.
+func fetchedOnce(t *testing.T, dir string, pages int) {
+	t.Helper()
+	r := ended(t, curtsy(t, "status", "--json", dir))
+	var s crawler.Status
+	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
+		t.Fatalf("status: %v: %s", err, r.out)
+	}
+	if s.State != "finished" || s.Fetched != int64(pages) || s.Discovered != int64(pages) {
+		t.Errorf("%+v", s)
+	}
+	fetched := map[string]bool{}
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Outcome == frontier.Fetched.String() {
+			fetched[l.URL] = true
+			if !strings.HasPrefix(l.Record, "<urn:uuid:") && !strings.HasPrefix(l.Record, "urn:uuid:") {
+				t.Errorf("%s is fetched without a record: %q", l.URL, l.Record)
+			}
+		}
+	}
+	if len(fetched) != pages {
+		t.Errorf("the ledger has %d pages fetched, want %d", len(fetched), pages)
+	}
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// given makes a flag set as a command has it, with what the command line gave.
+func given(t *testing.T, args ...string) (*settings, *pflag.FlagSet) {
+	t.Helper()
+	var s settings
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.flags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return &s, fs
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// home gives the test a configuration folder of its own, with a file in it.
+func home(t *testing.T, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("AppData", dir)
+	path, err := userConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
+	home(t, "purpose = \"users\"\noperator = \"users\"\nagent = \"users\"\ncontact = \"users\"\n")
+	file := write(t, "operator = \"file\"\nagent = \"file\"\ncontact = \"file\"\n")
+	t.Setenv("CURTSY_AGENT", "env")
+	t.Setenv("CURTSY_CONTACT", "env")
+	s, fs := given(t, "--contact", "flag")
+	if err := resolve(fs, file, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join([]string{s.contact, s.agent, s.operator, s.purpose, s.scope}, " "), "flag env file users host"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
+	home(t, "")
+	file := write(t, "workers = 7\ndelay = \"3s\"\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
+	s, fs := given(t)
+	if err := resolve(fs, file, ""); err != nil {
+		t.Fatal(err)
+	}
+	if s.workers.n != 7 || s.delay.String() != "3s" || s.maxBody != 5<<20 || len(s.exclude) != 2 || len(s.accept) != 2 || s.depth.n != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
+	home(t, "")
+	for _, name := range settingNames() {
+		s, fs := given(t)
+		f := fs.Lookup(name)
+		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7"}[f.Value.Type()]
+		if value == "" {
+			value = "seven"
+		}
+		t.Setenv(envName(name), value)
+		if err := resolve(fs, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Trim(f.Value.String(), "[]"); got != value {
+			t.Errorf("%s=%s: %s is %q", envName(name), value, name, got)
+		}
+		t.Setenv(envName(name), "")
+		if f.Changed {
+			t.Errorf("%s counts as given on the command line: %v", name, s)
+		}
+	}
+	t.Setenv("CURTSY_CONFIG", write(t, "workers = 5\n"))
+	s, fs := given(t)
+	if err := resolve(fs, "", ""); err != nil || s.workers.n != 5 {
+		t.Errorf("CURTSY_CONFIG: %v, %v", s.workers, err)
+	}
+}
+
+// Set and empty is not set, as in a shell's ${VAR:-}.
+func TestAnEmptyVariableIsNoSetting(t *testing.T) {
+	home(t, "")
+	t.Setenv("CURTSY_MAX_PAGES", "")
+	t.Setenv("CURTSY_AGENT", "")
+	s, fs := given(t)
+	if err := resolve(fs, "", ""); err != nil || s.maxPages.n != 0 || s.agent != "curtsy" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestListsFromTheEnvironment(t *testing.T) {
+	home(t, "")
+	t.Setenv("CURTSY_ACCEPT", "text/html,.pdf .png")
+	t.Setenv("CURTSY_EXCLUDE", "a{1,2} b")
+	s, fs := given(t)
+	if err := resolve(fs, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(s.accept, " ") != "text/html .pdf .png" || strings.Join(s.exclude, " ") != "a{1,2} b" {
+		t.Errorf("accept %q, exclude %q", s.accept, s.exclude)
+	}
+}
+
+func TestAMistypedVariableIsNamed(t *testing.T) {
+	t.Setenv("CURTSY_MAX_PAGE", "3")
+	t.Setenv("CURTSY_SOMETHING_ELSE_ENTIRELY", "3")
+	var b strings.Builder
+	warnEnv(&b, settingNames())
+	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is no setting; did you mean CURTSY_MAX_PAGES?\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
+	home(t, "\ufeffworkers = 7\r\n")
+	s, fs := given(t)
+	if err := resolve(fs, "", ""); err != nil || s.workers.n != 7 {
+		t.Errorf("%v, %v", s.workers, err)
+	}
+}
+
+func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
+	home(t, "")
+	for _, tt := range []struct{ text, want string }{
+		{"workers = 3\n  dely = \"1s\"\n", `c.toml:2:3: unknown key "dely"; did you mean "delay"?`},
+		{"[delay]\nx = 1\n", `c.toml:1:2: unknown key "delay"`},
+		{"workers = \n", "c.toml:1:"},
+		{"delay = 5\n", `delay: "5" has no unit`},
+		{"delay = [\"1s\", \"2s\"]\n", "one value is expected, not a list"},
+		{"include = [[\"a\"]]\n", "a list of strings is expected"},
+		{"workers = 1.5\n", "a string, a whole number or a list of strings is expected"},
+	} {
+		_, fs := given(t)
+		err := resolve(fs, write(t, tt.text), "")
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: %v; want %q", tt.text, err, tt.want)
+		}
+		if code := report(&strings.Builder{}, err); code != exitUsage {
+			t.Errorf("%q: exit code %d, want %d", tt.text, code, exitUsage)
+		}
+	}
+}
+
+// crawl.toml holds the effective settings: read back, they are the same.
+func TestSettingsReadWhatTheyWrite(t *testing.T) {
+	home(t, "")
+	_, fs := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
+		"--accept", "text/html,.pdf", "--depth", "0", "--operator", "Bücherei\n", "--max-pages", "12")
+	first, err := formatLayer(fs, settingNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, back := given(t)
+	if err := resolve(back, "", write(t, string(first))); err != nil {
+		t.Fatal(err)
+	}
+	second, err := formatLayer(back, settingNames())
+	if err != nil || string(second) != string(first) {
+		t.Errorf("%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
+	}
+}
+
+func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
+	path := write(t, "# mine\ncontact = 'mailto:old@library.org' # old\nworkers = 3\n")
+	if err := setKeys(path, map[string]string{"contact": "mailto:new@library.org", "operator": `The "Library"`}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# mine\ncontact = 'mailto:new@library.org'\nworkers = 3\noperator = 'The \"Library\"'\n"
+	if string(b) != want {
+		t.Errorf("the file is\n%s\nwant\n%s", b, want)
+	}
+}
+
+// A line that looks like a key may be part of a text of several lines.
+func TestIdentitySetChangesNothingElse(t *testing.T) {
+	text := "operator = \"\"\"\ncontact = 3\n\"\"\"\n"
+	path := write(t, text)
+	err := setKeys(path, map[string]string{"contact": "new@library.org"})
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "by hand") {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != text {
+		t.Errorf("%q, %v", b, err)
+	}
+	broken := write(t, "workers = 3\nx y\n")
+	if err := setKeys(broken, map[string]string{"contact": "new@library.org"}); err == nil || !strings.Contains(err.Error(), "c.toml:2:3: ") {
+		t.Errorf("%v", err)
+	}
+}

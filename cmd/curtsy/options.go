@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler"
+)
+
+// options are the flags of one invocation that are no settings of the crawl.
+type options struct {
+	dir, seeds, config   string
+	json, quiet, verbose bool
+
+	dryRun  bool
+	answers []crawler.HostAnswer // what the dry run learned
+}
+
+func (o *options) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.config, "config", "", "take settings from `FILE` (TOML), too")
+	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
+	inGroup(fs, "Output and settings")
+}
+
+// check refuses what contradicts itself.
+func (o *options) check() error {
+	if o.quiet && o.verbose {
+		return usagef("--quiet and --verbose contradict each other")
+	}
+	return nil
+}
+
+// settingNames are the names of all settings, in the order of their declaration.
+func settingNames() []string {
+	var s settings
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.SortFlags = false
+	s.flags(fs)
+	var names []string
+	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// resolve fills in what the command line left open, from the environment and the files. config is the file that
+// --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
+func resolve(flags *pflag.FlagSet, config, crawl string) error {
+	names := settingNames()
+	var layers []layer
+	add := func(path string, mayMiss bool) error {
+		l, err := readLayer(path, mayMiss, names)
+		layers = append(layers, l)
+		return err
+	}
+	if config == "" {
+		config = os.Getenv(envName("config"))
+	}
+	if config != "" {
+		if err := add(config, false); err != nil {
+			return err
+		}
+	}
+	if crawl != "" {
+		if err := add(crawl, false); err != nil {
+			return err
+		}
+	} else if path, err := userConfig(); err == nil {
+		if err := add(path, true); err != nil {
+			return err
+		}
+	}
+	return apply(flags, names, layers...)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
+const asCurtsy = "CURTSY_TEST_AS_CURTSY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCurtsy) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// curtsy is a command line, to be run as a process with a configuration folder of its own.
+func curtsy(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	config := t.TempDir()
+	cmd.Env = append(os.Environ(), asCurtsy+"=1", "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config)
+	return cmd
+}
+
+// result is what a process left.
+type result struct {
+	out, err string
+	code     int
+}
+
+// ended runs a command to its end.
+func ended(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	return begun(t, cmd)()
+}
+
+// begun starts a command and returns how to wait for its end.
+func begun(t *testing.T, cmd *exec.Cmd) (wait func() result) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v: %v", cmd.Args, err)
+	}
+	return func() result {
+		t.Helper()
+		err := cmd.Wait()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatalf("%v: %v", cmd.Args, err)
+		}
+		return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+	}
+}
+
+// want checks the exit code and that standard error says all of these.
+func (r result) want(t *testing.T, code int, says ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d; standard error:\n%s", r.code, code, r.err)
+	}
+	for _, s := range says {
+		if !strings.Contains(r.err, s) {
+			t.Errorf("standard error lacks %q:\n%s", s, r.err)
+		}
+	}
+}
+
+// skipWithout skips a test that needs a program, unless the environment says that all must run.
+func skipWithout(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err == nil {
+			continue
+		}
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatalf("%s is not installed, and CURTSY_MUST_RUN is set", p)
+		}
+		t.Skipf("%s is not installed", p)
+	}
+}
+
+// full reports whether tests run in full size (.ci/long).
+func full() bool { return os.Getenv("CURTSY_LONG") != "" }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// version of curtsy; it stands in the User-Agent, too.
+const version = "0.1.0"
+
+func newRoot(std stdio) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "curtsy",
+		Short: "A polite concurrent web crawler that leaves evidence",
+		Long: "curtsy crawls web sites politely: robots.txt and the pace a site asks for always\n" +
+			"hold, a kill loses nothing, and what was fetched is kept as WARC with a ledger\n" +
+			"of every decision.",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              knownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:           version,
+	}
+	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
+	root.SetVersionTemplate(versionText())
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(newDemo(std), newCrawl(std), newResume(std), newStatus(std), newIdentity(std), newVersion(std))
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	finishCommands(root)
+	return root
+}
+
+// finishCommands gives root and the commands below it what is the same for all: usage lines as they are written, and
+// wrong arguments as usage errors.
+func finishCommands(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usagef("%w", err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		finishCommands(sub)
+	}
+}
+
+// knownCommand refuses what no command took, with the nearest one that exists.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(args[0], names); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], near)
+	}
+	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
+}
+
+// oneDir is for commands that take a crawl directory.
+func oneDir(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%s takes one crawl directory, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
+}
+
+// noArgs is for commands that take flags only.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+}
+
+var flagName = regexp.MustCompile(`--([\w-]+)`)
+
+// flagError explains a wrong flag, with the nearest one that exists.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
+	case errors.As(err, &unknown):
+		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if near := nearest(m[1], names); near != "" {
+				return usagef("%w; did you mean --%s?", err, near)
+			}
+		}
+	}
+	return usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+func versionText() string {
+	return fmt.Sprintf("curtsy %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+func newVersion(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(std.out, versionText())
+			return err
+		},
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+)
+
+// runCrawl runs the crawl in o.dir until its end and reports on it.
+func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
+	voice := newVoice(std.err, o)
+	summary, sig, err := runIn(ctx, s, o, w, voice)
+	voice.finish()
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, word(o.dir))
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case !o.quiet:
+		fmt.Fprint(std.err, summaryText(summary, o.dir, w.dial == nil))
+	case summary.Incomplete && sig == nil:
+		fmt.Fprintf(std.err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plain(word(o.dir)))
+	}
+	if o.json {
+		if err := writeJSON(std.out, summary); err != nil {
+			return err
+		}
+	}
+	switch {
+	case sig != nil:
+		return interrupted(sig)
+	case summary.Incomplete:
+		return silent(exitIncomplete)
+	}
+	return nil
+}
+
+// runIn runs the crawl in o.dir, unless it is finished already.
+func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) (_ crawler.Summary, sig os.Signal, err error) {
+	d, err := openDir(o.dir, s.warcInfo(), s.restartPace(), voice.say)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if summary, ok, err := finished(ctx, d.frontier); ok || err != nil {
+		return summary, nil, err
+	}
+	if w.config != nil {
+		if err := writeWhole(inDir(o.dir, configName), w.config, 0o666); err != nil {
+			return crawler.Summary{}, nil, err
+		}
+	}
+	seeds, err := d.frontier.Seeds(ctx)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	fc, err := s.fetchConfig(seeds, inDir(o.dir, spoolName), w)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	f, err := fetch.New(fc)
+	if err != nil {
+		return crawler.Summary{}, nil, usagef("%w", err)
+	}
+	defer f.Close()
+	cc, err := s.crawlerConfig(d, f, voice.say)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	if o.verbose {
+		cc.Ledger = spoken{cc.Ledger, voice}
+	}
+	cc.DryRun = o.dryRun
+	c, err := crawler.New(ctx, cc)
+	if err != nil {
+		return crawler.Summary{}, nil, usagef("%w", err)
+	}
+	s.announce(o, seeds, w.config != nil, voice)
+	summary, sig, err := attend(ctx, c, o.dir, voice)
+	if err == nil && o.dryRun {
+		o.answers, err = c.Answers(ctx)
+	}
+	return summary, sig, err
+}
+
+// finished returns the summary of a crawl that has nothing left to do, and whether it is one.
+func finished(ctx context.Context, f frontier.Frontier) (crawler.Summary, bool, error) {
+	status, err := crawler.StatusOf(ctx, f)
+	if err != nil || status.State != "finished" {
+		return crawler.Summary{}, false, err
+	}
+	stats, err := f.Stats(ctx)
+	unanswered := stats.Counts[crawler.CountSeedsUnanswered]
+	return crawler.Summary{
+		EndedBy: crawler.EndedDrained, Status: status, SeedsUnanswered: unanswered, Incomplete: unanswered > 0,
+	}, true, err
+}
+
+// announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
+func (s *settings) announce(o *options, seeds []frontier.Seed, again bool, voice *voice) {
+	given, foreign := int64(0), s.ownSite == "none"
+	for _, seed := range seeds {
+		if seed.From == "" {
+			given++
+			foreign = foreign || !loopback(seed.URL.Authority())
+		}
+	}
+	switch {
+	case o.dryRun:
+		voice.say("asking for robots.txt alone, for %s", several(given, "seed"))
+	case again:
+		voice.say("going on with the crawl from %s in %s", several(given, "seed"), o.dir)
+	default:
+		voice.say("crawling from %s into %s", several(given, "seed"), o.dir)
+	}
+	if foreign && time.Duration(s.delay) < crawler.Floor {
+		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", &s.delay, crawler.Floor)
+	}
+}

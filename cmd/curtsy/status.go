@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler"
+	"curtsy/frontier/bolt"
+)
+
+func newStatus(std stdio) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "status [flags] DIR",
+		Short:   "Show how a crawl is, running or not",
+		Long:    "Show how a crawl is. A running one is asked; of another its frontier is read.",
+		Example: "  curtsy status news\n  curtsy status --json news",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			st, err := statusOf(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(std.out, st)
+			}
+			_, err = fmt.Fprint(std.out, statusText(st))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+// statusOf asks the running crawl, or reads the frontier when none answers: a control file may be left of a kill, or
+// damaged, but the frontier's lock does not lie.
+func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
+	if err := mustHoldCrawl(dir); err != nil {
+		return crawler.Status{}, err
+	}
+	st, asked := crawler.Ask(ctx, dir)
+	if asked == nil {
+		return st, nil
+	}
+	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
+	if errors.Is(err, bolt.ErrInUse) {
+		return crawler.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
+	}
+	if err != nil {
+		return crawler.Status{}, err
+	}
+	st, err = crawler.StatusOf(ctx, f)
+	return st, errors.Join(err, f.Close())
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

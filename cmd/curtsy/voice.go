@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// voice is what people hear of a running crawl on standard error: one live line on a terminal, a plain line every ten
+// seconds elsewhere, and sentences between them.
+type voice struct {
+	quiet, live bool
+	dry         bool          // there is nothing to estimate
+	columns     func() int    // of the terminal; 0 when unknown
+	deaf        chan struct{} // closed when standard error takes no more
+
+	mu    sync.Mutex
+	w     io.Writer
+	lost  bool
+	width int // of the live line on the screen now
+}
+
+// Times between two looks at the crawl.
+const (
+	liveEvery  = 250 * time.Millisecond
+	plainEvery = 10 * time.Second
+)
+
+func newVoice(w io.Writer, o *options) *voice {
+	v := &voice{w: w, quiet: o.quiet, dry: o.dryRun, deaf: make(chan struct{})}
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return v
+	}
+	v.live = true
+	v.columns = func() int {
+		columns, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0
+		}
+		return columns
+	}
+	return v
+}
+
+// print writes to standard error; called with mu held.
+func (v *voice) print(text string) {
+	if _, err := io.WriteString(v.w, text); err != nil && !v.lost {
+		v.lost = true
+		close(v.deaf)
+	}
+}
+
+// say prints a sentence, above the live line if there is one.
+func (v *voice) say(format string, args ...any) {
+	if v.quiet {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	v.print(plain(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// clear removes the live line; called with mu held.
+func (v *voice) clear() {
+	if v.width > 0 {
+		v.print("\r" + strings.Repeat(" ", v.width) + "\r")
+		v.width = 0
+	}
+}
+
+// finish leaves the terminal clean.
+func (v *voice) finish() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+}
+
+// show replaces the live line, or prints a plain one.
+func (v *voice) show(line string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.live {
+		v.print(line + "\n")
+		return
+	}
+	if columns := v.columns(); columns > 1 {
+		v.width = min(v.width, columns-1) // made narrower, the terminal has wrapped or cut what was there
+		if len(line) >= columns {
+			line = line[:columns-1] // progress writes ASCII only
+		}
+	}
+	v.print("\r" + line + strings.Repeat(" ", max(v.width-len(line), 0)))
+	v.width = len(line)
+}
+
+// watched is a running crawl, as far as its progress goes.
+type watched interface {
+	Status(ctx context.Context) (crawler.Status, error)
+	Estimate(ctx context.Context) (crawler.Estimate, error)
+}
+
+// follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
+// a look at every host, so that they are made at 0, 1, 3, 7 and 15 seconds, and then every ten.
+func (v *voice) follow(ctx context.Context, c watched) {
+	if v.quiet {
+		return
+	}
+	every := plainEvery
+	if v.live {
+		every = liveEvery
+	}
+	lines, looks := time.NewTicker(every), time.NewTimer(0)
+	defer lines.Stop()
+	defer looks.Stop()
+	var said time.Duration
+	for pause := time.Second; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-lines.C:
+			if s, err := c.Status(ctx); err == nil {
+				v.show(progress(s))
+			}
+		case <-looks.C:
+			said = v.estimate(ctx, c, said)
+			looks.Reset(pause)
+			pause = min(2*pause, plainEvery)
+		}
+	}
+}
+
+// estimate says how long the crawl takes, if that is more than twice what was said, and returns what was said last.
+func (v *voice) estimate(ctx context.Context, c watched, said time.Duration) time.Duration {
+	s, err := c.Status(ctx)
+	if err != nil || s.State != "running" || v.dry {
+		return said
+	}
+	e, err := c.Estimate(ctx)
+	if err != nil || e.Left < time.Second || e.Left <= 2*said {
+		return said
+	}
+	v.say("%s", e)
+	return e.Left
+}
+
+// progress is a status in one line.
+func progress(s crawler.Status) string {
+	elapsed := time.Duration(s.Elapsed * float64(time.Second))
+	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", clockTime(elapsed), s.State,
+		s.Fetched, s.Queued+s.InFlight+s.Deferred, several(s.Hosts, "host"), roughSize(s.Bytes))
+	if n := s.Failed; n > 0 {
+		line += fmt.Sprintf("  %d failed", n)
+	}
+	if n := s.Parked + s.Retired + s.Refused; n > 0 {
+		line += "  " + several(n, "host") + " resting"
+	}
+	return line
+}
+
+// clockTime writes a duration as mm:ss or h:mm:ss.
+func clockTime(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%02d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// spoken is a ledger that also says its lines, for -v.
+type spoken struct {
+	storage.Ledger
+	voice *voice
+}
+
+func (s spoken) Append(ctx context.Context, l storage.Line) error {
+	text := l.Decision
+	if l.Outcome != "" {
+		text = l.Outcome
+	}
+	if l.Status != 0 {
+		text += fmt.Sprintf(" %d", l.Status)
+	}
+	text += " " + l.URL
+	if why := reasonOf(l); why != "" {
+		text += " (" + why + ")"
+	}
+	s.voice.say("%s", oneLine(text))
+	return s.Ledger.Append(ctx, l)
+}
+
+// reasonOf is why a line says what it says; what went the usual way needs none.
+func reasonOf(l storage.Line) string {
+	switch {
+	case l.Outcome == frontier.Disallowed.String() && l.RobotsLine > 0:
+		return fmt.Sprintf("robots.txt line %d: %s", l.RobotsLine, l.RobotsRule)
+	case l.Outcome == frontier.Fetched.String():
+		return ""
+	}
+	return l.Reason
+}

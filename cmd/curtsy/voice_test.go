@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler"
+)
+
+// growing is a crawl of which more and more becomes known.
+type growing struct {
+	start time.Time
+	left  func(since time.Duration) time.Duration
+	state string
+}
+
+func (g growing) Status(context.Context) (crawler.Status, error) {
+	return crawler.Status{State: g.state, Fetched: 7, Queued: 3, Hosts: 1, Elapsed: time.Since(g.start).Seconds()}, nil
+}
+
+func (g growing) Estimate(context.Context) (crawler.Estimate, error) {
+	return crawler.Estimate{Known: 9, Left: g.left(time.Since(g.start)), Pace: time.Second, PaceBy: "floor", Host: "http://a.test"}, nil
+}
+
+// heard is what is printed in d of a crawl.
+func heard(t *testing.T, d time.Duration, v *voice, state string, left func(time.Duration) time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		defer cancel()
+		v.follow(ctx, growing{time.Now(), left, state})
+	})
+}
+
+func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
+	var b bytes.Buffer
+	v := &voice{w: &b}
+	heard(t, 35*time.Second, v, "running", func(time.Duration) time.Duration { return 3 * time.Second })
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "about 3s") {
+		t.Errorf("%q", lines)
+	}
+	for i, at := range []string{"00:10 ", "00:20 ", "00:30 "} {
+		if !strings.HasPrefix(lines[i+1], at) || strings.ContainsAny(lines[i+1], "\r\x1b") {
+			t.Errorf("line %d: %q, want it to begin with %q", i+1, lines[i+1], at)
+		}
+	}
+}
+
+func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
+	var b bytes.Buffer
+	heard(t, 95*time.Second, &voice{w: &b}, "running", func(d time.Duration) time.Duration {
+		switch {
+		case d == 0:
+			return time.Second // the seed alone
+		case d < 30*time.Second:
+			return 5 * time.Minute
+		case d < 60*time.Second:
+			return 9 * time.Minute // not yet double
+		}
+		return 11 * time.Minute
+	})
+	var said []string
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "about ") {
+			said = append(said, line[:strings.Index(line, " for")])
+		}
+	}
+	if strings.Join(said, ", ") != "about 1s, about 5 min, about 11 min" {
+		t.Errorf("said %q", said)
+	}
+	if first, _, _ := strings.Cut(b.String(), "00:10"); !strings.Contains(first, "about 5 min") {
+		t.Errorf("a crawl that grows at once is announced after ten seconds only:\n%s", b.String())
+	}
+}
+
+func TestAnEndingCrawlIsNotEstimated(t *testing.T) {
+	var b bytes.Buffer
+	heard(t, 15*time.Second, &voice{w: &b}, "draining", func(time.Duration) time.Duration { return time.Hour })
+	if strings.Contains(b.String(), "about") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+func TestQuietFollowsNothing(t *testing.T) {
+	var b bytes.Buffer
+	heard(t, time.Minute, &voice{w: &b, quiet: true}, "running", func(time.Duration) time.Duration { return time.Hour })
+	if b.Len() > 0 {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// The live line is one line: it never wraps, and a shorter one covers a longer one.
+func TestTheLiveLineFitsTheScreen(t *testing.T) {
+	var b bytes.Buffer
+	v := &voice{w: &b, live: true, columns: func() int { return 20 }}
+	v.show("0123456789012345678901234")
+	v.show("short")
+	v.say("a sentence")
+	v.finish()
+	if want := "\r0123456789012345678" + "\rshort" + strings.Repeat(" ", 14) + "\r     \r" + "a sentence\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func TestDumbTerminalsAndOtherWritersGetPlainLines(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	if v := newVoice(&bytes.Buffer{}, &options{}); v.live {
+		t.Error("live on a buffer")
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+
+func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
+	v := newVoice(io.Writer(broken{}), &options{})
+	v.say("one")
+	v.say("two")
+	select {
+	case <-v.deaf:
+	default:
+		t.Error("not noticed")
+	}
+}
+
+// What comes from the web stays on its line and does not steer the terminal.
+func TestHostileNamesStayOnTheirLine(t *testing.T) {
+	s := crawler.Status{State: "running", Hosts: 1, Parked: 1, Resting: []crawler.Resting{
+		{Host: "http://a\x1b[2J\n.test", Condition: "parked", Reason: "robots.txt: \nstate finished\x07", Pending: 1},
+	}}
+	text := statusText(s)
+	if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nstate finished") || !strings.Contains(text, `a\x1b[2J\n.test`) {
+		t.Errorf("%q", text)
+	}
+}
