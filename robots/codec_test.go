@@ -2,6 +2,7 @@ package robots
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,13 @@ func sampleStates() []State {
 		all = append(all, s)
 		at = at.Add(25 * time.Hour / 2)
 	}
-	return all
+	draft := Terms{Standard: Draft1996}
+	for i := range maxHops {
+		s, _ = draft.Next(s, site, moveTo(fmt.Sprintf("https://h%d.test%s", i, long)), at)
+	}
+	all = append(all, s)
+	s, _ = draft.Next(s, site, Exchange{Status: 403}, at)
+	return append(all, s)
 }
 
 func TestStateComesBackFromStorage(t *testing.T) {

@@ -6,12 +6,15 @@
 //
 // Parse turns a body into a Policy for one product token. It goes through the text once and keeps only the rules that
 // bind that token: those of all groups that name it, or else those of all groups of "*". A Policy is immutable.
+// ParseAll keeps everything instead, and warns of what does not do what its author may think.
 //
-// Match answers with a Verdict, which names the deciding line, so that anyone who has the file can check it. Rules and
-// targets are compared in one canonical spelling (see canonicalTarget), which never changes which resource is meant.
-// Plain rules are found by binary search and links from each rule to its longest proper prefix; rules with "*" or "$"
-// are tried in the order of their rank, piece by piece from the left. Neither needs an allocation for a target that is
-// canonical already, and the time is linear in the lengths of rules and target, whatever a host writes.
+// Match answers with a Verdict, which names the deciding line, so that anyone who has the file can check it; Allowed
+// gives the same answer without the reason, for those who ask of many targets. Rules and targets are compared in one
+// canonical spelling (see canonicalTarget), which never changes which resource is meant. Plain rules are found by one
+// search and links from each rule to its longest proper prefix; rules with "*" or "$" are tried in the order of their
+// rank, piece by piece from the left. Neither needs an allocation for a target that is canonical already, and the time
+// is linear in the lengths of rules and target, whatever a host writes. When no rule has a "*" or "$", octets of the
+// target that no rule reaches to are not looked at.
 //
 // # Where the RFC leaves a choice
 //
@@ -28,9 +31,38 @@
 //     without a colon.
 //   - Only the URI /robots.txt itself is always allowed; with a query it is another one.
 //
+// # Three standards
+//
+// Two older documents are read in full: the draft of 1996 and the standard of 1994. They differ from RFC 9309, and
+// from one another, in this:
+//
+//	             rfc9309                          draft1996                        std1994
+//	who          all groups of the token, merged; the first record whose value     as draft1996
+//	             else all of "*"                  contains it; else the first "*"
+//	a blank line means nothing                    ends the record                  as draft1996
+//	Allow        yes                              yes                              ignored
+//	precedence   most octets; a tie allows        the first match in the file      any Disallow
+//	"*" and "$"  special                          octets like others               octets like others
+//	escapes      unreserved octets are decoded    all are decoded but that of "/"  octets as written
+//	401 and 403  all is allowed                   nothing is                       all is allowed
+//	redirects    5, then all is allowed           10, then unreachable             5, then unreachable
+//	an empty file has no rules                    has no rules                     is none
+//	life         a day at most                    a week at most                   a day at most
+//
+// Where they leave a choice:
+//
+//   - Lines are read as under RFC 9309, with all its leniencies: these only ever add refusals. (5.2 of the draft asks
+//     for robustness.)
+//   - A record needs a rule that its standard knows; without one it is passed over, which permits no more.
+//   - An empty value has no effect: it allows all if it is alone, and lifts no other rule.
+//   - The draft speaks of the path alone. A rule with "?" is compared with path and query all the same; else it would
+//     match nothing.
+//   - Crawl-delay and other records, which neither document knows, are those of all records that name the crawler.
+//   - The robots.txt itself is always allowed, which 1994 does not say.
+//
 // # The life of a policy
 //
-// A State is what is known of an authority; Need says what must be done before a URL of it may be judged, and Next
+// A State is what is known of an authority. Need says what must be done before a URL of it may be judged, and Next
 // takes in what an exchange brought:
 //
 //	                  ┌── 2xx ──────────────▶ a body decides ── 24 h or less ──┐
@@ -39,12 +71,16 @@
 //	       │          └── else ─────────────▶ nothing allowed ── 1 min … 1 h ──┘
 //	       └────────────── an answer from the future is no answer
 //
+// Terms say by which standard that goes, and with which of its liberties. The draft has one answer more: with 401 and
+// 403 access is restricted, which forbids all for a week. Strict terms take the sterner of their own outcome and that
+// of RFC 9309 with the defaults, so that an old standard can only add refusals; their Rulebook likewise judges by both.
+//
 // Invariants:
 //
 //   - Nothing is judged without an answer that is valid now. The zero State and the zero Need permit nothing.
-//   - Unreachable means complete disallow, at once: 5xx, 429, 408, 425, an incomplete body, whatever is not a whole
-//     answer. Only stated rules outlive a failure, and only until they expire. However long it lasts, an outage never
-//     turns into permission.
+//   - By the zero Terms and by strict ones, unreachable means complete disallow, at once: 5xx, 429, 408, 425, an
+//     incomplete body, whatever is not a whole answer. Only stated rules outlive a failure, and only until they expire.
+//     However long it lasts, an outage never turns into permission.
 //   - A body that was had stays known through an outage, so that a 304 can confirm it; an answer that there is none
 //     forgets it. A validator is shown only to the URL that gave it.
 //   - Each hop of a redirect is an exchange of its own, under the turn and pace of the authority that it leads to. The

@@ -18,8 +18,10 @@ var seeds = []string{
 	"user-agent: *\ndisallow: /\n",
 	"User-Agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n\nUser-Agent: curtsy\nDisallow:/\nAllow:/a/page.html\n",
 	"\xEF\xBB\xBFuser-agent: curtsy/1.0\rdisallow: /a*b*$\r\nallow: /a%62%2f%e3$x\ncrawl-delay: 1.5m\nrequest-rate: 3/10s 0600-0845\n",
+	"user-agent: curtsy\ndisallow\nuser-agent: b\ndisallow: /a\n",
 	"user agent curtsy\nuser-agent: *\nDissallow /x\nsitemap: /s.xml\ncrawl-delay: 10\nuser-agent: b\nallow: /\x00\n",
 	"user-agent:*\nuser-agent: * x\nallow: /a b\nallow: a\ndisallow: /%\ndisallow: /%4\ndisallow: /\xE3\x83\x84#c\n",
+	"user-agent: mycurtsybot\ndisallow: /a\n\nuser-agent: *\n# c\nallow: /a/b\nuser-agent: CURTSY\n\ndisallow: /b\nuser-agent: curtsy\nallow: /b%2f%2F%2\nuser-agent: x\ndisallow: /\n",
 	"user-agent: *\nallow: /a**\ndisallow: /*$\nallow: /a$$\ndisallow: /a$b\nallow: /a\ndisallow: /a\n",
 }
 
@@ -35,12 +37,18 @@ func FuzzMatchEqualsNaive(f *testing.F) {
 		if len(body)*len(target) > 1<<16 {
 			return
 		}
-		p := Parse(body, Options{Token: token})
-		v := p.Match(target)
-		allowed, line := naive.Allowed(body, token, target)
-		if v.Allowed != allowed || v.Line != line {
-			t.Errorf("%q for %q, token %q: allowed %v by line %d; naive: %v by line %d", body, target, token, v.Allowed, v.Line, allowed, line)
+		for _, s := range Standards() {
+			p := Parse(body, Options{Token: token, Standard: s})
+			v := p.Match(target)
+			if p.Allowed(target) != v.Allowed {
+				t.Errorf("%v: %q for %q, token %q: Allowed is %v, the verdict %+v", s, body, target, token, !v.Allowed, v)
+			}
+			allowed, line := naive.AllowedBy(s.String(), body, token, target)
+			if v.Allowed != allowed || v.Line != line {
+				t.Errorf("%v: %q for %q, token %q: allowed %v by line %d; naive: %v by line %d", s, body, target, token, v.Allowed, v.Line, allowed, line)
+			}
 		}
+		p := Parse(body, Options{Token: token})
 		want, ok := naive.Delay(body, token)
 		d, has := p.CrawlDelay()
 		want = min(want, maxDelay.Seconds())
@@ -64,15 +72,15 @@ func FuzzRunnerUpDecidesWithoutTheWinner(f *testing.F) {
 		p := parser{token: "curtsy", text: string(body)}
 		p.parse()
 		text := p.text + string(p.spelled)
-		all := newRuleset(text, slices.Clone(p.rules))
-		best, next := all.decide(canonicalTarget(target))
+		all := newRuleset(text, slices.Clone(p.rules), RFC9309)
+		best, next := all.decide(canonicalTarget(target, RFC9309))
 		if best == nil {
 			return
 		}
 		rest := newRuleset(text, slices.DeleteFunc(p.rules, func(r rule) bool {
 			return r.pattern.in(text) == best.pattern.in(text) && r.allow == best.allow
-		}))
-		second, _ := rest.decide(canonicalTarget(target))
+		}), RFC9309)
+		second, _ := rest.decide(canonicalTarget(target, RFC9309))
 		switch {
 		case (next == nil) != (second == nil):
 			t.Errorf("%q for %q: runner-up %v, without the winner %v", body, target, next, second)
@@ -94,7 +102,13 @@ func FuzzParseIsBounded(f *testing.F) {
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(64*len(body)+8192); got > most {
 			t.Errorf("%d octets of robots.txt allocated %d, want at most %d", len(body), got, most)
 		}
+		all := ParseAll(body)
+		runtime.ReadMemStats(&before)
+		if got, most := before.TotalAlloc-after.TotalAlloc, uint64(400*len(body)+65536); got > most {
+			t.Errorf("%d octets of robots.txt allocated %d to lint, want at most %d", len(body), got, most)
+		}
 		runtime.KeepAlive(p)
+		runtime.KeepAlive(all)
 	})
 }
 
@@ -124,20 +138,22 @@ func FuzzStringReparses(f *testing.F) {
 		f.Add([]byte(s), "curtsy")
 	}
 	f.Fuzz(func(t *testing.T, body []byte, token string) {
-		o := Options{Token: token}
-		p := Parse(body, o)
-		text := p.String()
-		q := Parse([]byte(text), o)
-		if q.String() != text {
-			t.Errorf("%q prints as\n%s\nwhich prints as\n%s", body, text, q)
-		}
-		if q.wait != p.wait || q.rate != p.rate || q.named != p.named && ValidToken(token) == nil {
-			t.Errorf("%q prints as\n%s\nwhich says something else", body, text)
-		}
-		for _, target := range append(targets, strings.Fields(string(body))...) {
-			a, b := p.Match(target), q.Match(target)
-			if a.Allowed != b.Allowed || a.Reason != b.Reason {
-				t.Errorf("%q for %q: %v, %v; reparsed: %v, %v", body, target, a.Allowed, a.Reason, b.Allowed, b.Reason)
+		for _, s := range Standards() {
+			o := Options{Token: token, Standard: s}
+			p := Parse(body, o)
+			text := p.String()
+			q := Parse([]byte(text), o)
+			if q.String() != text {
+				t.Errorf("%v: %q prints as\n%s\nwhich prints as\n%s", s, body, text, q)
+			}
+			if q.wait != p.wait || q.rate != p.rate || q.named != p.named && ValidToken(token) == nil {
+				t.Errorf("%v: %q prints as\n%s\nwhich says something else", s, body, text)
+			}
+			for _, target := range append(targets, strings.Fields(string(body))...) {
+				a, b := p.Match(target), q.Match(target)
+				if a.Allowed != b.Allowed || a.Reason != b.Reason {
+					t.Errorf("%v: %q for %q: %v, %v; reparsed: %v, %v", s, body, target, a.Allowed, a.Reason, b.Allowed, b.Reason)
+				}
 			}
 		}
 	})
@@ -149,15 +165,15 @@ func FuzzCanonical(f *testing.F) {
 	}
 	f.Add("/%%34%31*$%2a%7e")
 	f.Fuzz(func(t *testing.T, s string) {
-		once := canonicalTarget(s)
-		if twice := canonicalTarget(once); twice != once {
+		once := canonicalTarget(s, RFC9309)
+		if twice := canonicalTarget(once, RFC9309); twice != once {
 			t.Errorf("target %q: canonical %q, again %q", s, once, twice)
 		}
 		pattern := canonicalPattern(s)
-		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern) {
+		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern, RFC9309) {
 			t.Errorf("pattern %q: canonical %q, again %q", s, pattern, again)
 		}
-		if isCanonicalPattern(s) != (s == pattern) {
+		if isCanonicalPattern(s, RFC9309) != (s == pattern) {
 			t.Errorf("pattern %q: canonical %q", s, pattern)
 		}
 		for i := range len(once) {
@@ -174,7 +190,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-func canonicalPattern(s string) string { return string(appendCanonical(nil, s, true)) }
+func canonicalPattern(s string) string { return string(appendPattern(nil, s, RFC9309)) }
 
 func FuzzState(f *testing.F) {
 	for _, s := range sampleStates() {

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The real files: what binds a crawler, and the verdicts on targets made from the files' own rules. testdata says where
-// the files come from.
+// The real files, by all three standards: what binds a crawler, and the verdicts on a few targets and on some made from
+// the file's own rules. testdata says where the files come from.
 func TestRealFiles(t *testing.T) {
 	files, err := filepath.Glob("../testdata/robots/real/*.txt")
 	if err != nil || len(files) < 20 {
@@ -44,42 +44,52 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// describe writes what a file says to a crawler of our name, and to each of some others that it names.
+// describe writes what a file says, by each standard, to a crawler of our name and to some others that it names.
 func describe(t *testing.T, body []byte) string {
 	var b strings.Builder
-	for _, token := range []string{"curtsy", "Googlebot", "Googlebot-Image", "Mediapartners-Google", "Slurp", "duggmirror", "psbot"} {
-		p := Parse(body, Options{Token: token})
-		if !p.named && token != "curtsy" {
-			continue
-		}
-		fmt.Fprintf(&b, "# %s\n%s#\n", token, p)
-		for _, target := range targetsOf(body) {
-			v := p.Match(target)
-			if allowed, line := naive.Allowed(body, token, target); allowed != v.Allowed || line != v.Line {
-				t.Errorf("%s %s: allowed %v by line %d; naive: %v by %d", token, target, v.Allowed, v.Line, allowed, line)
+	for _, s := range Standards() {
+		for _, token := range []string{"curtsy", "Googlebot", "Googlebot-Image", "Mediapartners-Google", "Slurp", "duggmirror", "psbot"} {
+			p := Parse(body, Options{Token: token, Standard: s})
+			if !p.named && token != "curtsy" {
+				continue
 			}
-			answer := "deny "
-			if v.Allowed {
-				answer = "allow"
+			fmt.Fprintf(&b, "# %s, %s\n%s#\n", s, token, p)
+			for _, target := range targetsOf(body) {
+				v := p.Match(target)
+				if allowed, line := naive.AllowedBy(s.String(), body, token, target); allowed != v.Allowed || line != v.Line {
+					t.Errorf("%s, %s %s: allowed %v by line %d; naive: %v by %d", s, token, target, v.Allowed, v.Line, allowed, line)
+				}
+				fmt.Fprintf(&b, "%s %s: %s\n", answerOf(v), target, reasonOf(v))
 			}
-			fmt.Fprintf(&b, "%s %s: %s", answer, target, v.Reason)
-			if v.Line > 0 {
-				fmt.Fprintf(&b, ", line %d (%s)", v.Line, v.Rule)
-			}
-			if v.RunnerUp != "" {
-				fmt.Fprintf(&b, ", before (%s)", v.RunnerUp)
-			}
-			b.WriteByte('\n')
 		}
 	}
 	return b.String()
 }
 
+func answerOf(v Verdict) string {
+	if v.Allowed {
+		return "allow"
+	}
+	return "deny "
+}
+
+// reasonOf says why a verdict is what it is.
+func reasonOf(v Verdict) string {
+	why := string(v.Reason)
+	if v.Line > 0 {
+		why += fmt.Sprintf(", line %d (%s)", v.Line, v.Rule)
+	}
+	if v.RunnerUp != "" {
+		why += fmt.Sprintf(", before (%s)", v.RunnerUp)
+	}
+	return why
+}
+
 // targetsOf makes two targets from each rule of a file: one that the rule should just match, and one behind it.
 func targetsOf(body []byte) []string {
-	all := []string{"/", "/robots.txt", "/index.html?q=1"}
+	all := []string{"/", "/robots.txt", "/index.html?q=1", "/search/about", "/%7Ejoe/a%2Fb", "/feed/x.rss?format=rss"}
 	for _, line := range linesOf(string(body)) {
-		r, ok := read(line, span{0, uint32(len(line))})
+		r, ok := read(line, span{0, uint32(len(line))}.withoutComment(line))
 		if path := r.value.in(line); ok && (r.field == allow || r.field == disallow) && path != "" {
 			t := strings.ReplaceAll(strings.TrimSuffix(path, "$"), "*", "x")
 			t = "/" + strings.TrimPrefix(t, "/")

@@ -27,15 +27,15 @@ func (h header) get(name string) string {
 }
 
 // life returns how long an answer that came at now may be used: what its header says (RFC 9111 4.2), for a private
-// cache, within minLife and maxLife; maxLife when it says nothing.
+// cache, within minLife and most; most when it says nothing.
 //
 // A robots.txt under no-store is used for minLife. It is kept beyond that, but as evidence only.
-func (h header) life(now time.Time) time.Duration {
+func (h header) life(now time.Time, most time.Duration) time.Duration {
 	fresh, ok := h.cacheControl()
 	if !ok {
 		expires := h.get("Expires")
 		if expires == "" {
-			return maxLife
+			return most
 		}
 		date, ok := httpDate(h.get("Date"))
 		if !ok {
@@ -49,13 +49,13 @@ func (h header) life(now time.Time) time.Duration {
 	if age, ok := digits(h.get("Age")); ok {
 		fresh -= age
 	}
-	return min(max(fresh, minLife), maxLife)
+	return min(max(fresh, minLife), most)
 }
 
 // cacheControl returns the freshness lifetime that Cache-Control gives; ok is false when it gives none. Where it says
 // several things the shortest counts, and what cannot be read means stale (RFC 9111 4.2.1).
 func (h header) cacheControl() (fresh time.Duration, ok bool) {
-	fresh = maxLife
+	fresh = 10 * 365 * 24 * time.Hour
 	for _, line := range h["Cache-Control"] {
 		for directive := range strings.SplitSeq(line, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

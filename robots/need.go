@@ -42,28 +42,42 @@ type Need struct {
 	After time.Duration
 }
 
+// Need is the Need of the zero Terms: RFC 9309 with the defaults.
+func (s State) Need(origin string, now time.Time) Need { return Terms{}.Need(s, origin, now) }
+
 // Need says what must be done at the instant now with a URL of origin, written "scheme://host" or
 // "scheme://host:port".
 //
 // A clock that was set back does not lengthen a life: an answer from the future is no answer, and a failure from the
 // future does not make anyone wait.
-func (s State) Need(origin string, now time.Time) Need {
+func (t Terms) Need(s State, origin string, now time.Time) Need {
 	n := now.UnixMicro()
 	may := s.failures == 0 || n >= s.retry || n < s.tried
+	valid := t.valid(s, n)
 	switch {
-	case !s.valid(n) && !may:
+	case !valid && !may:
 		return Need{Action: Wait, After: time.Duration(s.retry-n) * time.Microsecond}
-	case !s.valid(n):
+	case !valid:
 		return s.ask(Fetch, origin, n)
-	case may && n >= s.expires-(s.expires-s.fetched)/10:
-		return s.ask(Refresh, origin, n)
+	case may && (s.failures > 0 || n >= s.expires-(s.expires-s.fetched)/10):
+		return s.ask(Refresh, origin, n) // near the end of its life, or used because nothing better can be had
 	}
 	return Need{Action: Judge}
 }
 
 // valid reports whether there is an answer that may be used at n.
-func (s State) valid(n int64) bool {
-	return (s.kind == ruled || s.kind == unavailable) && s.fetched <= n && n < s.expires
+func (t Terms) valid(s State, n int64) bool {
+	if s.kind == unfetched || s.kind == unreachable || n < s.fetched || n >= s.expires {
+		return false
+	}
+	most := t.maxLife()
+	switch t = t.withDefaults(); {
+	case s.failures > 0 && t.After30Days != Deny:
+		return true
+	case s.failures > 0 && t.StaleIfError != Deny:
+		most = outage
+	}
+	return n < s.fetched+most.Microseconds()
 }
 
 // ask returns the Need for the exchange that is due.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxHops is how many redirects in a row are followed (RFC 9309 2.3.1.2).
-const maxHops = 5
+// maxHops is how many redirects in a row are followed at most, whatever the terms.
+const maxHops = 10
 
 // The longest texts that a State keeps, in octets.
 const (
@@ -29,9 +29,15 @@ type Exchange struct {
 	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
 }
 
+// Next is the Next of the zero Terms: RFC 9309 with the defaults.
+func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+	return Terms{}.Next(s, origin, ex, now)
+}
+
 // Next returns what is known of origin after an exchange that its State needed, and what is needed then. It does
 // nothing else, and the same arguments give the same result.
-func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+func (t Terms) Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+	t = t.withDefaults()
 	n := now.UnixMicro()
 	due := s.ask(Fetch, origin, n)
 	if ex.URL == "" {
@@ -42,24 +48,27 @@ func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
 		s.chain = chain{}
 	}
 
-	outcome, why := classify(ex, due)
+	outcome, why := t.classify(ex, due)
 	if outcome == moved {
-		outcome, why = s.follow(origin, ex, n)
+		outcome, why = t.follow(&s, origin, ex, n)
 	}
+	life := header(ex.Header).life(now, t.maxLife())
 	switch outcome {
 	case whole:
-		s.keep(ex, due.URL, now)
+		s.keep(ex, due.URL, n, life)
 	case unchanged:
-		s.renew(ex, due.URL, now)
+		s.renew(ex, due.URL, n, life)
 	case absent:
-		s.release(due.URL, n)
+		s.release(unavailable, due.URL, n, t.maxLife())
+	case closed:
+		s.release(restricted, due.URL, n, t.maxLife())
 	case broken:
-		s.fail(origin, why, header(ex.Header).retryAfter(now), n)
+		t.fail(&s, origin, why, header(ex.Header).retryAfter(now), n)
 	}
 	if outcome != moved {
 		s.chain = chain{}
 	}
-	return s, s.Need(origin, now)
+	return s, t.Need(s, origin, now)
 }
 
 // outcome is what an exchange is to the policy.
@@ -69,12 +78,13 @@ const (
 	whole     outcome = iota // a robots.txt
 	unchanged                // the stored one, confirmed
 	absent                   // "unavailable"
+	closed                   // "access restrictions"
 	moved                    // a redirect
-	broken                   // "unreachable"
+	broken                   // "unreachable"; in the words of 1996, a temporary failure, for which visits are deferred
 )
 
 // classify says which outcome an exchange is, and why if it is broken.
-func classify(ex Exchange, due Need) (o outcome, why string) {
+func (t Terms) classify(ex Exchange, due Need) (o outcome, why string) {
 	status := "status " + strconv.Itoa(ex.Status)
 	switch s := ex.Status; {
 	case ex.Failure != "":
@@ -84,23 +94,27 @@ func classify(ex Exchange, due Need) (o outcome, why string) {
 	case s == 206: // no range was asked for
 		return broken, "partial content"
 	case s >= 200 && s < 300:
-		return classifyBody(ex)
+		return t.classifyBody(ex)
 	case s == 304 && (due.IfNoneMatch != "" || due.IfModifiedSince != ""):
 		return unchanged, ""
 	case s == 301 || s == 302 || s == 303 || s == 307 || s == 308:
 		return moved, ""
-	case s == 429 || s == 408 || s == 425:
+	case (s == 429 || s == 408 || s == 425) && t.TooMany == Deny:
 		// By the letter of RFC 9309 2.3.1.3 these are "unavailable". They say that the server cannot serve us now, which
 		// is not that there are no rules.
 		return broken, status
+	case (s == 401 || s == 403) && t.Forbidden == Deny:
+		return closed, ""
 	case s >= 400 && s < 500:
 		return absent, ""
 	}
 	return broken, status
 }
 
-func classifyBody(ex Exchange) (outcome, string) {
+func (t Terms) classifyBody(ex Exchange) (outcome, string) {
 	switch {
+	case len(ex.Body) == 0 && t.Standard == Std1994 && !t.Strict:
+		return absent, "" // "it will be treated as if it was not present"
 	case ex.Oversize && len(ex.Body) <= MaxBody:
 		// Parse could not tell that the last line may be half a line.
 		return broken, "incomplete"
@@ -111,31 +125,36 @@ func classifyBody(ex Exchange) (outcome, string) {
 }
 
 // keep makes a body the policy (RFC 9309 2.3.1.1).
-func (s *State) keep(ex Exchange, from string, now time.Time) {
+func (s *State) keep(ex Exchange, from string, n int64, life time.Duration) {
 	s.hasBody, s.digest = true, sha256.Sum256(ex.Body)
 	s.etag, s.modified = validator(ex, "Etag"), validator(ex, "Last-Modified")
 	s.flags = flagsOf(ex)
 	if s.chain.down {
 		s.flags |= Downgraded
 	}
-	s.decide(ruled, from, now.UnixMicro(), header(ex.Header).life(now))
+	s.decide(ruled, from, n, life)
 }
 
 // renew makes the stored body the policy again, after a 304. Its header replaces the stored one (RFC 9111 4.3.4).
-func (s *State) renew(ex Exchange, from string, now time.Time) {
+func (s *State) renew(ex Exchange, from string, n int64, life time.Duration) {
 	if v := validator(ex, "Etag"); v != "" {
 		s.etag = v
 	}
 	if v := validator(ex, "Last-Modified"); v != "" {
 		s.modified = v
 	}
-	s.decide(ruled, from, now.UnixMicro(), header(ex.Header).life(now))
+	s.decide(ruled, from, n, life)
 }
 
-// release allows everything: the server says that there is no robots.txt for us (RFC 9309 2.3.1.3).
-func (s *State) release(from string, n int64) {
+// release forgets the body: the server says that there is no robots.txt for us (RFC 9309 2.3.1.3), or that there is
+// nothing for us at all (1996 3.1).
+func (s *State) release(k kind, from string, n int64, life time.Duration) {
+	s.forget()
+	s.decide(k, from, n, life)
+}
+
+func (s *State) forget() {
 	s.hasBody, s.digest, s.etag, s.modified, s.flags = false, [32]byte{}, "", "", 0
-	s.decide(unavailable, from, n, maxLife)
 }
 
 func (s *State) decide(k kind, from string, n int64, life time.Duration) {
@@ -148,21 +167,39 @@ func (s *State) decide(k kind, from string, n int64, life time.Duration) {
 
 // fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh: those were had, and hold until
 // they expire. An answer that there are no rules does not outlive a failure.
-func (s *State) fail(origin, why string, asked time.Duration, n int64) {
-	if s.kind != ruled || !s.valid(n) {
-		s.kind = unreachable
-	}
+func (t Terms) fail(s *State, origin, why string, asked time.Duration, n int64) {
+	fresh := s.kind == ruled && t.valid(*s, n)
 	s.failure = why[:min(len(why), maxFailure)]
 	s.failures = min(s.failures+1, 1<<30)
 	if s.firstFailure == 0 || s.firstFailure > n {
 		s.firstFailure = n
 	}
 	s.retry = n + max(backoff(origin, s.failures), asked).Microseconds()
+	if !fresh {
+		t.endure(s, n)
+	}
 }
 
-// follow takes a redirect. The rules at its end bind the authority that was asked first (RFC 9309 2.3.1.2). After
-// maxHops the file counts as unavailable; a redirect that leads nowhere or in a circle, as unreachable.
-func (s *State) follow(origin string, ex Exchange, n int64) (outcome, string) {
+// endure decides what holds in an outage, when no rules are fresh.
+func (t Terms) endure(s *State, n int64) {
+	const month = int64(outage / time.Microsecond)
+	long := n-s.firstFailure >= month
+	switch {
+	case long && t.After30Days == Allow:
+		s.forget()
+		s.kind, s.fetched, s.expires = unavailable, n, n+t.maxLife().Microseconds()
+	case long && t.After30Days == UseStale && s.hasBody:
+		s.kind, s.expires = ruled, n+t.maxLife().Microseconds()
+	case t.StaleIfError == UseStale && s.hasBody && s.fetched <= n && n < s.fetched+month:
+		s.kind, s.expires = ruled, s.fetched+month
+	default:
+		s.kind = unreachable
+	}
+}
+
+// follow takes a redirect. The rules at its end bind the authority that was asked first (RFC 9309 2.3.1.2). One too
+// many counts as unavailable, or unreachable; a redirect that leads nowhere or in a circle, as unreachable.
+func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, string) {
 	target, why := redirect(ex)
 	if why != "" {
 		return broken, why
@@ -177,8 +214,12 @@ func (s *State) follow(origin string, ex Exchange, n int64) (outcome, string) {
 			return broken, "redirect loop"
 		}
 	}
-	if c.hops == maxHops {
+	switch {
+	case c.hops < t.maxHops():
+	case t.RedirectOverflow == Allow:
 		return absent, ""
+	default:
+		return broken, "too many redirects"
 	}
 	c.hops++
 	c.seen[c.hops] = h

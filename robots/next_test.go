@@ -31,13 +31,19 @@ func moveTo(location string) Exchange {
 // run lets exchanges follow each other at noon, each for what was needed, and returns what comes of them.
 func run(t *testing.T, s State, exchanges ...Exchange) (State, Need) {
 	t.Helper()
-	need := s.Need(site, noon)
+	return runBy(t, Terms{}, s, exchanges...)
+}
+
+// runBy does so by other terms.
+func runBy(t *testing.T, terms Terms, s State, exchanges ...Exchange) (State, Need) {
+	t.Helper()
+	need := terms.Need(s, site, noon)
 	for i, ex := range exchanges {
 		if need.Action != Fetch && need.Action != Refresh {
 			t.Fatalf("before exchange %d: %v", i+1, need.Action)
 		}
 		ex.URL = need.URL
-		s, need = Next(s, site, ex, noon)
+		s, need = terms.Next(s, site, ex, noon)
 	}
 	return s, need
 }
@@ -140,7 +146,7 @@ func TestOutcome_3_1(t *testing.T) {
 	}
 }
 
-// expect checks that a state is RULES, ALLOW or DENY, and that the need fits.
+// expect checks that a state is RULES, ALLOW, DENY or CLOSED, and that the need fits.
 func expect(t *testing.T, s State, need Need, want string) {
 	t.Helper()
 	_, body := s.Body()
@@ -153,6 +159,8 @@ func expect(t *testing.T, s State, need Need, want string) {
 		got = "ALLOW"
 	case !body && decided && !v.Allowed && v.Reason == Unreachable && need.Action == Wait && need.After > 0:
 		got = "DENY"
+	case !body && decided && !v.Allowed && v.Reason == Restricted && need.Action == Judge:
+		got = "CLOSED"
 	}
 	if got != want {
 		t.Errorf("got %q (body %v, verdict %+v, %+v), want %s", got, body, v, need, want)

@@ -8,23 +8,27 @@ import (
 // Parse reads a robots.txt for one crawler. It never fails: what can be read is used, the rest is passed over
 // (RFC 9309 2.3.1.5). A body over MaxBody is cut at its last whole line. The policy does not keep body.
 func Parse(body []byte, o Options) *Policy {
-	p := parser{token: o.Token, text: string(cut(body, MaxBody))}
-	p.parse()
-	binding := p.all
-	if p.own.name != "" {
-		binding = p.own
+	if !o.Standard.inRecords() {
+		o.Standard = RFC9309
 	}
+	p := newParser(body, o)
+	p.parse()
+	binding := &p.all
+	if p.own.name != "" {
+		binding = &p.own
+	}
+	p.file.notes = binding.notes
 	return &Policy{
 		token:    o.Token,
-		standard: RFC9309,
+		standard: o.Standard,
 		digest:   sha256.Sum256(body),
 		named:    p.own.name != "",
 		group:    binding.name,
 		names:    p.names,
-		rules:    newRuleset(p.text+string(p.spelled), p.rules),
+		rules:    newRuleset(p.text+string(p.spelled), p.rules, o.Standard),
 		wait:     p.own.delay.or(p.all.delay),
 		rate:     p.own.rate.or(p.all.rate),
-		sitemaps: p.sitemaps,
+		more:     p.file.kept(),
 	}
 }
 
@@ -32,55 +36,87 @@ func Parse(body []byte, o Options) *Policy {
 // long as no own one has come.
 type parser struct {
 	token    string
+	standard Standard
 	text     string
 	spelled  []byte // patterns whose canonical spelling differs from the file's; spans beyond text lie here
 	rules    []rule
 	names    []string // of the agent lines whose groups the rules stand in
-	sitemaps []string
+	file     records
 	own, all groups // all is those of "*"
 
 	// The group that is being read.
 	heading      bool // only agent lines have come so far, and other records
 	inOwn, inAll bool // it names the crawler; it names "*"
+	binds        bool // its rules are kept
 	name         int32
+}
+
+func newParser(body []byte, o Options) parser {
+	p := parser{token: o.Token, standard: o.Standard, text: string(cut(body, MaxBody))}
+	if ValidToken(p.token) != nil {
+		p.token = "" // which no line names
+	}
+	return p
 }
 
 // groups is what the groups of one name have in common, once merged (RFC 9309 2.2.1).
 type groups struct {
 	name  string // as first written; empty when there is no such group
+	met   string // as written in the record that is being read, which may yet come to bind
 	delay delay
 	rate  delay
+	notes notes
 }
 
 func (p *parser) parse() {
+	comments := strings.IndexByte(p.text, '#') >= 0
 	for l := newLines(p.text); ; {
 		line, ok := l.next()
 		if !ok {
 			return
 		}
-		r, ok := read(p.text, line)
+		said := line
+		if comments {
+			said = line.withoutComment(p.text)
+		}
+		r, ok := read(p.text, said)
 		if !ok {
+			if p.standard.inRecords() && line.trim(p.text).len() == 0 {
+				p.heading, p.inOwn, p.inAll, p.binds = false, false, false, false // a blank line ends the record
+			}
 			continue
 		}
 		if r.field == allow || r.field == disallow {
 			p.rule(r, l.number)
-			continue
+		} else if r.field != unknown {
+			p.record(r)
 		}
-		value := r.value.in(p.text)
-		if hasControl(value) {
-			value = "" // an invalid value is none (RFC 9309 3)
+	}
+}
+
+// record reads a line of any other field.
+func (p *parser) record(r record) {
+	value := r.value.in(p.text)
+	if hasControl(value) {
+		value = "" // an invalid value is none (RFC 9309 3)
+	}
+	switch r.field {
+	case userAgent:
+		p.agent(value)
+	case crawlDelay:
+		p.delay(readDelay(value), delay{})
+	case requestRate:
+		p.delay(delay{}, readRate(value))
+	case sitemap:
+		p.file.sitemaps = appendValue(p.file.sitemaps, value)
+	case license:
+		p.file.licenses = appendValue(p.file.licenses, value)
+	default:
+		if p.inOwn {
+			p.own.notes.add(r.field, value)
 		}
-		switch r.field {
-		case userAgent:
-			p.agent(value)
-		case crawlDelay:
-			p.delay(readDelay(value), delay{})
-		case requestRate:
-			p.delay(delay{}, readRate(value))
-		case sitemap:
-			if value != "" {
-				p.sitemaps = append(p.sitemaps, value)
-			}
+		if p.inAll {
+			p.all.notes.add(r.field, value)
 		}
 	}
 }
@@ -88,50 +124,83 @@ func (p *parser) parse() {
 // agent reads a user-agent line. After a rule it begins a group, whatever its value is.
 func (p *parser) agent(value string) {
 	if !p.heading {
-		p.heading, p.inOwn, p.inAll = true, false, false
+		p.heading, p.inOwn, p.inAll, p.binds = true, false, false, false
 	}
-	token := leadingToken(value)
+	own := p.names9309(value)
+	if p.standard.inRecords() {
+		own = p.names1996(value)
+	}
 	switch {
-	case token != "" && strings.EqualFold(token, p.token):
-		if p.own.name == "" {
-			// RFC 9309 2.2.1: "*" is for crawlers that no group names. Its rules so far do not bind us.
-			p.own.name, p.rules, p.names = value, p.rules[:0], nil
-		}
+	case own:
 		if !p.inOwn {
-			p.enter(value)
+			p.inOwn = true
+			p.meet(&p.own, value)
 		}
-		p.inOwn = true
-	case value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t"):
-		if p.all.name == "" {
-			p.all.name = value
+	case isStar(value):
+		if !p.inAll {
+			p.inAll = true
+			p.meet(&p.all, value)
 		}
-		if !p.inAll && p.own.name == "" {
-			p.enter(value)
-		}
-		p.inAll = true
 	}
 }
 
-// enter makes name the one under which the rules of the group are kept.
+// names9309 reports whether the value of a user-agent line names the crawler by RFC 9309 2.2.1.
+func (p *parser) names9309(value string) bool {
+	token := leadingToken(value)
+	return token != "" && strings.EqualFold(token, p.token)
+}
+
+// isStar reports whether the value of a user-agent line is "*". What follows it after a blank is read past.
+func isStar(value string) bool {
+	return value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
+}
+
+// meet takes note that the group names the crawler, or "*". Under RFC 9309 that binds at once: all groups of a name
+// are merged, those of "*" for as long as no own one has come, after which they are forgotten (2.2.1). A record of the
+// older standards binds with its first rule; see begin.
+func (p *parser) meet(g *groups, value string) {
+	if p.standard.inRecords() {
+		g.met = value
+		return
+	}
+	if g.name == "" {
+		g.name = value
+		if g == &p.own {
+			p.rules, p.names, p.binds = p.rules[:0], nil, false
+		}
+	}
+	if !p.binds && (g == &p.own || p.own.name == "") {
+		p.enter(value)
+	}
+}
+
+// enter begins to keep the rules of the group, under a name.
 func (p *parser) enter(name string) {
+	p.binds = true
 	p.names = append(p.names, name)
 	p.name = int32(len(p.names) - 1)
 }
 
 // rule reads an Allow or Disallow line. Any ends the list of agents, one without a usable path too.
 func (p *parser) rule(r record, line int) {
+	if r.field == allow && p.standard == Std1994 {
+		return // "Unrecognised headers are ignored."
+	}
+	if p.heading && p.standard.inRecords() {
+		p.begin()
+	}
 	p.heading = false
 	value := r.value.in(p.text)
-	if binds := p.inOwn || p.inAll && p.own.name == ""; !binds || value == "" || value[0] != '/' && value[0] != '*' {
+	if !p.binds || value == "" || value[0] != '/' && (value[0] != '*' || p.standard.inRecords()) {
 		return // no path begins otherwise, so that the rule can match none
 	}
 	pattern := r.value
-	if !isCanonicalPattern(value) {
+	if !isCanonicalPattern(value, p.standard) {
 		if hasControl(value) {
 			return
 		}
 		pattern.from = uint32(len(p.text) + len(p.spelled))
-		p.spelled = appendCanonical(p.spelled, value, true)
+		p.spelled = appendPattern(p.spelled, value, p.standard)
 		pattern.to = uint32(len(p.text) + len(p.spelled))
 	}
 	if p.rules == nil {
@@ -166,4 +235,31 @@ func (p *parser) delay(wait, rate delay) {
 	if p.inAll {
 		p.all.delay, p.all.rate = p.all.delay.longer(wait), p.all.rate.longer(rate)
 	}
+}
+
+func (n *notes) add(f field, value string) {
+	switch f {
+	case visitTime:
+		n.visitTimes = appendValue(n.visitTimes, value)
+	case contentUsage:
+		n.usages = appendValue(n.usages, value)
+	case contentSignal:
+		n.signals = appendValue(n.signals, value)
+	}
+}
+
+// kept returns the records for a Policy to keep, nil when there are none.
+func (r *records) kept() *records {
+	if r.visitTimes == nil && r.usages == nil && r.signals == nil && r.sitemaps == nil && r.licenses == nil {
+		return nil
+	}
+	out := *r
+	return &out
+}
+
+func appendValue(all []string, value string) []string {
+	if value == "" {
+		return all
+	}
+	return append(all, value)
 }

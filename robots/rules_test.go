@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/robots/naive"
+
 	"github.com/temoto/robotstxt"
 )
 
@@ -42,7 +44,7 @@ func TestDecideEqualsALookAtEveryRule(t *testing.T) {
 			text += pattern
 			all = append(all, rule{pattern: span{from, uint32(len(text))}, line: int32(i + 1), allow: r.IntN(2) == 0})
 		}
-		s := newRuleset(text, slices.Clone(all))
+		s := newRuleset(text, slices.Clone(all), RFC9309)
 		for range 60 {
 			target := start + strings.Repeat("aaaaaaaa", r.IntN(3)) + word("ab", 7)
 			if r.IntN(10) == 0 {
@@ -69,6 +71,10 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 		for _, target := range b.targets {
 			if n := testing.AllocsPerRun(100, func() { v = p.Match(target) }); n != 0 {
 				t.Errorf("%s: Match(%q) allocates %v times", b.name, target, n)
+			}
+			allowed := !v.Allowed
+			if n := testing.AllocsPerRun(100, func() { allowed = p.Allowed(target) }); n != 0 || allowed != v.Allowed {
+				t.Errorf("%s: Allowed(%q) is %v and allocates %v times; the verdict %+v", b.name, target, allowed, n, v)
 			}
 		}
 		if v.Reason == "" {
@@ -102,6 +108,9 @@ func benchFiles(tb testing.TB) []benchFile {
 		small.WriteString("Disallow: " + p + "\n")
 	}
 	small.WriteString("Allow: /search/about\n")
+	// The same number of rules as small sites that run a shop or a blog have them, in two groups and with two patterns.
+	shop := "User-agent: AhrefsBot\nDisallow: /\n\nUser-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\nDisallow: /cart/\nDisallow: /checkout/\n" +
+		"Disallow: /my-account/\nDisallow: /search/\nDisallow: /*?orderby=\nDisallow: /*.pdf$\nDisallow: /feed/\n"
 	r := rand.New(rand.NewPCG(1, 1))
 	large.WriteString("User-agent: *\n")
 	for range 10000 {
@@ -114,33 +123,60 @@ func benchFiles(tb testing.TB) []benchFile {
 	line := strings.SplitN(large.String(), "\n", 5000)[4998]
 	return []benchFile{
 		{"small", []byte(small.String()), []string{"/", "/search/about/us?q=1", "/news/2026/03/story.html", "/private/x"}},
+		{"shop", []byte(shop), []string{"/", "/product/blue-bowl/", "/shop/page/2/?orderby=price", "/wp-admin/admin-ajax.php?action=x", "/cart/"}},
 		{"google", google, []string{"/", "/searchhistory/x", "/maps/place/somewhere", "/news?output=xhtml&x=1", "/m/search?q=a"}},
 		{"500KiB", []byte(large.String()), []string{"/", "/section-50/topic-500/page-500000", strings.TrimPrefix(line, "Disallow: ") + "/x", "/zebra"}},
 		{"stars", []byte(wild.String()), []string{"/" + strings.Repeat("a", 500)}},
 	}
 }
 
+// What a crawler does for each URL: path and query in, a verdict out, or only whether it is allowed, for a crawler that
+// the file may name. Hits and misses take turns.
 func BenchmarkMatch(b *testing.B) {
 	for _, f := range benchFiles(b) {
 		p := Parse(f.body, Options{Token: "curtsy"})
-		b.Run(f.name+"/curtsy", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := range b.N {
-				if p.Match(f.targets[i%len(f.targets)]).Reason == "" {
-					b.Fatal("no reason")
-				}
-			}
+		b.Run(f.name+"/match", func(b *testing.B) {
+			benchTargets(b, f.targets, func(target string) bool { return p.Match(target).Allowed })
 		})
+		b.Run(f.name+"/allowed", func(b *testing.B) { benchTargets(b, f.targets, p.Allowed) })
 		theirs, err := robotstxt.FromBytes(f.body)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(f.name+"/temoto", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := range b.N {
-				theirs.TestAgent(f.targets[i%len(f.targets)], "curtsy")
-			}
+			benchTargets(b, f.targets, func(target string) bool { return theirs.TestAgent(target, "curtsy") })
 		})
+	}
+}
+
+func benchTargets(b *testing.B, targets []string, allowed func(string) bool) {
+	b.ReportAllocs()
+	n, next := 0, 0
+	for range b.N {
+		if allowed(targets[next]) {
+			n++
+		}
+		if next++; next == len(targets) {
+			next = 0
+		}
+	}
+	if n == 0 || n == b.N && b.N > len(targets) && len(targets) > 1 {
+		b.Errorf("%d of %d are allowed: hits and misses should be mixed", n, b.N)
+	}
+}
+
+// The same rules and targets, but more and more of them.
+func BenchmarkMatchGrowth(b *testing.B) {
+	files := benchFiles(b)
+	all := strings.SplitAfter(string(files[3].body), "\n")
+	for _, rules := range []int{60, 600, 10000} {
+		p := Parse([]byte(strings.Join(all[:1+rules], "")), Options{Token: "curtsy"})
+		hit := strings.TrimSpace(strings.TrimPrefix(all[rules/2], "Disallow: ")) + "/x"
+		targets := []string{"/", "/section-50/topic-500/page-500000", hit, "/zebra"}
+		b.Run(fmt.Sprintf("rules=%d/match", rules), func(b *testing.B) {
+			benchTargets(b, targets, func(target string) bool { return p.Match(target).Allowed })
+		})
+		b.Run(fmt.Sprintf("rules=%d/allowed", rules), func(b *testing.B) { benchTargets(b, targets, p.Allowed) })
 	}
 }
 
@@ -160,7 +196,7 @@ func BenchmarkMatchStars(b *testing.B) {
 
 func BenchmarkParse(b *testing.B) {
 	for _, f := range benchFiles(b) {
-		b.Run(f.name+"/curtsy", func(b *testing.B) {
+		b.Run(f.name+"/ours", func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(f.body)))
 			for range b.N {
@@ -179,11 +215,44 @@ func BenchmarkParse(b *testing.B) {
 	}
 	for _, size := range []int{1 << 17, 1 << 18} {
 		body := []byte("user-agent: *" + strings.Repeat("\rdisallow: /a", size/13))
-		b.Run(fmt.Sprintf("CR-only/%d/curtsy", size), func(b *testing.B) {
+		b.Run(fmt.Sprintf("CR-only/%d/ours", size), func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			for range b.N {
 				Parse(body, Options{Token: "curtsy"})
 			}
 		})
+	}
+}
+
+// Targets are judged without being spelled canonically first, where that is safe. Here every octet is one that makes
+// it unsafe, or nearly.
+func TestMatchEqualsNaiveOnOddSpellings(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	odd := []string{"/", "a", "b", "%", "2", "5", "F", "f", "%2F", "%2f", "%61", "%25", "%", "\x00", "#", "$", "?", " ", "\xE9", "robots.txt", "%72obots.txt", "abcdefgh"}
+	spell := func(n int) string {
+		s := "/"
+		for range r.IntN(n) {
+			s += odd[r.IntN(len(odd))]
+		}
+		return s
+	}
+	for range 4000 {
+		body := "user-agent: *\n"
+		for range 1 + r.IntN(12) {
+			body += []string{"allow: ", "disallow: "}[r.IntN(2)] + spell(5) + "\n"
+		}
+		for _, s := range Standards() {
+			p := Parse([]byte(body), Options{Token: "curtsy", Standard: s})
+			for range 8 {
+				target := spell(6)
+				v := p.Match(target)
+				if allowed, line := naive.AllowedBy(s.String(), []byte(body), "curtsy", target); v.Allowed != allowed || v.Line != line {
+					t.Fatalf("%v: %q in %q: %v by line %d; naive: %v by line %d", s, target, body, v.Allowed, v.Line, allowed, line)
+				}
+				if p.Allowed(target) != v.Allowed {
+					t.Fatalf("%v: %q in %q: Allowed is %v, the verdict %+v", s, target, body, !v.Allowed, v)
+				}
+			}
+		}
 	}
 }

@@ -8,8 +8,15 @@ import (
 // sortRules puts rules into the order of their patterns, the Disallow before the Allow of the same one, and removes
 // repetitions, of which the first in the file stays (RFC 9309 2.2.2 permits it).
 func sortRules(text string, rules []rule) []rule {
+	if len(rules) < 2 {
+		return rules
+	}
 	s := sorter{text: text, rules: rules}
-	places := make([]place, len(rules))
+	var few [32]place
+	places := few[:min(len(rules), len(few))]
+	if len(rules) > len(few) {
+		places = make([]place, len(rules))
+	}
 	for i := range places {
 		places[i].rule = int32(i)
 	}
@@ -24,6 +31,9 @@ func sortRules(text string, rules []rule) []rule {
 		}
 		places[to].rule = int32(to)
 	}
+	if !s.repeats {
+		return rules
+	}
 	return slices.CompactFunc(rules, func(a, b rule) bool {
 		return a.allow == b.allow && a.pattern.in(text) == b.pattern.in(text)
 	})
@@ -31,9 +41,10 @@ func sortRules(text string, rules []rule) []rule {
 
 // sorter sorts rules without moving them: places stand for them.
 type sorter struct {
-	text  string
-	rules []rule
-	spare []place
+	text    string
+	rules   []rule
+	spare   []place
+	repeats bool // some rules have the same pattern
 }
 
 // place is a rule, and eight octets of its pattern as key makes them.
@@ -60,6 +71,7 @@ func (s *sorter) sort(places []place, skip int) {
 		case equal[0].key&0xFF != 0:
 			s.sort(equal, skip+8)
 		default: // the patterns end here
+			s.repeats = true
 			slices.SortFunc(equal, func(a, b place) int {
 				x, y := s.rules[a.rule], s.rules[b.rule]
 				return cmp.Or(cmp.Compare(x.access(), y.access()), cmp.Compare(x.line, y.line))
@@ -69,10 +81,17 @@ func (s *sorter) sort(places []place, skip int) {
 	}
 }
 
+// manyPlaces is how many places are sorted without comparing.
+const manyPlaces = 64
+
 // byKey sorts places by their keys: few by comparing, many octet by octet from the last, which costs no comparison.
 func (s *sorter) byKey(places []place) {
-	if len(places) < 200 {
-		slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.key, b.key) })
+	if len(places) < manyPlaces {
+		for i := range places {
+			for j := i; j > 0 && places[j].key < places[j-1].key; j-- {
+				places[j], places[j-1] = places[j-1], places[j]
+			}
+		}
 		return
 	}
 	var counts [8][256]int32
@@ -87,6 +106,9 @@ func (s *sorter) byKey(places []place) {
 	from, to := places, s.spare[:len(places)]
 	for octet := range counts {
 		count := &counts[octet]
+		if count[byte(from[0].key>>(8*octet))] == int32(len(from)) {
+			continue // they all have the same
+		}
 		start := int32(0)
 		for i, n := range count {
 			count[i] = start
@@ -99,7 +121,9 @@ func (s *sorter) byKey(places []place) {
 		}
 		from, to = to, from
 	}
-	// After eight rounds the sorted places are where they were.
+	if &from[0] != &places[0] {
+		copy(places, from)
+	}
 }
 
 // shared returns how many octets all patterns have in common from skip on.

@@ -45,7 +45,8 @@ const (
 	ruled       kind = 1 // the body does
 	unavailable kind = 2 // there is none: all is allowed (RFC 9309 2.3.1.3)
 	unreachable kind = 3 // it cannot be had: nothing is allowed (2.3.1.4)
-	kinds            = 4
+	restricted  kind = 4 // it is forbidden, and so is all else (1996 3.1)
+	kinds            = 5
 )
 
 // chain is a run of redirects that is being followed, a hop per turn. The zero chain is none.
@@ -90,19 +91,22 @@ func (s State) Body() (digest [32]byte, ok bool) {
 	return s.digest, true
 }
 
-// Verdict returns the verdict on every URL of the authority when no body decides: Unavailable or Unreachable. ok is
-// false when a body does, or nothing is known.
+// Verdict returns the verdict on every URL of the authority when no body decides: Unavailable, Unreachable or
+// Restricted. ok is false when a body does, or nothing is known.
 func (s State) Verdict() (v Verdict, ok bool) {
 	switch s.kind {
 	case unavailable:
 		return Verdict{Allowed: true, Reason: Unavailable}, true
 	case unreachable:
 		return Verdict{Reason: Unreachable}, true
+	case restricted:
+		return Verdict{Reason: Restricted}, true
 	}
 	return Verdict{}, false
 }
 
-// Fetched returns when the answer that decides came or was last confirmed; zero when there was none.
+// Fetched returns when the answer that decides came or was last confirmed, or was given up for lost (Terms.After30Days);
+// zero when there was none.
 func (s State) Fetched() time.Time { return instant(s.fetched) }
 
 // Expires returns when that answer may no longer be used.

@@ -25,4 +25,5 @@ const (
 	RobotsItself Reason = "robots.txt itself" // always allowed (2.2.2)
 	Unavailable  Reason = "unavailable"       // the server says that there is no robots.txt for us: allowed (2.3.1.3)
 	Unreachable  Reason = "unreachable"       // robots.txt could not be had: disallowed (2.3.1.4)
+	Restricted   Reason = "restricted"        // robots.txt is forbidden, and so is all else (1996 3.1; Terms.Forbidden)
 )

@@ -108,8 +108,8 @@ func split(line string) (key, value string) {
 	line, _, _ = cut(line, "#")
 	key, value, ok := cut(trim(line), ":")
 	if !ok { // two words will do
-		key, value, _ = cut(key, white)
-		if _, _, more := cut(trim(value), white); more {
+		key, value, ok = cut(key, white)
+		if _, _, more := cut(trim(value), white); !ok || more {
 			return "", ""
 		}
 	}

@@ -57,7 +57,7 @@ func (s sample) binding() (all, matching []boundRule) {
 	for _, r := range p.rules {
 		pattern := r.pattern.in(text)
 		all = append(all, boundRule{pattern, r.allow})
-		if matches(pattern, canonicalTarget(s.target)) {
+		if matches(pattern, canonicalTarget(s.target, RFC9309)) {
 			matching = append(matching, boundRule{pattern, r.allow})
 		}
 	}

@@ -1,0 +1,184 @@
+package robots
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// sentence is one of testdata/robots/sentences.txt, and the Go tests that show what no case can.
+type sentence struct {
+	section, text string
+	tests         []string // package.Test
+}
+
+// sentences reads what the documents say.
+func sentences(t *testing.T) (all []sentence) {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/robots/sentences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, ok := strings.CutPrefix(line, "== "); ok {
+			section = name
+		} else if test, ok := strings.CutPrefix(line, "\t"); ok {
+			all[len(all)-1].tests = append(all[len(all)-1].tests, test)
+		} else if line != "" && line[0] != '#' {
+			all = append(all, sentence{section: section, text: line})
+		}
+	}
+	if len(all) < 80 {
+		t.Fatalf("only %d sentences", len(all))
+	}
+	return all
+}
+
+// A case cites sentences that the documents have, and every sentence has a case, or a Go test that exists.
+func TestConformance_EverySentenceIsTested(t *testing.T) {
+	all := sentences(t)
+	shown := make([]bool, len(all))
+	for _, c := range corpus(t) {
+		for _, cite := range c.cites {
+			found := 0
+			for i, s := range all {
+				if s.section == cite.section && strings.Contains(s.text, cite.quote) {
+					shown[i] = true
+					found++
+				}
+			}
+			if found != 1 {
+				t.Errorf("%s cites %s %q: it stands in %d sentences, want 1", c.name, cite.section, cite.quote, found)
+			}
+		}
+	}
+	known := goTests(t)
+	for i, s := range all {
+		for _, test := range s.tests {
+			if !known[test] {
+				t.Errorf("%s %q: there is no test %s", s.section, s.text, test)
+			}
+		}
+		if !shown[i] && len(s.tests) == 0 {
+			t.Errorf("%s %q: neither case nor test", s.section, s.text)
+		}
+	}
+}
+
+var goTestName = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+
+// goTests returns the names of the tests that sentences may name.
+func goTests(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	for pkg, dir := range map[string]string{"robots": ".", "crawler": "../crawler", "fetch": "../crawler/fetch"} {
+		files, err := filepath.Glob(dir + "/*_test.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no tests: %v", dir, err)
+		}
+		for _, f := range files {
+			source, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range goTestName.FindAllStringSubmatch(string(source), -1) {
+				known[pkg+"."+m[1]] = true
+			}
+		}
+	}
+	return known
+}
+
+// docs/conformance.md is made from the cases. go test ./robots -run Conformance -update writes it.
+func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
+	const path = "../docs/conformance.md"
+	got := conformanceDocument(t, sentences(t), corpus(t))
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")); !bytes.Equal(got, want) {
+		t.Errorf("%s is stale; write it with: go test ./robots -run Conformance -update\n%s", path, difference(string(got), string(want)))
+	}
+}
+
+// What a case says of temoto is true: it names it if, and only if, that answers otherwise.
+func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
+	for _, c := range corpus(t) {
+		differ, of := c.temoto()
+		if c.row == "" {
+			continue
+		}
+		if said := c.readers["temoto"] != ""; said != (differ > 0) {
+			t.Errorf("%s: temoto differs in %d of %d verdicts; the case says %q", c.name, differ, of, c.readers["temoto"])
+		}
+	}
+}
+
+var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
+
+// docs/robots.md tells of every code of a Warning.
+func TestConformance_LintCodesAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("warning.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/robots.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := lintCode.FindAllSubmatch(source, -1)
+	if len(codes) < 20 {
+		t.Fatalf("found %d codes in warning.go", len(codes))
+	}
+	for _, m := range codes {
+		if !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
+			t.Errorf("docs/robots.md does not tell of %s", m[1])
+		}
+	}
+}
+
+func TestConformance_2_2_1_ProductToken(t *testing.T) {
+	for token, valid := range map[string]bool{
+		"ExampleBot": true, "a": true, "Google-bot_x": true,
+		"": false, "Bot2": false, "Bot/1.0": false, "my bot": false, "*": false, "bött": false, "Bot\n": false,
+	} {
+		if err := ValidToken(token); (err == nil) != valid {
+			t.Errorf("ValidToken(%q) = %v", token, err)
+		}
+	}
+}
+
+func TestConformance_2_2_1_Figure2_TheMergedGroup(t *testing.T) {
+	two := "user-agent: ExampleBot\ndisallow: /foo\ndisallow: /bar\n\nuser-agent: ExampleBot\ndisallow: /baz\n"
+	one := "user-agent: ExampleBot\ndisallow: /foo\ndisallow: /bar\ndisallow: /baz\n"
+	if got := Parse([]byte(two), Options{Token: "ExampleBot"}).String(); got != one {
+		t.Errorf("merged:\n%swant:\n%s", got, one)
+	}
+}
+
+// The URIs of octets that may not stand in one (RFC 3986 2) have one spelling, the escaped one.
+func TestConformance_2_2_2_IllegalOctetsEqualTheirEscapes(t *testing.T) {
+	for _, c := range []byte("\"<>\\^`{|}\x7F ") {
+		raw, escaped := fmt.Sprintf("/a%cb", c), fmt.Sprintf("/a%%%02Xb", c)
+		for _, rule := range []string{raw, escaped} {
+			p := Parse([]byte("user-agent: *\ndisallow: "+rule+"\n"), Options{Token: "curtsy"})
+			for _, target := range []string{raw, escaped} {
+				if v := p.Match(target); v.Allowed || v.Line != 2 {
+					t.Errorf("rule %q, target %q: %+v", rule, target, v)
+				}
+			}
+		}
+	}
+}

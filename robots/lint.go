@@ -1,0 +1,220 @@
+package robots
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// first looks at the file as a whole.
+func (l *linter) first() {
+	f := l.file.Flags
+	if f&BOM != 0 {
+		l.warnAt(1, 1, "bom", "the file begins with a byte order mark; we pass over it, others read it as part of the first line: save the file as UTF-8 without one")
+	}
+	switch {
+	case f&HTML != 0:
+		l.warnAt(1, 1, "html", "the file looks like HTML, of which only lines that are records count: serve plain text, or status 404 if there is no robots.txt")
+	case f&Binary != 0:
+		l.warnAt(1, 1, "binary", "the file looks like no text: serve plain text in UTF-8")
+	}
+}
+
+// legible looks at a line as such, and reports whether its value is valid.
+func (l *linter) legible(r record) bool {
+	written, value := r.written.in(l.text), r.value.in(l.text)
+	for i := 0; i < len(value); i++ {
+		if octets[value[i]]&control != 0 {
+			l.warn(span{from: r.value.from + uint32(i)}, "control-octet", "the line is ignored, because octet %#02x is not allowed in a value (RFC 9309 2.2): remove it", value[i])
+			return false
+		}
+	}
+	if !utf8.ValidString(written) {
+		i := strings.IndexFunc(written, func(c rune) bool { return c == utf8.RuneError })
+		l.warn(span{from: r.written.from + uint32(i)}, "invalid-utf8", "the line is no UTF-8, and its octets are compared one by one: save the file as UTF-8, or escape them as %%XX")
+	}
+	if rest := l.text[r.written.to:l.start.to]; strings.HasPrefix(rest, "#") && r.value.len() > 0 {
+		l.warn(span{from: r.written.to}, "comment-in-value", "the value ends at #, which begins a comment: write %%23 if it is part of the value, or put a space before it")
+	}
+	right := r.field.String()
+	switch {
+	case r.field == unknown:
+	case r.forgotten:
+		l.warn(r.key, "missing-colon", "%s is read as %q, but not by everyone: write a colon after the field", quote(written), right+": "+clip(value))
+	case !strings.EqualFold(r.key.in(l.text), right):
+		l.warn(r.key, "typo-key", "%s is read as %s, but not by everyone: write %s", quote(r.key.in(l.text)), right, right)
+	}
+	return true
+}
+
+func clip(s string) string { return s[:min(len(s), quoted)] }
+
+func (l *linter) checkAgent(r record) {
+	value := r.value.in(l.text)
+	token := leadingToken(value)
+	if isStar(value) {
+		token = "*"
+	}
+	rest := value[len(token):]
+	_, next, _ := strings.Cut(strings.Replace(rest, ";", ",", 1), ",")
+	if rest != "" && isBlank(rest[0]) && next == "" {
+		next = rest
+	}
+	next = strings.TrimLeft(next, " \t")
+	switch {
+	case token == "":
+		l.warn(r.value, "bad-agent", "%s names nobody: write a product token, which has only letters, \"_\" and \"-\" (RFC 9309 2.2.1), or \"*\" for all", quote(value))
+	case rest == "":
+	case next != "" && (octets[next[0]]&inToken != 0 || next[0] == '*'):
+		l.warn(span{from: r.value.to - uint32(len(next))}, "two-agents-on-a-line", "only %q is named; %s is passed over: write a User-agent line for each", clip(token), quote(next))
+	default:
+		l.warn(span{from: r.value.to - uint32(len(rest))}, "version-in-agent", "only %q counts; %s is passed over: write the product token alone (RFC 9309 2.2.1)", clip(token), quote(rest))
+	}
+}
+
+func (l *linter) checkPath(r record) {
+	path := r.value.in(l.text)
+	if path == "" {
+		return
+	}
+	if path[0] != '/' && path[0] != '*' {
+		l.warn(r.value, "no-slash", "the rule matches nothing, because a path begins with \"/\": write \"%v: /%s\"", r.field, clip(path))
+		return
+	}
+	if i := strings.IndexAny(path, " \t"); i >= 0 {
+		l.warn(span{from: r.value.from + uint32(i)}, "blank-in-path", "the white space is read as %%20, part of one path: write it so, or write a line for each path")
+	}
+	if i := strings.IndexByte(path, '$'); i >= 0 && i < len(path)-1 {
+		l.warn(span{from: r.value.from + uint32(i)}, "dollar-in-path", "a \"$\" that is not last stands for itself (RFC 9309 2.2.3): write %%24 if that is meant")
+	}
+	if len(path) > 1 && path[len(path)-1] == '*' {
+		l.warn(span{from: r.value.to - 1}, "star-at-end", "a path matches whatever begins with it, so that a last \"*\" only makes the rule longer: write %q", strings.TrimRight(clip(path), "*"))
+	}
+}
+
+func (l *linter) checkDelay(r record, d delay, code, want string) {
+	if !d.ok {
+		l.warn(r.value, code, "%s is ignored, because it is no %v: write %s", quote(r.value.in(l.text)), r.field, want)
+	}
+}
+
+func (l *linter) checkSitemap(r record) {
+	u, err := url.Parse(r.value.in(l.text))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		l.warn(r.value, "bad-sitemap", "%s is no absolute URL, and most crawlers pass over it: write it with http:// or https:// and the host", quote(r.value.in(l.text)))
+	}
+}
+
+func (l *linter) checkUnknown(r record) {
+	if l.file.Flags&(HTML|Binary) != 0 || len(l.file.Warnings) == maxWarnings {
+		return
+	}
+	key := r.key.in(l.text)
+	for _, name := range fieldNames[unknown+1:] {
+		if near(strings.ToLower(clip(key)), strings.ToLower(name)) {
+			l.warn(r.key, "unknown-key", "%s is passed over: did you mean %s?", quote(key), name)
+			return
+		}
+	}
+	l.warn(r.key, "unknown-key", "%s is passed over: RFC 9309 has no such field", quote(key))
+}
+
+// near reports whether a and b are at most two insertions, deletions or changes of an octet apart.
+func near(a, b string) bool {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)] <= 2
+}
+
+// judge looks at groups once they are whole.
+func (l *linter) judge() {
+	named := make(map[string]int) // in how many groups
+	for _, g := range l.file.Groups {
+		for _, name := range g.tokens() {
+			named[name]++
+		}
+	}
+	for _, g := range l.file.Groups {
+		if len(g.Rules) == 0 {
+			a := g.Agents[0]
+			l.warnAt(a.Line, a.Column, "empty-group", "the group has no rules, and so allows everything (RFC 9309 2.2.2): write an empty Disallow if that is meant")
+		}
+		alone := !slices.ContainsFunc(g.tokens(), func(name string) bool { return named[name] > 1 })
+		l.compare(g.Rules, alone)
+	}
+}
+
+// tokens returns whom the group is for, in lower case, each once.
+func (g *Group) tokens() []string {
+	var all []string
+	for _, a := range g.Agents {
+		if isStar(a.Value) {
+			all = append(all, "*")
+		} else if t := leadingToken(a.Value); t != "" {
+			all = append(all, strings.ToLower(t))
+		}
+	}
+	return each(all)
+}
+
+// compare looks for rules of a group that say what another has said. Whether one is shadowed can only be told if its
+// agents are named in no other group, whose rules would bind them too.
+func (l *linter) compare(all []Rule, alone bool) {
+	var text []byte
+	var rules []rule
+	lines := make(map[string][2]*Rule)
+	for i := range all {
+		r := &all[i]
+		if r.Path == "" || r.Path[0] != '/' && r.Path[0] != '*' {
+			continue
+		}
+		from := len(text)
+		text = appendPattern(text, r.Path, RFC9309)
+		pattern := string(text[from:])
+		access := rule{allow: r.Allow}.access()
+		before := lines[pattern]
+		if same := before[access]; same != nil {
+			l.warnAt(r.Line, r.Column, "duplicate-rule", "line %d says the same: remove one", same.Line)
+			continue
+		}
+		if other := before[1-access]; other != nil {
+			l.warnAt(r.Line, r.Column, "contradiction", "line %d says the opposite, and the Allow wins (RFC 9309 2.2.2): remove one", other.Line)
+		}
+		before[access] = r
+		lines[pattern] = before
+		rules = append(rules, rule{pattern: span{uint32(from), uint32(len(text))}, line: int32(i), parent: -1, allow: r.Allow})
+	}
+	if alone {
+		l.shadowed(all, newRuleset(string(text), rules, RFC9309))
+	}
+}
+
+// shadowed warns of plain rules whose next shorter one says the same, unless a pattern of the other kind may come
+// between the two.
+func (l *linter) shadowed(all []Rule, s ruleset) {
+	for _, r := range s.plain {
+		if r.parent < 0 || s.plain[r.parent].allow != r.allow {
+			continue
+		}
+		if slices.ContainsFunc(s.wild, func(w rule) bool { return w.allow != r.allow }) {
+			continue
+		}
+		out, by := all[r.line], all[s.plain[r.parent].line]
+		l.warnAt(out.Line, out.Column, "shadowed-rule", "the rule changes nothing, because line %d (%s) covers what it matches: remove it", by.Line, quote(by.Path))
+	}
+}

@@ -1,0 +1,132 @@
+package naive
+
+// AllowedBy is Allowed by any of the three documents: "rfc9309", "draft1996", "std1994". Another name means the first.
+func AllowedBy(standard string, body []byte, token, target string) (allowed bool, line int) {
+	switch standard {
+	case "draft1996":
+		return allowed1996(body, token, target)
+	case "std1994":
+		return allowed1994(body, token, target)
+	}
+	return Allowed(body, token, target)
+}
+
+// allowed1996 follows "A Method for Web Robots Control", draft-koster-robots-00, section 3.2.
+func allowed1996(body []byte, token, target string) (allowed bool, line int) {
+	target = decode(request(target))
+	if target == "/robots.txt" {
+		return true, 0 // "The /robots.txt URL is always allowed"
+	}
+	for _, r := range binding(records(body, "allow"), token) {
+		path := decode(r.pattern)
+		if path != "" && begins(target, path) {
+			return r.allow, r.line // "The first match found is used."
+		}
+	}
+	return true, 0
+}
+
+// allowed1994 follows "A Standard for Robot Exclusion". It knows no Allow, and compares octets as they are.
+func allowed1994(body []byte, token, target string) (allowed bool, line int) {
+	target = request(target)
+	if target == "/robots.txt" {
+		return true, 0
+	}
+	for _, r := range binding(records(body, "disallow"), token) {
+		if r.pattern != "" && begins(target, r.pattern) {
+			return false, r.line // "any URL that starts with this value will not be retrieved"
+		}
+	}
+	return true, 0
+}
+
+// recordOf is a record: whom it is for, and its rules.
+type recordOf struct {
+	agents []string
+	rules  []rule
+}
+
+// records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. What is
+// said before the first user-agent line of a record is said to nobody. With also "disallow" only that is a rule.
+func records(body []byte, also string) (all []recordOf) {
+	var r recordOf
+	for i, line := range lines(body) {
+		key, value := split(line)
+		switch key {
+		case "user-agent", "useragent", "user agent":
+			if len(r.rules) > 0 {
+				all, r = append(all, r), recordOf{}
+			}
+			r.agents = append(r.agents, value)
+		case also, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+			if len(r.agents) > 0 {
+				r.rules = append(r.rules, rule{key == "allow", value, i + 1})
+			}
+		}
+		if trim(line) == "" {
+			all, r = append(all, r), recordOf{}
+		}
+	}
+	return append(all, r)
+}
+
+// binding returns the rules of the first record that contains the crawler's name, or else of the first for "*". A
+// record without a rule does not count.
+func binding(all []recordOf, token string) []rule {
+	for _, r := range all {
+		for _, agent := range r.agents {
+			if len(r.rules) > 0 && token != "" && span(token, letters+"-_") == len(token) && contains(lower(agent), lower(token)) {
+				return r.rules
+			}
+		}
+	}
+	for _, r := range all {
+		for _, agent := range r.agents {
+			if first, _, _ := cut(agent, white); len(r.rules) > 0 && first == "*" {
+				return r.rules
+			}
+		}
+	}
+	return nil
+}
+
+// decode turns all escapes into octets but that of "/", and so that no octet can be taken for part of an escape.
+func decode(s string) (out string) {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && span(s[i+1:], hex) >= 2 {
+			c = nibble(s[i+1])<<4 | nibble(s[i+2])
+			i += 2
+			if c == '/' {
+				out += "%2F"
+				continue
+			}
+		}
+		if c == '%' {
+			out += "%25"
+			continue
+		}
+		out += string([]byte{c})
+	}
+	return out
+}
+
+// request returns a target without a fragment, and with a path.
+func request(target string) string {
+	target, _, _ = cut(target, "#")
+	if target == "" || target[0] != '/' {
+		return "/" + target
+	}
+	return target
+}
+
+func begins(s, start string) bool { return len(s) >= len(start) && s[:len(start)] == start }
+
+func contains(s, part string) bool {
+	for i := 0; i+len(part) <= len(s); i++ {
+		if begins(s[i:], part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package robots
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// file joins lines.
+func file(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+
+func TestStandardNames(t *testing.T) {
+	if len(Standards()) != 3 {
+		t.Errorf("%v", Standards())
+	}
+	for _, s := range Standards() {
+		if got, err := ParseStandard(s.String()); got != s || err != nil {
+			t.Errorf("%v: %v, %v", s, got, err)
+		}
+	}
+	_, err := ParseStandard("rfc2616")
+	if want := `robots: there is no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if p := Parse(nil, Options{Standard: 77}); p.Standard() != RFC9309 {
+		t.Errorf("an unknown standard is read as %v", p.Standard())
+	}
+}
+
+// Records other than rules are read alike by all standards, and change no verdict.
+func TestRecordsOfBindingGroups(t *testing.T) {
+	f := []byte(file("license: /l", "user-agent: *", "visit-time: 0000-0100", "content-usage: all=y", "disallow: /a", "", "user-agent: curtsy", "crawl-delay: 2",
+		"request-rate: 1/3", "visit-time: 0600-0845", "visit-time: 1200-1300", "content-usage: train-ai=n", "content-usage: /a train-ai=y", "content-signal: ai-train=no",
+		"license: /l", "license: /m\x01", "disallow: /b"))
+	for _, s := range Standards() {
+		p := Parse(f, Options{Token: "curtsy", Standard: s})
+		for _, c := range []struct {
+			name      string
+			got, want []string
+		}{
+			{"visit times", p.VisitTimes(), []string{"0600-0845", "1200-1300"}},
+			{"usage", p.ContentUsage(), []string{"train-ai=n", "/a train-ai=y"}},
+			{"signals", p.ContentSignals(), []string{"ai-train=no"}},
+			{"licenses", p.Licenses(), []string{"/l"}},
+		} {
+			if !slices.Equal(c.got, c.want) {
+				t.Errorf("%v: %s %q, want %q", s, c.name, c.got, c.want)
+			}
+		}
+		d, _ := p.CrawlDelay()
+		r, _ := p.RequestRate()
+		if d.Seconds() != 2 || r.Seconds() != 3 || p.Match("/a").Line != 0 || p.Match("/b").Line != 17 {
+			t.Errorf("%v: %v, %v, %+v, %+v", s, d, r, p.Match("/a"), p.Match("/b"))
+		}
+		if other := Parse(f, Options{Token: "other", Standard: s}); !slices.Equal(other.VisitTimes(), []string{"0000-0100"}) || other.ContentSignals() != nil {
+			t.Errorf("%v: %q, %q", s, other.VisitTimes(), other.ContentSignals())
+		}
+	}
+}
+
+func TestRulebook(t *testing.T) {
+	// RFC 9309 closes /t/in by its length and opens it to "friend"; the draft opens it by order, and closes /c to
+	// whoever's name is part of "curtsy-images".
+	f := []byte(file("user-agent: *", "allow: /t", "disallow: /t/in", "disallow: /c", "crawl-delay: 3", "", "user-agent: friend", "disallow: /f", "request-rate: 1/7"))
+	for _, c := range []struct {
+		name    string
+		terms   Terms
+		tokens  []string
+		refused map[string]Standard
+		open    []string
+		n       int
+	}{
+		{"zero", Terms{}, []string{"curtsy"}, map[string]Standard{"/t/in": RFC9309, "/c": RFC9309}, []string{"/t", "/f"}, 1},
+		{"two tokens", Terms{}, []string{"friend", "curtsy"}, map[string]Standard{"/t/in": RFC9309, "/c": RFC9309, "/f": RFC9309}, []string{"/t"}, 2},
+		{"the draft alone", Terms{Standard: Draft1996}, []string{"curtsy"}, map[string]Standard{"/c": Draft1996}, []string{"/t/in", "/f"}, 1},
+		{"the draft, strict", Terms{Standard: Draft1996, Strict: true}, []string{"curtsy", "end"},
+			map[string]Standard{"/t/in": RFC9309, "/c": RFC9309, "/f": Draft1996}, []string{"/t"}, 4},
+		{"1994, strict", Terms{Standard: Std1994, Strict: true}, []string{"friend", "curtsy"}, map[string]Standard{"/t/in": RFC9309, "/f": RFC9309}, []string{"/t"}, 4},
+		{"RFC 9309, strict", Terms{Strict: true}, nil, map[string]Standard{"/t/in": RFC9309, "/c": RFC9309}, []string{"/t", "/f"}, 1},
+	} {
+		b := c.terms.Parse(f, c.tokens...)
+		for target, s := range c.refused {
+			if v := b.Match(target); v.Allowed || v.Standard != s || b.Allowed(target) {
+				t.Errorf("%s, %s: %+v", c.name, target, v)
+			}
+		}
+		for _, target := range c.open {
+			if v := b.Match(target); !v.Allowed || v.Standard != b.Policies()[0].Standard() || !b.Allowed(target) {
+				t.Errorf("%s, %s: %+v", c.name, target, v)
+			}
+		}
+		if len(b.Policies()) != c.n || b.Size() < c.n*policySize {
+			t.Errorf("%s: %d policies, want %d; size %d", c.name, len(b.Policies()), c.n, b.Size())
+		}
+		if d, ok := b.CrawlDelay(); !ok || d.Seconds() != 3 {
+			t.Errorf("%s: Crawl-delay %v, %v", c.name, d, ok)
+		}
+	}
+	if d, ok := (Terms{}).Parse(f, "x", "friend").RequestRate(); !ok || d.Seconds() != 7 {
+		t.Errorf("Request-rate %v, %v", d, ok)
+	}
+}

@@ -1,0 +1,317 @@
+package robots
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func hopsTo(n int, last Exchange) (all []Exchange) {
+	for i := range n {
+		all = append(all, moveTo(fmt.Sprintf("http://hop.test/%d", i+1)))
+	}
+	return append(all, last)
+}
+
+// The columns of the outcome table, section 3.1 of the policy, for all standards; and strictly, where the sterner of a
+// standard's column and that of RFC 9309 holds. "Defer" is DENY: no URL is judged until the file can be had.
+func TestOutcome_3_1_AllStandards(t *testing.T) {
+	good := Exchange{Status: 200, Body: rules}
+	status := func(s int) []Exchange { return []Exchange{{Status: s}} }
+	failure := func(why string) []Exchange { return []Exchange{{Failure: why}} }
+	stern := map[string]int{"ALLOW": 0, "RULES": 1, "CLOSED": 2, "DENY": 3}
+	for _, row := range []struct {
+		name      string
+		exchanges []Exchange
+		want      [3]string // rfc9309, draft1996, std1994
+	}{
+		{"200 with body", []Exchange{good}, [3]string{"RULES", "RULES", "RULES"}},
+		{"299 with body", []Exchange{{Status: 299, Body: rules}}, [3]string{"RULES", "RULES", "RULES"}},
+		{"200 with empty body", status(200), [3]string{"RULES", "RULES", "ALLOW"}},
+		{"204", status(204), [3]string{"RULES", "RULES", "ALLOW"}},
+		{"200 as text-html", []Exchange{{Status: 200, Body: rules, Header: fields("Content-Type", "text/html")}}, [3]string{"RULES", "RULES", "RULES"}},
+		{"200 that looks binary", []Exchange{{Status: 200, Body: []byte("\x7FELF\x00")}}, [3]string{"RULES", "RULES", "RULES"}},
+		{"200 over 500 KiB", []Exchange{{Status: 200, Body: make([]byte, MaxBody+1), Oversize: true}}, [3]string{"RULES", "RULES", "RULES"}},
+		{"connection cut before the end", []Exchange{{Status: 200, Failure: "incomplete"}}, [3]string{"DENY", "DENY", "DENY"}},
+		{"undeclared gzip", []Exchange{{Status: 200, Body: []byte("\x1F\x8B\x08")}}, [3]string{"DENY", "DENY", "DENY"}},
+		{"206", []Exchange{{Status: 206, Body: rules}}, [3]string{"DENY", "DENY", "DENY"}},
+		{"one redirect", hopsTo(1, good), [3]string{"RULES", "RULES", "RULES"}},
+		{"five redirects", hopsTo(5, good), [3]string{"RULES", "RULES", "RULES"}},
+		{"no Location", status(302), [3]string{"DENY", "DENY", "DENY"}},
+		{"a redirect loop", []Exchange{moveTo("/robots.txt")}, [3]string{"DENY", "DENY", "DENY"}},
+		{"a Location of another scheme", []Exchange{moveTo("ftp://a.test/")}, [3]string{"DENY", "DENY", "DENY"}},
+		{"300", status(300), [3]string{"DENY", "DENY", "DENY"}},
+		{"304 without a stored copy", status(304), [3]string{"DENY", "DENY", "DENY"}},
+		{"305", status(305), [3]string{"DENY", "DENY", "DENY"}},
+		{"401", status(401), [3]string{"ALLOW", "CLOSED", "ALLOW"}},
+		{"403", status(403), [3]string{"ALLOW", "CLOSED", "ALLOW"}},
+		{"402", status(402), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
+		{"404", status(404), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
+		{"410", status(410), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
+		{"429", status(429), [3]string{"DENY", "DENY", "DENY"}},
+		{"400", status(400), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
+		{"451", status(451), [3]string{"ALLOW", "ALLOW", "ALLOW"}},
+		{"408", status(408), [3]string{"DENY", "DENY", "DENY"}},
+		{"425", status(425), [3]string{"DENY", "DENY", "DENY"}},
+		{"1xx final", status(199), [3]string{"DENY", "DENY", "DENY"}},
+		{"600", status(600), [3]string{"DENY", "DENY", "DENY"}},
+		{"500", status(500), [3]string{"DENY", "DENY", "DENY"}},
+		{"599", status(599), [3]string{"DENY", "DENY", "DENY"}},
+		{"DNS failure", failure("dns"), [3]string{"DENY", "DENY", "DENY"}},
+		{"connection refused", failure("connect"), [3]string{"DENY", "DENY", "DENY"}},
+		{"TLS failure", failure("tls"), [3]string{"DENY", "DENY", "DENY"}},
+		{"response header too large", failure("protocol"), [3]string{"DENY", "DENY", "DENY"}},
+	} {
+		for i, s := range Standards() {
+			t.Run(row.name+"/"+s.String(), func(t *testing.T) {
+				got, need := runBy(t, Terms{Standard: s}, State{}, row.exchanges...)
+				expect(t, got, need, row.want[i])
+			})
+			t.Run(row.name+"/"+s.String()+" strictly", func(t *testing.T) {
+				want := row.want[i]
+				if stern[want] < stern[row.want[0]] {
+					want = row.want[0]
+				}
+				got, need := runBy(t, Terms{Standard: s, Strict: true}, State{}, row.exchanges...)
+				expect(t, got, need, want)
+			})
+		}
+	}
+}
+
+// RFC 9309 follows five redirects, and then the file counts as unavailable; the draft follows "until a resource can be
+// found", which is ten here; the 1994 document is silent, and follows five.
+func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
+	good := Exchange{Status: 200, Body: rules}
+	for _, c := range []struct {
+		terms Terms
+		most  int
+		then  string
+	}{
+		{Terms{}, 5, "ALLOW"},
+		{Terms{Strict: true}, 5, "ALLOW"},
+		{Terms{RedirectOverflow: Deny}, 5, "DENY"},
+		{Terms{RedirectOverflow: UseStale}, 5, "ALLOW"},
+		{Terms{Standard: Draft1996}, 10, "DENY"},
+		{Terms{Standard: Draft1996, Strict: true}, 10, "DENY"},
+		{Terms{Standard: Draft1996, RedirectOverflow: Allow}, 10, "ALLOW"},
+		{Terms{Standard: Std1994}, 5, "DENY"},
+		{Terms{Standard: Std1994, Strict: true}, 5, "DENY"},
+	} {
+		s, need := runBy(t, c.terms, State{}, hopsTo(c.most, good)...)
+		expect(t, s, need, "RULES")
+		over := hopsTo(c.most, moveTo("http://hop.test/last"))
+		s, need = runBy(t, c.terms, State{}, over...)
+		expect(t, s, need, c.then)
+		if c.then == "DENY" && s.Failure() != "too many redirects" {
+			t.Errorf("%+v: failure %q", c.terms, s.Failure())
+		}
+	}
+}
+
+// The options of 3.1. Strictly, those that permit more than the default of RFC 9309 do nothing.
+func TestOutcome_3_1_Options(t *testing.T) {
+	for _, c := range []struct {
+		terms  Terms
+		status int
+		want   string
+	}{
+		{Terms{Forbidden: Deny}, 403, "CLOSED"},
+		{Terms{Forbidden: Deny}, 401, "CLOSED"},
+		{Terms{Forbidden: Deny}, 404, "ALLOW"},
+		{Terms{Forbidden: Deny, Strict: true}, 403, "CLOSED"},
+		{Terms{Forbidden: Allow, Standard: Draft1996}, 403, "ALLOW"},
+		{Terms{Forbidden: UseStale, Standard: Draft1996}, 403, "CLOSED"},
+		{Terms{TooMany: Allow}, 429, "ALLOW"},
+		{Terms{TooMany: Allow}, 408, "ALLOW"},
+		{Terms{TooMany: Allow}, 425, "ALLOW"},
+		{Terms{TooMany: Allow}, 503, "DENY"},
+		{Terms{TooMany: Allow, Strict: true}, 429, "DENY"},
+		{Terms{TooMany: Allow, Standard: Draft1996, Strict: true}, 408, "DENY"},
+	} {
+		s, need := runBy(t, c.terms, State{}, Exchange{Status: c.status})
+		t.Run(fmt.Sprintf("%+v %d", c.terms, c.status), func(t *testing.T) { expect(t, s, need, c.want) })
+	}
+}
+
+func TestLifetime_3_2_AllStandards(t *testing.T) {
+	const day = 24 * time.Hour
+	header := func(kv ...string) Exchange { return Exchange{Status: 200, Body: rules, Header: fields(kv...)} }
+	for _, row := range []struct {
+		name string
+		ex   Exchange
+		want [3]time.Duration
+	}{
+		{"no headers", header(), [3]time.Duration{day, 7 * day, day}},
+		{"max-age of two days", header("Cache-Control", "max-age=172800"), [3]time.Duration{day, 2 * day, day}},
+		{"max-age of a month", header("Cache-Control", "max-age=2592000"), [3]time.Duration{day, 7 * day, day}},
+		{"max-age of an hour", header("Cache-Control", "max-age=3600"), [3]time.Duration{time.Hour, time.Hour, time.Hour}},
+		{"max-age of a second", header("Cache-Control", "max-age=1"), [3]time.Duration{5 * time.Minute, 5 * time.Minute, 5 * time.Minute}},
+		{"no-store", header("Cache-Control", "no-store"), [3]time.Duration{5 * time.Minute, 5 * time.Minute, 5 * time.Minute}},
+		{"Expires in three days", header("Expires", "Wed, 04 Mar 2026 12:00:00 GMT"), [3]time.Duration{day, 3 * day, day}},
+		{"404", Exchange{Status: 404}, [3]time.Duration{day, 7 * day, day}},
+		{"403", Exchange{Status: 403}, [3]time.Duration{day, 7 * day, day}},
+	} {
+		for i, s := range Standards() {
+			t.Run(row.name+"/"+s.String(), func(t *testing.T) {
+				for _, terms := range []Terms{{Standard: s}, {Standard: s, Strict: true}} {
+					want := row.want[i]
+					if terms.Strict {
+						want = min(want, row.want[0])
+					}
+					got, _ := runBy(t, terms, State{}, row.ex)
+					if life := got.Expires().Sub(noon); life != want {
+						t.Errorf("strict %v: life %v, want %v", terms.Strict, life, want)
+					}
+					last := noon.Add(want - want/10)
+					if need := terms.Need(got, site, last.Add(-time.Microsecond)); need.Action != Judge {
+						t.Errorf("strict %v, before 90 %% of life: %v", terms.Strict, need.Action)
+					}
+					if need := terms.Need(got, site, last); need.Action != Refresh {
+						t.Errorf("strict %v, at 90 %% of life: %v", terms.Strict, need.Action)
+					}
+					if need := terms.Need(got, site, noon.Add(want)); need.Action != Fetch {
+						t.Errorf("strict %v, at the end of life: %v", terms.Strict, need.Action)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A state that the draft gave a week is good for a day in the eyes of RFC 9309.
+func TestLifetime_3_2_TheTermsOfTheMomentBoundALife(t *testing.T) {
+	s, _ := runBy(t, Terms{Standard: Draft1996}, State{}, Exchange{Status: 200, Body: rules})
+	at := noon.Add(25 * time.Hour)
+	for _, c := range []struct {
+		terms Terms
+		want  Action
+	}{{Terms{Standard: Draft1996}, Judge}, {Terms{Standard: Draft1996, Strict: true}, Fetch}, {Terms{}, Fetch}, {Terms{Standard: Std1994}, Fetch}} {
+		if need := c.terms.Need(s, site, at); need.Action != c.want {
+			t.Errorf("%+v: %v, want %v", c.terms, need.Action, c.want)
+		}
+	}
+}
+
+// fail lets a fetch fail every time one is due, from at until end, and returns the state.
+func failUntil(terms Terms, s State, at, end time.Time) State {
+	for at.Before(end) {
+		if need := terms.Need(s, site, at); need.Action == Judge || need.Action == Wait {
+			at = at.Add(time.Minute)
+			continue
+		}
+		s, _ = terms.Next(s, site, Exchange{Status: 500}, at)
+	}
+	return s
+}
+
+func TestLifetime_3_2_StaleIfErrorKeepsRulesFor30Days(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name  string
+		terms Terms
+		keeps bool
+	}{
+		{"default", Terms{}, false},
+		{"deny", Terms{StaleIfError: Deny}, false},
+		{"allow is no choice here", Terms{StaleIfError: Allow}, false},
+		{"stale", Terms{StaleIfError: UseStale}, true},
+		{"stale, strict", Terms{StaleIfError: UseStale, Strict: true}, false},
+		{"stale, draft1996", Terms{Standard: Draft1996, StaleIfError: UseStale}, true},
+		{"stale, std1994", Terms{Standard: Std1994, StaleIfError: UseStale}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := runBy(t, c.terms, State{}, Exchange{Status: 200, Body: rules, Header: fields("Etag", `"v1"`)})
+			at := noon.Add(8 * day)
+			s, need := c.terms.Next(s, site, Exchange{Status: 500}, at)
+			if !c.keeps {
+				expect(t, s, need, "DENY")
+				return
+			}
+			expect(t, s, need, "RULES")
+			if need := c.terms.Need(s, site, s.Retry()); need.Action != Refresh || need.IfNoneMatch != `"v1"` {
+				t.Errorf("a retry is due: %+v", need)
+			}
+			s = failUntil(c.terms, s, at, noon.Add(30*day))
+			if _, ok := s.Body(); !ok || !s.Fetched().Equal(noon) || !s.Expires().Equal(noon.Add(30*day)) {
+				t.Errorf("within 30 days: %+v", s)
+			}
+			if need := (Terms{}).Need(s, site, noon.Add(29*day)); need.Action == Judge || need.Action == Refresh {
+				t.Errorf("by the zero Terms: %v", need.Action)
+			}
+			s = failUntil(c.terms, s, noon.Add(30*day), noon.Add(31*day))
+			expect(t, s, c.terms.Need(s, site, noon.Add(31*day)), "DENY")
+		})
+	}
+}
+
+func TestLifetime_3_2_After30Days(t *testing.T) {
+	const day = 24 * time.Hour
+	had, none := Exchange{Status: 200, Body: rules}, Exchange{Status: 500}
+	for _, c := range []struct {
+		name   string
+		choice Choice
+		strict bool
+		first  Exchange
+		want   string
+	}{
+		{"default", Default, false, had, "DENY"},
+		{"deny", Deny, false, had, "DENY"},
+		{"allow", Allow, false, had, "ALLOW"},
+		{"allow, nothing was ever had", Allow, false, none, "ALLOW"},
+		{"allow, strict", Allow, true, had, "DENY"},
+		{"stale", UseStale, false, had, "RULES"},
+		{"stale, nothing was ever had", UseStale, false, none, "DENY"},
+		{"stale, strict", UseStale, true, had, "DENY"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			terms := Terms{After30Days: c.choice, Strict: c.strict}
+			s, _ := runBy(t, terms, State{}, c.first)
+			s = failUntil(terms, s, noon.Add(time.Hour), noon.Add(29*day))
+			if _, ok := s.Body(); ok || s.Failures() == 0 {
+				t.Errorf("before 30 days: %+v", s)
+			}
+			first := s.FirstFailure()
+			for _, at := range []time.Time{first.Add(30*day + 2*time.Hour), first.Add(33 * day)} {
+				s = failUntil(terms, s, at.Add(-3*time.Hour), at)
+				if v, ok := s.Verdict(); c.want == "DENY" && (!ok || v.Allowed) || c.want == "ALLOW" && !v.Allowed {
+					t.Errorf("%v after the first failure: %+v", at.Sub(first), v)
+				}
+				if digest, ok := s.Body(); c.want == "RULES" && (!ok || digest != s.digest) {
+					t.Errorf("%v after the first failure: no rules", at.Sub(first))
+				}
+				if need := terms.Need(s, site, at); (need.Action == Judge || need.Action == Refresh) != (c.want != "DENY") {
+					t.Errorf("%v after the first failure: %v", at.Sub(first), need.Action)
+				}
+			}
+			if !s.FirstFailure().Equal(first) {
+				t.Errorf("the run of failures began %v, then %v", first, s.FirstFailure())
+			}
+		})
+	}
+}
+
+func TestChoiceNames(t *testing.T) {
+	for c, want := range map[Choice]string{Default: "default", Allow: "allow", Deny: "deny", UseStale: "stale", 9: "choice 9"} {
+		if c.String() != want {
+			t.Errorf("%d: %s", c, c)
+		}
+	}
+}
+
+// A kind of answer that only the draft knows: all is forbidden, and that is an answer, with a life and no retries.
+func TestDraft1996_3_1_AccessRestrictions(t *testing.T) {
+	draft := Terms{Standard: Draft1996}
+	s, need := runBy(t, draft, State{}, Exchange{Status: 200, Body: rules})
+	if need.Action != Judge {
+		t.Fatal(need)
+	}
+	at := noon.Add(7 * 24 * time.Hour)
+	s, need = draft.Next(s, site, Exchange{Status: 401}, at)
+	expect(t, s, need, "CLOSED")
+	if s.Failures() != 0 || s.hasBody || !s.Expires().Equal(at.Add(7*24*time.Hour)) {
+		t.Errorf("%+v", s)
+	}
+	s, need = draft.Next(s, site, Exchange{Status: 500}, at.Add(6*24*time.Hour+20*time.Hour))
+	expect(t, s, need, "DENY")
+}
