@@ -28,8 +28,12 @@
 //	                             └── not named ─────┤   no attempt counted, head of the queue
 //	                             └── lease expired ─┘   likewise
 //
+//	closed ─ Retry ─▶ pending             Disallowed, Failed, Gone or Dropped; no attempt counted, its old place
+//	host refused, retired ─ Retry ─▶ open
+//
 // A URL is queued, in flight (leased) or deferred while it is pending, and closed for ever after; only an
-// operator's command reopens it. Discovered is the sum of all of them, at every instant.
+// operator's command, Retry, opens it again, and likewise a host that is Refused. Discovered is the sum of all of
+// them, at every instant.
 //
 // # Invariants
 //
@@ -40,6 +44,9 @@
 //   - What a Result carries is applied whole or not at all: outcomes, deferrals, found links, host state, blobs,
 //     counts. Found links are durable no later than the page that carried them.
 //   - A task of an expired lease is simply pending.
+//   - Retry moves URLs from an outcome, and its reason, to Queued. It adds nothing to Discovered or to what a cap
+//     counts, touches no lease, and is durable when it returns. What it forgets of robots it forgets in the same
+//     instant, so that no turn judges a URL that is tried again by the old policy.
 //   - Finish returns when its results are applied (sealed); they are durable at the next group commit, at most
 //     GroupDelay or GroupPages later. Sync waits for it. Before each commit the engine calls Options.Barrier, so
 //     that archive and ledger are durable before the frontier says Done.

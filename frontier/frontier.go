@@ -11,7 +11,7 @@ import (
 // Frontier is the contract of an engine. All methods may be called concurrently. After an error of its own
 // state (a failed barrier, write or read) the engine is poisoned: every later call returns that error. ErrStale,
 // ErrNotDue, ErrNoBlob, ErrClosed, the error of a context and a refused argument do not poison it; a refused argument
-// (an octet string over its bound) changes nothing and names the authority.
+// (an octet string over its bound, say, with the authority's name in the error) changes nothing.
 type Frontier interface {
 	// Add accepts candidates that are new, in order, and returns when they are durable. A candidate of KindSeed
 	// is also entered in the list of seeds, new or not.
@@ -32,6 +32,13 @@ type Frontier interface {
 
 	// Finish ends turns (or, with Result.Keep, extends them). The answer has one Finished per Result, in order.
 	Finish(ctx context.Context, rs []Result) ([]Finished, error)
+
+	// Retry makes closed URLs pending again, and opens hosts, as an operator commands, and returns when that is durable.
+	// A URL is what it was when it was accepted, at its old place in the queue, with no attempt counted. Of a host
+	// under a lease, condition and robots state stay: its holder is about to say what they are. Candidates that were
+	// refused never were tasks: nothing is kept of them that could be tried. After an error a part may have been done;
+	// a repeat does the rest.
+	Retry(ctx context.Context, r Retrial) (Retried, error)
 
 	// Sync returns when everything applied before the call is durable.
 	Sync(ctx context.Context) error

@@ -68,7 +68,7 @@ const (
 	Open    Condition = 0 // claimed when due
 	Parked  Condition = 1 // claimed when due; the wait is longer than the pace, for Reason
 	Retired Condition = 2 // not claimed in this run; open again at the next
-	Refused Condition = 3 // not claimed until an operator reopens it
+	Refused Condition = 3 // not claimed until an operator opens it: Retry
 )
 
 // HostUpdate is the part of a host that its turns write.

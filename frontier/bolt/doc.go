@@ -14,7 +14,8 @@
 //	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, totals
 //	seen      journal: fingerprints of all URLs ever accepted or refused, 250 to a value
 //	records   journal: texts of accepted URLs; a value is a record of up to 128 of them: see record
-//	done      journal: endings of URLs, 8 octets each: outcome and reason, and the reference of the URL
+//	done      journal: endings of URLs, 8 octets each: outcome and reason, and the reference of the URL; the last one of
+//	          a URL counts, and an ending of zero opens it again
 //	folded    journal: the endings of whole records, folded out of done from time to time: see fates
 //	cells     journal: states of hosts and of deferred tasks, as a whole each time; the last one counts: see cell
 //	seeds     journal: the seeds and the extensions of scope
@@ -38,6 +39,9 @@
 //	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
 //	commit   the writer takes the sealed groups in order: barrier, one transaction, two fsyncs.
 //	settle   what the group brought is from now on read from the file.
+//
+// Retry reads the endings from the file, since RAM has only their numbers, and applies what it opens in groups like any
+// other.
 //
 // A closed URL is always sealed with, or after, the link that brought it, and groups are committed in order. So a
 // crash leaves a prefix of what was applied, cut between two groups, and no result is in two of them. When a barrier

@@ -195,8 +195,8 @@ func (f *Frontier) closeTask(h *host, r ref, d frontier.Done) {
 	h.inFlight--
 	h.outcomes[d.Outcome]++
 	f.open.done = append(f.open.done, makeDone(r, f.totals.close(d.Outcome, d.Reason)))
-	if f.retries[r] != nil { // kept until this is durable, lest the sweeper drop it before
-		f.open.retired = append(f.open.retired, r)
+	if t := f.retries[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
+		f.open.retired = append(f.open.retired, retired{r, t})
 	}
 }
 

@@ -31,6 +31,8 @@ type Frontier struct {
 	stopped chan struct{}      // closed when the writer has ended
 	work    chan struct{}      // tells the writer that there may be something to do; holds one
 
+	retrying chan struct{} // holds one: whoever is in Retry
+
 	mu       sync.Mutex
 	err      error // why the engine is poisoned
 	closed   bool

@@ -18,7 +18,7 @@ type group struct {
 	prints  []frontier.Fingerprint
 	records []*record
 	done    []done
-	retired []ref // closed tasks that had been deferred
+	retired []retired // of closed tasks that had been deferred
 	cells   []*cell
 	seeds   []frontier.Seed
 	blobs   []blob
@@ -27,6 +27,13 @@ type group struct {
 
 	ended chan struct{} // closed when it is durable, or will never be
 	err   error         // why it will never be; set before ended is closed
+}
+
+// retired is what was kept of a deferred task that is closed. The task may be deferred anew before the group is durable,
+// if an operator has it tried again: that is another retry.
+type retired struct {
+	ref   ref
+	retry *retry
 }
 
 const (

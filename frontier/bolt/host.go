@@ -181,6 +181,10 @@ func (h *host) parseState(data []byte, c clock) bool {
 	return p.done() && h.condition <= frontier.Refused
 }
 
+// void reports whether t says that there is nothing to say: the task was opened again. A deferral has counted an
+// attempt or replaced the URL.
+func (t *retry) void() bool { return t.attempts == 0 && t.url == "" }
+
 // cell returns the retry cell of the task r.
 func (t *retry) cell(r ref, c clock, now int64) *cell {
 	b := binary.AppendUvarint(nil, uint64(t.attempts))

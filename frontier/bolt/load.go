@@ -97,6 +97,10 @@ func (f *Frontier) loadCell(c cell, seq uint64) error {
 		if !ok {
 			return fmt.Errorf("retry of %d: %w", c.id, ErrDamaged)
 		}
+		if t.void() {
+			delete(f.retries, ref(c.id))
+			return nil
+		}
 		t.at = seq
 		f.retries[ref(c.id)] = t
 		return nil
@@ -148,10 +152,7 @@ func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 		if spans, _, err = parseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		n := 0
-		for _, s := range spans {
-			n += s.n
-		}
+		n := entries(spans)
 		w.sizes = append(w.sizes, uint8(n-1))
 		f.accepted += int64(n)
 		return nil

@@ -73,6 +73,7 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 		clock:     clock{began: time.Now()},
 		stopped:   make(chan struct{}),
 		work:      make(chan struct{}, 1),
+		retrying:  make(chan struct{}, 1),
 		byName:    map[canon.Authority]*host{},
 		retries:   map[ref]*retry{},
 		fresh:     map[uint64]*record{},

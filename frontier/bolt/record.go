@@ -54,6 +54,15 @@ func (r *record) add(host uint32, c frontier.Candidate, p frontier.Fingerprint) 
 	return len(r.entries) - 1
 }
 
+// entries returns the number of entries in spans.
+func entries(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += s.n
+	}
+	return n
+}
+
 // full reports whether r takes no more.
 func (r *record) full() bool { return len(r.entries) == maxPlaces || r.text >= textSize }
 
@@ -164,13 +173,7 @@ func (b *block) host(place int) (host uint32, ok bool) {
 }
 
 // len returns the number of entries.
-func (b *block) len() int {
-	n := 0
-	for _, s := range b.spans {
-		n += s.n
-	}
-	return n
-}
+func (b *block) len() int { return entries(b.spans) }
 
 // entry returns the candidate at place, an entry of the authority a. Walking the rows up to it takes about a
 // microsecond and no memory, which is less than a table of all entries would.

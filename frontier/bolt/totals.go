@@ -40,6 +40,17 @@ func (t *totals) close(o frontier.Outcome, reason string) ending {
 	return e
 }
 
+// reopen takes back a close.
+func (t *totals) reopen(e ending) {
+	t.outcomes[e.outcome()]--
+	if e.reason() == 0 {
+		return
+	}
+	if t.endings[e]--; t.endings[e] == 0 {
+		delete(t.endings, e)
+	}
+}
+
 // number returns the number of a reason; the empty one is 0.
 func (t *totals) number(reason string) int {
 	if reason == "" {

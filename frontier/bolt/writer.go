@@ -134,7 +134,9 @@ func (f *Frontier) settle(g *group, err error) {
 		}
 	}
 	for _, r := range g.retired {
-		delete(f.retries, r)
+		if f.retries[r.ref] == r.retry {
+			delete(f.retries, r.ref)
+		}
 	}
 	f.lastSeed = f.writer.lastSeed
 	close(g.ended)

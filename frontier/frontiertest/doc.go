@@ -55,6 +55,7 @@
 //   - After an unclean stop Options.Pace holds, for that long after the opening, for every authority with no stored
 //     pace, be it known yet or not: its discovery may be what the crash has lost.
 //   - Close releases the engine also when it returns an error; the stop is then unclean.
+//   - Retry passes over condition and robots state of a host under a lease, and opens its URLs all the same.
 //
 // The package never sleeps in real time, and holds no state of its own between calls.
 package frontiertest

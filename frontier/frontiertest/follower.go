@@ -79,6 +79,14 @@ func (f *follower) add(cs []frontier.Candidate) frontier.Added {
 	return added
 }
 
+// retry follows a Retry, which is durable like an Add.
+func (f *follower) retry(r frontier.Retrial) frontier.Retried {
+	now := f.now()
+	n := f.desk.counted(r, func() { f.record(f.desk.retrial(now, r)) })
+	f.synced()
+	return n
+}
+
 // lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head.
 func (f *follower) lease(t frontier.Turn, most int) {
 	f.Helper()

@@ -40,6 +40,7 @@ type host struct {
 	// pending holds the tasks that are not closed, in the order in which they were accepted: breadth first. A task
 	// keeps its place while it is leased or deferred; so what a turn does not settle is at the head again by itself.
 	pending []*task
+	closed  []closed // those that were tasks
 
 	finished frontier.Token // of the last Finish that ended a turn
 	served   uint64         // number of the last claim in the order of claims; zero means never
@@ -48,10 +49,24 @@ type host struct {
 // task is a pending URL.
 type task struct {
 	frontier.Task
+	first    frontier.Candidate // as it was accepted
+	number   int64              // in the order of acceptance
 	leased   bool
 	deferred bool
 	due      time.Time // with deferred: earliest next attempt
 	suspect  bool      // in flight at a crash; see follower
+}
+
+// closed is a URL that was a task.
+type closed struct {
+	task    *task
+	outcome frontier.Outcome
+	reason  string
+}
+
+// newTask returns the task that a candidate becomes.
+func newTask(c frontier.Candidate, number int64) *task {
+	return &task{Task: frontier.Task{Candidate: c, Print: frontier.Print(secret, c.URL)}, first: c, number: number}
 }
 
 // event is one thing that happened. Exactly one of the fields after at is set.
@@ -61,6 +76,7 @@ type event struct {
 	added   []frontier.Candidate
 	result  *frontier.Result
 	expired int64 // leases
+	retried *retried
 }
 
 // opened is the event that the frontier was opened.
@@ -98,6 +114,8 @@ func (s *state) apply(e event) frontier.Added {
 		s.open(e.at, *e.opened)
 	case e.result != nil:
 		return s.settle(e.at, e.result)
+	case e.retried != nil:
+		s.retry(e.retried)
 	case e.expired > 0:
 		s.counts[frontier.ReasonExpired] += e.expired
 	default:
@@ -168,9 +186,9 @@ func (s *state) accept(now time.Time, cs []frontier.Candidate) frontier.Added {
 		default:
 			s.seen[c.URL.Key()] = true
 			h := s.host(now, c.URL.Authority())
-			h.pending = append(h.pending, &task{Task: frontier.Task{Candidate: c, Print: frontier.Print(secret, c.URL)}})
 			h.accepted++
 			s.accepted++
+			h.pending = append(h.pending, newTask(c, s.accepted))
 			n.New++
 		}
 	}
@@ -202,8 +220,9 @@ func (s *state) close(h *host, o frontier.Outcome, reason string) {
 func (s *state) settle(now time.Time, r *frontier.Result) frontier.Added {
 	h := s.host(now, r.Authority)
 	for _, d := range r.Done {
-		if h.remove(d.Print) {
+		if t := h.remove(d.Print); t != nil {
 			s.close(h, d.Outcome, d.Reason)
+			h.closed = append(h.closed, closed{task: t, outcome: d.Outcome, reason: d.Reason})
 		}
 	}
 	for _, d := range r.Deferred {
@@ -248,15 +267,15 @@ func (h *host) find(p frontier.Fingerprint) *task {
 	return nil
 }
 
-// remove takes the task with that print from h and reports whether it was there.
-func (h *host) remove(p frontier.Fingerprint) bool {
+// remove takes the task with that print from h and returns it, nil when it is not there.
+func (h *host) remove(p frontier.Fingerprint) *task {
 	for i, t := range h.pending {
 		if t.Print == p {
 			h.pending = slices.Delete(h.pending, i, i+1)
-			return true
+			return t
 		}
 	}
-	return false
+	return nil
 }
 
 // claimable reports whether the condition of h lets it be claimed at all in this run.

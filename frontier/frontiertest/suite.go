@@ -20,7 +20,7 @@ type rule struct {
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	rules := slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(),
-		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules())
+		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules(), retryRules())
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			if r.crash && h.Crash == nil {

@@ -77,6 +77,7 @@ func (w *workload) step() string {
 		{2, "renew", w.renewSome},
 		{2, "claim authority", w.claimOne},
 		{2, "repeat", w.repeatSome},
+		{1, "retry", w.retrySome},
 		{1, "sync", func() { w.sync(); w.follow.synced() }},
 		{1, "close", w.restartClean},
 		{1, "crash", w.restartCrash},
@@ -202,6 +203,23 @@ func (w *workload) repeatSome() {
 		w.Fatalf("Finish: %d answers, error %v", len(fs), err)
 	}
 	w.follow.repeat(r, fs[0])
+}
+
+// retrySome has closed URLs tried again, and hosts opened, all or those of one authority.
+func (w *workload) retrySome() {
+	r := frontier.Retrial{
+		Outcome: frontier.Outcome(w.rand.IntN(int(frontier.Dropped) + 1)), Hosts: w.rand.IntN(2) == 0, Robots: w.rand.IntN(2) == 0,
+	}
+	if w.rand.IntN(3) > 0 {
+		r.Authority = w.auth(worldHost(w.rand.Int()))
+	}
+	got, err := w.f.Retry(w.Context(), r)
+	if refused := r.Check() != nil; refused != (err != nil) {
+		w.Fatalf("Retry %+v: %v", r, err)
+	}
+	if err == nil {
+		want(w.stage, "Retried", got, w.follow.retry(r))
+	}
 }
 
 // restartClean closes the frontier, waits, and opens it again.

@@ -1,0 +1,174 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// Retry implements frontier.Frontier. The closed URLs are not in RAM: they are looked for in the file, after all that
+// was applied before has got there, and without mu. Nothing but Retry opens what is closed, and there is one at a time,
+// so what was found closed is closed still when mu is held again. URLs are opened in batches, each atomic.
+func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
+	if err := r.Check(); err != nil {
+		return frontier.Retried{}, fmt.Errorf("frontier/bolt: retry: %w", err)
+	}
+	select {
+	case f.retrying <- struct{}{}:
+		defer func() { <-f.retrying }()
+	case <-ctx.Done():
+		return frontier.Retried{}, ctx.Err()
+	}
+	if err := f.Sync(ctx); err != nil {
+		return frontier.Retried{}, err
+	}
+	found, err := f.find(ctx, r)
+	if err != nil {
+		return frontier.Retried{}, err
+	}
+	var n frontier.Retried
+	var g *group
+	if r.Hosts {
+		err := f.changing(ctx, func(now int64) error {
+			n.Hosts = f.openHosts(r, now)
+			g = f.last()
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+	}
+	for batch := range slices.Chunk(found, maxPrints) {
+		if err := f.room(ctx); err != nil {
+			return n, err
+		}
+		err := f.changing(ctx, func(now int64) error {
+			f.touch(now)
+			for _, c := range batch {
+				f.reopen(c, r.Robots, now)
+			}
+			g = f.last()
+			f.seal(now)
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+		n.URLs += int64(len(batch))
+	}
+	return n, g.durable(ctx)
+}
+
+// ended is a closed URL, as the file has it.
+type ended struct {
+	ref    ref
+	host   uint32
+	ending ending
+}
+
+// find returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
+// over what is done, as in an open.
+func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended, err error) {
+	if r.Outcome == 0 {
+		return nil, nil
+	}
+	var only *host
+	err = f.reading(ctx, func(int64) { only = f.byName[r.Authority] }, func(tx *bbolt.Tx) error {
+		if only == nil && !r.Authority.IsZero() {
+			return nil
+		}
+		all, err := readFates(tx)
+		if err != nil {
+			return err
+		}
+		var spans []span
+		return recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+			if spans, _, err = parseHead(body, spans[:0]); err != nil {
+				return err
+			}
+			place := 0
+			for _, s := range spans {
+				for range s.n {
+					e := all.record(seq)[place]
+					if e.outcome() == r.Outcome && (only == nil || only.id == s.host) {
+						found = append(found, ended{ref: makeRef(seq, place), host: s.host, ending: e})
+					}
+					place++
+				}
+			}
+			return nil
+		})
+	})
+	return found, err
+}
+
+// readFates returns the endings of all entries in the file.
+func readFates(tx *bbolt.Tx) (*fates, error) {
+	var all sizes
+	var spans []span
+	err := recordJournal.each(tx, func(_ uint64, body []byte) (err error) {
+		if spans, _, err = parseHead(body, spans[:0]); err == nil {
+			all = append(all, uint8(entries(spans)-1))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := newFates(all)
+	_, _, err = f.read(tx)
+	return f, err
+}
+
+// reopen makes a closed URL pending. What was kept of its attempts is voided in the file, too: an older cell would
+// otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
+func (f *Frontier) reopen(c ended, robots bool, now int64) {
+	h := f.hosts[c.host]
+	f.count(h, -1)
+	h.outcomes[c.ending.outcome()]--
+	h.queued++
+	f.count(h, 1)
+	f.totals.reopen(c.ending)
+	delete(f.retries, c.ref)
+	f.open.done = append(f.open.done, makeDone(c.ref, 0))
+	f.open.cells = append(f.open.cells, (&retry{due: now}).cell(c.ref, f.clock, now))
+	if robots {
+		f.forgetRobots(h)
+	}
+	h.giveBack(c.ref)
+	f.enter(h, now)
+}
+
+// openHosts opens the hosts that take no part and returns their number. The caller holds mu.
+func (f *Frontier) openHosts(r frontier.Retrial, now int64) (n int64) {
+	f.touch(now)
+	for _, h := range f.hosts {
+		if h == nil || h.claimable() || h.lease != nil || !r.Authority.IsZero() && h.authority != r.Authority {
+			continue
+		}
+		f.count(h, -1)
+		h.condition, h.reason = frontier.Open, ""
+		f.count(h, 1)
+		f.open.change(h)
+		if r.Robots {
+			f.forgetRobots(h)
+		}
+		f.enter(h, now)
+		n++
+	}
+	return n
+}
+
+// forgetRobots drops the robots state of h, unless h is leased. The caller holds mu and has touched the open group.
+func (f *Frontier) forgetRobots(h *host) {
+	a := address{kind: robotsCell, id: uint64(h.id)}
+	c := f.unwritten[a]
+	if h.lease != nil || c == nil && h.at[robotsCell-1] == 0 || c != nil && len(c.data) == 0 {
+		return
+	}
+	f.open.store(f, &cell{address: a})
+}

@@ -1,0 +1,185 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/frontier"
+)
+
+// closeAll closes all that is pending, many at a time.
+func (e *engine) closeAll(o frontier.Outcome) (n int64) {
+	e.Helper()
+	for e.stats().Queued > 0 {
+		r := fetched(e.turn(5000))
+		for i := range r.Done {
+			r.Done[i].Outcome = o
+			n++
+		}
+		e.finish(r)
+	}
+	return n
+}
+
+func (e *engine) retry(r frontier.Retrial) frontier.Retried {
+	e.Helper()
+	n, err := e.Retry(context.Background(), r)
+	if err != nil {
+		e.Fatalf("Retry: %v", err)
+	}
+	return n
+}
+
+// More than a batch, and so many words that the done journal is folded between closing and opening, and again after.
+func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
+	const urls = maxPrints + 5000
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	for from := 0; from < urls; from += 10_000 {
+		e.add(e.links("a", from, min(10_000, urls-from)))
+	}
+	for range 2 {
+		if n := e.closeAll(frontier.Failed); n != urls {
+			t.Fatalf("%d closed", n)
+		}
+		if n := e.retry(frontier.Retrial{Outcome: frontier.Failed}); n != (frontier.Retried{URLs: urls}) {
+			t.Fatalf("Retried %+v", n)
+		}
+		e.die()
+		e.start()
+		st := e.stats()
+		if st.Discovered != urls || st.Queued != urls || st.Outcomes != (frontier.Outcomes{}) {
+			t.Fatalf("after the death: %+v", st)
+		}
+	}
+	for i, x := range e.turn(300).Tasks {
+		if got, want := x.URL.Path(), fmt.Sprintf("/%d", i); got != want {
+			t.Fatalf("task %d is %s", i, got)
+		}
+	}
+}
+
+// The cell of an old deferral must not come back, wherever the sweeper has moved it, nor the new one get lost.
+func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	const urls = 40
+	e.add(e.links("a", 0, urls))
+	cycles := 0
+	for round := range 120 {
+		turn := e.turn(urls)
+		r := frontier.Result{Authority: turn.Authority, Token: turn.Token}
+		for _, x := range turn.Tasks {
+			if x.Attempts != 0 || x.Reason != "" {
+				t.Fatalf("round %d: %+v", round, x)
+			}
+			r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, Reason: strings.Repeat("reason ", 100)})
+		}
+		e.finish(r)
+		if round%3 == 0 {
+			e.sync()
+		}
+		turn = e.turn(urls)
+		if x := turn.Tasks[0]; len(turn.Tasks) != urls || x.Attempts != 1 {
+			t.Fatalf("round %d: %d tasks, %+v", round, len(turn.Tasks), x)
+		}
+		r = fetched(turn)
+		for i := range r.Done {
+			r.Done[i].Outcome = frontier.Disallowed
+		}
+		e.finish(r)
+		if n := e.retry(frontier.Retrial{Outcome: frontier.Disallowed}).URLs; n != urls {
+			t.Fatalf("round %d: %d URLs", round, n)
+		}
+		if e.writer.sweeper.next != 0 {
+			cycles++
+		}
+		if round%4 == 3 {
+			e.die()
+			e.start()
+		}
+	}
+	if cycles == 0 {
+		t.Fatal("no cycle of the sweeper was under way: the test does not test it")
+	}
+	if st := e.stats(); st.Queued != urls || st.Deferred != 0 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+// Each closed URL is opened by one of those who ask for it at the same time, while turns go on.
+func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	const urls, hosts = 200, 6
+	for h := range hosts {
+		e.add(e.links(fmt.Sprint("h", h), 0, urls))
+	}
+	var mu sync.Mutex
+	opened := int64(0)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 15 {
+				n, err := e.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone, Robots: true})
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				opened += n.URLs
+				mu.Unlock()
+			}
+		})
+	}
+	closed := int64(0)
+	for range 300 {
+		c, err := e.Claim(context.Background(), frontier.Want{Tasks: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range c.Turns {
+			r := fetched(turn)
+			for i := range r.Done {
+				r.Done[i].Outcome = frontier.Gone
+			}
+			r.Host = &frontier.HostUpdate{Robots: []byte("r")}
+			e.finish(r)
+			closed += int64(len(r.Done))
+		}
+	}
+	all.Wait()
+	st := e.stats()
+	if st.Discovered != urls*hosts || st.Outcomes[frontier.Gone] != closed-opened || st.Queued != urls*hosts-closed+opened {
+		t.Fatalf("%d closed, %d opened, %+v", closed, opened, st)
+	}
+	if opened == 0 {
+		t.Fatal("nothing was opened: the test does not test it")
+	}
+}
+
+func TestRetry_OfAReaderOrWithAnEndedContextChangesNothing(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 3))
+	e.closeAll(frontier.Gone)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if n, err := e.Retry(ctx, frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, context.Canceled) || n.URLs != 0 {
+		t.Errorf("%+v, %v", n, err)
+	}
+	e.shut()
+	f, err := OpenReadOnly(e.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("of a reader: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	e.start()
+	if st := e.stats(); st.Outcomes[frontier.Gone] != 3 {
+		t.Errorf("%+v", st)
+	}
+}

@@ -1,0 +1,25 @@
+package frontier
+
+import "testing"
+
+func TestARetrialIsOfWhatWasNotHadOrOfHosts(t *testing.T) {
+	for _, c := range []struct {
+		r  Retrial
+		ok bool
+	}{
+		{Retrial{Outcome: Disallowed}, true},
+		{Retrial{Outcome: Failed, Hosts: true}, true},
+		{Retrial{Outcome: Gone, Robots: true}, true},
+		{Retrial{Outcome: Dropped}, true},
+		{Retrial{Hosts: true}, true},
+		{Retrial{}, false},
+		{Retrial{Robots: true}, false},
+		{Retrial{Outcome: Fetched}, false},
+		{Retrial{Outcome: Redirected, Hosts: true}, false},
+		{Retrial{Outcome: Dropped + 1}, false},
+	} {
+		if err := c.r.Check(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.r, err)
+		}
+	}
+}
