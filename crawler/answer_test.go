@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/crawler/fetch"
+	"curtsy/robots"
 )
 
 func TestWhatAnAnswerMeans(t *testing.T) {
@@ -105,7 +106,7 @@ func TestTheFloorIsLoweredForOwnHostsOnly(t *testing.T) {
 }
 
 func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
-	g := newGate(nil, "libbot")
+	g := newGate(nil, "libbot", robots.RFC9309)
 	if len(g.tokens) != 2 {
 		t.Fatalf("tokens %q", g.tokens)
 	}

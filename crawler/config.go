@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -25,6 +26,10 @@ type Config struct {
 
 	Identity fetch.Identity
 	Scope    scope.Config
+
+	// Standard is the document that robots.txt is read by. Beside RFC 9309, the zero value, an older one may only add
+	// refusals: a URL needs the leave of both (politeness rule 6).
+	Standard robots.Standard
 
 	Workers int // exchanges in flight in all; zero means 64
 

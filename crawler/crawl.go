@@ -81,7 +81,7 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 		return nil, err
 	}
 	c.run = uint64(before.Restarts)
-	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token)
+	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, before.Counts)
 	c.resting, c.estimate = newLook[[]Resting](), newLook[Estimate]()
 	c.draining, c.drain = context.WithCancelCause(context.Background())

@@ -20,6 +20,7 @@ const ourToken = "curtsy"
 type gate struct {
 	frontier frontier.Frontier
 	tokens   []string
+	terms    robots.Terms
 	hops     *hops
 
 	mu     sync.Mutex
@@ -30,30 +31,31 @@ type gate struct {
 
 // entry is one parsed file.
 type entry struct {
-	policies []*robots.Policy
-	size     int
-	used     uint64
+	book *robots.Rulebook
+	size int
+	used uint64
 }
 
-// maxParsed bounds what the parsed policies take, in octets; entrySize is what one takes beside its policies.
+// maxParsed bounds what the parsed rulebooks take, in octets; entrySize is what one takes beside its policies.
 const (
 	maxParsed = 16 << 20
 	entrySize = 256
 )
 
-func newGate(f frontier.Frontier, token string) *gate {
-	g := &gate{frontier: f, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
+func newGate(f frontier.Frontier, token string, standard robots.Standard) *gate {
+	terms := robots.Terms{Standard: standard, Strict: true} // politeness rule 6: another standard only adds refusals
+	g := &gate{frontier: f, terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
 	if token != ourToken {
 		g.tokens = append(g.tokens, ourToken)
 	}
 	return g
 }
 
-// rules are what binds us at one host: a policy for each of our tokens, or a verdict on everything. The zero rules
+// rules are what binds us at one host: a rulebook for all of our tokens, or a verdict on everything. The zero rules
 // allow nothing.
 type rules struct {
-	policies []*robots.Policy
-	all      robots.Verdict
+	book *robots.Rulebook
+	all  robots.Verdict
 }
 
 // of returns the rules that a state holds; of one that holds none, those that allow nothing.
@@ -65,23 +67,23 @@ func (g *gate) of(ctx context.Context, s robots.State) (rules, error) {
 	if !ok {
 		return rules{}, nil
 	}
-	if p := g.known(digest); p != nil {
-		return rules{policies: p}, nil
+	if book := g.known(digest); book != nil {
+		return rules{book: book}, nil
 	}
 	if digest == emptyDigest {
-		return rules{policies: g.learn(digest, nil)}, nil
+		return rules{book: g.learn(digest, nil)}, nil
 	}
 	body, err := g.frontier.Blob(ctx, digest)
 	if err != nil {
 		return rules{}, fmt.Errorf("crawler: robots.txt %x: %w", digest[:6], err)
 	}
-	return rules{policies: g.learn(digest, body)}, nil
+	return rules{book: g.learn(digest, body)}, nil
 }
 
 // emptyDigest is that of a robots.txt without an octet, which the frontier need not keep.
 var emptyDigest = sha256.Sum256(nil)
 
-func (g *gate) known(digest [32]byte) []*robots.Policy {
+func (g *gate) known(digest [32]byte) *robots.Rulebook {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g.parsed[digest]
@@ -90,20 +92,17 @@ func (g *gate) known(digest [32]byte) []*robots.Policy {
 	}
 	g.tick++
 	e.used = g.tick
-	return e.policies
+	return e.book
 }
 
 // learn parses a file and keeps the result, at the cost of those used longest ago.
-func (g *gate) learn(digest [32]byte, body []byte) []*robots.Policy {
-	e := &entry{size: entrySize}
-	for _, t := range g.tokens {
-		p := robots.Parse(body, robots.Options{Token: t})
-		e.policies, e.size = append(e.policies, p), e.size+p.Size()
-	}
+func (g *gate) learn(digest [32]byte, body []byte) *robots.Rulebook {
+	e := &entry{book: g.terms.Parse(body, g.tokens...)}
+	e.size = entrySize + e.book.Size()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if old := g.parsed[digest]; old != nil {
-		return old.policies
+		return old.book
 	}
 	g.tick++
 	e.used = g.tick
@@ -111,7 +110,7 @@ func (g *gate) learn(digest [32]byte, body []byte) []*robots.Policy {
 	if g.size += e.size; g.size > maxParsed {
 		g.forget()
 	}
-	return e.policies
+	return e.book
 }
 
 // forget drops the half that was used longest ago; called with mu held.
@@ -130,20 +129,10 @@ func (g *gate) forget() {
 	}
 }
 
-// judge decides about a request target. All of our tokens must be allowed; the verdict is that of the first that is
-// not, or else that of the user's token.
+// judge decides about a request target. All of our tokens must be allowed, by every document that binds.
 func (r rules) judge(target string) robots.Verdict {
-	if len(r.policies) == 0 {
+	if r.book == nil {
 		return r.all
 	}
-	first := r.policies[0].Match(target)
-	for _, p := range r.policies[1:] {
-		if !first.Allowed {
-			break
-		}
-		if v := p.Match(target); !v.Allowed {
-			return v
-		}
-	}
-	return first
+	return r.book.Match(target)
 }

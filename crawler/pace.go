@@ -35,23 +35,24 @@ func (p pace) atLeast(d time.Duration, by string) pace {
 }
 
 // asked is the pace that the policies of a site ask for; zero when they ask for none.
-func asked(policies []*robots.Policy) pace {
+func asked(book *robots.Rulebook) pace {
 	var p pace
-	for _, policy := range policies {
-		if d, ok := policy.CrawlDelay(); ok {
-			p = p.atLeast(d, byCrawlDelay)
-		}
-		if d, ok := policy.RequestRate(); ok {
-			p = p.atLeast(d, byRequestRate)
-		}
+	if book == nil {
+		return p
+	}
+	if d, ok := book.CrawlDelay(); ok {
+		p = p.atLeast(d, byCrawlDelay)
+	}
+	if d, ok := book.RequestRate(); ok {
+		p = p.atLeast(d, byRequestRate)
 	}
 	return p
 }
 
 // paceOf is the largest of floor, Crawl-delay, Request-rate and, for hosts that are not the operator's own, five
 // times the usual response time.
-func paceOf(floor time.Duration, own bool, policies []*robots.Policy, n *notes) pace {
-	site := asked(policies)
+func paceOf(floor time.Duration, own bool, book *robots.Rulebook, n *notes) pace {
+	site := asked(book)
 	p := pace{floor, byFloor}.atLeast(site.d, site.by)
 	if !own {
 		p = p.atLeast(min(responseFactor*n.response(), responseMost), byResponseTime)

@@ -26,13 +26,16 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 	if err := c.recall(ctx, v); err != nil {
 		return false, err
 	}
-	need := v.state.Need(origin(v.turn.Authority), time.Now())
+	need := c.gate.terms.Need(v.state, origin(v.turn.Authority), time.Now())
 	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
 		need = c.learn(v, ex, time.Now())
 	}
 	if need.Action == robots.Wait {
 		v.leave(frontier.Parked, whyUnreachable(v.state), need.After)
 		return false, nil
+	}
+	if need.Action != robots.Judge && v.unused() {
+		need.Action = robots.Judge
 	}
 	if need.Action != robots.Fetch { // an old policy may have been mended since
 		if c.bear(v); v.rest.condition > frontier.Parked {
@@ -52,6 +55,15 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// unused reports whether nothing has been asked of the host since its policy was learned. Such a policy is used once
+// however short its life: where the pace is longer than that life, every turn would be spent on robots.txt, and none on
+// a page. RFC 9309 2.4 asks for 24 hours at most.
+func (v *visit) unused() bool {
+	learned := v.state.Fetched()
+	age := time.Since(learned)
+	return !learned.IsZero() && learned.UnixMicro() >= v.notes.lastEnd && age >= 0 && age < day
 }
 
 // fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. ready says that it could not, but that the
@@ -81,7 +93,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.E
 		return heard, false, nil
 	}
 	line := storage.Line{
-		URL: w.url.String(), Decision: decisionRobots, Standard: robots.RFC9309.String(),
+		URL: w.url.String(), Decision: decisionRobots, Standard: c.gate.terms.Standard.String(),
 		Pace: v.pace.d, PaceBy: v.pace.by, Attempt: w.attempt,
 	}
 	ex, err := c.ask(ctx, v, fetch.Request{
@@ -145,13 +157,13 @@ func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a answer, why stri
 
 // learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
 func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.Need) {
-	v.state, need = robots.Next(v.state, origin(v.turn.Authority), ex, now)
+	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex, now)
 	v.notes.forbidden = ex.Status == http.StatusForbidden
 	digest, ruled := v.state.Body()
 	switch {
 	case ruled && digest == sha256.Sum256(ex.Body):
 		v.result.Blobs = append(v.result.Blobs, ex.Body)
-		v.knows(rules{policies: c.gate.learn(digest, ex.Body)})
+		v.knows(rules{book: c.gate.learn(digest, ex.Body)})
 	case !ruled:
 		all, _ := v.state.Verdict()
 		v.knows(rules{all: all})
@@ -173,7 +185,7 @@ func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.
 
 // bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
 func (c *Crawl) bear(v *visit) {
-	if site := asked(v.rules.policies); site.d > max(c.cfg.MaxCrawlDelay, v.floor) {
+	if site := asked(v.rules.book); site.d > max(c.cfg.MaxCrawlDelay, v.floor) {
 		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.by, site.d, c.cfg.MaxCrawlDelay), 0)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
+	"curtsy/robots"
 )
 
 // paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
@@ -352,4 +353,55 @@ func TestTheLineOfARobotsExchange(t *testing.T) {
 			t.Errorf("attempts %v", attempts)
 		}
 	})
+}
+
+// The 1996 draft takes the first rule that matches, RFC 9309 the longest: what either refuses is refused.
+func TestPoliteness06_AnOlderStandardOnlyAddsRefusals(t *testing.T) {
+	const file = "User-agent: *\nDisallow: /p1\nAllow: /p1.html\nAllow: /p2\nDisallow: /p2.html\n"
+	for _, tt := range []struct {
+		standard robots.Standard
+		want     []string
+	}{
+		{robots.RFC9309, []string{"/robots.txt", "/", "/p1.html", "/p3.html"}},
+		{robots.Draft1996, []string{"/robots.txt", "/", "/p3.html"}},
+		{robots.Std1994, []string{"/robots.txt", "/", "/p3.html"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("bakery.test", 4)
+			site.Robots.Body = file
+			w := newWorld(t, []string{"http://bakery.test/"}, site)
+			w.cfg.Standard = tt.standard
+			w.run()
+			w.wantAsked("bakery.test", tt.want...)
+			for _, l := range w.ledger.all {
+				if l.URL == "http://bakery.test/p1.html" && tt.standard == robots.Draft1996 && (l.Standard != "draft1996" || l.RobotsLine != 2) {
+					t.Errorf("the line does not name the document and the rule that refused: %+v", l)
+				}
+			}
+		})
+	}
+}
+
+// 1996 3.1: 401 and 403 for robots.txt mean that access is completely restricted; RFC 9309 2.3.1.3 allows everything.
+func TestPoliteness06_ARestrictedRobotsFileClosesTheSiteByTheDraft(t *testing.T) {
+	for standard, want := range map[robots.Standard][]string{
+		robots.RFC9309:   {"/robots.txt", "/", "/p1.html"},
+		robots.Draft1996: {"/robots.txt"},
+		robots.Std1994:   {"/robots.txt", "/", "/p1.html"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("bakery.test", 2)
+			site.Robots.Status = 401
+			w := newWorld(t, []string{"http://bakery.test/"}, site)
+			w.cfg.Standard = standard
+			s := w.run()
+			w.wantAsked("bakery.test", want...)
+			if standard == robots.Draft1996 {
+				w.wantOutcomes("http://bakery.test/", "disallowed: restricted")
+				if !s.Incomplete {
+					t.Error("a seed without an answer, and the crawl is complete")
+				}
+			}
+		})
+	}
 }

@@ -67,7 +67,7 @@ func (c *Crawl) recall(ctx context.Context, v *visit) error {
 // knows sets the rules that hold for the host from now on.
 func (v *visit) knows(r rules) {
 	v.rules = r
-	v.pace = paceOf(v.floor, v.own, r.policies, &v.notes)
+	v.pace = paceOf(v.floor, v.own, r.book, &v.notes)
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
@@ -108,7 +108,7 @@ func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a answer, why string, ob
 	v.end = ex.End
 	v.notes.heard(ex.ResponseTime)
 	v.notes.lastEnd = c.clock.micros(ex.End)
-	v.pace = paceOf(v.floor, v.own, v.rules.policies, &v.notes)
+	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes)
 	asked, ok := retryAfter(ex.Header, ex.End)
 	v.rest = v.notes.after(a, why, asked, ok && obey, v.pace.d)
 	if len(ex.Request) == 0 {
