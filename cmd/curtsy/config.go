@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/robots"
 	"curtsy/storage/warc"
 )
 
@@ -121,7 +122,7 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 	}
 	c := crawler.Config{
 		Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger,
-		Identity: s.identity(), Scope: sc, Workers: int(s.workers.n),
+		Identity: s.identity(), Scope: sc, Standard: robots.Standard(s.standard), Workers: int(s.workers.n),
 		Delay: time.Duration(s.delay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
 		MaxPages: s.maxPages.n, MaxPerHost: s.maxPerHost.n, MaxBytes: int64(s.maxBytes), MaxTime: time.Duration(s.maxTime),
 		MaxBody: int64(s.maxBody), MaxWait: max(time.Duration(s.maxWait), 1), Log: log,
@@ -149,7 +150,7 @@ func (s *settings) loopbackForeign() (bool, error) {
 func (s *settings) warcInfo() warc.Info {
 	return warc.Info{
 		Software: "curtsy/" + version, Operator: s.operator, Contact: s.contact, Description: s.purpose,
-		UserAgent: s.identity().UserAgent(), RobotsPolicy: "rfc9309",
+		UserAgent: s.identity().UserAgent(), RobotsPolicy: s.standard.String(),
 	}
 }
 

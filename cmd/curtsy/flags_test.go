@@ -76,6 +76,32 @@ func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestAnOlderStandardAddsRefusalsAndIsNamedInTheLedger(t *testing.T) {
+	site := flagSite()
+	site.Robots.Body = "User-agent: *\nDisallow: /shop\nAllow: /shop/\n" // the draft takes the first rule, RFC 9309 the longest
+	for standard, want := range map[string]string{"rfc9309": "/ /shop/", "draft1996": "/"} {
+		web := crawltest.New(site)
+		if err := web.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		dir := filepath.Join(t.TempDir(), "d")
+		inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "--robots-standard", standard,
+			"--include", "/shop/$", web.LoopbackURL("bakery.test"))
+		if got := strings.Join(targets(web), " "); got != want {
+			t.Errorf("by %s: asked for %q, want %q", standard, got, want)
+		}
+		for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Decision == "robots" && l.Standard != standard {
+				t.Errorf("by %s: the ledger says %q", standard, l.Standard)
+			}
+		}
+	}
+}
+
 func TestAnOwnHostOfTheUserIsAForeignHostWithOwnSiteNone(t *testing.T) {
 	web := crawltest.New(crawltest.Tree("bakery.test", 2))
 	if err := web.Start(); err != nil {

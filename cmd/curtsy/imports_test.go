@@ -33,7 +33,7 @@ var imports = map[string][]string{
 		"golang.org/x/sync/errgroup",
 	},
 	"cmd/curtsy": {
-		"crawler", "crawler/scope", "crawler/fetch", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt",
+		"crawler", "crawler/scope", "crawler/fetch", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "robots",
 		"storage", "storage/ledger", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "golang.org/x/sync/errgroup", "golang.org/x/term",

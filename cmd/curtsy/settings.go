@@ -19,6 +19,7 @@ type settings struct {
 
 	delay, maxCrawlDelay duration
 	ownSite              string
+	standard             standard
 
 	maxPages, maxPerHost number
 	maxBytes, maxBody    size
@@ -43,6 +44,7 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	s.maxCrawlDelay = duration(300 * time.Second)
 	fs.Var(&s.maxCrawlDelay, "max-crawl-delay", "leave a host alone that asks for more `TIME` between exchanges")
 	fs.StringVar(&s.ownSite, "own-site", "loopback", "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, or none")
+	fs.Var(&s.standard, "robots-standard", "read robots.txt by this `STANDARD`, too: draft1996 and std1994 add refusals to those of rfc9309")
 	inGroup(fs, "Politeness")
 
 	fs.Var(&s.maxPages, "max-pages", "end after `N` HTML pages; 0 for no limit")

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"curtsy/robots"
 )
 
 // duration is a flag value in Go's syntax (1s, 500ms, 2h30m). A bare 0 is allowed; any other bare number has no unit.
@@ -122,4 +124,18 @@ func roughSize(n int64) string {
 		}
 	}
 	return fmt.Sprintf("%d B", n)
+}
+
+// standard is a flag value that names a document on robots.txt.
+type standard robots.Standard
+
+func (z *standard) String() string { return robots.Standard(*z).String() }
+func (z *standard) Type() string   { return "standard" }
+
+func (z *standard) Set(s string) error {
+	v, err := robots.ParseStandard(s)
+	if err == nil {
+		*z = standard(v)
+	}
+	return err
 }

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+)
+
+// retrials is what the flags of frontier retry ask for.
+type retrials struct {
+	failed, disallowed, gone, dropped bool
+	hosts                             bool // open those that are refused
+	host                              string
+	json                              bool
+}
+
+func newFrontierRetry(std stdio) *cobra.Command {
+	var r retrials
+	cmd := &cobra.Command{
+		Use:   "retry [flags] DIR",
+		Short: "Let resume try again what failed or was refused",
+		Long: "Let the next resume try again what a stopped crawl has given up: the URLs that\n" +
+			"failed, unless flags ask for others. They keep their place in the queue; no\n" +
+			"attempt is counted. With --disallowed and --hosts the robots.txt of the hosts\n" +
+			"concerned is fetched anew before any page, so that a change in it takes effect\n" +
+			"at once. What a rule of the scope or a trap refused before its turn stays out.",
+		Example: "  curtsy frontier retry news\n" +
+			"  curtsy frontier retry --disallowed --host www.your-domain.org news",
+		Args: oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&r.failed, "failed", false, "URLs whose attempts were used up, or whose answer no attempt mends; alone if nothing else is asked for")
+	fs.BoolVar(&r.disallowed, "disallowed", false, "URLs that robots.txt disallowed")
+	fs.BoolVar(&r.gone, "gone", false, "URLs that were not there: status 404 or 410")
+	fs.BoolVar(&r.dropped, "dropped", false, "URLs that were dropped when their turn came")
+	fs.BoolVar(&r.hosts, "hosts", false, "hosts that are refused; a single further refusal is enough to refuse them again")
+	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
+	inGroup(fs, "What to try again")
+	fs.BoolVar(&r.json, "json", false, "print one JSON object")
+	inGroup(fs, "Output")
+	return cmd
+}
+
+// outcomes are those that are asked for: what failed, if nothing is named.
+func (r *retrials) outcomes() []frontier.Outcome {
+	var os []frontier.Outcome
+	for _, f := range []struct {
+		asked   bool
+		outcome frontier.Outcome
+	}{
+		{r.disallowed, frontier.Disallowed}, {r.failed, frontier.Failed}, {r.gone, frontier.Gone}, {r.dropped, frontier.Dropped},
+	} {
+		if f.asked {
+			os = append(os, f.outcome)
+		}
+	}
+	if len(os) == 0 && !r.hosts {
+		os = append(os, frontier.Failed)
+	}
+	return os
+}
+
+// run opens the frontier, which no crawl may hold, has things tried again, and says what.
+func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	options, err := stoppedOptions(dir)
+	if err != nil {
+		return err
+	}
+	f, err := bolt.Open(inDir(dir, frontierName), options)
+	if errors.Is(err, bolt.ErrInUse) {
+		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, word(dir))
+	}
+	if err != nil {
+		return err
+	}
+	report, err := r.apply(ctx, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if r.json {
+		return writeJSON(std.out, report.JSON())
+	}
+	if _, err := fmt.Fprint(std.out, report); err != nil {
+		return err
+	}
+	if report.any() {
+		fmt.Fprintf(std.err, "go on with curtsy resume %s\n", plain(word(dir)))
+	}
+	return nil
+}
+
+// stoppedOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
+// next opening, and its rest is left to the one after.
+func stoppedOptions(dir string) (frontier.Options, error) {
+	var s settings
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	s.flags(flags)
+	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
+		return frontier.Options{}, err
+	}
+	return frontier.Options{Pace: s.restartPace()}, nil
+}
+
+// apply has everything tried again that is asked for.
+func (r *retrials) apply(ctx context.Context, f frontier.Frontier) (retryReport, error) {
+	report := retryReport{urls: map[frontier.Outcome]int64{}}
+	authorities := []canon.Authority{{}} // all
+	if r.host != "" {
+		var err error
+		if authorities, err = authoritiesOf(ctx, f, r.host); err != nil {
+			return report, err
+		}
+	}
+	var all []frontier.Retrial
+	if r.hosts {
+		all = append(all, frontier.Retrial{Hosts: true, Robots: true})
+	}
+	for _, o := range r.outcomes() {
+		all = append(all, frontier.Retrial{Outcome: o, Robots: o == frontier.Disallowed})
+		report.outcomes = append(report.outcomes, o)
+	}
+	report.opening = r.hosts
+	for _, one := range all {
+		for _, one.Authority = range authorities {
+			n, err := f.Retry(ctx, one)
+			if err != nil {
+				return report, err
+			}
+			report.urls[one.Outcome] += n.URLs
+			report.hosts += n.Hosts
+		}
+	}
+	return report, nil
+}
+
+// authoritiesOf returns the authorities that the crawl knows by what a user calls a host: a name or address with any
+// scheme and port, or with those that are given.
+func authoritiesOf(ctx context.Context, f frontier.Frontier, name string) ([]canon.Authority, error) {
+	text, schemed := name, strings.Contains(name, "://")
+	if !schemed {
+		text = "http://" + name
+	}
+	wanted, err := canon.ParseAuthority(strings.TrimSuffix(text, "/"))
+	if err != nil {
+		return nil, usagef("--host %s: %w", name, err)
+	}
+	_, _, err = net.SplitHostPort(name)
+	ported := err == nil && !schemed
+	var found []canon.Authority
+	var after canon.Authority
+	for {
+		page, err := f.Hosts(ctx, after, 1000)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, h := range page {
+			a := h.Authority
+			if a == wanted || !schemed && a.Host() == wanted.Host() && (!ported || a.Port() == wanted.Port()) {
+				found = append(found, a)
+			}
+		}
+		after = page[len(page)-1].Authority
+	}
+	if len(found) == 0 {
+		return nil, usagef("--host %s: the crawl has no URL of that host", name)
+	}
+	return found, nil
+}
+
+// retryReport says what was opened.
+type retryReport struct {
+	outcomes []frontier.Outcome // asked for
+	urls     map[frontier.Outcome]int64
+	opening  bool // hosts were asked for
+	hosts    int64
+}
+
+func (r retryReport) any() bool {
+	n := r.hosts
+	for _, k := range r.urls {
+		n += k
+	}
+	return n > 0
+}
+
+// String is a report for people, a line for each thing asked for.
+func (r retryReport) String() string {
+	var b strings.Builder
+	for _, o := range r.outcomes {
+		fmt.Fprintf(&b, "%s to be tried again, of those %s\n", several(r.urls[o], "URL"), o)
+	}
+	if r.opening {
+		fmt.Fprintf(&b, "%s opened, of those refused\n", several(r.hosts, "host"))
+	}
+	return b.String()
+}
+
+// JSON is a report for programs: numbers of URLs by outcome, and of hosts.
+func (r retryReport) JSON() map[string]int64 {
+	m := map[string]int64{}
+	for _, o := range r.outcomes {
+		m[o.String()] = r.urls[o]
+	}
+	if r.opening {
+		m["hosts"] = r.hosts
+	}
+	return m
+}

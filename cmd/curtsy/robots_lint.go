@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/robots"
+)
+
+func newRobotsLint(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lint FILE",
+		Short: "Find in a robots.txt what does not do what its author may think",
+		Long: "Print a line FILE:LINE:COLUMN: TEXT (CODE) for everything in a robots.txt that\n" +
+			"is ignored, or read otherwise than its author may think. FILE may be - for\n" +
+			"standard input. Exit code 0: nothing was found; 3: something was.",
+		Example: "  curtsy robots lint public/robots.txt",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			body, err := readRobotsFile(args[0], std)
+			if err != nil {
+				return err
+			}
+			warnings := robots.ParseAll(body).Warnings
+			w := bufio.NewWriter(std.out)
+			for _, x := range warnings {
+				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plain(args[0]), x.Line, x.Column, inCell(x.Text), x.Code)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if len(warnings) > 0 {
+				return silent(exitFound)
+			}
+			return nil
+		},
+	}
+}
