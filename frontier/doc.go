@@ -28,12 +28,33 @@
 //	                             └── not named ─────┤   no attempt counted, head of the queue
 //	                             └── lease expired ─┘   likewise
 //
-//	closed ─ Retry ─▶ pending             Disallowed, Failed, Gone or Dropped; no attempt counted, its old place
-//	host refused, retired ─ Retry ─▶ open
+//	closed ─ Retry ─▶ pending             Disallowed, Failed, Gone, Dropped or Held; no attempt counted, its old place
+//	host refused, retired ─ Retry, Steer(Resume) ─▶ open
+//	pending ─ Steer(Drop) ─▶ closed       Dropped with ReasonOperator
 //
 // A URL is queued, in flight (leased) or deferred while it is pending, and closed for ever after; only an
 // operator's command, Retry, opens it again, and likewise a host that is Refused. Discovered is the sum of all of
-// them, at every instant.
+// them, at every instant. Held is closed like the others, and a crawl whose rest is held is Drained.
+//
+// A Condition is what the crawl's own turns say of a host, a Hold what an operator says of it. Neither changes the
+// other, and a host takes part when both let it.
+//
+// # Suspects
+//
+// A URL may bring the process down each time it is fetched. The engine therefore records, with each commit, which task
+// of each lease is in flight: the first that is not settled, or with a Width above 1 so many of them. A lease alone is
+// reason enough for a commit within GroupDelay. In a run after an unclean stop a turn with tasks is given only when its
+// record is durable, until so many results have been applied as there were hosts at the opening, and GroupPages more.
+//
+// What the record names after an unclean stop, and is pending still, is a suspect, and counts one more stop. A suspect
+// comes after all other tasks of its host that are due, in a turn of its own with a single task, one suspect in the
+// whole frontier at a time, given when the record that names it is durable. A suspect of two stops or more is given only
+// while no other lease is out, and no other turn is given while it is out: so the record says that it is alone. One that
+// was alone in flight at QuarantineStops unclean stops is closed when the frontier is opened: Failed, with
+// ReasonQuarantined; Retry opens it again, with no stops counted. A suspect that is closed or deferred is a suspect no
+// more; one that its holder returns untried, or that a clean stop leaves, stays one. A suspect's turn brings no tasks with
+// Keep, and while one of two stops is out ClaimAuthority answers ErrNotDue. A kill of a healthy crawl therefore costs its
+// suspects some delay and nothing else.
 //
 // # Invariants
 //
@@ -52,7 +73,7 @@
 //     that archive and ledger are durable before the frontier says Done.
 //   - In flight means claimed and not yet durably finished. Delivery is at least once: a kill repeats at most
 //     what was in flight.
-//   - Finish never answers "full". A link over a cap is dropped with reason ReasonCap, counted, and not marked seen.
+//   - Finish never answers "full". A link over a cap is dropped with one of CapReasons, counted, and not marked seen.
 //   - The seen-set is inserted into by the engine alone, after the token check. Seen may err towards "not seen".
 //   - After a reopen an authority is due no earlier than max(its stored not-before, now + its stored pace); after an
 //     unclean stop an authority with no stored pace waits Options.Pace. Never a burst, no park forgotten.
@@ -62,5 +83,6 @@
 //
 // A frontier is in one of three states, decided in one step with Add and Finish: Drained (nothing pending, no
 // lease out), Waiting (no lease out; everything pending is parked or waiting; the earliest is due after Due), or
-// Busy. A crawl ends on Drained, or on Waiting for longer than it cares to.
+// Busy. A crawl ends on Drained, or on Waiting for longer than it cares to. The fourth, Full, takes the place of any
+// but Drained once Options.MaxSize is reached: nothing is lost, and the next opening with a larger one goes on.
 package frontier

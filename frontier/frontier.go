@@ -24,7 +24,8 @@ type Frontier interface {
 
 	// ClaimAuthority leases one authority, known or not, with no tasks, for an exchange that another authority's
 	// robots.txt redirects to. It never blocks, and is never called while holding another lease. When the authority
-	// is leased, retired, refused or not due it returns ErrNotDue; a parked one whose time has come is due.
+	// is leased, retired, refused, held by an operator or not due it returns ErrNotDue, and likewise when the frontier is
+	// Full; a parked one whose time has come is due.
 	ClaimAuthority(ctx context.Context, a canon.Authority) (Turn, error)
 
 	// Renew starts the length of leases anew. The answer has one error per lease: nil or ErrStale.
@@ -39,6 +40,11 @@ type Frontier interface {
 	// refused never were tasks: nothing is kept of them that could be tried. After an error a part may have been done;
 	// a repeat does the rest.
 	Retry(ctx context.Context, r Retrial) (Retried, error)
+
+	// Steer obeys an operator's command about a host or about URLs, and returns when that is durable. It touches no
+	// lease: a turn that is out goes on, with no more tasks by Keep, and the command holds from its end. A command takes
+	// the place of the one before.
+	Steer(ctx context.Context, s Steering) (Steered, error)
 
 	// Sync returns when everything applied before the call is durable.
 	Sync(ctx context.Context) error
@@ -57,6 +63,9 @@ type Frontier interface {
 
 	// Hosts returns up to limit hosts in the order of their authorities, those after the given one.
 	Hosts(ctx context.Context, after canon.Authority, limit int) ([]Host, error)
+
+	// Survey looks at all hosts in one instant and returns what stands out, at most n hosts in each list.
+	Survey(ctx context.Context, n int) (Survey, error)
 
 	// Stats returns the totals, taken in one instant.
 	Stats(ctx context.Context) (Stats, error)
@@ -96,14 +105,49 @@ type Options struct {
 	// opening. Zero means none.
 	Pace time.Duration
 
-	// MaxURLs and MaxURLsPerAuthority cap the URLs that became tasks. Zero means no cap. Seeds are not capped, and
-	// refused candidates neither count nor are capped.
-	MaxURLs, MaxURLsPerAuthority int64
+	// MaxURLs, MaxURLsPerDomain and MaxURLsPerAuthority cap the URLs that became tasks: of the crawl, of each registrable
+	// domain (an address or a name without one counts as its own), of each authority. Zero means no cap. Seeds are not
+	// capped, and refused candidates neither count nor are capped. A link over several caps is counted for the first of
+	// them in the order of CapReasons.
+	MaxURLs, MaxURLsPerDomain, MaxURLsPerAuthority int64
+
+	// MaxSize bounds what the engine keeps, in octets of its file (or what stands for them). When it is reached but for a
+	// reserve, no turn is given any more, and no more tasks with Keep: Claim answers Full at once, and the turns that are
+	// out finish, with their links, in the reserve. Links that would go beyond MaxSize itself are dropped with ReasonCapSize. Zero means no bound.
+	MaxSize int64
+
+	// Order is the order of the tasks within a host. It is not kept: each opening says its own.
+	Order Order
 }
 
-// ReasonCap is the reason of a link that a cap of Options dropped. ReasonExpired is the name of the total, in
-// Stats.Counts, of leases that expired.
+// Order is an order of the tasks within a host.
+type Order uint8
+
+// The orders.
 const (
-	ReasonCap     = "cap"
-	ReasonExpired = "lease expired"
+	BreadthFirst Order = iota // in the order of acceptance
+	DepthFirst                // the one that was accepted last comes first, also before what a turn has returned
 )
+
+// Reasons that the frontier itself gives.
+const (
+	ReasonCapSize   = "cap: database size" // of a link that Options.MaxSize dropped, and so on: Stats.Capped
+	ReasonCapCrawl  = "cap: crawl"
+	ReasonCapDomain = "cap: domain"
+	ReasonCapHost   = "cap: host"
+
+	ReasonOperator    = "operator"    // of a URL that Drop closed
+	ReasonQuarantined = "quarantined" // of a URL that is Failed because it was alone in flight at QuarantineStops unclean stops
+	ReasonReleased    = "released"    // of a task that was Held until a Retry: Task.Reason
+
+	ReasonExpired = "lease expired" // not of a URL: the total, in Stats.Counts, of leases that expired
+)
+
+// CapReasons are the reasons of links that a cap dropped, in the order in which caps are asked.
+func CapReasons() []string {
+	return []string{ReasonCapSize, ReasonCapCrawl, ReasonCapDomain, ReasonCapHost}
+}
+
+// QuarantineStops is how many unclean stops a task must have been alone in flight at to be quarantined. See the package
+// comment.
+const QuarantineStops = 3

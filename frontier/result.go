@@ -16,11 +16,12 @@ const (
 	Disallowed Outcome = 3 // robots.txt, judged at its turn
 	Failed     Outcome = 4 // attempts exhausted, or an answer that no retry mends
 	Gone       Outcome = 5 // 404, 410
-	Dropped    Outcome = 6 // refused by scope, trap, budget or opt-out
+	Dropped    Outcome = 6 // refused by scope, trap, budget, opt-out or operator
+	Held       Outcome = 7 // set aside by a trap's rule, its reason; not an end, an operator may release it: Retry
 )
 
 // Outcomes counts URLs by Outcome; index 0 is unused.
-type Outcomes [7]int64
+type Outcomes [8]int64
 
 // String returns the outcome's name as it stands in ledger and reports.
 func (o Outcome) String() string {
@@ -30,7 +31,7 @@ func (o Outcome) String() string {
 	return "unknown outcome"
 }
 
-var outcomeNames = [...]string{"", "fetched", "redirected", "disallowed", "failed", "gone", "dropped"}
+var outcomeNames = [...]string{"", "fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 
 // Result ends a turn. It is applied whole or not at all.
 type Result struct {
@@ -87,7 +88,7 @@ type Stats struct {
 	Deferred   int64
 
 	Reasons map[Outcome]map[string]int64 // closed URLs by outcome and reason, empty reasons left out
-	Capped  int64                        // links dropped by a cap, not part of Discovered
+	Capped  map[string]int64             // links dropped by a cap, by reason (CapReasons); not part of Discovered
 	Counts  map[string]int64             // the sums of Result.Counts
 
 	Hosts    int64 // authorities known
@@ -95,6 +96,9 @@ type Stats struct {
 	Parked   int64 // of these, Parked, Retired, Refused
 	Retired  int64
 	Refused  int64
+	Stopped  int64         // of these, parked or dropped by an operator, whatever their condition
+	Suspects int64         // pending tasks that were in flight at an unclean stop
+	Size     int64         // octets that the engine keeps, as Options.MaxSize counts them
 	Leases   int64         // out
 	State    State         // of the frontier as a whole
 	Due      time.Duration // with Waiting, as in Claimed

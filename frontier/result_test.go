@@ -19,18 +19,19 @@ func TestOutcomesAreStable(t *testing.T) {
 		{frontier.Failed, 4, "failed"},
 		{frontier.Gone, 5, "gone"},
 		{frontier.Dropped, 6, "dropped"},
+		{frontier.Held, 7, "held"},
 	} {
 		if uint8(v.outcome) != v.number || v.outcome.String() != v.name {
 			t.Errorf("outcome %d is %q, want %d to be %q", v.outcome, v.outcome, v.number, v.name)
 		}
 	}
-	if n := len(frontier.Outcomes{}); n != 7 {
-		t.Errorf("Outcomes counts %d outcomes, want the six and the unused zero", n-1)
+	if n := len(frontier.Outcomes{}); n != 8 {
+		t.Errorf("Outcomes counts %d outcomes, want the seven and the unused zero", n-1)
 	}
 }
 
 func TestUnknownOutcomesHaveAName(t *testing.T) {
-	for _, o := range []frontier.Outcome{0, 7, 255} {
+	for _, o := range []frontier.Outcome{0, 8, 255} {
 		if got := o.String(); got != "unknown outcome" {
 			t.Errorf("outcome %d is %q, want %q", uint8(o), got, "unknown outcome")
 		}

@@ -9,10 +9,13 @@ import (
 
 // Retrial is an operator's command to try again what was closed. See Frontier.Retry.
 type Retrial struct {
-	// Outcome says which closed URLs are pending again: Disallowed, Failed, Gone or Dropped. Zero means none, which
+	// Outcome says which closed URLs are pending again: Disallowed, Failed, Gone, Dropped or Held. Zero means none, which
 	// makes sense with Hosts only. What was Fetched or Redirected is not to be had this way: to look for a newer
-	// version of it is another matter.
+	// version of it is another matter. A task that was Held comes with ReasonReleased, so that it is not held again.
 	Outcome Outcome
+
+	// Reason limits the command to URLs that were closed with this reason. Empty means all.
+	Reason string
 
 	// Authority limits the command to one authority, known or not. The zero one means all.
 	Authority canon.Authority
@@ -29,7 +32,7 @@ type Retrial struct {
 // Check returns why an engine refuses r, or nil.
 func (r Retrial) Check() error {
 	switch r.Outcome {
-	case Disallowed, Failed, Gone, Dropped:
+	case Disallowed, Failed, Gone, Dropped, Held:
 		return nil
 	case 0:
 		if r.Hosts {

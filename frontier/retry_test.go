@@ -11,12 +11,13 @@ func TestARetrialIsOfWhatWasNotHadOrOfHosts(t *testing.T) {
 		{Retrial{Outcome: Failed, Hosts: true}, true},
 		{Retrial{Outcome: Gone, Robots: true}, true},
 		{Retrial{Outcome: Dropped}, true},
+		{Retrial{Outcome: Held, Reason: "queries"}, true},
 		{Retrial{Hosts: true}, true},
 		{Retrial{}, false},
 		{Retrial{Robots: true}, false},
 		{Retrial{Outcome: Fetched}, false},
 		{Retrial{Outcome: Redirected, Hosts: true}, false},
-		{Retrial{Outcome: Dropped + 1}, false},
+		{Retrial{Outcome: Held + 1}, false},
 	} {
 		if err := c.r.Check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.r, err)

@@ -39,6 +39,7 @@ const (
 	Busy    State = iota // a lease is out, or something is due, or soon
 	Drained              // nothing is pending and no lease is out
 	Waiting              // no lease is out and everything pending is waiting
+	Full                 // Options.MaxSize is reached: no turn is given any more, whatever is pending or out
 )
 
 // Never is the Due of a frontier in which nothing will become due in this run.
@@ -57,7 +58,8 @@ type Task struct {
 	Print     Fingerprint // identity within the authority
 	Attempts  int         // exchanges spent on it that were counted
 	Replaced  bool        // a redirect to its own key has replaced URL once
-	Reason    string      // why the last attempt was deferred; empty at the first
+	Reason    string      // why the last attempt was deferred, or ReasonReleased; empty at the first
+	Stops     int         // unclean stops at which it was in flight: more than zero marks a suspect
 }
 
 // Condition says whether a host takes part in the run. The numbers are stable on disk.
@@ -73,7 +75,7 @@ const (
 
 // HostUpdate is the part of a host that its turns write.
 type HostUpdate struct {
-	Condition Condition
+	Condition Condition     // of the host itself; an operator's command is in Host.Hold
 	Reason    string        // why it is not Open
 	Pace      time.Duration // what is kept between exchanges now; obeyed anew after a restart
 	Width     int           // of later leases; zero means 1
@@ -85,7 +87,8 @@ type HostUpdate struct {
 type Host struct {
 	Authority canon.Authority
 	HostUpdate
-	Wait     time.Duration // until it is due, as of the answer; zero when due
+	Hold     Hold
+	Wait     time.Duration // until it is due, as of the answer, an operator's park apart; zero when due
 	Leased   bool
 	Queued   int64 // pending, neither leased nor deferred
 	InFlight int64 // leased

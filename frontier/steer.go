@@ -1,0 +1,85 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Act is what an operator commands. The numbers are stable on disk.
+type Act uint8
+
+// The acts.
+const (
+	// Park gives the host no turn until Resume, or until Steering.For is over. Its URLs stay pending, and it keeps
+	// taking new ones. A host that is not known is known from then on, and so with Drop.
+	Park Act = 1
+
+	// Drop closes the pending URLs of the host as Dropped with ReasonOperator, gives it no turn, and treats those found
+	// later as refused for that reason, until Resume. With Steering.URLs it closes these alone, and later ones are accepted as before.
+	Drop Act = 2
+
+	// Resume ends a Park or a Drop and opens a host that is Retired or Refused. The wait that the host is owed is not
+	// shortened, and what was dropped stays closed until Retry.
+	Resume Act = 3
+)
+
+// Steering is an operator's command.
+type Steering struct {
+	Act       Act
+	Authority canon.Authority // the host, known or not
+	URLs      []canon.URL     // with Drop: these of the host, and no others
+	For       time.Duration   // with Park: how long; zero means until Resume
+	Reason    string          // with Park and Drop of a host: kept in Hold.Reason, for people
+}
+
+// Check returns why an engine refuses s, or nil.
+func (s Steering) Check() error {
+	switch {
+	case s.Authority.IsZero():
+		return errors.New("no host is named")
+	case s.Act < Park || s.Act > Resume:
+		return fmt.Errorf("there is no act %d", s.Act)
+	case len(s.URLs) > 0 && s.Act != Drop:
+		return errors.New("only Drop takes URLs")
+	case s.For < 0 || s.For > 0 && s.Act != Park:
+		return errors.New("only Park takes a time, and none that is negative")
+	}
+	for _, u := range s.URLs {
+		if u.IsZero() || u.Authority() != s.Authority {
+			return fmt.Errorf("URL %s is not of %s", u, s.Authority)
+		}
+	}
+	return nil
+}
+
+// Steered says what a Steering did.
+type Steered struct {
+	Changed bool  // the host was not as commanded before; false with Steering.URLs
+	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them
+}
+
+// Hold is what an operator commanded about a host, and what holds. The zero value is nothing. It outlives restarts and
+// is not touched by what turns say of the host.
+type Hold struct {
+	Act    Act // Park, Drop, or zero
+	Reason string
+	Wait   time.Duration // with Park: until it ends by itself, as of the answer; Never without an end
+}
+
+// Survey is what stands out among all hosts. The hosts in it come without Robots and Memory.
+type Survey struct {
+	// Longest are the hosts with the most pending URLs, most first.
+	Longest []Host
+
+	// Shut are the hosts with something pending that are Parked, Retired or Refused, or held by an operator; most
+	// pending first.
+	Shut []Host
+
+	// Why counts all hosts that are not Open by condition and reason, Holds those that an operator holds by act, whatever
+	// their condition.
+	Why   map[Condition]map[string]int64
+	Holds map[Act]int64
+}
