@@ -26,7 +26,9 @@
 //     Deferred;
 //   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
 //     some instant: everything becomes durable in the order in which it was applied;
-//   - when, and in whose company, a task comes again that was leased in a run which ended with a crash;
+//   - which of the tasks that were leased in the last moments before a crash the record names that it left: it is as old
+//     as the last commit. Task.Stops tells, and the follower holds the engine to what it has told;
+//   - in which order suspects come, and whether one waits while other hosts have something to give;
 //   - whether a refused candidate makes its authority known.
 //
 // # The model
@@ -55,6 +57,12 @@
 //   - After an unclean stop Options.Pace holds, for that long after the opening, for every authority with no stored
 //     pace, be it known yet or not: its discovery may be what the crash has lost.
 //   - Close releases the engine also when it returns an error; the stop is then unclean.
+//   - A suspect's turn, a host that an operator holds and a frontier that is Full bring no more tasks with Keep: such a
+//     turn would not end.
+//   - Depth first, a task has its place by its acceptance, whether a turn has returned it or not.
+//   - Park and Drop of a host that is not known make it known. A command takes the place of the one before.
+//   - A task that is deferred under the lease of a dropped host is Dropped: it would be pending for ever.
+//   - MaxSize does not cap seeds. Full takes the place of Busy also while leases are out.
 //   - Retry passes over condition and robots state of a host under a lease, and opens its URLs all the same.
 //
 // The package never sleeps in real time, and holds no state of its own between calls.

@@ -3,7 +3,6 @@ package frontiertest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,8 +17,8 @@ type follower struct {
 	journal []event
 	durable int // events that must not be lost
 
-	prints   map[print]frontier.Fingerprint // the model's fingerprints of the tasks that were leased in this opening
-	suspects map[frontier.Fingerprint]bool  // tasks that were leased in an opening that ended with a crash
+	prints  map[print]frontier.Fingerprint // the model's fingerprints of the tasks that were leased in this opening
+	records []record                       // what the engine may have recorded as in flight in this opening, oldest first
 }
 
 // print is a task's identity in the engine.
@@ -30,10 +29,9 @@ type print struct {
 
 func newFollower(s *stage) *follower {
 	f := &follower{
-		stage: s, desk: newDesk(newState()),
-		prints: map[print]frontier.Fingerprint{}, suspects: map[frontier.Fingerprint]bool{},
+		stage: s, desk: newDesk(newState()), prints: map[print]frontier.Fingerprint{},
 	}
-	f.opening(false)
+	f.opening(opened{})
 	return f
 }
 
@@ -44,9 +42,12 @@ func (f *follower) record(e event) frontier.Added {
 }
 
 // opening records that the engine was opened just now.
-func (f *follower) opening(unclean bool) {
-	f.record(event{at: time.Now(), opened: &opened{options: f.o, unclean: unclean}})
+func (f *follower) opening(how opened) {
+	how.options = f.o
+	f.record(event{at: time.Now(), opened: &how})
 	f.synced()
+	f.records = nil
+	f.leases(true, true)
 }
 
 // synced notes that everything so far is durable.
@@ -55,8 +56,9 @@ func (f *follower) synced() { f.durable = len(f.journal) }
 // now returns the time, with the leases that have expired taken back.
 func (f *follower) now() time.Time {
 	now := time.Now()
-	if n := f.desk.expire(now); n > 0 {
-		f.record(event{at: now, expired: n})
+	if over := f.desk.expire(now); len(over) > 0 {
+		f.record(event{at: now, expired: over})
+		f.leases(false, false) // which is no reason for a commit
 	}
 	return now
 }
@@ -87,6 +89,14 @@ func (f *follower) retry(r frontier.Retrial) frontier.Retried {
 	return n
 }
 
+// steer follows a Steer, which is durable like an Add.
+func (f *follower) steer(c frontier.Steering) frontier.Steered {
+	now := f.now()
+	n := f.desk.obeyed(now, c, func() { f.record(f.desk.steering(now, c)) })
+	f.synced()
+	return n
+}
+
 // lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head.
 func (f *follower) lease(t frontier.Turn, most int) {
 	f.Helper()
@@ -99,7 +109,9 @@ func (f *follower) lease(t frontier.Turn, most int) {
 		f.Fatalf("%s is leased, %v before it is due (at all: %v)", t.Authority, at.Sub(now), ok)
 	}
 	f.described(t, h, now)
+	f.beside(t)
 	f.desk.grant(h, now, t.Token, f.taken(h, t.Tasks, most, now))
+	f.leases(true, f.desk.careful() || f.desk.leases[h.authority].stops > 0)
 }
 
 // described fails unless a turn describes h.
@@ -111,37 +123,6 @@ func (f *follower) described(t frontier.Turn, h *host, now time.Time) {
 	if t.Host.Condition != u.Condition || t.Host.Pace != u.Pace || !bytes.Equal(t.Host.Robots, u.Robots) || t.Host.Wait != 0 {
 		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, f.desk.view(h, now))
 	}
-}
-
-// taken returns the tasks of h that the engine has given. They must be the head of what is ready: those never
-// deferred in their order, and any of those whose deferral is over. A suspect, a task that was in flight at a crash,
-// may come at any time later, and alone.
-func (f *follower) taken(h *host, given []frontier.Task, most int, now time.Time) []*task {
-	f.Helper()
-	ready := h.ready(now, len(h.pending))
-	suspect := slices.ContainsFunc(ready, func(t *task) bool { return t.suspect })
-	if n := min(most, len(ready)); len(given) > n || len(given) < n && !(suspect && len(given) > 0) {
-		f.Fatalf("%s: %d tasks, want %d", h.authority, len(given), n)
-	}
-	plain := func(t *task) bool { return !t.deferred && !t.suspect }
-	var ts []*task
-	for _, x := range given {
-		p := frontier.Print(secret, x.URL)
-		i := slices.IndexFunc(ready, func(t *task) bool { return t.Print == p })
-		if i < 0 {
-			f.Fatalf("%s: task %s is not ready, or was given twice", h.authority, x.URL)
-		}
-		t := ready[i]
-		if first := ready[slices.IndexFunc(ready, func(t *task) bool { return t == ready[i] || plain(t) })]; plain(t) && first != t {
-			f.Fatalf("%s: task %s comes before %s", h.authority, x.URL, first.URL)
-		}
-		same := t.Task
-		same.Print = x.Print // keyed by the engine's own secret
-		want(f.stage, "the task", fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", same))
-		f.prints[print{h.authority, x.Print}] = p
-		ts, ready = append(ts, t), slices.Delete(ready, i, i+1)
-	}
-	return ts
 }
 
 // fair fails if an engine gives fewer hosts than are due and wanted.
@@ -178,7 +159,7 @@ func (f *follower) authority(a canon.Authority, t frontier.Turn, err error) {
 	f.Helper()
 	now := f.now()
 	h := f.desk.hosts[a]
-	due := f.desk.leases[a] == nil && h.claimable() && !h.notBefore.After(now)
+	due := f.desk.single(h, now)
 	if due != (err == nil) {
 		f.Fatalf("ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
 	}
@@ -186,6 +167,7 @@ func (f *follower) authority(a canon.Authority, t frontier.Turn, err error) {
 		want(f.stage, "tasks of ClaimAuthority", len(t.Tasks), 0)
 		f.described(t, h, now)
 		f.desk.grant(h, now, t.Token, nil)
+		f.leases(false, false) // nothing is in flight under it
 	}
 }
 
@@ -216,13 +198,9 @@ func (f *follower) finish(r frontier.Result, got frontier.Finished) {
 	want(f.stage, "Added of Finish", got.Added, f.record(f.desk.event(now, r)))
 	f.desk.release(r)
 	if r.Keep {
-		ts := f.taken(f.desk.hosts[r.Authority], got.Tasks, r.Want, now)
-		for _, t := range ts {
-			t.leased = true
-		}
-		l := f.desk.leases[r.Authority]
-		l.tasks = append(l.tasks, ts...)
+		f.extended(r, got.Tasks, now)
 	}
+	f.leases(true, false)
 }
 
 // repeat follows a Finish that was sent before. Nothing changes, whatever the answer.
@@ -244,48 +222,4 @@ func (f *follower) translate(r frontier.Result) frontier.Result {
 		r.Deferred[i].Print = f.prints[print{r.Authority, d.Print}]
 	}
 	return r
-}
-
-// closed follows a clean stop and the opening after it.
-func (f *follower) closed() {
-	for a := range f.desk.leases {
-		f.desk.end(a)
-	}
-	clear(f.prints)
-	f.opening(false)
-}
-
-// crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
-// the last commit that it owed and the crash; seen tells which.
-func (f *follower) crashed(at time.Time, seen picture) {
-	f.Helper()
-	for _, p := range f.prints {
-		f.suspects[p] = true
-	}
-	clear(f.prints)
-	all, kept := f.journal, f.durable
-	for kept < len(all) && all[kept].at.Before(at.Add(-frontier.GroupDelay)) {
-		kept++
-	}
-	for n := len(all); n >= kept; n-- {
-		f.journal = slices.Clone(all[:n])
-		f.desk = newDesk(fold(f.journal))
-		f.opening(true)
-		if f.picture().diff(seen) == "" {
-			f.suspect()
-			return
-		}
-	}
-	f.Fatalf("after a crash the engine is in none of the states it was in from its last commit on; that of the commit, %d "+
-		"events before the crash, then the engine:%s", len(all)-kept, f.picture().diff(seen))
-}
-
-// suspect marks the tasks that were leased before a crash: an engine may put them off and give them alone, lest a
-// page that kills the crawler kills it again and again.
-func (f *follower) suspect() {
-	for _, h := range f.desk.order {
-		for _, t := range h.pending {
-			t.suspect = f.suspects[t.Print]
-		}
-	}
 }

@@ -21,6 +21,8 @@ type lease struct {
 	token   frontier.Token
 	expires time.Time
 	tasks   []*task
+	width   int
+	stops   int // of the suspect whose turn it is; zero when it is that of none
 }
 
 func newDesk(s *state) desk { return desk{state: s, leases: map[canon.Authority]*lease{}} }
@@ -38,26 +40,30 @@ func (d *desk) grant(h *host, now time.Time, token frontier.Token, ts []*task) {
 	for _, t := range ts {
 		t.leased = true
 	}
-	d.leases[h.authority] = &lease{token: token, expires: now.Add(d.length()), tasks: ts}
+	l := &lease{token: token, expires: now.Add(d.length()), tasks: ts, width: max(h.update.Width, 1)}
+	if len(ts) == 1 {
+		l.stops = ts[0].Stops
+	}
+	d.leases[h.authority] = l
 }
 
-// end takes the lease of a back. Its tasks have never left their place in the queue.
-func (d *desk) end(a canon.Authority) {
+// takeBack takes the lease of a back. Its tasks have never left their place in the queue.
+func (d *desk) takeBack(a canon.Authority) {
 	for _, t := range d.leases[a].tasks {
 		t.leased = false
 	}
 	delete(d.leases, a)
 }
 
-// expire ends the leases whose time is over and returns their number.
-func (d *desk) expire(now time.Time) (n int64) {
+// expire ends the leases whose time is over and returns whose they were.
+func (d *desk) expire(now time.Time) (over []canon.Authority) {
 	for a, l := range d.leases {
 		if !l.expires.After(now) {
-			d.end(a)
-			n++
+			d.takeBack(a)
+			over = append(over, a)
 		}
 	}
-	return n
+	return over
 }
 
 // holds reports whether token is that of the lease of a that is out.
@@ -88,7 +94,7 @@ func (d *desk) event(now time.Time, r frontier.Result) event {
 // release follows the event of r: the lease ends, or with Keep goes on with the tasks that r did not settle.
 func (d *desk) release(r frontier.Result) {
 	if !r.Keep {
-		d.end(r.Authority)
+		d.takeBack(r.Authority)
 		return
 	}
 	settled := map[frontier.Fingerprint]bool{}
@@ -109,9 +115,6 @@ func (d *desk) release(r frontier.Result) {
 
 // summary returns the state of the frontier as a whole, and when something will be due.
 func (d *desk) summary(now time.Time) (frontier.State, time.Duration) {
-	if len(d.leases) > 0 {
-		return frontier.Busy, 0
-	}
 	pending, due := false, frontier.Never
 	for _, h := range d.order {
 		pending = pending || len(h.pending) > 0
@@ -120,8 +123,12 @@ func (d *desk) summary(now time.Time) (frontier.State, time.Duration) {
 		}
 	}
 	switch {
-	case !pending:
+	case !pending && len(d.leases) == 0:
 		return frontier.Drained, 0
+	case d.full():
+		return frontier.Full, 0
+	case len(d.leases) > 0:
+		return frontier.Busy, 0
 	case due == 0:
 		return frontier.Busy, 0
 	}
@@ -131,7 +138,7 @@ func (d *desk) summary(now time.Time) (frontier.State, time.Duration) {
 // stats returns the totals.
 func (d *desk) stats(now time.Time) frontier.Stats {
 	st := frontier.Stats{
-		Capped: d.capped, Hosts: int64(len(d.order)), Leases: int64(len(d.leases)),
+		Capped: maps.Clone(d.capped), Hosts: int64(len(d.order)), Leases: int64(len(d.leases)), Size: d.size(),
 		Unclean: d.unclean, Restarts: d.openings - 1,
 		Reasons: map[frontier.Outcome]map[string]int64{}, Counts: maps.Clone(d.counts),
 	}
@@ -147,6 +154,9 @@ func (d *desk) stats(now time.Time) frontier.Stats {
 		if len(h.pending) > 0 {
 			st.Pending++
 		}
+		if v.Hold.Act != 0 {
+			st.Stopped++
+		}
 		switch h.update.Condition {
 		case frontier.Parked:
 			st.Parked++
@@ -160,6 +170,7 @@ func (d *desk) stats(now time.Time) frontier.Stats {
 	for o, m := range d.reasons {
 		st.Reasons[o] = maps.Clone(m)
 	}
+	_, st.Suspects = d.suspects()
 	st.State, st.Due = d.summary(now)
 	return st
 }
@@ -167,7 +178,7 @@ func (d *desk) stats(now time.Time) frontier.Stats {
 // view returns what the outside sees of h. Nothing in it is shared with the state.
 func (d *desk) view(h *host, now time.Time) frontier.Host {
 	v := frontier.Host{
-		Authority: h.authority, HostUpdate: h.update, Outcomes: h.outcomes,
+		Authority: h.authority, HostUpdate: h.update, Hold: h.hold.view(now), Outcomes: h.outcomes,
 		Wait: max(h.notBefore.Sub(now), 0), Leased: d.leases[h.authority] != nil,
 	}
 	v.Robots, v.Memory = slices.Clone(v.Robots), slices.Clone(v.Memory)

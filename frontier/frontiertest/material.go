@@ -35,7 +35,7 @@ func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
 	for _, x := range t.Tasks {
 		switch n := w.rand.IntN(10); {
 		case n < 5:
-			o := frontier.Outcome(1 + w.rand.IntN(6))
+			o := frontier.Outcome(1 + w.rand.IntN(7))
 			r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: o, Reason: []string{"", "one", "two"}[w.rand.IntN(3)]})
 		case n < 7:
 			d := frontier.Deferral{Print: x.Print, After: w.duration(8000), Reason: fmt.Sprintf("reason %d", n)}

@@ -19,9 +19,11 @@ type Model struct {
 	mu      sync.Mutex
 	desk    desk
 	journal []event
-	durable int    // events that a crash does not lose
-	epoch   uint64 // of this opening
-	claims  uint64 // in this opening
+	durable int         // events that a crash does not lose
+	epoch   uint64      // of this opening
+	claims  uint64      // in this opening
+	known   uint64      // of these, the last of which it is durable that it was made
+	flight  []suspicion // what was in flight then
 
 	changed chan struct{} // closed, and replaced, at every change
 	err     error         // set by a failed commit, for good
@@ -30,6 +32,7 @@ type Model struct {
 	clean   bool // a Close has made everything durable
 
 	wanted  int           // events that somebody wants durable
+	awaited uint64        // the last claim that somebody wants recorded
 	results int           // applied since wanted was moved
 	timer   *time.Timer   // moves wanted GroupDelay after the first event; nil when there is none
 	running bool          // commit is running
@@ -41,7 +44,7 @@ var _ frontier.Frontier = (*Model)(nil)
 
 // NewModel returns an empty frontier.
 func NewModel(o frontier.Options) *Model {
-	return newModel(nil, o, false)
+	return newModel(nil, opened{options: o})
 }
 
 // Reopen returns the frontier that is found when the place that m kept is opened again. It panics when m is still
@@ -52,12 +55,16 @@ func (m *Model) Reopen(o frontier.Options) *Model {
 	if !m.closed {
 		panic("frontiertest: the model is reopened before Close or Crash")
 	}
-	return newModel(m.journal[:m.durable], o, !m.clean)
+	how := opened{options: o}
+	if !m.clean {
+		how.unclean, how.flight = true, m.flight
+	}
+	return newModel(m.journal[:m.durable], how)
 }
 
 // newModel opens the frontier that journal tells of. That it has been opened is durable before anything else.
-func newModel(journal []event, o frontier.Options, unclean bool) *Model {
-	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &opened{options: o, unclean: unclean}})
+func newModel(journal []event, how opened) *Model {
+	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &how})
 	s := fold(journal)
 	return &Model{
 		desk:    newDesk(s),
@@ -135,9 +142,7 @@ func (m *Model) broadcast() {
 func (m *Model) record(e event) frontier.Added {
 	m.journal = append(m.journal, e)
 	added := m.desk.apply(e)
-	if m.timer == nil {
-		m.timer = time.AfterFunc(frontier.GroupDelay, m.tick)
-	}
+	m.arm()
 	if e.result != nil {
 		if m.results++; m.results >= frontier.GroupPages {
 			m.flush()
@@ -145,6 +150,13 @@ func (m *Model) record(e event) frontier.Added {
 	}
 	m.broadcast()
 	return added
+}
+
+// arm sees to it that there is a commit within GroupDelay. The caller holds mu.
+func (m *Model) arm() {
+	if m.timer == nil {
+		m.timer = time.AfterFunc(frontier.GroupDelay, m.tick)
+	}
 }
 
 // tick ends the wait for more company in a group.
@@ -159,8 +171,8 @@ func (m *Model) tick() {
 
 // flush sees to it that all events so far become durable. The caller holds mu.
 func (m *Model) flush() {
-	m.wanted, m.results = len(m.journal), 0
-	if m.running || m.wanted == m.durable {
+	m.wanted, m.awaited, m.results = len(m.journal), m.claims, 0
+	if m.running || m.wanted == m.durable && m.awaited == m.known {
 		return
 	}
 	m.running, m.idle = true, make(chan struct{})
@@ -171,15 +183,15 @@ func (m *Model) flush() {
 func (m *Model) commit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.err == nil && !m.crashed && m.durable < m.wanted {
-		group := len(m.journal)
+	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.known < m.awaited) {
+		group, claims, flight := len(m.journal), m.claims, m.desk.flight()
 		err := m.barrier()
 		switch {
 		case m.crashed:
 		case err != nil:
 			m.err = fmt.Errorf("frontiertest: commit: barrier: %w", err)
 		default:
-			m.durable = group
+			m.durable, m.known, m.flight = group, claims, flight
 		}
 		m.broadcast()
 	}
@@ -215,13 +227,7 @@ func (m *Model) Sync(ctx context.Context) error {
 func (m *Model) sync(ctx context.Context) error {
 	m.flush()
 	for upto := len(m.journal); m.durable < upto; {
-		switch {
-		case m.err != nil:
-			return m.err
-		case m.crashed:
-			return frontier.ErrClosed
-		}
-		if err := m.await(ctx, nil); err != nil {
+		if err := m.halted(ctx); err != nil {
 			return err
 		}
 	}

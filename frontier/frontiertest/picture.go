@@ -12,7 +12,7 @@ import (
 
 // picture is what can be seen of a frontier without changing it: facts by name. What the contract leaves open is
 // left out: whether a deferred task that is due counts as Queued or Deferred, the Wait of a host that has nothing
-// queued, the Reason of an Open host, and how many leases expired.
+// queued, the Reason of an Open host, how many leases expired, and how many suspects there are: the follower may not know.
 type picture map[string]string
 
 // take makes a picture.
@@ -24,11 +24,14 @@ func take(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) pictu
 	set("queued or deferred", st.Queued+st.Deferred)
 	set("in flight", st.InFlight)
 	set("reasons", st.Reasons)
-	set("capped", st.Capped)
+	capped := maps.Clone(st.Capped)
+	maps.DeleteFunc(capped, func(_ string, n int64) bool { return n == 0 })
+	set("capped", capped)
 	counts := maps.Clone(st.Counts)
 	delete(counts, frontier.ReasonExpired)
 	set("counts", counts)
 	set("hosts, pending, parked, retired, refused", st.Hosts, st.Pending, st.Parked, st.Retired, st.Refused)
+	set("stopped by an operator", st.Stopped)
 	set("leases", st.Leases)
 	set("state", st.State)
 	if st.State == frontier.Waiting {
@@ -43,6 +46,7 @@ func take(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) pictu
 			set(name+"reason", h.Reason)
 		}
 		set(name+"robots, memory", string(h.Robots), string(h.Memory))
+		set(name+"hold", fmt.Sprintf("%+v", h.Hold))
 		set(name+"leased", h.Leased)
 		set(name+"queued or deferred", h.Queued+h.Deferred)
 		set(name+"in flight", h.InFlight)

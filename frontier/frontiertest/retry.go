@@ -50,7 +50,7 @@ func (s *state) retry(r *retried) {
 		if !r.Authority.IsZero() && h.authority != r.Authority {
 			continue
 		}
-		touched := s.reopen(h, r.Outcome)
+		touched := s.reopen(h, r)
 		if r.leased[h.authority] {
 			continue
 		}
@@ -64,11 +64,11 @@ func (s *state) retry(r *retried) {
 	}
 }
 
-// reopen makes the tasks of h that were closed with o pending, at their old places, and reports whether there are any.
-func (s *state) reopen(h *host, o frontier.Outcome) bool {
-	before := len(h.closed)
+// reopen makes the tasks of h that r is about pending, at their old places, and reports whether there are any.
+func (s *state) reopen(h *host, r *retried) bool {
+	before, o := len(h.closed), r.Outcome
 	h.closed = slices.DeleteFunc(h.closed, func(c closed) bool {
-		if c.outcome != o {
+		if c.outcome != o || r.Reason != "" && c.reason != r.Reason {
 			return false
 		}
 		h.outcomes[o]--
@@ -81,7 +81,11 @@ func (s *state) reopen(h *host, o frontier.Outcome) bool {
 				delete(s.reasons, o)
 			}
 		}
-		h.pending = append(h.pending, newTask(c.task.first, c.task.number))
+		t := newTask(c.task.first, c.task.number)
+		if o == frontier.Held {
+			t.Reason = frontier.ReasonReleased
+		}
+		h.pending = append(h.pending, t)
 		return true
 	})
 	slices.SortFunc(h.pending, func(a, b *task) int { return int(a.number - b.number) })

@@ -120,11 +120,11 @@ func capAll(s *stage) {
 		want(s, "Seen "+u, s.seen(u), false)
 	}
 	st := s.stats()
-	want(s, "Capped", st.Capped, 3)
+	want(s, "Capped", st.Capped[frontier.ReasonCapCrawl], 3)
 	want(s, "Discovered", st.Discovered, 3)
 	s.reopen()
 	want(s, "Add after a reopen", s.add(s.links("c/2")), frontier.Added{Capped: 1})
-	want(s, "Capped after a reopen", s.stats().Capped, 4)
+	want(s, "Capped after a reopen", s.stats().Capped[frontier.ReasonCapCrawl], 4)
 }
 
 func capHost(s *stage) {

@@ -177,3 +177,13 @@ func want[T comparable](s *stage, what string, got, want T) {
 		s.Fatalf("%s: %v, want %v", what, got, want)
 	}
 }
+
+// parse reads a whole URL.
+func (s *stage) parse(raw string) canon.URL {
+	s.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return u
+}

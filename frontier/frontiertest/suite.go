@@ -20,7 +20,8 @@ type rule struct {
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
 	rules := slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(),
-		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules(), retryRules())
+		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules(), retryRules(), retryHostRules(),
+		suspectRules(), recordRules(), quarantineRules(), steerRules(), dropRules(), capRules(), depthRules(), sizeRules(), surveyRules())
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			if r.crash && h.Crash == nil {
@@ -34,7 +35,7 @@ func Run(t *testing.T, h Harness) {
 
 // figures are the totals of a frontier that are also sums over its hosts.
 type figures struct {
-	Hosts, Queued, InFlight, Deferred, Pending, Leases, Parked, Retired, Refused int64
+	Hosts, Queued, InFlight, Deferred, Pending, Leases, Parked, Retired, Refused, Stopped int64
 
 	Outcomes frontier.Outcomes
 }
@@ -62,7 +63,8 @@ func (s *stage) sums() {
 		sum.Outcomes[d] = st.Outcomes[d]
 	}
 	want(s, "the totals, as sums over the hosts", figures{
-		st.Hosts, st.Queued, st.InFlight, st.Deferred, st.Pending, st.Leases, st.Parked, st.Retired, st.Refused, st.Outcomes,
+		st.Hosts, st.Queued, st.InFlight, st.Deferred, st.Pending, st.Leases, st.Parked, st.Retired, st.Refused,
+		st.Stopped, st.Outcomes,
 	}, sum)
 }
 
@@ -78,6 +80,9 @@ func (s *stage) sumOfHosts() (n figures) {
 		}
 		if v.Leased {
 			n.Leases++
+		}
+		if v.Hold.Act != 0 {
+			n.Stopped++
 		}
 		switch v.Condition {
 		case frontier.Parked:

@@ -27,10 +27,13 @@ func (m *Model) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, e
 		now := time.Now()
 		m.expire(now)
 		if turns := m.claim(now, max(w.Hosts, 1), max(w.Tasks, 1)); len(turns) > 0 {
-			return frontier.Claimed{Turns: turns}, nil
+			if turns, err := m.recorded(ctx, turns); err != nil || len(turns) > 0 {
+				return frontier.Claimed{Turns: turns}, err
+			}
+			continue
 		}
 		state, due := m.desk.summary(now)
-		if state == frontier.Drained || state == frontier.Waiting && due > w.MaxWait {
+		if state == frontier.Drained || state == frontier.Full || state == frontier.Waiting && due > w.MaxWait {
 			return frontier.Claimed{State: state, Due: due}, nil
 		}
 		timer := time.NewTimer(m.desk.next(now))
@@ -46,10 +49,9 @@ func (m *Model) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, e
 func (m *Model) claim(now time.Time, hosts, tasks int) []frontier.Turn {
 	var turns []frontier.Turn
 	for _, h := range m.desk.candidates(now) {
-		if len(turns) == hosts {
-			break
+		if len(turns) < hosts && m.desk.free(h, now) {
+			turns = append(turns, m.grant(h, now, m.desk.offer(h, now, tasks)))
 		}
-		turns = append(turns, m.grant(h, now, h.ready(now, tasks)))
 	}
 	return turns
 }
@@ -57,8 +59,11 @@ func (m *Model) claim(now time.Time, hosts, tasks int) []frontier.Turn {
 // candidates returns the hosts that can be leased now, the one that is to be leased first at the head.
 func (d *desk) candidates(now time.Time) []*host {
 	due := map[*host]time.Time{}
+	if d.full() {
+		return nil
+	}
 	for _, h := range d.order {
-		if at, ok := h.due(); ok && !at.After(now) && d.leases[h.authority] == nil {
+		if at, ok := h.due(); ok && !at.After(now) && d.free(h, now) {
 			due[h] = at
 		}
 	}
@@ -69,11 +74,12 @@ func (d *desk) candidates(now time.Time) []*host {
 	return hosts
 }
 
-// next returns how long nothing changes by itself: until a host is due or a lease expires.
+// next returns how long nothing changes by itself: until a host is due or a lease expires. What is due now waits for
+// something else.
 func (d *desk) next(now time.Time) time.Duration {
 	wait := frontier.Never
 	for _, h := range d.order {
-		if at, ok := h.due(); ok && d.leases[h.authority] == nil {
+		if at, ok := h.due(); ok && at.After(now) {
 			wait = min(wait, at.Sub(now))
 		}
 	}
@@ -86,6 +92,7 @@ func (d *desk) next(now time.Time) time.Duration {
 // grant leases h and describes the turn. The caller holds mu.
 func (m *Model) grant(h *host, now time.Time, ts []*task) frontier.Turn {
 	m.claims++
+	m.arm()
 	h.served = m.claims
 	token := frontier.Token(m.epoch<<32 | m.claims)
 	m.desk.grant(h, now, token, ts)
@@ -121,7 +128,7 @@ func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (frontier
 	now := time.Now()
 	m.expire(now)
 	h := m.desk.host(now, a)
-	if m.desk.leases[a] != nil || !h.claimable() || h.notBefore.After(now) {
+	if !m.desk.single(h, now) {
 		return frontier.Turn{}, frontier.ErrNotDue
 	}
 	turn := m.grant(h, now, nil)
@@ -131,32 +138,9 @@ func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (frontier
 
 // expire ends the leases whose time is over. The caller holds mu.
 func (m *Model) expire(now time.Time) {
-	if n := m.desk.expire(now); n > 0 {
-		m.record(event{at: now, expired: n})
+	if over := m.desk.expire(now); len(over) > 0 {
+		m.record(event{at: now, expired: over})
 	}
-}
-
-// Renew implements frontier.Frontier.
-func (m *Model) Renew(ctx context.Context, ls []frontier.Lease) ([]error, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(); err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	m.expire(now)
-	errs := make([]error, len(ls))
-	for i, l := range ls {
-		if !m.desk.holds(l.Authority, l.Token) {
-			errs[i] = frontier.ErrStale
-			continue
-		}
-		m.desk.leases[l.Authority].expires = now.Add(m.desk.length())
-	}
-	return errs, nil
 }
 
 // Finish implements frontier.Frontier. A result that breaks a bound of the contract is an error of the caller: the
@@ -199,7 +183,7 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 		return frontier.Finished{Added: added}
 	}
 	l := m.desk.leases[r.Authority]
-	more := m.desk.hosts[r.Authority].ready(now, max(r.Want, 0))
+	more := m.desk.more(m.desk.hosts[r.Authority], now, r.Want)
 	for _, t := range more {
 		t.leased = true
 	}

@@ -26,7 +26,10 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 		// Lease lengths end between milliseconds and all else on them, so that nothing falls on the same instant.
 		o := frontier.Options{
 			LeaseLength: 20*time.Second + 500*time.Microsecond, Pace: 700 * time.Millisecond,
-			MaxURLs: 400, MaxURLsPerAuthority: 90,
+			MaxURLs: 400, MaxURLsPerDomain: 170, MaxURLsPerAuthority: 90,
+		}
+		if seed%3 == 2 {
+			o.Order = frontier.DepthFirst
 		}
 		w := &workload{stage: newStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0))}
 		w.follow = newFollower(w.stage)
@@ -36,6 +39,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 			w.compare(fmt.Sprintf("step %d (%s)", n, name))
 		}
 		w.finale()
+		w.coda()
 	})
 }
 
@@ -49,10 +53,10 @@ type workload struct {
 	urls   int               // made so far
 }
 
-// worldHosts is the number of authorities; all are known from the start.
+// worldHosts is the number of authorities, of two to a domain; all are known from the start.
 const worldHosts = 6
 
-func worldHost(n int) string { return fmt.Sprintf("h%d", n%worldHosts) }
+func worldHost(n int) string { return fmt.Sprintf("h%d.d%d", n%worldHosts, n%worldHosts/2) }
 
 func (w *workload) start() {
 	var cs []frontier.Candidate
@@ -78,6 +82,8 @@ func (w *workload) step() string {
 		{2, "claim authority", w.claimOne},
 		{2, "repeat", w.repeatSome},
 		{1, "retry", w.retrySome},
+		{1, "steer", w.steerSome},
+		{1, "resume", w.resumeSome},
 		{1, "sync", func() { w.sync(); w.follow.synced() }},
 		{1, "close", w.restartClean},
 		{1, "crash", w.restartCrash},
@@ -205,23 +211,6 @@ func (w *workload) repeatSome() {
 	w.follow.repeat(r, fs[0])
 }
 
-// retrySome has closed URLs tried again, and hosts opened, all or those of one authority.
-func (w *workload) retrySome() {
-	r := frontier.Retrial{
-		Outcome: frontier.Outcome(w.rand.IntN(int(frontier.Dropped) + 1)), Hosts: w.rand.IntN(2) == 0, Robots: w.rand.IntN(2) == 0,
-	}
-	if w.rand.IntN(3) > 0 {
-		r.Authority = w.auth(worldHost(w.rand.Int()))
-	}
-	got, err := w.f.Retry(w.Context(), r)
-	if refused := r.Check() != nil; refused != (err != nil) {
-		w.Fatalf("Retry %+v: %v", r, err)
-	}
-	if err == nil {
-		want(w.stage, "Retried", got, w.follow.retry(r))
-	}
-}
-
 // restartClean closes the frontier, waits, and opens it again.
 func (w *workload) restartClean() {
 	w.close()
@@ -252,12 +241,14 @@ func (w *workload) restartCrash() {
 func (w *workload) compare(when string) {
 	w.Helper()
 	w.sums()
+	w.surveyed()
+	w.follow.suspected(w.stats().Suspects)
 	if diff := w.follow.picture().diff(w.picture()); diff != "" {
 		w.Fatalf("%s: the model, then the engine:%s", when, diff)
 	}
 }
 
-// finale fetches all that is left, so that every URL is seen to end.
+// finale fetches all that is left, so that every URL is seen to end, but for those of hosts that are shut for good.
 func (w *workload) finale() {
 	for {
 		c := w.claimWithin(worldHosts, 7, time.Hour)

@@ -1,0 +1,72 @@
+package frontiertest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// Renew implements frontier.Frontier.
+func (m *Model) Renew(ctx context.Context, ls []frontier.Lease) ([]error, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	m.expire(now)
+	errs := make([]error, len(ls))
+	for i, l := range ls {
+		if !m.desk.holds(l.Authority, l.Token) {
+			errs[i] = frontier.ErrStale
+			continue
+		}
+		m.desk.leases[l.Authority].expires = now.Add(m.desk.length())
+	}
+	return errs, nil
+}
+
+// recorded returns turns when it is durable that they are out, if that is due: in a run after an unclean stop until it
+// has come far enough, and always with a suspect. Those that have expired meanwhile are left out. The caller holds mu;
+// it is free during the wait.
+func (m *Model) recorded(ctx context.Context, turns []frontier.Turn) ([]frontier.Turn, error) {
+	suspect := slices.ContainsFunc(turns, func(t frontier.Turn) bool { return m.desk.leases[t.Authority].stops > 0 })
+	if !suspect && !m.desk.careful() {
+		return turns, nil
+	}
+	m.flush()
+	for last := m.claims; m.known < last; {
+		if err := m.halted(ctx); err != nil {
+			for _, t := range turns {
+				if m.desk.holds(t.Authority, t.Token) {
+					m.desk.takeBack(t.Authority)
+				}
+			}
+			m.broadcast()
+			return nil, err
+		}
+	}
+	m.expire(time.Now())
+	return slices.DeleteFunc(turns, func(t frontier.Turn) bool { return !m.desk.holds(t.Authority, t.Token) }), nil
+}
+
+// halted waits for a change, and returns why there is nothing more to wait for, or nil.
+func (m *Model) halted(ctx context.Context) error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case m.crashed:
+		return frontier.ErrClosed
+	}
+	return m.await(ctx, nil)
+}
+
+// careful reports whether the last stop was unclean and too few results have been applied since to forget it.
+func (s *state) careful() bool {
+	return s.unclean && s.results < s.known+frontier.GroupPages
+}

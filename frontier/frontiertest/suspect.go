@@ -1,0 +1,168 @@
+package frontiertest
+
+import (
+	"slices"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// suspicion says that a task was in flight at an unclean stop.
+type suspicion struct {
+	authority canon.Authority
+	print     frontier.Fingerprint
+	alone     bool // nothing else was
+
+	// doubt and aloneDoubt say that so it may have been, and may not. Only the follower has doubts.
+	doubt, aloneDoubt bool
+}
+
+// flight returns what is in flight, as it is to be recorded: of each lease the first tasks that are not settled, as
+// many as it has Width.
+func (d *desk) flight() []suspicion {
+	var all []suspicion
+	for a, l := range d.leases {
+		for _, t := range l.tasks[:min(len(l.tasks), l.width)] {
+			all = append(all, suspicion{authority: a, print: t.Print})
+		}
+	}
+	for i := range all {
+		all[i].alone = len(all) == 1
+	}
+	return all
+}
+
+// suspect marks what was in flight at an unclean stop and is pending still, and puts in quarantine what has been alone
+// too often.
+func (s *state) suspect(o opened) {
+	for _, x := range o.flight {
+		h := s.hosts[x.authority]
+		if h == nil {
+			continue
+		}
+		t := h.find(x.print)
+		if t == nil {
+			continue
+		}
+		t.Stops++
+		if !x.doubt {
+			t.sure++
+		}
+		if x.alone {
+			t.alone++
+		}
+		if x.alone && !x.aloneDoubt {
+			t.aloneSure++
+		}
+		if t.aloneSure >= frontier.QuarantineStops || t.Print == o.condemned {
+			s.end(h, t, frontier.Failed, frontier.ReasonQuarantined)
+		}
+	}
+}
+
+// acquit makes t a suspect no more.
+func (t *task) acquit() { t.Stops, t.sure, t.alone, t.aloneSure = 0, 0, 0, 0 }
+
+// ready returns the tasks that h could give now, in the order of Options.Order: innocent ones, and suspects.
+func (d *desk) ready(h *host, now time.Time) (innocent, suspects []*task) {
+	for _, t := range h.pending {
+		switch {
+		case t.leased || t.deferred && t.due.After(now):
+		case t.Stops > 0:
+			suspects = append(suspects, t)
+		default:
+			innocent = append(innocent, t)
+		}
+	}
+	if d.options.Order == frontier.DepthFirst {
+		slices.Reverse(innocent)
+		slices.Reverse(suspects)
+	}
+	return innocent, suspects
+}
+
+// offer returns what a turn with h is given, up to n tasks: a suspect comes last, in a turn of its own.
+func (d *desk) offer(h *host, now time.Time, n int) []*task {
+	innocent, suspects := d.ready(h, now)
+	if len(innocent) == 0 {
+		return suspects[:min(1, len(suspects))]
+	}
+	return innocent[:min(n, len(innocent))]
+}
+
+// more returns what a turn that is extended is given, up to n tasks.
+func (d *desk) more(h *host, now time.Time, n int) []*task {
+	if d.leases[h.authority].stops > 0 || d.full() || h.hold.at(now).act != 0 {
+		return nil
+	}
+	innocent, _ := d.ready(h, now)
+	return innocent[:min(max(n, 0), len(innocent))]
+}
+
+// free reports whether the leases that are out leave h, which has something ready, a turn: a suspect is the only one in
+// the frontier, and one of two stops has no other turn beside it.
+func (d *desk) free(h *host, now time.Time) bool {
+	if d.leases[h.authority] != nil || d.alone() {
+		return false
+	}
+	innocent, suspects := d.ready(h, now)
+	if len(innocent) > 0 {
+		return true
+	}
+	for _, t := range suspects {
+		if t.Stops > 1 && len(d.leases) > 0 {
+			return false
+		}
+	}
+	for _, l := range d.leases {
+		if l.stops > 0 {
+			return false
+		}
+	}
+	return len(suspects) > 0
+}
+
+// single reports whether h can be leased now with no tasks.
+func (d *desk) single(h *host, now time.Time) bool {
+	from, ok := h.from()
+	return ok && !from.After(now) && d.leases[h.authority] == nil && !d.full() && !d.alone()
+}
+
+// alone reports whether a suspect of two stops is out.
+func (d *desk) alone() bool {
+	for _, l := range d.leases {
+		if l.stops > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// suspects returns how many pending tasks are suspects: at least, and at most.
+func (s *state) suspects() (sure, most int64) {
+	for _, h := range s.order {
+		for _, t := range h.pending {
+			if t.Stops > 0 {
+				most++
+			}
+			if t.sure > 0 {
+				sure++
+			}
+		}
+	}
+	return sure, most
+}
+
+// pinned is the event that the engine has said at how many stops a task was in flight.
+type pinned struct {
+	authority canon.Authority
+	print     frontier.Fingerprint
+	stops     int
+}
+
+func (s *state) pin(p *pinned) {
+	t := s.hosts[p.authority].find(p.print)
+	t.Stops, t.sure = p.stops, p.stops
+	t.alone, t.aloneSure = min(t.alone, p.stops), min(t.aloneSure, p.stops)
+}
