@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
 
 // Add implements frontier.Frontier.
@@ -67,28 +66,34 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 	var n frontier.Added
 	for i := range cs {
 		c, p := &cs[i], prints[i]
-		switch {
-		case p == 0 || f.seen.has(p):
+		if p == 0 || f.seen.has(p) {
 			n.Known++
-		case c.Refused != "":
-			f.refuse(c, p)
-			n.Refused++
-		case c.Kind != frontier.KindSeed && f.full(c.URL.Authority()):
-			f.totals.capped++
-			n.Capped++
-		default:
-			f.enqueue(c, p, now)
-			n.New++
+			continue
 		}
+		if reason := f.refusal(c); reason != "" {
+			f.refuse(c, p, reason)
+			n.Refused++
+			continue
+		}
+		if c.Kind != frontier.KindSeed {
+			if reason := f.capped(c); reason != "" {
+				f.totals.capped[reason]++
+				n.Capped++
+				continue
+			}
+		}
+		f.enqueue(c, p, now)
+		n.New++
 	}
+	f.gauge()
 	return n
 }
 
 // refuse enters a candidate that never becomes a task. It does not make its host known: the hosts that links lead to
 // out of scope are many more than those of the crawl.
-func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint) {
+func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason string) {
 	f.mark(p)
-	f.totals.close(frontier.Dropped, c.Refused)
+	f.totals.close(frontier.Dropped, reason)
 	h := f.byName[c.URL.Authority()]
 	if h == nil {
 		f.totals.strangers++
@@ -111,6 +116,10 @@ func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now in
 	}
 	r := makeRef(f.records, f.filling.add(h.id, *c, p))
 	f.accepted++
+	f.open.octets += textOctets(c)
+	if h.domain != nil {
+		h.domain.urls++
+	}
 	f.count(h, -1)
 	h.queued++
 	f.count(h, 1)
@@ -125,13 +134,4 @@ func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now in
 func (f *Frontier) mark(p frontier.Fingerprint) {
 	f.seen.add(p)
 	f.open.prints = append(f.open.prints, p)
-}
-
-// full reports whether a cap leaves no room for one more URL of a.
-func (f *Frontier) full(a canon.Authority) bool {
-	if n := f.options.MaxURLs; n > 0 && f.accepted >= n {
-		return true
-	}
-	n, h := f.options.MaxURLsPerAuthority, f.byName[a]
-	return n > 0 && h != nil && int64(h.accepted()) >= n
 }

@@ -180,7 +180,7 @@ func (s *sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]placed) []bool,
 		if seq > s.end {
 			break
 		}
-		body, ok := unseal(v)
+		body, ok := unsealFor(string(cellJournal), k, v)
 		if !ok {
 			return fmt.Errorf("sweep cells: value %d: checksum does not match: %w", seq, ErrDamaged)
 		}

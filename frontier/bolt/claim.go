@@ -14,14 +14,20 @@ import (
 func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
 	var drafts []*draft
 	var answer frontier.Claimed
+	var record *group
 	err := f.changing(ctx, func(now int64) (err error) {
 		drafts, answer, err = f.claim(ctx, w, now)
+		record = f.recordOf(drafts)
 		return err
 	})
 	if err != nil {
 		return frontier.Claimed{}, err
 	}
 	if err := f.complete(drafts); err != nil {
+		return frontier.Claimed{}, err
+	}
+	if err := record.durable(ctx); err != nil {
+		f.takeBack(drafts)
 		return frontier.Claimed{}, err
 	}
 	for _, d := range drafts {
@@ -41,6 +47,7 @@ func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error
 		return err
 	}
 	now := f.clock.now()
+	f.endHolds(now)
 	f.expire(now)
 	return step(now)
 }
@@ -85,6 +92,7 @@ func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*dr
 			return nil, frontier.Claimed{}, err
 		}
 		now = f.clock.now()
+		f.endHolds(now)
 		f.expire(now)
 	}
 }
@@ -100,7 +108,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 			return err
 		}
 		h := f.host(a)
-		if h.lease != nil || !h.claimable() || h.notBefore > now {
+		if h.lease != nil || !h.claimable() || h.stopped() || h.free() > now || f.shut() {
 			return frontier.ErrNotDue
 		}
 		f.leave(h)
@@ -121,7 +129,8 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 func (f *Frontier) host(a canon.Authority) *host {
 	h := f.byName[a]
 	if h == nil {
-		h = &host{authority: a, id: uint32(len(f.hosts)), notBefore: f.floor}
+		h = &host{authority: a, id: uint32(len(f.hosts)), notBefore: f.floor, deep: f.options.Order == frontier.DepthFirst}
+		h.domain = f.domain(a)
 		f.hosts = append(f.hosts, h)
 		f.byName[a] = h
 		f.count(h, 1)
@@ -133,23 +142,37 @@ func (f *Frontier) host(a canon.Authority) *host {
 func (f *Frontier) lease(h *host, now int64, n int) *draft {
 	f.claims++
 	h.served = f.claims
-	h.lease = &lease{token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: after(now, f.options.LeaseLength)}
+	h.lease = &lease{
+		token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: after(now, f.options.LeaseLength), width: max(h.width, 1),
+	}
+	f.touch(now) // the record of what is in flight
 	f.desk.out++
 	f.desk.leases.push(entry{at: h.lease.expires, tie: uint64(f.claims)<<32 | uint64(h.id)})
 	f.tidy()
 	f.wakeFor(h.lease.expires)
-	d := f.give(h, now, n)
+	refs := h.take(now, n)
+	if len(refs) == 0 && n > 0 {
+		refs = f.try(h)
+	}
+	d := f.give(h, refs)
 	d.turn.Lease = frontier.Lease{
-		Authority: h.authority, Token: h.lease.token, Length: f.options.LeaseLength, Width: max(h.width, 1),
+		Authority: h.authority, Token: h.lease.token, Length: f.options.LeaseLength, Width: h.lease.width,
 	}
 	d.portrait = f.portray(h, now)
 	return d
 }
 
-// give moves up to n tasks of h under its lease. The caller holds mu.
-func (f *Frontier) give(h *host, now int64, n int) *draft {
+// more takes up to n tasks of h that may be given under its lease beside what is there. The caller holds mu.
+func (f *Frontier) more(h *host, now int64, n int) []ref {
+	if h.lease.trial || f.full || f.tight {
+		return nil
+	}
+	return h.take(now, n)
+}
+
+// give moves tasks of h under its lease. The caller holds mu.
+func (f *Frontier) give(h *host, refs []ref) *draft {
 	d := &draft{lease: h.lease}
-	refs := h.take(now, n)
 	if len(refs) == 0 {
 		return d
 	}
@@ -164,13 +187,12 @@ func (f *Frontier) give(h *host, now int64, n int) *draft {
 			t.Candidate, t.Print = rec.entries[r.place()], rec.prints[r.place()]
 		}
 		h.inFlight++
-		if again := f.retries[r]; again != nil {
-			h.deferred--
-			t.Attempts, t.Reason, t.Replaced = again.attempts, again.reason, again.url != ""
+		again := f.retries[r]
+		if again != nil {
+			t.Attempts, t.Reason, t.Replaced, t.Stops = again.attempts, again.reason, again.url != "", again.stops
 			d.texts[i].url = again.url
-		} else {
-			h.queued--
 		}
+		*f.place(h, r)--
 		h.lease.tasks = append(h.lease.tasks, held{ref: r, print: t.Print})
 	}
 	return d
@@ -201,17 +223,24 @@ func (f *Frontier) release(h *host, now int64) {
 	f.count(h, -1)
 	for _, t := range h.lease.tasks {
 		h.inFlight--
-		if f.retries[t.ref] != nil {
-			h.deferred++
-		} else {
-			h.queued++
+		if f.dropLeft(h, t.ref) {
+			continue
 		}
-		h.giveBack(t.ref)
+		*f.place(h, t.ref)++
+		if f.retries[t.ref].suspect() {
+			h.giveSuspect(t.ref)
+		} else {
+			h.giveBack(t.ref)
+		}
 	}
 	f.count(h, 1)
+	trial := h.lease.trial
 	h.lease = nil
 	f.desk.out--
 	f.enter(h, now)
+	if trial || f.desk.out == 0 {
+		f.letSuspects(trial)
+	}
 	f.wakeEnded(now)
 }
 

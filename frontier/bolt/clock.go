@@ -7,11 +7,22 @@ import (
 
 // clock is the time of an opening: nanoseconds since it began, on the monotonic clock, so that a step of the wall
 // clock moves no host.
+//
+// What outlives the opening is kept as a time of the wall clock, but of one that never goes back: it begins where the
+// last opening left it, and goes on at least as fast as the monotonic clock. When the machine's own was set back, waits
+// therefore go on while the frontier is open, and no opening begins them anew; when it was set forward, nothing tells
+// that from time during which nothing ran.
 type clock struct {
 	began time.Time
+	least int64 // what the wall clock showed at began, at the least
 }
 
 func (c clock) now() int64 { return int64(time.Since(c.began)) }
+
+// wall returns the time of the wall clock that never goes back.
+func (c clock) wall(now int64) int64 {
+	return max(time.Now().UnixNano(), after(c.least, time.Duration(now)))
+}
 
 // appendWait writes when something is due as the time of the wall clock and as the length of the wait. The first lets
 // the time count during which nothing ran, the second bounds the wait by what it was.
@@ -19,16 +30,16 @@ func (c clock) appendWait(b []byte, now, due int64) []byte {
 	length := max(due-now, 0)
 	wall := int64(0)
 	if length > 0 {
-		wall = after(time.Now().UnixNano(), time.Duration(length))
+		wall = after(c.wall(now), time.Duration(length))
 	}
 	b = binary.AppendUvarint(b, uint64(wall))
 	return binary.AppendUvarint(b, uint64(length))
 }
 
 // parseWait reads what appendWait wrote and returns when that is on this clock: what is left by the wall clock, never
-// more than the whole wait, however far the clock was set back.
+// more than the whole wait.
 func (c clock) parseWait(p *parser) int64 {
 	wall, length := int64(p.uvarint()), int64(p.uvarint())
-	left := min(wall-c.began.UnixNano(), length)
+	left := min(wall-max(c.began.UnixNano(), c.least), length)
 	return max(left, 0)
 }

@@ -93,12 +93,14 @@ func FuzzParsers_NeverPanic(f *testing.F) {
 				k.entry(place, a)
 			}
 		}
-		k := &block{spans: []span{{n: 3}}, raw: b}
-		for place := range 3 {
-			k.entry(place, a)
+		if k, err := newBlock([]span{{n: 3}}, b); err == nil {
+			for place := range 3 {
+				k.entry(place, a)
+			}
 		}
 		parseTotals(b)
 		parseRetry(b, clock{})
+		parseFlight(b)
 		(&host{}).parseState(b, clock{})
 		eachCell(b, func(cell) {})
 		(&parser{b: b}).endings(make([]ending, 100))
@@ -112,7 +114,7 @@ func TestTotals_RoundTrip(t *testing.T) {
 			a.close(o, reason)
 		}
 	}
-	a.capped, a.strangers, a.counts = 7, 3, map[string]int64{"octets": 1 << 60, "below": -5, "": 1}
+	a.capped, a.strangers, a.counts = map[string]int64{frontier.ReasonCapHost: 7, frontier.ReasonCapSize: 1}, 3, map[string]int64{"octets": 1 << 60, "below": -5, "": 1}
 	b, ok := parseTotals(a.appendTo(nil))
 	if !ok || !reflect.DeepEqual(a, b) {
 		t.Fatalf("%+v, %v; want %+v", b, ok, a)

@@ -9,9 +9,12 @@
 //
 // # The file
 //
-// A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 octets, each with a CRC-32C behind it.
+// A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 octets, each with a CRC-32C behind it. The
+// checksum is begun with the names of the journal and of the key: so a value tells where it belongs, and Rebuild finds
+// it in a file of which neither branches nor meta pages are left.
 //
-//	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, totals
+//	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, totals; stamp and
+//	          time of the last writing, see stamp and clock
 //	seen      journal: fingerprints of all URLs ever accepted or refused, 250 to a value
 //	records   journal: texts of accepted URLs; a value is a record of up to 128 of them: see record
 //	done      journal: endings of URLs, 8 octets each: outcome and reason, and the reference of the URL; the last one of
@@ -19,10 +22,16 @@
 //	folded    journal: the endings of whole records, folded out of done from time to time: see fates
 //	cells     journal: states of hosts and of deferred tasks, as a whole each time; the last one counts: see cell
 //	seeds     journal: the seeds and the extensions of scope
+//	flight    the references of the tasks that the leases of the last commit may be at: see flight
 //	blobs     SHA-256 and number of the piece → piece of a body
 //
 // A reference is (record, place): 52 bits. It is known before the record is written, never leaves the engine, and
-// grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order.
+// grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order. Depth
+// first is the same queue taken from the other end.
+//
+// Compact, Import, Rebuild and the first Open of a file of an older format write a whole file beside the one in use,
+// sync it, and give it its name in one step; see builder. Compact may drop the block of a record: what is left of the
+// record keeps the references of all others what they are.
 //
 // # In RAM
 //
@@ -45,8 +54,30 @@
 //
 // A closed URL is always sealed with, or after, the link that brought it, and groups are committed in order. So a
 // crash leaves a prefix of what was applied, cut between two groups, and no result is in two of them. When a barrier
-// or a commit fails, nothing after it is committed, and every call returns that error: RAM is ahead of the disk. Claims
-// are not written: after a crash the tasks that were out are pending, in their old place.
+// or a commit fails, nothing after it is committed, and every call returns that error: RAM is ahead of the disk. Of a
+// claim no more is written than what is in flight when its group is sealed: after a crash the tasks that were out are
+// pending, in their old place, and those in the record are suspects.
+//
+// # Suspects
+//
+// Open reads the record, and writes what follows from it in the transaction that also begins the new epoch: so a stop
+// counts once. Stops are in the retry cell of the task, which other URLs do not have; in RAM a host's suspects stand
+// aside from its queue. A host with nothing else to give comes up in the schedule as if it had any task; when its
+// suspect cannot be given yet, it is taken out and kept in a list until a lease ends that was in the way, and then has
+// the place that it had. A claim that must wait for its record waits for that group's commit, without the mutex.
+//
+// # A bound on the size
+//
+// Options.MaxSize is held against the high-water mark of the file and an estimate of what is on its way; what the reserve
+// is, and why it suffices, is in size.go.
+//
+// # The operator
+//
+// A Hold is a field at the end of the host's state cell. A park that ends by itself is a wait more in the schedule; any
+// other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in batches.
+// What is under a lease is marked in its retry cell: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts pages through an index of names that is made when
+// it is first asked for, and sorted without holding up a turn. Export reads a frontier that nobody writes; Snapshot
+// copies one that is in use, in one read transaction.
 //
 // # Time
 //
@@ -56,8 +87,8 @@
 //
 // # Who is next
 //
-// A host is in the schedule when it has a task to give and is neither leased, retired nor refused. Its key is the
-// time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier is entered
+// A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an
+// operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier is entered
 // again, and the older entry is recognised as stale when it comes up. Claims that find nothing wait in a line, of which
 // the first alone holds a timer. What a turn gives back goes to its old place by reference, and so does a deferred
 // task when its time has come.

@@ -45,7 +45,7 @@ func (f *Frontier) portray(h *host, now int64) *portrait {
 		HostUpdate: frontier.HostUpdate{
 			Condition: h.condition, Reason: h.reason, Pace: h.pace, Width: h.width,
 		},
-		Wait: time.Duration(max(h.notBefore-now, 0)), Leased: h.lease != nil,
+		Hold: h.holdView(now), Wait: time.Duration(max(h.notBefore-now, 0)), Leased: h.lease != nil,
 		Queued: int64(h.queued), InFlight: int64(h.inFlight), Deferred: int64(h.deferred),
 	}
 	for o, n := range h.outcomes {

@@ -53,13 +53,19 @@ func (f *fates) record(id uint64) []ending {
 
 // read applies what is stored: first what has been folded, then the words since.
 func (f *fates) read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
-	next := uint64(1)
+	next, headed := uint64(1), formatOf(tx) > 1
 	err = foldedJournal.each(tx, func(_ uint64, body []byte) error {
-		for p := (parser{b: body}); p.more(); next++ {
+		p := parser{b: body}
+		if headed {
+			if p.uvarint(); p.uvarint() != next {
+				return fmt.Errorf("it does not begin with record %d: %w", next, ErrDamaged)
+			}
+		}
+		for ; p.more(); next++ {
 			if f.sizes.entries(next) == 0 {
 				return fmt.Errorf("record %d is unknown: %w", next, ErrDamaged)
 			}
-			if !p.endings(f.record(next)) {
+			if headed && p.uvarint() != uint64(f.sizes.entries(next)) || !p.endings(f.record(next)) {
 				return fmt.Errorf("record %d: %w", next, ErrDamaged)
 			}
 		}
@@ -87,23 +93,38 @@ func (f *fates) read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 
 // fold replaces what is stored by one item per record, in the order of the records: the endings of its entries as
 // runs (ending, number). Most pages end alike, so that an item of 128 entries takes a few octets instead of 1024.
-// This costs a pass over everything, and so is done when a good part is new; see foldAt.
+// This costs a pass over everything, and so is done when a good part is new; see foldAt. Each value begins with the last
+// key of the done journal that the fold covers, and the record of its first item, and each item with its number of
+// entries: so Rebuild, which may find values of several folds and not all records, knows what they are about, and which
+// words are older.
 func (f *fates) fold(tx *bbolt.Tx) error {
+	covered := doneJournal.last(tx)
 	if err := doneJournal.clear(tx); err != nil {
 		return err
 	}
 	if err := foldedJournal.clear(tx); err != nil {
 		return err
 	}
-	w := packer{tx: tx, journal: foldedJournal}
-	var item []byte
+	var body, item []byte
 	for id := uint64(1); id <= uint64(len(f.sizes)); id++ {
-		item = appendEndings(item[:0], f.record(id))
-		if err := w.add(item); err != nil {
-			return err
+		es := f.record(id)
+		item = appendEndings(binary.AppendUvarint(item[:0], uint64(len(es))), es)
+		if len(body) > 0 && len(body)+len(item) > valueSize {
+			if _, err := foldedJournal.append(tx, body); err != nil {
+				return err
+			}
+			body = body[:0]
 		}
+		if len(body) == 0 {
+			body = binary.AppendUvarint(binary.AppendUvarint(body, covered), id)
+		}
+		body = append(body, item...)
 	}
-	return w.flush()
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := foldedJournal.append(tx, body)
+	return err
 }
 
 // foldAt returns how many words the done journal may hold beside that many folded ones: half as many. So each word

@@ -21,6 +21,10 @@ func openFile(path string, readOnly bool) (*bbolt.DB, error) {
 	switch err := checkSize(path); {
 	case err != nil && (readOnly || !errors.Is(err, os.ErrNotExist)):
 		return nil, err
+	case err != nil:
+		if err := makeNew(path); err != nil {
+			return nil, err
+		}
 	case err == nil:
 		db, err := openChecked(path)
 		if err != nil || readOnly {
@@ -30,7 +34,22 @@ func openFile(path string, readOnly bool) (*bbolt.DB, error) {
 			return nil, openError(path, err)
 		}
 	}
-	return lockFile(path, options(readOnly))
+	db, err := lockFile(path, options(readOnly))
+	if err != nil || readOnly {
+		return db, err
+	}
+	anew, err := migrate(path, db)
+	if err != nil {
+		db.Close()
+		return nil, openError(path, err)
+	}
+	if !anew {
+		return db, nil
+	}
+	if err := db.Close(); err != nil {
+		return nil, openError(path, err)
+	}
+	return openFile(path, false)
 }
 
 // openChecked opens the database for reading and checks its pages, under a lock that keeps writers out.
@@ -48,6 +67,11 @@ func openChecked(path string) (*bbolt.DB, error) {
 
 // lockFile has bbolt open the file, which may be in use.
 func lockFile(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
+	var file *os.File
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+		file, err = os.OpenFile(name, flag, mode)
+		return file, err
+	}
 	err = guard(func() error {
 		db, err = bbolt.Open(path, 0o600, o)
 		if errors.Is(err, syscall.ENOMEM) { // a limit on the address space: map what there is, and again as it grows
@@ -57,15 +81,33 @@ func lockFile(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 		return err
 	})
 	switch {
+	case err == nil && replaced(path, file):
+		db.Close()
+		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just written anew; try again", path, ErrInUse)
 	case err == nil:
-		db.AllocSize = 4 << 20 // the file grows by this; the default of 16 MiB is much for a small crawl
+		db.AllocSize = growth(0)
 		return db, nil
 	case errors.Is(err, bbolterrors.ErrTimeout):
-		return nil, fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, ErrInUse)
+		return nil, inUse(path)
 	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum), errors.Is(err, bbolterrors.ErrVersionMismatch):
 		err = fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
 	return nil, openError(path, err)
+}
+
+// replaced reports whether the file has lost its name while we waited for its lock: whoever had it, wrote it anew. What
+// is written to it now would be lost.
+func replaced(path string, file *os.File) bool {
+	ours, err := file.Stat()
+	if err != nil {
+		return true
+	}
+	named, err := os.Stat(path)
+	return err != nil || !os.SameFile(ours, named)
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, ErrInUse)
 }
 
 // openError says where err happened and, when the file is not usable, what to do.

@@ -342,3 +342,48 @@ func writeCalls(f *Frontier) map[string]error {
 	errs["Sync"] = f.Sync(ctx)
 	return errs
 }
+
+// bbolt looks for the first key of a page in the branch above it, and spoils the tree when it writes the page and has not
+// found it. A branch from before a page was written anew may say less.
+func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frontier.db")
+	db, err := openFile(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for range 20 {
+			if _, err := cellJournal.append(tx, make([]byte, valueSize)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkPages(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := -1
+	for at := 2 * 4096; at < len(b); at += 4096 {
+		if binary.NativeEndian.Uint16(b[at+8:]) == branchPage && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
+			e := at + pageHeader + elementSize
+			second = e + int(binary.NativeEndian.Uint32(b[e:]))
+		}
+	}
+	if second < 0 {
+		t.Fatal("there is no branch")
+	}
+	b[second+7]-- // the first key of the second child, which is beyond those of the first
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkPages(path); !errors.Is(err, ErrDamaged) {
+		t.Errorf("checkPages: %v", err)
+	}
+}

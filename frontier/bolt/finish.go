@@ -22,6 +22,7 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	answers := make([]frontier.Finished, len(rs))
 	var drafts []*draft
 	var of []int // the answer that a draft belongs to
+	var record *group
 	if err := f.room(ctx); err != nil {
 		return nil, err
 	}
@@ -33,10 +34,14 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 				drafts, of = append(drafts, d), append(of, i)
 			}
 		}
+		record = f.recordOf(drafts)
 		return f.begin(drafts)
 	})
 	if err == nil {
 		err = f.complete(drafts)
+	}
+	if err == nil {
+		err = record.durable(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func checkResult(r *frontier.Result) error {
 		}
 	}
 	for i, d := range r.Done {
-		if d.Outcome < frontier.Fetched || d.Outcome > frontier.Dropped {
+		if d.Outcome < frontier.Fetched || d.Outcome > frontier.Held {
 			return fmt.Errorf("frontier/bolt: finish %s: task %d is done with outcome %d, which there is not", r.Authority, i, d.Outcome)
 		}
 	}
@@ -129,10 +134,11 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 		return frontier.Finished{Err: frontier.ErrStale}, nil
 	}
 	g := f.touch(now)
+	f.careful = max(f.careful-1, 0)
 	f.settleTasks(h, r.Result, now)
 	f.update(h, r.Result, now)
 	g.seeds = append(g.seeds, r.Extend...)
-	g.blobs = append(g.blobs, r.blobs...)
+	g.keepBlobs(r.blobs)
 	for name, n := range r.Counts {
 		f.totals.counts[name] += n
 	}
@@ -140,7 +146,7 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 	answer := frontier.Finished{Added: f.accept(now, r.Found, r.prints)}
 	var more *draft
 	if r.Keep {
-		if more = f.give(h, now, max(r.Want, 0)); len(more.turn.Tasks) == 0 {
+		if more = f.give(h, f.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
 			more = nil
 		}
 	} else {
@@ -193,9 +199,15 @@ func (l *lease) settle(p frontier.Fingerprint, next *int) (ref, bool) {
 // closeTask closes a task of h. The caller holds mu.
 func (f *Frontier) closeTask(h *host, r ref, d frontier.Done) {
 	h.inFlight--
-	h.outcomes[d.Outcome]++
-	f.open.done = append(f.open.done, makeDone(r, f.totals.close(d.Outcome, d.Reason)))
+	f.end(h, r, d.Outcome, d.Reason)
+}
+
+// end closes a pending URL of h wherever it was. The caller holds mu and has touched the open group.
+func (f *Frontier) end(h *host, r ref, o frontier.Outcome, reason string) {
+	h.outcomes[o]++
+	f.open.done = append(f.open.done, makeDone(r, f.totals.close(o, reason)))
 	if t := f.retries[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
+		f.clear(t)
 		f.open.retired = append(f.open.retired, retired{r, t})
 	}
 }
@@ -203,12 +215,16 @@ func (f *Frontier) closeTask(h *host, r ref, d frontier.Done) {
 // deferTask returns a task to h for later. The caller holds mu.
 func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) {
 	h.inFlight--
+	if f.dropLeft(h, r) {
+		return
+	}
 	h.deferred++
 	t := f.retries[r]
 	if t == nil {
 		t = &retry{}
 		f.retries[r] = t
 	}
+	f.clear(t)
 	t.due, t.reason = after(now, d.After), d.Reason
 	if d.URL.IsZero() {
 		t.attempts++
@@ -216,7 +232,7 @@ func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) {
 		t.url = d.URL.String()
 	}
 	h.giveLater(r, t.due)
-	f.open.cells = append(f.open.cells, t.cell(r, f.clock, now))
+	f.open.keep(t.cell(r, f.clock, now))
 }
 
 // update applies what r says about the host. The caller holds mu.

@@ -41,9 +41,16 @@ type Frontier struct {
 	oldFloor int64   // what was left of the floor of the run before
 	hosts    []*host // by id; nil for an id that was never written
 	byName   map[canon.Authority]*host
+	names    names
 	retries  map[ref]*retry
+	domains  map[string]*domain
 	totals   *totals
 	desk     desk
+	flight   []byte // the last record that was sealed
+	careful  int64  // results until turns are given before their record is durable
+	size     int64  // octets of the file, up to its high-water mark
+	full     bool   // no turn is given any more; see gauge
+	tight    bool   // perhaps it is; see gauge
 
 	records   uint64             // id of the last record
 	accepted  int64              // entries of all records
@@ -61,13 +68,20 @@ type desk struct {
 	schedule heap // of hosts: at is when they are due, tie is served<<32 | id
 	waiting  int  // entries of schedule that are not stale
 	leases   heap // at is when a lease expires, tie is claim<<32 | id
+	holds    heap // of parks by an operator: at is when one ends by itself, tie is the host
 	out      int  // leases
+
+	suspects int64       // tasks
+	trial    bool        // one of them is out
+	lone     bool        // and nothing else may be
+	held     []suspended // hosts whose suspect cannot be given yet
 
 	waiters []*waiter // in the order of arrival; the first holds the alarm
 	alarm   int64     // when it will wake by itself
 
 	known, pending             int64 // hosts
 	conditions                 [frontier.Refused + 1]int64
+	stopped                    int64 // of hosts, by an operator
 	queued, inFlight, deferred int64 // tasks
 }
 
@@ -135,7 +149,7 @@ func (f *Frontier) counts(ps []placed) []bool {
 type blocks struct {
 	zip   *zstd.Decoder
 	mu    sync.Mutex
-	slots [256]remembered
+	slots [512]remembered // of about 8 KiB each
 }
 
 type remembered struct {

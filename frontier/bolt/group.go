@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -24,6 +25,8 @@ type group struct {
 	blobs   []blob
 	dirty   []*host
 	totals  []byte // set when it is sealed
+	flight  []byte // likewise; nil when it is what it was
+	octets  int64  // that it will add to the file, roughly
 
 	ended chan struct{} // closed when it is durable, or will never be
 	err   error         // why it will never be; set before ended is closed
@@ -61,7 +64,7 @@ func (g *group) change(h *host) {
 
 // store puts a robots state or memory into the group, from where it is read until it is on disk.
 func (g *group) store(f *Frontier, c *cell) {
-	g.cells = append(g.cells, c)
+	g.keep(c)
 	f.unwritten[c.address] = c
 }
 
@@ -80,6 +83,9 @@ func (f *Frontier) seal(now int64) {
 		g.cells = append(g.cells, h.state(f.clock, now))
 	}
 	g.totals = f.totals.appendTo(nil)
+	if flight := f.inFlight(); !bytes.Equal(flight, f.flight) {
+		f.flight, g.flight = flight, flight
+	}
 	f.queue = append(f.queue, g)
 	f.open, f.filling = nil, nil
 	f.prod()
@@ -169,5 +175,11 @@ func (f *Frontier) write(tx *bbolt.Tx, g *group) error {
 	if err := writeBlobs(tx, g.blobs); err != nil {
 		return err
 	}
-	return tx.Bucket([]byte(metaBucket)).Put([]byte(totalsKey), seal(g.totals))
+	if err := writeFlight(tx, g.flight); err != nil {
+		return err
+	}
+	if err := tx.Bucket([]byte(metaBucket)).Put([]byte(totalsKey), seal(g.totals)); err != nil {
+		return err
+	}
+	return stamp(tx, f.clock)
 }

@@ -15,9 +15,12 @@ type host struct {
 	authority canon.Authority
 	id        uint32
 	condition frontier.Condition
+	hold      *hold  // by an operator; mostly nil
 	waiting   bool   // in the schedule, with the key (due, served, id)
 	dirty     bool   // in the dirty list of the open group
 	named     bool   // its name is on disk, or on its way
+	deep      bool   // its tasks are given depth first
+	held      bool   // among the hosts whose suspect cannot be given yet; see desk
 	served    uint32 // number of the last claim, for turns among hosts due at the same time
 	width     int
 	pace      time.Duration
@@ -28,6 +31,7 @@ type host struct {
 	lease     *lease
 	queue     queue
 	aside     *aside // of tasks that have been claimed before; mostly nil
+	domain    *domain
 
 	outcomes [len(frontier.Outcomes{})]uint32
 	refused  uint32 // of outcomes, those that never were tasks
@@ -40,14 +44,17 @@ type host struct {
 
 // aside holds references out of a host's queue.
 type aside struct {
-	early heap // to be claimed before those of the queue beyond them: at is the reference
-	later heap // deferred: at is the time when they are due, tie the reference
+	early    heap // to be claimed before those of the queue beyond them: at is the rank of the reference
+	later    heap // deferred: at is the time when they are due, tie the reference
+	suspects heap // given when nothing else is due: at is the rank
 }
 
 // lease is a turn that is out.
 type lease struct {
 	token   frontier.Token
 	expires int64
+	width   int
+	trial   bool   // its one task is a suspect
 	tasks   []held // those not settled yet, in the order in which they were given
 	robots  []byte // as they are stored, so that an update that changes nothing writes nothing
 	memory  []byte
@@ -59,12 +66,17 @@ type held struct {
 	print frontier.Fingerprint
 }
 
-// retry is what is kept of a deferred task until it is closed.
+// retry is what is kept of a task that was deferred, released or dropped under a lease, or is a suspect, until it is
+// closed.
 type retry struct {
 	attempts int
+	stops    int // unclean stops at which it was in flight; beyond zero it is a suspect
+	alone    int // of these, those at which nothing else was
 	reason   string
 	url      string // replaces the fetch URL; empty for none
 	due      int64
+	host     uint32 // with dropped, when it was read from the file
+	dropped  bool   // by an operator while it was under a lease: to be closed when that ends
 	at       uint64 // value of the cell journal; zero when it is not written yet
 }
 
@@ -101,7 +113,31 @@ func (h *host) giveBack(r ref) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
-	h.aside.early.push(entry{at: int64(r)})
+	h.aside.early.push(entry{at: h.rank(r)})
+}
+
+// rank returns the place of a reference in the order of h's tasks, least first; the rank of a rank is the reference.
+func (h *host) rank(r ref) int64 {
+	if h.deep {
+		return -int64(r)
+	}
+	return int64(r)
+}
+
+// unrank returns the reference that has a rank.
+func (h *host) unrank(at int64) ref {
+	if h.deep {
+		return ref(-at)
+	}
+	return ref(at)
+}
+
+// giveSuspect returns a reference to be given when nothing else is due.
+func (h *host) giveSuspect(r ref) {
+	if h.aside == nil {
+		h.aside = &aside{}
+	}
+	h.aside.suspects.push(entry{at: h.rank(r)})
 }
 
 // giveLater returns a reference that is due at a time.
@@ -112,7 +148,7 @@ func (h *host) giveLater(r ref, due int64) {
 	h.aside.later.push(entry{at: due, tie: uint64(r)})
 }
 
-// available returns when h has a task to give; ok is false when it has none.
+// available returns when h has a task to give, suspects apart; ok is false when it has none.
 func (h *host) available(now int64) (at int64, ok bool) {
 	if _, ok := h.queue.front(); ok {
 		return now, true
@@ -128,30 +164,52 @@ func (h *host) available(now int64) (at int64, ok bool) {
 	return 0, false
 }
 
-// take removes up to n references that can be given now and returns them in the order of acceptance.
+// take removes up to n references that can be given now, suspects apart, and returns them in their order.
 func (h *host) take(now int64, n int) []ref {
 	var refs []ref
 	if a := h.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].at <= now {
-			a.early.push(entry{at: int64(a.later.pop().tie)})
+			a.early.push(entry{at: h.rank(ref(a.later.pop().tie))})
 		}
 	}
 	for len(refs) < n {
-		r, ok := h.queue.front()
-		if a := h.aside; a != nil && len(a.early) > 0 && (!ok || ref(a.early[0].at) < r) {
-			refs = append(refs, ref(a.early.pop().at))
+		r, ok := h.first()
+		if a := h.aside; a != nil && len(a.early) > 0 && (!ok || a.early[0].at < h.rank(r)) {
+			refs = append(refs, h.unrank(a.early.pop().at))
 			continue
 		}
 		if !ok {
 			break
 		}
-		h.queue.pop()
+		h.popFirst()
 		refs = append(refs, r)
 	}
-	if a := h.aside; a != nil && len(a.early)+len(a.later) == 0 {
+	h.clearAside()
+	return refs
+}
+
+// first returns the reference of the queue that comes first.
+func (h *host) first() (r ref, ok bool) {
+	if h.deep {
+		return h.queue.back()
+	}
+	return h.queue.front()
+}
+
+// popFirst removes what first returns.
+func (h *host) popFirst() {
+	if h.deep {
+		h.queue.popBack()
+		return
+	}
+	h.queue.pop()
+}
+
+// clearAside drops what is aside when there is nothing in it.
+func (h *host) clearAside() {
+	if a := h.aside; a != nil && len(a.early)+len(a.later)+len(a.suspects) == 0 {
 		h.aside = nil
 	}
-	return refs
 }
 
 // state returns the state cell of h.
@@ -163,6 +221,7 @@ func (h *host) state(c clock, now int64) *cell {
 	b = binary.AppendUvarint(b, uint64(h.finished))
 	b = c.appendWait(b, now, h.notBefore)
 	b = appendText(b, h.reason)
+	b = h.hold.appendTo(b, c, now)
 	return &cell{address: address{kind: stateCell, id: uint64(h.id)}, data: b}
 }
 
@@ -178,12 +237,21 @@ func (h *host) parseState(data []byte, c clock) bool {
 	h.finished = frontier.Token(p.uvarint())
 	h.notBefore = c.parseWait(&p)
 	h.reason = p.text()
+	h.hold = parseHold(&p, c)
 	return p.done() && h.condition <= frontier.Refused
 }
 
-// void reports whether t says that there is nothing to say: the task was opened again. A deferral has counted an
-// attempt or replaced the URL.
-func (t *retry) void() bool { return t.attempts == 0 && t.url == "" }
+// void reports whether t says that there is nothing to say: the task was opened again.
+func (t *retry) void() bool {
+	return !t.deferred() && t.stops == 0 && t.reason == "" && !t.dropped
+}
+
+// deferred reports whether t is of a task that was deferred, which has counted an attempt or replaced the URL. Nil is
+// not.
+func (t *retry) deferred() bool { return t != nil && (t.attempts > 0 || t.url != "") }
+
+// suspect reports whether t is of a suspect. Nil is not.
+func (t *retry) suspect() bool { return t != nil && t.stops > 0 }
 
 // cell returns the retry cell of the task r.
 func (t *retry) cell(r ref, c clock, now int64) *cell {
@@ -191,12 +259,19 @@ func (t *retry) cell(r ref, c clock, now int64) *cell {
 	b = c.appendWait(b, now, t.due)
 	b = appendText(b, t.reason)
 	b = appendText(b, t.url)
+	b = binary.AppendUvarint(b, uint64(t.stops))
+	b = binary.AppendUvarint(b, uint64(t.alone))
+	b = t.appendMarks(b)
 	return &cell{address: address{kind: retryCell, id: uint64(r)}, data: b}
 }
 
-// parseRetry reads a retry cell.
+// parseRetry reads a retry cell. In one of format 1 the stops are not there.
 func parseRetry(data []byte, c clock) (*retry, bool) {
 	p := parser{b: data}
 	t := &retry{attempts: int(p.uvarint()), due: c.parseWait(&p), reason: p.text(), url: p.text()}
+	if p.more() {
+		t.stops, t.alone = int(p.uvarint()), int(p.uvarint())
+		t.parseMarks(&p)
+	}
 	return t, p.done()
 }

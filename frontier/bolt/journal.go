@@ -24,8 +24,9 @@ const (
 
 // The other buckets.
 const (
-	metaBucket = "meta"
-	blobBucket = "blobs"
+	metaBucket   = "meta"
+	blobBucket   = "blobs"
+	flightBucket = "flight"
 )
 
 // journals lists all of them, to create and to check.
@@ -50,7 +51,7 @@ func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
 	if k, _ := b.Cursor().Seek(key); k != nil {
 		return 0, fmt.Errorf("append to %s: key %d is not beyond the last: %w", j, seq, ErrDamaged)
 	}
-	if err := b.Put(key, seal(body)); err != nil {
+	if err := b.Put(key, sealFor(string(j), key, body)); err != nil {
 		return 0, fmt.Errorf("append to %s: %w", j, err)
 	}
 	return seq, nil
@@ -64,7 +65,7 @@ func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 			return fmt.Errorf("read %s: key of %d octets: %w", j, len(k), ErrDamaged)
 		}
 		seq := binary.BigEndian.Uint64(k)
-		body, ok := unseal(v)
+		body, ok := unsealFor(string(j), k, v)
 		if !ok {
 			return fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
 		}
@@ -77,11 +78,12 @@ func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 
 // get returns one value, valid until tx ends.
 func (j journal) get(tx *bbolt.Tx, seq uint64) ([]byte, error) {
-	v := tx.Bucket([]byte(j)).Get(binary.BigEndian.AppendUint64(nil, seq))
+	key := binary.BigEndian.AppendUint64(nil, seq)
+	v := tx.Bucket([]byte(j)).Get(key)
 	if v == nil {
 		return nil, fmt.Errorf("read %s: value %d is missing: %w", j, seq, ErrDamaged)
 	}
-	body, ok := unseal(v)
+	body, ok := unsealFor(string(j), key, v)
 	if !ok {
 		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
 	}
@@ -123,6 +125,29 @@ func unseal(v []byte) (body []byte, ok bool) {
 	}
 	body = v[:len(v)-4]
 	return body, binary.BigEndian.Uint32(v[len(body):]) == crc32.Checksum(body, castagnoli())
+}
+
+// sealFor seals a value of a bucket. The checksum is begun with the names of the bucket and of the key, so that a value
+// tells where it belongs, wherever in the file it is found: see Rebuild.
+func sealFor(bucket string, key, body []byte) []byte {
+	v := append(make([]byte, 0, len(body)+4), body...)
+	return binary.BigEndian.AppendUint32(v, checksum(bucket, key, body))
+}
+
+// unsealFor returns the body of a value that was sealed for that place, or by format 1, which knew no places. A value of
+// format 2 that has got to a wrong place is neither.
+func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
+	if len(v) < 4 {
+		return nil, false
+	}
+	body = v[:len(v)-4]
+	sum := binary.BigEndian.Uint32(v[len(body):])
+	return body, sum == checksum(bucket, key, body) || sum == crc32.Checksum(body, castagnoli())
+}
+
+func checksum(bucket string, key, body []byte) uint32 {
+	sum := crc32.Update(0, castagnoli(), []byte(bucket))
+	return crc32.Update(crc32.Update(sum, castagnoli(), key), castagnoli(), body)
 }
 
 // castagnoli returns the table of the polynomial that processors have an instruction for.

@@ -18,14 +18,18 @@ func writeSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
 	w := packer{tx: tx, journal: seedJournal}
 	var item []byte
 	for _, s := range seeds {
-		item = appendText(item[:0], s.URL.String())
-		item = appendText(item, s.Tag)
-		item = appendText(item, s.From)
+		item = appendSeed(item[:0], s)
 		if err := w.add(item); err != nil {
 			return err
 		}
 	}
 	return w.flush()
+}
+
+func appendSeed(b []byte, s frontier.Seed) []byte {
+	b = appendText(b, s.URL.String())
+	b = appendText(b, s.Tag)
+	return appendText(b, s.From)
 }
 
 // readSeeds returns the seeds in the values up to last.
@@ -97,7 +101,8 @@ func writeBlobs(tx *bbolt.Tx, blobs []blob) error {
 		rest := append(binary.AppendUvarint(nil, uint64(len(b.body))), b.body...)
 		for i := uint16(0); len(rest) > 0; i++ {
 			n := min(len(rest), valueSize)
-			if err := bucket.Put(pieceKey(b.sum, i), rest[:n]); err != nil {
+			key := pieceKey(b.sum, i)
+			if err := bucket.Put(key, sealFor(blobBucket, key, rest[:n])); err != nil {
 				return fmt.Errorf("keep blob %x: %w", b.sum[:4], err)
 			}
 			rest = rest[n:]
@@ -115,20 +120,27 @@ func pieceKey(sum [sha256.Size]byte, i uint16) []byte {
 
 // readBlob returns a body, nil when it is not there.
 func readBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
-	bucket := tx.Bucket([]byte(blobBucket))
-	first := bucket.Get(pieceKey(sum, 0))
-	if first == nil {
+	bucket, bare := tx.Bucket([]byte(blobBucket)), formatOf(tx) == 1
+	piece := func(i uint16) []byte {
+		key := pieceKey(sum, i)
+		v := bucket.Get(key)
+		if !bare {
+			v, _ = unsealFor(blobBucket, key, v)
+		}
+		return v
+	}
+	if bucket.Get(pieceKey(sum, 0)) == nil {
 		return nil, nil
 	}
-	p := parser{b: first}
+	p := parser{b: piece(0)}
 	n := p.uvarint()
 	body := append([]byte{}, p.b...)
 	for i := uint16(1); uint64(len(body)) < n; i++ {
-		piece := bucket.Get(pieceKey(sum, i))
-		if len(piece) == 0 {
+		b := piece(i)
+		if len(b) == 0 {
 			break
 		}
-		body = append(body, piece...)
+		body = append(body, b...)
 	}
 	if p.bad || sha256.Sum256(body) != sum {
 		return nil, fmt.Errorf("read blob %x: %w", sum[:4], ErrDamaged)

@@ -17,7 +17,7 @@ func (f *Frontier) load(tx *bbolt.Tx) error {
 		return err
 	}
 	f.printer, f.epoch, f.unclean, f.totals = newPrinter(m.secret), m.epoch, !m.clean, t
-	f.oldFloor = m.floor
+	f.oldFloor, f.clock, f.size = m.floor, m.clock, tx.Size()
 	if f.writer.zip, f.blocks.zip, err = newZip(); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f *Frontier) loadHost(id uint64) (*host, error) {
 		f.hosts = append(f.hosts, nil)
 	}
 	if f.hosts[id] == nil {
-		f.hosts[id] = &host{id: uint32(id), named: true}
+		f.hosts[id] = &host{id: uint32(id), named: true, deep: f.options.Order == frontier.DepthFirst}
 	}
 	return f.hosts[id], nil
 }
@@ -162,6 +162,9 @@ func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	}
 	all := newFates(w.sizes)
 	if w.folded, w.unfolded, err = all.read(tx); err != nil {
+		return err
+	}
+	if err := f.judge(tx, all); err != nil {
 		return err
 	}
 	err = recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
@@ -192,20 +195,35 @@ func (f *Frontier) loadSpans(record uint64, spans []span, endings []ending) erro
 		for range s.n {
 			r, e := makeRef(record, place), endings[place]
 			place++
-			switch t := f.retries[r]; {
-			case e.outcome() > frontier.Dropped:
-				return fmt.Errorf("outcome %d: %w", e.outcome(), ErrDamaged)
-			case e != 0:
+			if e != 0 {
 				h.outcomes[e.outcome()]++
-			case t != nil:
-				h.deferred++
-				h.giveLater(r, t.due)
-			default:
-				h.queued++
-				h.queue.push(r)
+				continue
 			}
+			f.loadPending(h, r)
 		}
 		f.count(h, 1)
 	}
 	return nil
+}
+
+// loadPending puts a task that is not closed into its place.
+func (f *Frontier) loadPending(h *host, r ref) {
+	t := f.retries[r]
+	if t != nil {
+		t.host = h.id
+	}
+	if t.deferred() {
+		h.deferred++
+	} else {
+		h.queued++
+	}
+	switch {
+	case t.suspect():
+		f.desk.suspects++
+		h.giveSuspect(r)
+	case t.deferred():
+		h.giveLater(r, t.due)
+	default:
+		h.queue.push(r)
+	}
 }

@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
 
-// format is the number of the layout. A file with a larger one is refused; smaller ones will be read and written anew.
-const format = 1
+// format is the number of the layout. A file with a larger one is refused; Open writes a smaller one anew;
+// see migrate.
+const format = 2
 
 // The keys of the meta bucket.
 const (
@@ -18,6 +20,8 @@ const (
 	epochKey  = "epoch"  // uint64, number of openings
 	cleanKey  = "clean"  // empty while the frontier is open; after a Close, what is left of the floor
 	totalsKey = "totals" // sealed; see totals
+	stampKey  = "stamp"  // see stamp
+	wallKey   = "wall"   // sealed uint64, when that was written; see clock
 )
 
 // meta is what the meta bucket holds, totals apart.
@@ -26,6 +30,7 @@ type meta struct {
 	epoch  uint64
 	clean  bool
 	floor  int64 // see restart
+	clock  clock // that of the caller, which does not go back behind the last writing
 }
 
 // create makes the buckets of an empty file.
@@ -35,8 +40,10 @@ func create(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	if _, err := tx.CreateBucketIfNotExists([]byte(blobBucket)); err != nil {
-		return err
+	for _, name := range []string{blobBucket, flightBucket} {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
 	}
 	b, err := tx.CreateBucketIfNotExists([]byte(metaBucket))
 	if err != nil {
@@ -47,15 +54,47 @@ func create(tx *bbolt.Tx) error {
 	for key, value := range map[string][]byte{
 		formatKey: binary.BigEndian.AppendUint32(nil, format),
 		secretKey: seal(secret),
-		epochKey:  make([]byte, 8),
-		cleanKey:  clock{}.appendWait(nil, 0, 0),
+		epochKey:  sealMeta(epochKey, make([]byte, 8)),
+		cleanKey:  sealMeta(cleanKey, clock{}.appendWait(nil, 0, 0)),
 		totalsKey: seal(newTotals().appendTo(nil)),
 	} {
 		if err := b.Put([]byte(key), value); err != nil {
 			return err
 		}
 	}
-	return nil
+	return stamp(tx, clock{began: time.Now()})
+}
+
+// formatOf returns the format number of a file, zero when it has none.
+func formatOf(tx *bbolt.Tx) uint32 {
+	b := tx.Bucket([]byte(metaBucket))
+	if b == nil {
+		return 0
+	}
+	v := b.Get([]byte(formatKey))
+	if len(v) != 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(v)
+}
+
+// sealMeta seals what has no seal in format 1.
+func sealMeta(key string, body []byte) []byte { return sealFor(metaBucket, []byte(key), body) }
+
+// getMeta returns the body of what sealMeta has sealed, nil when it is not that.
+func getMeta(tx *bbolt.Tx, key string) []byte {
+	v := tx.Bucket([]byte(metaBucket)).Get([]byte(key))
+	if formatOf(tx) > 1 {
+		body, ok := unsealFor(metaBucket, []byte(key), v)
+		if !ok {
+			return nil
+		}
+		v = body
+	}
+	if v == nil {
+		return nil
+	}
+	return append([]byte{}, v...)
 }
 
 // isEmpty reports whether nothing has been put into the file since bbolt made it.
@@ -74,20 +113,33 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	if len(v) != 4 {
 		return meta{}, nil, fmt.Errorf("it has no format number: %w", ErrDamaged)
 	}
-	if n := binary.BigEndian.Uint32(v); n > format {
+	switch n := binary.BigEndian.Uint32(v); {
+	case n > format:
 		return meta{}, nil, fmt.Errorf("format %d, and this version reads up to %d: %w", n, format, ErrNewer)
+	case n == 0:
+		return meta{}, nil, fmt.Errorf("format 0: %w", ErrDamaged)
 	}
 	for _, j := range journals() {
 		if tx.Bucket([]byte(j)) == nil {
 			return meta{}, nil, fmt.Errorf("it has no bucket %q: %w", j, ErrDamaged)
 		}
 	}
+	if err := checkStamp(tx); err != nil {
+		return meta{}, nil, err
+	}
+	wall, err := readWall(tx)
+	if err != nil {
+		return meta{}, nil, err
+	}
+	c.least = max(wall, c.began.UnixNano())
 	secret, ok := unseal(b.Get([]byte(secretKey)))
 	if !ok || len(secret) != 32 || tx.Bucket([]byte(blobBucket)) == nil {
 		return meta{}, nil, fmt.Errorf("meta bucket: secret or blobs: %w", ErrDamaged)
 	}
-	epoch, clean := b.Get([]byte(epochKey)), parser{b: b.Get([]byte(cleanKey))}
-	m := meta{clean: clean.more()}
+	epoch := getMeta(tx, epochKey)
+	clean := parser{b: getMeta(tx, cleanKey)}
+	clean.bad = clean.b == nil
+	m := meta{clean: clean.more(), clock: c}
 	if m.clean {
 		m.floor = c.parseWait(&clean)
 	}
@@ -98,7 +150,11 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	if !ok {
 		return meta{}, nil, fmt.Errorf("meta bucket: totals: checksum does not match: %w", ErrDamaged)
 	}
-	t, ok := parseTotals(body)
+	parse := parseTotals
+	if formatOf(tx) == 1 {
+		parse = parseTotals1
+	}
+	t, ok := parse(body)
 	if !ok {
 		return meta{}, nil, fmt.Errorf("meta bucket: totals: %w", ErrDamaged)
 	}
@@ -107,15 +163,24 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 }
 
 // writeEpoch begins an opening: from here on the stop counts as unclean, until writeClean.
-func writeEpoch(tx *bbolt.Tx, epoch uint64) error {
+func writeEpoch(tx *bbolt.Tx, c clock, epoch uint64) error {
 	b := tx.Bucket([]byte(metaBucket))
-	if err := b.Put([]byte(epochKey), binary.BigEndian.AppendUint64(nil, epoch)); err != nil {
+	if err := b.Put([]byte(epochKey), sealMeta(epochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
 		return err
 	}
-	return b.Put([]byte(cleanKey), nil)
+	if err := b.Put([]byte(cleanKey), sealMeta(cleanKey, nil)); err != nil {
+		return err
+	}
+	return stamp(tx, c)
 }
 
-// writeClean ends an opening, of which a floor may be left.
+// writeClean ends an opening, of which a floor may be left, and nothing is in flight any more.
 func writeClean(tx *bbolt.Tx, c clock, floor int64) error {
-	return tx.Bucket([]byte(metaBucket)).Put([]byte(cleanKey), c.appendWait(nil, c.now(), floor))
+	if err := writeFlight(tx, flight{}.appendTo(nil)); err != nil {
+		return err
+	}
+	if err := tx.Bucket([]byte(metaBucket)).Put([]byte(cleanKey), sealMeta(cleanKey, c.appendWait(nil, c.now(), floor))); err != nil {
+		return err
+	}
+	return stamp(tx, c)
 }

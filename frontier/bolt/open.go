@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,13 +19,17 @@ const leaseLength = 40 * time.Minute
 // that the frontier has been opened is durable when Open returns. Errors are ErrInUse, ErrNewer and ErrDamaged, or
 // those of the file system; after an error nothing has been changed.
 func Open(path string, o frontier.Options) (*Frontier, error) {
-	if o.LeaseLength < 0 || o.Pace < 0 || o.MaxURLs < 0 || o.MaxURLsPerAuthority < 0 {
+	if o.LeaseLength < 0 || o.Pace < 0 || min(o.MaxURLs, o.MaxURLsPerDomain, o.MaxURLsPerAuthority, o.MaxSize) < 0 {
 		return nil, fmt.Errorf("frontier/bolt: open %s: an option is negative: %+v", path, o)
+	}
+	if o.Order > frontier.DepthFirst {
+		return nil, fmt.Errorf("frontier/bolt: open %s: there is no order %d", path, o.Order)
 	}
 	db, err := openFile(path, false)
 	if err != nil {
 		return nil, err
 	}
+	db.AllocSize = growth(o.MaxSize)
 	f := newFrontier(path, db, o)
 	if err := guard(f.openRun); err != nil {
 		db.Close()
@@ -37,7 +42,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 }
 
 // OpenReadOnly opens the file without taking part in a crawl, for a look at one that is stopped. Stats, Seen, Seeds,
-// Blob, Host and Hosts work; Hosts and Stats tell what is stored, before a new run has opened what was retired. All
+// Blob, Host, Hosts, Survey, Export and Snapshot work; Hosts and Stats tell what is stored, before a new run has opened what was retired. All
 // else is answered with ErrReadOnly. Several processes may do so at a time, none while a crawl runs (ErrInUse).
 func OpenReadOnly(path string) (*Frontier, error) {
 	db, err := openFile(path, true)
@@ -58,6 +63,7 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	now := f.clock.now()
 	for _, h := range f.hosts {
 		if h != nil {
+			f.watch(h)
 			f.enter(h, now)
 		}
 	}
@@ -76,6 +82,7 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 		retrying:  make(chan struct{}, 1),
 		byName:    map[canon.Authority]*host{},
 		retries:   map[ref]*retry{},
+		domains:   map[string]*domain{},
 		fresh:     map[uint64]*record{},
 		unwritten: map[address]*cell{},
 	}
@@ -99,10 +106,33 @@ func (f *Frontier) openRun() error {
 	if f.epoch>>32 != 0 {
 		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.epoch-1, ErrDamaged)
 	}
-	if err := f.db.Update(func(tx *bbolt.Tx) error { return writeEpoch(tx, f.epoch) }); err != nil {
-		return err
+	if err := f.writeOpening(); err != nil {
+		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, advice(err))
 	}
 	f.restart()
+	return nil
+}
+
+// writeOpening writes the new epoch and, in the same transaction, what the opening has found.
+func (f *Frontier) writeOpening() error {
+	f.seal(f.clock.now())
+	err := f.db.Update(func(tx *bbolt.Tx) error {
+		if err := writeEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
+			return err
+		}
+		return f.write(tx, f.queue[0])
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, advice(err))
+	}
+	if err := f.writer.measure(f.db); err != nil {
+		return err
+	}
+	f.size = f.writer.size
+	if len(f.queue) > 0 {
+		f.writer.unfolded += int64(len(f.queue[0].done))
+		f.settle(f.queue[0], nil)
+	}
 	return nil
 }
 
@@ -114,16 +144,22 @@ func (f *Frontier) restart() {
 	now := f.clock.now()
 	if f.unclean {
 		f.floor = after(now, f.options.Pace)
+		f.careful = f.desk.known + frontier.GroupPages
 	}
+	f.gauge()
 	for _, h := range f.hosts {
 		if h == nil {
 			continue
+		}
+		if h.domain = f.domain(h.authority); h.domain != nil {
+			h.domain.urls += int64(h.accepted())
 		}
 		f.count(h, -1)
 		if h.condition == frontier.Retired {
 			h.condition, h.reason = frontier.Open, ""
 		}
 		f.count(h, 1)
+		f.watch(h)
 		if h.pace > 0 {
 			h.wait(now, h.pace)
 		} else {
@@ -131,6 +167,7 @@ func (f *Frontier) restart() {
 		}
 		f.enter(h, now)
 	}
+	f.dropAgain(now)
 }
 
 // Close implements frontier.Frontier.
@@ -154,8 +191,11 @@ func (f *Frontier) Close() error {
 			return f.db.Update(func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
 		})
 		if err != nil {
-			err = fmt.Errorf("frontier/bolt: close %s: mark the stop as clean: %w", f.path, err)
+			err = writeError("mark the stop as clean in", f.path, err)
 		}
+	}
+	if p := (*panicked)(nil); errors.As(err, &p) {
+		return err // a Close might wait for ever; the file is released when the process ends
 	}
 	if cerr := f.db.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("frontier/bolt: close %s: %w", f.path, cerr)

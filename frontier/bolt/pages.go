@@ -125,7 +125,9 @@ const (
 	maxLevels   = 64 // of pages; a tree of 2^64 keys has fewer
 )
 
-// page walks a page and what is below it. Its keys must be from least (unless nil) to below bound (unless nil).
+// page walks a page and what is below it. Its keys must begin with least (unless nil) and be below bound (unless nil).
+// bbolt's own check lets a branch say less than the first key of its child, which a disk can bring about that has lost a
+// page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
 func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.pages || level > maxLevels {
 		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.pages, ErrDamaged)
@@ -183,7 +185,7 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("key %d is outside: %w", i, ErrDamaged)
-		case least != nil && (bytes.Compare(k, least) < 0 || i > 0 && bytes.Equal(k, least)), bound != nil && bytes.Compare(k, bound) >= 0:
+		case i == 0 && least != nil && !bytes.Equal(k, least), i > 0 && bytes.Compare(k, least) <= 0, bound != nil && bytes.Compare(k, bound) >= 0:
 			return fmt.Errorf("key %d is out of order: %w", i, ErrDamaged)
 		}
 		least = k

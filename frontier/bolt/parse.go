@@ -9,8 +9,17 @@ type parser struct {
 	bad bool
 }
 
-// uvarint reads a number.
+// uvarint reads a number. Most have one octet.
 func (p *parser) uvarint() uint64 {
+	if b := p.b; len(b) > 0 && b[0] < 0x80 {
+		p.b = b[1:]
+		return uint64(b[0])
+	}
+	return p.long()
+}
+
+// long reads a number of more than one octet.
+func (p *parser) long() uint64 {
 	v, n := binary.Uvarint(p.b)
 	if n <= 0 {
 		p.fail()

@@ -7,7 +7,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
 
 // textSize is how much text a record takes before it is full: compressed it is then a value of about valueSize.
@@ -80,8 +79,9 @@ func (r *record) appendTo(b []byte, zip *zstd.Encoder) []byte {
 func (r *record) block() []byte {
 	var t stringTable
 	var rows []byte
-	for _, c := range r.entries {
-		for _, n := range []uint64{
+	for i := range r.entries {
+		c := &r.entries[i]
+		for _, n := range [...]uint64{
 			uint64(c.Kind), uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
 			t.add(c.Via), t.add(c.Seed), t.add(c.Tag), uint64(len(c.URL.RequestURI())),
 		} {
@@ -96,8 +96,8 @@ func (r *record) block() []byte {
 	for _, s := range t.strings {
 		b = append(b, s...)
 	}
-	for _, c := range r.entries {
-		b = append(b, c.URL.RequestURI()...)
+	for i := range r.entries {
+		b = append(b, r.entries[i].URL.RequestURI()...)
 	}
 	return b
 }
@@ -142,89 +142,20 @@ func parseHead(body []byte, spans []span) ([]span, []byte, error) {
 	return spans, p.b, nil
 }
 
-// block is a stored record, unpacked.
-type block struct {
-	spans []span
-	raw   []byte
-}
-
 // parseBlock unpacks a stored record.
 func parseBlock(body []byte, zip *zstd.Decoder) (*block, error) {
 	spans, packed, err := parseHead(body, nil)
 	if err != nil {
 		return nil, err
 	}
+	if len(packed) == 0 {
+		return &block{spans: spans}, nil
+	}
 	raw, err := zip.DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("block of a record: %w: %w", err, ErrDamaged)
 	}
-	return &block{spans: spans, raw: raw}, nil
-}
-
-// host returns the host of the entry at place; ok is false when there is no such entry.
-func (b *block) host(place int) (host uint32, ok bool) {
-	for _, s := range b.spans {
-		if place < s.n {
-			return s.host, true
-		}
-		place -= s.n
-	}
-	return 0, false
-}
-
-// len returns the number of entries.
-func (b *block) len() int { return entries(b.spans) }
-
-// entry returns the candidate at place, an entry of the authority a. Walking the rows up to it takes about a
-// microsecond and no memory, which is less than a table of all entries would.
-func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) {
-	p := parser{b: b.raw}
-	lengths := p
-	strings := p.uvarint()
-	before := uint64(0) // octets of strings
-	lengths.uvarint()
-	for i := strings; i > 0 && !p.bad; i-- {
-		before += p.uvarint()
-	}
-	var row [8]uint64
-	target := before // where the text of the entry begins, in the text
-	total := before
-	for i := range b.len() {
-		var r [8]uint64
-		for k := range r {
-			r[k] = p.uvarint()
-		}
-		if i < place {
-			target += r[7]
-		}
-		if i == place {
-			row = r
-		}
-		total += r[7]
-	}
-	if p.bad || uint64(len(p.b)) != total || max(row[4], row[5], row[6]) > strings {
-		return frontier.Candidate{}, fmt.Errorf("entry %d: %w", place, ErrDamaged)
-	}
-	text := p.b
-	u, err := a.URL(string(text[target : target+row[7]]))
-	if err != nil {
-		return frontier.Candidate{}, fmt.Errorf("entry %d: %w: %w", place, err, ErrDamaged)
-	}
-	word := func(n uint64) string {
-		l := lengths
-		from := uint64(0)
-		for i := uint64(1); i < n; i++ {
-			from += l.uvarint()
-		}
-		if n == 0 {
-			return ""
-		}
-		return string(text[from : from+l.uvarint()])
-	}
-	return frontier.Candidate{
-		URL: u, Kind: frontier.Kind(row[0]), Depth: int(row[1]), Hops: int(row[2]), Embeds: int(row[3]),
-		Via: word(row[4]), Seed: word(row[5]), Tag: word(row[6]),
-	}, nil
+	return newBlock(spans, raw)
 }
 
 // newZip returns the compressor of records: zstd, the default level. On records of 6 KiB of URLs it packs as tightly

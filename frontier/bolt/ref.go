@@ -17,7 +17,7 @@ func (r ref) record() uint64 { return uint64(r) >> placeBits }
 func (r ref) place() int     { return int(r & (maxPlaces - 1)) }
 
 // queue holds the references of a host that have not been claimed yet, in ascending order, as runs of neighbours:
-// eight octets for a run of up to 128 URLs, and none for what is not there.
+// eight octets for a run of up to 128 URLs, and none for what is not there. It is taken from at either end.
 type queue struct {
 	runs []run
 	head int // runs before it are used up
@@ -55,6 +55,31 @@ func (q *queue) front() (r ref, ok bool) {
 		return 0, false
 	}
 	return ref(q.runs[q.head] >> 8), true
+}
+
+// back returns the last reference; ok is false when there is none.
+func (q *queue) back() (r ref, ok bool) {
+	if q.head == len(q.runs) {
+		return 0, false
+	}
+	last := q.runs[len(q.runs)-1]
+	return ref(last>>8) + ref(last&0xff), true
+}
+
+// popBack removes the last reference. There must be one.
+func (q *queue) popBack() {
+	n := len(q.runs) - 1
+	if q.runs[n]&0xff > 0 {
+		q.runs[n]--
+		return
+	}
+	q.runs = q.runs[:n]
+	switch {
+	case q.head == n:
+		q.runs, q.head = nil, 0
+	case cap(q.runs) >= 64 && n-q.head < cap(q.runs)/2:
+		q.grow()
+	}
 }
 
 // pop removes the first reference. There must be one.

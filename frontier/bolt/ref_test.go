@@ -45,7 +45,16 @@ func TestQueue_EqualsASlice(t *testing.T) {
 		next := makeRef(1, 0)
 		gap := 1 + rnd.IntN(4)
 		for range rnd.IntN(2000) {
-			if rnd.IntN(5) < 2 && len(plain) > 0 {
+			if rnd.IntN(10) < 2 && len(plain) > 0 {
+				got, ok := q.back()
+				if last := plain[len(plain)-1]; !ok || got != last {
+					t.Fatalf("back %d, %v; want %d", got, ok, last)
+				}
+				q.popBack()
+				plain = plain[:len(plain)-1]
+				continue
+			}
+			if rnd.IntN(10) < 3 && len(plain) > 0 {
 				got, ok := q.front()
 				if !ok || got != plain[0] {
 					t.Fatalf("front %d, %v; want %d", got, ok, plain[0])
@@ -136,23 +145,5 @@ func TestHeap_NoAllocationsOnceItHasRoom(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { e := h.pop(); e.at += 1000; h.push(e) }); n != 0 {
 		t.Fatalf("%v allocations", n)
-	}
-}
-
-func BenchmarkSchedule(b *testing.B) {
-	for _, size := range []int{100_000, 1_000_000} {
-		b.Run("hosts="+map[int]string{100_000: "100k", 1_000_000: "1M"}[size], func(b *testing.B) {
-			rnd := rand.New(rand.NewPCG(3, 3))
-			var h heap
-			for i := range size {
-				h.push(entry{at: rnd.Int64N(1 << 30), tie: uint64(i)})
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				e := h.pop()
-				e.at += 1 << 30
-				h.push(e)
-			}
-		})
 	}
 }

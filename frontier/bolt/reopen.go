@@ -17,12 +17,10 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	if err := r.Check(); err != nil {
 		return frontier.Retried{}, fmt.Errorf("frontier/bolt: retry: %w", err)
 	}
-	select {
-	case f.retrying <- struct{}{}:
-		defer func() { <-f.retrying }()
-	case <-ctx.Done():
-		return frontier.Retried{}, ctx.Err()
+	if err := f.takeCommand(ctx); err != nil {
+		return frontier.Retried{}, err
 	}
+	defer func() { <-f.retrying }()
 	if err := f.Sync(ctx); err != nil {
 		return frontier.Retried{}, err
 	}
@@ -77,8 +75,15 @@ func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended,
 		return nil, nil
 	}
 	var only *host
-	err = f.reading(ctx, func(int64) { only = f.byName[r.Authority] }, func(tx *bbolt.Tx) error {
-		if only == nil && !r.Authority.IsZero() {
+	var reason int
+	known := true
+	err = f.reading(ctx, func(int64) {
+		only = f.byName[r.Authority]
+		if r.Reason != "" {
+			reason, known = f.totals.numbers[r.Reason]
+		}
+	}, func(tx *bbolt.Tx) error {
+		if only == nil && !r.Authority.IsZero() || !known {
 			return nil
 		}
 		all, err := readFates(tx)
@@ -94,7 +99,7 @@ func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended,
 			for _, s := range spans {
 				for range s.n {
 					e := all.record(seq)[place]
-					if e.outcome() == r.Outcome && (only == nil || only.id == s.host) {
+					if e.outcome() == r.Outcome && (reason == 0 || e.reason() == reason) && (only == nil || only.id == s.host) {
 						found = append(found, ended{ref: makeRef(seq, place), host: s.host, ending: e})
 					}
 					place++
@@ -134,8 +139,13 @@ func (f *Frontier) reopen(c ended, robots bool, now int64) {
 	f.count(h, 1)
 	f.totals.reopen(c.ending)
 	delete(f.retries, c.ref)
+	t := &retry{due: now}
+	if c.ending.outcome() == frontier.Held {
+		t.reason = frontier.ReasonReleased
+		f.retries[c.ref] = t
+	}
 	f.open.done = append(f.open.done, makeDone(c.ref, 0))
-	f.open.cells = append(f.open.cells, (&retry{due: now}).cell(c.ref, f.clock, now))
+	f.open.keep(t.cell(c.ref, f.clock, now))
 	if robots {
 		f.forgetRobots(h)
 	}

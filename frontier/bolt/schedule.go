@@ -11,10 +11,20 @@ import (
 // not before now, so that among hosts that are due the order is that in which they became due. The caller holds mu.
 func (f *Frontier) enter(h *host, now int64) {
 	at, ok := h.available(now)
-	if !ok || h.lease != nil || !h.claimable() {
+	if h.suspected() && !h.held {
+		at, ok = now, true
+	}
+	if ok {
+		f.enterAt(h, at)
+	}
+}
+
+// enterAt is enter for a host that has something to give at that time.
+func (f *Frontier) enterAt(h *host, at int64) {
+	if h.lease != nil || !h.claimable() || h.stopped() {
 		return
 	}
-	due := max(at, h.notBefore)
+	due := max(at, h.free())
 	if h.waiting && h.due <= due {
 		return
 	}
@@ -66,15 +76,23 @@ func (f *Frontier) earliest() int64 {
 	return math.MaxInt64
 }
 
-// next takes the host out of the schedule that has been due for longest, nil when none is due. The caller holds mu.
+// next takes the host out of the schedule that has been due for longest, nil when no turn can be given. The caller holds
+// mu.
 func (f *Frontier) next(now int64) *host {
-	if f.earliest() > now {
-		return nil
+	for !f.shut() && f.earliest() <= now {
+		e := f.desk.schedule.pop()
+		h := f.hosts[uint32(e.tie)]
+		f.leave(h)
+		if at, ok := h.available(now); ok && at <= now || f.mayTry(h) {
+			return h
+		}
+		f.holdSuspect(h, e.at, now)
 	}
-	h := f.hosts[uint32(f.desk.schedule.pop().tie)]
-	f.leave(h)
-	return h
+	return nil
 }
+
+// shut reports whether no turn is given, whoever is due: a suspect must be alone, or the file is full, or may be.
+func (f *Frontier) shut() bool { return f.desk.lone || f.full || f.tight }
 
 // leave takes h out of the schedule; its entry may stay behind and is then stale.
 func (f *Frontier) leave(h *host) {
@@ -105,11 +123,13 @@ func (f *Frontier) expire(now int64) {
 // mu.
 func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
 	d := &f.desk
-	if d.out > 0 {
-		return frontier.Busy, 0
-	}
-	if d.pending == 0 {
+	switch {
+	case d.out == 0 && d.pending == 0:
 		return frontier.Drained, 0
+	case f.full:
+		return frontier.Full, 0
+	case d.out > 0:
+		return frontier.Busy, 0
 	}
 	switch at := f.earliest(); {
 	case at == math.MaxInt64:
@@ -129,6 +149,9 @@ func (f *Frontier) count(h *host, by int64) {
 		d.pending += by
 	}
 	d.conditions[h.condition] += by
+	if h.hold != nil {
+		d.stopped += by
+	}
 	d.queued += by * int64(h.queued)
 	d.inFlight += by * int64(h.inFlight)
 	d.deferred += by * int64(h.deferred)

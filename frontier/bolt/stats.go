@@ -1,11 +1,9 @@
 package bolt
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -44,10 +42,11 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	err = f.locked(ctx, func(now int64) error {
 		d := &f.desk
 		st = frontier.Stats{
-			Outcomes: f.totals.outcomes, Reasons: f.totals.byReason(), Capped: f.totals.capped, Counts: maps.Clone(f.totals.counts),
+			Outcomes: f.totals.outcomes, Reasons: f.totals.byReason(), Capped: maps.Clone(f.totals.capped), Counts: maps.Clone(f.totals.counts),
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
 			Hosts: d.known, Pending: d.pending, Leases: int64(d.out),
 			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
+			Stopped: d.stopped, Suspects: d.suspects, Size: f.octets(),
 			Unclean: f.unclean, Restarts: max(int64(f.epoch)-1, 0),
 		}
 		st.Discovered = f.totals.closed() + d.queued + d.inFlight + d.deferred
@@ -81,9 +80,18 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 	if limit <= 0 {
 		return nil, ctx.Err()
 	}
+	var hosts []*host
+	err := f.locked(ctx, func(int64) error {
+		hosts = f.hosts // only ever appended to
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := f.names.page(hosts, after, limit)
 	var ps []*portrait
-	err := f.reading(ctx, func(now int64) {
-		for _, h := range f.page(after, limit) {
+	err = f.reading(ctx, func(now int64) {
+		for _, h := range page {
 			ps = append(ps, f.portray(h, now))
 		}
 	}, func(tx *bbolt.Tx) error {
@@ -102,33 +110,6 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 		views[i] = p.view
 	}
 	return views, nil
-}
-
-// page returns up to limit hosts after one, in the order of their authorities. No index is kept for what only an
-// operator asks: it goes through all hosts and cuts what it has collected whenever that is twice the page.
-func (f *Frontier) page(after canon.Authority, limit int) []*host {
-	if limit = min(limit, len(f.hosts)); limit == 0 {
-		return nil
-	}
-	var page []*host
-	bound := ""
-	cut := func() {
-		slices.SortFunc(page, func(a, b *host) int { return cmp.Compare(a.authority.String(), b.authority.String()) })
-		if len(page) >= limit {
-			page = page[:limit]
-			bound = page[limit-1].authority.String()
-		}
-	}
-	for _, h := range f.hosts {
-		if h == nil || h.authority.String() <= after.String() || bound != "" && h.authority.String() > bound {
-			continue
-		}
-		if page = append(page, h); len(page) >= 2*limit && len(page) >= 64 {
-			cut()
-		}
-	}
-	cut()
-	return page
 }
 
 // Seen implements frontier.Frontier. It errs only as fingerprints do.

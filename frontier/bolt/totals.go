@@ -14,7 +14,7 @@ type totals struct {
 	outcomes frontier.Outcomes
 	endings  map[ending]int64 // closed URLs by outcome and reason; none without a reason
 	reasons  []string         // the reason with number i stands at i-1
-	capped   int64
+	capped   map[string]int64 // links, by reason
 
 	strangers int64 // of the dropped ones, those refused at hosts that were not known
 	counts    map[string]int64
@@ -27,7 +27,7 @@ type totals struct {
 const otherReasons = "other reasons"
 
 func newTotals() *totals {
-	return &totals{endings: map[ending]int64{}, counts: map[string]int64{}, numbers: map[string]int{}}
+	return &totals{endings: map[ending]int64{}, capped: map[string]int64{}, counts: map[string]int64{}, numbers: map[string]int{}}
 }
 
 // close counts a closed URL and returns its ending.
@@ -96,7 +96,6 @@ func (t *totals) appendTo(b []byte) []byte {
 	for _, n := range t.outcomes {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = binary.AppendUvarint(b, uint64(t.capped))
 	b = binary.AppendUvarint(b, uint64(t.strangers))
 	b = binary.AppendUvarint(b, uint64(len(t.reasons)))
 	for _, r := range t.reasons {
@@ -107,12 +106,25 @@ func (t *totals) appendTo(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(e))
 		b = binary.AppendUvarint(b, uint64(t.endings[e]))
 	}
-	b = binary.AppendUvarint(b, uint64(len(t.counts)))
-	for _, name := range slices.Sorted(maps.Keys(t.counts)) {
+	return appendSums(appendSums(b, t.capped), t.counts)
+}
+
+// appendSums writes sums by name.
+func appendSums(b []byte, sums map[string]int64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(sums)))
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		b = appendText(b, name)
-		b = binary.AppendVarint(b, t.counts[name])
+		b = binary.AppendVarint(b, sums[name])
 	}
 	return b
+}
+
+// sums reads what appendSums wrote.
+func (p *parser) sums(sums map[string]int64) {
+	for n := p.uvarint(); n > 0 && !p.bad; n-- {
+		name := p.text()
+		sums[name] = p.varint()
+	}
 }
 
 // parseTotals reads what appendTo wrote.
@@ -122,7 +134,7 @@ func parseTotals(body []byte) (*totals, bool) {
 	for i := range t.outcomes {
 		t.outcomes[i] = int64(p.uvarint())
 	}
-	t.capped, t.strangers = int64(p.uvarint()), int64(p.uvarint())
+	t.strangers = int64(p.uvarint())
 	for n := p.uvarint(); n > 0 && !p.bad; n-- {
 		r := p.text()
 		t.reasons = append(t.reasons, r)
@@ -135,9 +147,7 @@ func parseTotals(body []byte) (*totals, bool) {
 			p.fail()
 		}
 	}
-	for n := p.uvarint(); n > 0 && !p.bad; n-- {
-		name := p.text()
-		t.counts[name] = p.varint()
-	}
+	p.sums(t.capped)
+	p.sums(t.counts)
 	return t, p.done()
 }

@@ -48,7 +48,10 @@ func (w *waiter) signal() {
 func (f *Frontier) await(ctx context.Context, w *waiter, now int64) error {
 	var alarm <-chan time.Time
 	if f.desk.waiters[0] == w {
-		f.desk.alarm = f.earliest()
+		f.desk.alarm = math.MaxInt64
+		if !f.shut() {
+			f.desk.alarm = f.earliest()
+		}
 		if l := f.desk.leases; len(l) > 0 {
 			f.desk.alarm = min(f.desk.alarm, l[0].at)
 		}
@@ -79,7 +82,7 @@ func (f *Frontier) wakeFor(at int64) {
 
 // wakeEnded wakes the waiters for which the end of the last lease is the end of the wait. The caller holds mu.
 func (f *Frontier) wakeEnded(now int64) {
-	if f.desk.out > 0 || len(f.desk.waiters) == 0 {
+	if f.desk.out > 0 && !f.full || len(f.desk.waiters) == 0 {
 		return
 	}
 	state, due := f.summary(now)
@@ -92,7 +95,7 @@ func (f *Frontier) wakeEnded(now int64) {
 
 // over reports whether w has nothing to wait for.
 func (w *waiter) over(s frontier.State, due time.Duration) bool {
-	return s == frontier.Drained || s == frontier.Waiting && due > w.maxWait
+	return s == frontier.Drained || s == frontier.Full || s == frontier.Waiting && due > w.maxWait
 }
 
 // wakeAll wakes every waiter. The caller holds mu.

@@ -18,6 +18,7 @@ type writer struct {
 	folded   int64 // words that the folded journal stands for
 	unfolded int64 // words of the done journal
 	lastSeed uint64
+	size     int64 // of the file, after the last commit
 }
 
 // run commits groups until f is closed or poisoned. It is the only goroutine of a frontier.
@@ -83,19 +84,33 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 		w.sizes = append(w.sizes, uint8(len(r.entries)-1))
 	}
 	w.unfolded += int64(len(g.done))
-	fold := w.unfolded >= foldAt(w.folded)
+	fold := w.unfolded >= foldAt(w.folded) && w.mayFold(f.options.MaxSize)
 	err := guard(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			if err := f.write(tx, g); err != nil || !fold {
 				return err
 			}
-			return w.fold(tx)
+			if err := w.fold(tx); err != nil {
+				return err
+			}
+			return stamp(tx, f.clock)
 		})
 	})
+	if err == nil {
+		err = w.measure(f.db)
+	}
 	if err != nil {
-		return fmt.Errorf("frontier/bolt: commit %s: %w", f.path, err)
+		return writeError("commit", f.path, err)
 	}
 	return nil
+}
+
+// measure finds the high-water mark.
+func (w *writer) measure(db *bbolt.DB) error {
+	return db.View(func(tx *bbolt.Tx) error {
+		w.size = tx.Size()
+		return nil
+	})
 }
 
 // fold folds the done journal.
@@ -138,7 +153,8 @@ func (f *Frontier) settle(g *group, err error) {
 			delete(f.retries, r.ref)
 		}
 	}
-	f.lastSeed = f.writer.lastSeed
+	f.lastSeed, f.size = f.writer.lastSeed, f.writer.size
+	f.gauge()
 	close(g.ended)
 }
 

@@ -90,9 +90,9 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 		e.sync() // nothing is left to do
 		e.stats()
 		e.turn(1)
-		e.sync() // a claim is not written
-		if n := e.transactions() - before; n != 2 {
-			t.Fatalf("%d transactions, want 2: Add and one Sync", n)
+		e.sync() // what is in flight is another
+		if n := e.transactions() - before; n != 3 {
+			t.Fatalf("%d transactions, want 3: Add and two of Sync", n)
 		}
 		e.shut()
 		if d := time.Since(begin); d != 0 {

@@ -1,0 +1,173 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// assembly makes a frontier out of single facts, for Import and Rebuild: hosts, URLs in the order of their acceptance,
+// and the rest. References are given out anew. In RAM are the seen-set, the hosts and two octets per URL.
+type assembly struct {
+	to     *builder
+	clock  clock
+	print  *printer
+	seen   seen
+	totals *totals
+	hosts  []*host
+	byName map[canon.Authority]*host
+	zip    *zstd.Encoder
+	cells  gather
+	prints gather
+	seeds  gather
+
+	record  *record // in work
+	ends    []ending
+	sizes   sizes
+	endings []ending // of the records that are complete, one after the other
+}
+
+func newAssembly(to *builder, c clock, secret []byte) (*assembly, error) {
+	zip, unzip, err := newZip()
+	if err != nil {
+		return nil, err
+	}
+	unzip.Close()
+	return &assembly{
+		to: to, clock: c, print: newPrinter(secret), totals: newTotals(), byName: map[canon.Authority]*host{}, zip: zip,
+		cells: gather{to: to, journal: cellJournal}, prints: gather{to: to, journal: seenJournal},
+		seeds: gather{to: to, journal: seedJournal},
+	}, to.put(metaBucket, []byte(secretKey), seal(secret))
+}
+
+// host adds a host, which is not there yet, and its name. Its state is written by finish.
+func (a *assembly) host(name canon.Authority) (*host, error) {
+	h := &host{id: uint32(len(a.hosts)), authority: name, named: true}
+	a.hosts = append(a.hosts, h)
+	a.byName[name] = h
+	return h, a.cell(cell{address: address{kind: nameCell, id: uint64(h.id)}, data: []byte(name.String())})
+}
+
+func (a *assembly) cell(c cell) error { return a.cells.add(c.appendTo(nil)) }
+
+// mark enters a fingerprint into the seen-set and reports whether it was new.
+func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
+	if !a.seen.add(p) {
+		return false, nil
+	}
+	return true, a.prints.add(binary.BigEndian.AppendUint64(nil, uint64(p)))
+}
+
+// url adds a URL of h that is not there yet, as mark has told, and returns its reference.
+func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e ending) (ref, error) {
+	if a.record == nil {
+		a.record = &record{id: uint64(len(a.sizes)) + 1}
+	}
+	r := makeRef(a.record.id, a.record.add(h.id, c, p))
+	a.ends = append(a.ends, e)
+	if a.record.full() {
+		return r, a.closeRecord()
+	}
+	return r, nil
+}
+
+// urls returns how many there are, and ending that of the one that came as number n, from 0.
+func (a *assembly) urls() int { return len(a.endings) + len(a.ends) }
+
+func (a *assembly) ending(n int) *ending {
+	if n < len(a.endings) {
+		return &a.endings[n]
+	}
+	return &a.ends[n-len(a.endings)]
+}
+
+// closeRecord writes the record in work.
+func (a *assembly) closeRecord() error {
+	if a.record == nil {
+		return nil
+	}
+	body := a.record.appendTo(nil, a.zip)
+	ends := a.ends
+	a.record, a.ends = nil, nil
+	return a.whole(body, ends)
+}
+
+// whole writes a record as it is stored, with the endings of its entries.
+func (a *assembly) whole(body []byte, ends []ending) error {
+	if err := a.closeRecord(); err != nil {
+		return err
+	}
+	a.sizes = append(a.sizes, uint8(len(ends)-1))
+	a.endings = append(a.endings, ends...)
+	seq, err := a.to.append(recordJournal, body)
+	if err == nil && seq != uint64(len(a.sizes)) {
+		err = fmt.Errorf("record %d got the key %d: %w", len(a.sizes), seq, ErrDamaged)
+	}
+	return err
+}
+
+// ended counts a URL that is closed with e.
+func (a *assembly) ended(e ending) {
+	if e == 0 {
+		return
+	}
+	a.totals.outcomes[e.outcome()]++
+	if e.reason() != 0 {
+		a.totals.endings[e]++
+	}
+}
+
+// finish writes what is known at the end: endings, states of hosts, totals, and the mark of how the last stop was.
+func (a *assembly) finish(epoch uint64, clean bool) error {
+	if err := a.closeRecord(); err != nil {
+		return err
+	}
+	all := newFates(a.sizes)
+	copy(all.endings, a.endings)
+	if err := all.fold(a.to.tx); err != nil {
+		return err
+	}
+	for _, e := range a.endings {
+		a.ended(e)
+	}
+	now := a.clock.now()
+	for _, h := range a.hosts {
+		if err := a.cell(*h.state(a.clock, now)); err != nil {
+			return err
+		}
+	}
+	for _, g := range []*gather{&a.cells, &a.prints, &a.seeds} {
+		if err := g.flush(); err != nil {
+			return err
+		}
+	}
+	mark := []byte(nil)
+	if clean {
+		mark = a.clock.appendWait(nil, 0, 0)
+	}
+	if err := a.to.put(metaBucket, []byte(epochKey), sealMeta(epochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
+		return err
+	}
+	if err := a.to.put(metaBucket, []byte(cleanKey), sealMeta(cleanKey, mark)); err != nil {
+		return err
+	}
+	return a.to.put(metaBucket, []byte(totalsKey), seal(a.totals.appendTo(nil)))
+}
+
+func (a *assembly) seed(s frontier.Seed) error { return a.seeds.add(appendSeed(nil, s)) }
+
+// blobs writes bodies.
+func (a *assembly) blobs(bs []blob) error {
+	if err := writeBlobs(a.to.tx, bs); err != nil {
+		return err
+	}
+	n := 0
+	for _, b := range bs {
+		n += len(b.body)
+	}
+	return a.to.wrote(n)
+}

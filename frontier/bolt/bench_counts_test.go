@@ -1,0 +1,154 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// smallLoad is a load on a small frontier, in virtual time: no group is cut short by a slow machine.
+func smallLoad(t *testing.T, seen, hosts int) *load {
+	f, err := Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l := &load{TB: t, f: f, web: &web{hosts: hosts}, seen: seen, turns: 20, tasks: 1}
+	l.fill()
+	l.closeHalf()
+	return l
+}
+
+func TestCounts_OctetsWrittenPerPage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		group int
+		most  float64
+	}{{"groups of 1,000", 0, 500}, {"groups of 100", 100, 1500}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := smallLoad(t, 10_000, 100)
+				l.group = c.group
+				if got := l.run(chunk).written(); got > c.most {
+					t.Errorf("%.0f octets, want %.0f at most", got, c.most)
+				}
+			})
+		})
+	}
+}
+
+func TestCounts_OctetsOfDiskPerURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := smallLoad(t, 40_000, 400)
+		if got := diskSize(t, l.f) / float64(l.seen); got > 65 { // 50 when the file is large
+			t.Errorf("%.1f octets, want 65 at most", got)
+		}
+	})
+}
+
+// bigHost returns a frontier with one host that has so many pending URLs.
+func bigHost(t *testing.T, urls int) *Frontier {
+	f, err := Open(filepath.Join(t.TempDir(), "frontier.db"), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e := &engine{TB: t, Frontier: f}
+	for n := 0; n < urls; n += 1 << 14 {
+		e.add(e.links("big", n, min(1<<14, urls-n)))
+	}
+	return f
+}
+
+func TestBigHost_TakesTwoOctetsPerPendingURL(t *testing.T) {
+	const urls = 100_000
+	f := bigHost(t, urls)
+	if n := cap(f.hosts[0].queue.runs) * 8; n > urls*2 {
+		t.Errorf("%d octets of queue for %d URLs", n, urls)
+	}
+}
+
+// A turn of a host costs the same whatever the host has: so it is said in allocations.
+func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
+	turn := func(urls int) float64 {
+		f := bigHost(t, urls)
+		e := &engine{TB: t, Frontier: f}
+		e.finish(fetched(e.turn(1)))
+		return testing.AllocsPerRun(200, func() { e.finish(fetched(e.turn(1))) })
+	}
+	small, big := turn(1_000), turn(50_000)
+	if big > small+8 {
+		t.Errorf("%.0f allocations a turn with 50,000 URLs, %.0f with 1,000", big, small)
+	}
+}
+
+// All deferred tasks of a host come due in one instant: the turn that sees it gives what it was asked for, in order,
+// and what is kept for them is gone when they are.
+func TestBigHost_ManyDeferredTasksComeDueAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tasks := 100_000
+		if testing.Short() {
+			tasks = 20_000
+		}
+		f := bigHost(t, tasks)
+		e := &engine{TB: t, Frontier: f}
+		first := e.turn(tasks)
+		r := frontier.Result{Authority: first.Authority, Token: first.Token}
+		for _, x := range first.Tasks {
+			r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, After: time.Hour, Reason: "timeout"})
+		}
+		e.finish(r)
+		time.Sleep(time.Hour)
+		for i := 0; i < tasks; {
+			turn := e.turn(1000)
+			for _, x := range turn.Tasks {
+				if x.Print != first.Tasks[i].Print || x.Attempts != 1 {
+					t.Fatalf("task %d is %s, attempts %d, want %s", i, x.URL, x.Attempts, first.Tasks[i].URL)
+				}
+				i++
+			}
+			e.finish(fetched(turn))
+		}
+		e.sync()
+		if f.hosts[0].aside != nil || len(f.retries) != 0 {
+			t.Errorf("aside %v, %d retries are left", f.hosts[0].aside, len(f.retries))
+		}
+		if c, err := f.Claim(context.Background(), frontier.Want{}); err != nil || c.State != frontier.Drained {
+			t.Errorf("state %d, error %v, want Drained", c.State, err)
+		}
+	})
+}
+
+func TestRow_EqualsEightNumbers(t *testing.T) {
+	for _, want := range [][8]uint64{{}, {1, 2, 3, 4, 5, 6, 7, 127}, {1, 2, 3, 4, 5, 6, 7, 128}, {1 << 40, 0, 0, 0, 0, 0, 0, 9}} {
+		for more := range 3 { // octets behind the row
+			var b []byte
+			for _, n := range want {
+				b = binary.AppendUvarint(b, n)
+			}
+			p := parser{b: append(b, make([]byte, more)...)}
+			var got [8]uint64
+			if p.row(&got); got != want || p.bad || len(p.b) != more {
+				t.Errorf("%v: got %v, bad %v, %d octets left, want %d", want, got, p.bad, len(p.b), more)
+			}
+		}
+	}
+	if p := (parser{b: make([]byte, 7)}); true {
+		if p.row(new([8]uint64)); !p.bad {
+			t.Error("seven octets are a row")
+		}
+	}
+}

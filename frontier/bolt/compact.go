@@ -1,0 +1,229 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
+// before and after. What can be asked of the frontier stays the same. With forget, the texts of records of which every
+// entry is Fetched or Redirected are dropped: these URLs stay counted and are not accepted again, but nobody can list
+// them any more. The new file is built beside the old one and takes its place in one step.
+func Compact(ctx context.Context, path string, forget bool) (before, after int64, err error) {
+	if before, err = sizeOf(path); err != nil { // or else it would be made
+		return 0, 0, fmt.Errorf("frontier/bolt: compact: %w", err)
+	}
+	db, err := openFile(path, false)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	err = rewrite(ctx, path, db, forget)
+	if err == nil {
+		after, err = sizeOf(path)
+	}
+	switch {
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
+		return 0, 0, openError(path, err)
+	case err != nil:
+		return 0, 0, fmt.Errorf("frontier/bolt: compact %s: %w", path, err)
+	}
+	return before, after, nil
+}
+
+func sizeOf(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// copying copies a file, loaded into f, part by part.
+type copying struct {
+	ctx    context.Context // of the one call that copies
+	f      *Frontier
+	from   *bbolt.Tx
+	to     *builder
+	forget bool
+}
+
+func (c *copying) all() error {
+	for _, part := range []func() error{c.seen, c.records, c.cells, c.seeds, c.blobs, c.others, c.meta} {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each is journal.each, until the context ends.
+func (c *copying) each(j journal, f func(seq uint64, body []byte) error) error {
+	return j.each(c.from, func(seq uint64, body []byte) error {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		return f(seq, body)
+	})
+}
+
+// seen repacks the fingerprints.
+func (c *copying) seen() error {
+	w := gather{to: c.to, journal: seenJournal}
+	err := c.each(seenJournal, func(_ uint64, body []byte) error {
+		if len(body)%8 != 0 {
+			return ErrDamaged
+		}
+		for ; len(body) > 0; body = body[8:] {
+			if err := w.add(body[:8]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// records copies the records under their numbers, so that references keep their meaning, and folds all endings.
+func (c *copying) records() error {
+	all, err := readFates(c.from)
+	if err != nil {
+		return err
+	}
+	err = c.each(recordJournal, func(seq uint64, body []byte) error {
+		if c.forget && forgettable(all.record(seq)) {
+			_, text, err := parseHead(body, nil)
+			if err != nil {
+				return err
+			}
+			body = body[:len(body)-len(text)]
+		}
+		to, err := c.to.append(recordJournal, body)
+		if err == nil && to != seq {
+			err = fmt.Errorf("record %d got the key %d: %w", seq, to, ErrDamaged)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return all.fold(c.to.tx)
+}
+
+// forgettable reports whether nobody will ever need the texts of entries that ended so: Retry does not open them.
+func forgettable(es []ending) bool {
+	return !slices.ContainsFunc(es, func(e ending) bool {
+		return e.outcome() != frontier.Fetched && e.outcome() != frontier.Redirected
+	})
+}
+
+// cells copies those that count.
+func (c *copying) cells() error {
+	w := gather{to: c.to, journal: cellJournal}
+	var item []byte
+	err := c.each(cellJournal, func(seq uint64, body []byte) error {
+		var live []cell
+		err := eachCell(body, func(x cell) {
+			if at := c.f.at(x.address); at == nil || *at != seq {
+				return
+			}
+			live = slices.DeleteFunc(live, func(old cell) bool { return old.address == x.address })
+			live = append(live, x)
+		})
+		if err != nil {
+			return err
+		}
+		for _, x := range live {
+			item = x.appendTo(item[:0])
+			if err := w.add(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+func (c *copying) seeds() error {
+	seeds, err := readSeeds(c.from, seedJournal.last(c.from))
+	if err != nil {
+		return err
+	}
+	return writeSeeds(c.to.tx, seeds)
+}
+
+// blobs copies the bodies, which come in the order of their keys.
+func (c *copying) blobs() error {
+	cur := c.from.Bucket([]byte(blobBucket)).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		var sum [32]byte
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if len(k) != len(sum)+2 {
+			return fmt.Errorf("blobs: key %x: %w", k, ErrDamaged)
+		}
+		if copy(sum[:], k); k[32] != 0 || k[33] != 0 {
+			continue
+		}
+		body, err := readBlob(c.from, sum)
+		if err != nil {
+			return err
+		}
+		c.to.tx.Bucket([]byte(blobBucket)).FillPercent = 1
+		if err := writeBlobs(c.to.tx, []blob{{sum: sum, body: body}}); err != nil {
+			return err
+		}
+		if err := c.to.wrote(len(body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others copies the small buckets as they are. What refers to records keeps its meaning.
+func (c *copying) others() error {
+	known := map[string]bool{metaBucket: true, blobBucket: true}
+	for _, j := range journals() {
+		known[string(j)] = true
+	}
+	return c.from.ForEach(func(name []byte, b *bbolt.Bucket) error {
+		if known[string(name)] {
+			return nil
+		}
+		return b.ForEach(func(k, v []byte) error { return c.to.put(string(name), k, v) })
+	})
+}
+
+// meta copies the rest of the meta bucket. The totals may be in an older form.
+func (c *copying) meta() error {
+	err := c.from.Bucket([]byte(metaBucket)).ForEach(func(k, v []byte) error {
+		switch string(k) {
+		case formatKey:
+			v = binary.BigEndian.AppendUint32(nil, format)
+		case epochKey, cleanKey:
+			v = sealMeta(string(k), getMeta(c.from, string(k)))
+		case totalsKey:
+			v = seal(c.f.totals.appendTo(nil))
+		}
+		return c.to.put(metaBucket, k, v)
+	})
+	return err
+}

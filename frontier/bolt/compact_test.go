@@ -1,0 +1,124 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// used makes a closed frontier that has much in it that no longer counts.
+func used(t testing.TB) string {
+	t.Helper()
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(append(e.links("a", 0, 2000), frontier.Candidate{URL: mustURL(t, "http://seed.test/"), Kind: frontier.KindSeed}))
+	e.add(e.links("b", 0, 500))
+	for i := range 60 {
+		turn := e.turn(50)
+		r := fetched(turn)
+		if i%3 == 0 {
+			for k := range r.Done {
+				r.Done[k].Outcome, r.Done[k].Reason = frontier.Failed, "status 500"
+			}
+			r.Deferred = []frontier.Deferral{{Print: r.Done[0].Print, After: 1 << 50, Reason: "later"}}
+			r.Done = r.Done[1:]
+		}
+		r.Found = append(e.links("c", 10*i, 10), frontier.Candidate{URL: e.links("out", i, 1)[0].URL, Refused: "scope"})
+		r.Host = &frontier.HostUpdate{Robots: make([]byte, 3000+i), Memory: []byte{byte(i)}, Pace: 1}
+		r.Blobs = [][]byte{[]byte("User-agent: *"), make([]byte, 9000)}
+		e.finish(r)
+		if i%5 == 0 {
+			e.sync()
+		}
+	}
+	e.shut()
+	return e.file
+}
+
+func TestCompact_KeepsAllThatCounts(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		path := used(t)
+		want := tell(t, path)
+		before, after, err := Compact(t.Context(), path, forget)
+		if err != nil || after >= before || after != int64(len(read(t, path))) {
+			t.Fatalf("Compact: %d, %d octets, error %v", before, after, err)
+		}
+		checkClean(t, path)
+		if got := tell(t, path); !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		e := &engine{TB: t, file: path}
+		e.start()
+		for _, c := range e.links("a", 0, 2000) {
+			if seen, err := e.Seen(t.Context(), []canon.URL{c.URL}); err != nil || !seen[0] {
+				t.Fatalf("%s: %v, %v", c.URL, seen, err)
+			}
+		}
+		if n := e.add(e.links("a", 0, 2000)); n.Known != 2000 {
+			t.Errorf("%+v", n)
+		}
+		if n := e.retry(frontier.Retrial{Outcome: frontier.Failed}); n.URLs != want.stats.Outcomes[frontier.Failed] {
+			t.Errorf("%+v", n)
+		}
+		e.closeAll(frontier.Fetched)
+		e.shut()
+	}
+}
+
+// What is forgotten stays counted and seen, through a second rewriting and a fold too.
+func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
+	path := used(t)
+	want := tell(t, path)
+	_, kept, err := Compact(t.Context(), path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, forgot, err := Compact(t.Context(), path, true)
+	if err != nil || forgot >= kept {
+		t.Fatalf("%d octets with texts, %d without, error %v", kept, forgot, err)
+	}
+	before, again, err := Compact(t.Context(), path, true)
+	if err != nil || before != forgot || again != forgot {
+		t.Fatalf("%d, then %d and %d octets, error %v", forgot, before, again, err)
+	}
+	if got := tell(t, path); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
+	path := used(t)
+	before := string(read(t, path))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, _, err := Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+	if string(read(t, path)) != before {
+		t.Error("the file has been changed")
+	}
+	f, err := Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, ErrInUse) {
+		t.Errorf("in use: %v", err)
+	}
+	f.Close()
+	if err := os.Truncate(path, 40_000); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, ErrDamaged) {
+		t.Errorf("cut off: %v", err)
+	}
+	if _, err := os.Stat(path + ".new"); err == nil {
+		t.Error("something was left beside it")
+	}
+}

@@ -1,0 +1,139 @@
+package bolt
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"curtsy/frontier"
+)
+
+// reading makes the calls that must not change a file, and fails the test if one does, or answers in another way than
+// by an error of ours. It returns whether Check found the file good.
+func reading(t testing.TB, path string, b []byte) (good bool) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ours := func(err error) bool { return err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) }
+	found, err := Check(path)
+	if !ours(err) {
+		t.Fatalf("Check: %v", err)
+	}
+	f, roErr := OpenReadOnly(path)
+	if !ours(roErr) {
+		t.Fatalf("OpenReadOnly: %v", roErr)
+	}
+	if roErr == nil {
+		f.Close()
+	}
+	good = err == nil && len(found) == 0
+	if good && roErr != nil {
+		t.Fatalf("Check finds nothing, and OpenReadOnly: %v", roErr)
+	}
+	if string(read(t, path)) != string(b) {
+		t.Fatal("the file was changed")
+	}
+	return good
+}
+
+// opening opens the file for a run, which may be refused, but then changes nothing.
+func opening(t testing.TB, path string, b []byte) {
+	t.Helper()
+	f, err := Open(path, frontier.Options{})
+	if err == nil {
+		if err := readAll(f); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+		f.Close()
+		return
+	}
+	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+		t.Fatalf("Open: %v", err)
+	}
+	if string(read(t, path)) != string(b) {
+		t.Fatal("Open has refused the file and changed it")
+	}
+}
+
+// small returns a frontier of a few pages without slack, and one of format 1.
+func small(t testing.TB) map[string]string {
+	t.Helper()
+	path := makeFile(t)
+	if _, _, err := Compact(t.Context(), path, false); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"format 2": path, "format 1": format1(t)}
+}
+
+// A truncated file must not end the process with SIGBUS, wherever it was cut: at every page border, and within.
+func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
+	for name, path := range small(t) {
+		whole := read(t, path)
+		for at := 0; at < len(whole); at += 4096 {
+			for _, size := range []int{at, at + 1, at + 2000} {
+				if reading(t, path, whole[:size]) {
+					t.Fatalf("%s: cut off at %d, and Check finds nothing", name, size)
+				}
+				opening(t, path, whole[:size])
+				if size%4096 != 2000 {
+					continue
+				}
+				out := filepath.Join(t.TempDir(), "out")
+				if s, err := Rebuild(t.Context(), path, out, nil); err == nil && s.Whole() {
+					t.Fatalf("%s: cut off at %d, and Rebuild finds it whole", name, size)
+				}
+			}
+		}
+	}
+}
+
+// Of a page that is not one of the two meta pages, a spoilt octet is either where nothing is, and then every answer is as before, or it is said.
+func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	each := 2
+	if os.Getenv("CURTSY_LONG") != "" {
+		each = 200
+	}
+	for name, path := range small(t) {
+		whole, truth, urls := read(t, path), tell(t, path), texts(t, path)
+		said := 0
+		for page := 2 * 4096; page < len(whole); page += 4096 {
+			for i := range each {
+				at := page + rnd.IntN([]int{48, 4096}[i%2])
+				b := append([]byte(nil), whole...)
+				b[at] ^= 1 << rnd.IntN(8)
+				if !reading(t, path, b) {
+					said++
+				} else if !reflect.DeepEqual(tell(t, path), truth) || !reflect.DeepEqual(texts(t, path), urls) {
+					t.Fatalf("%s: octet %d is spoilt, Check finds nothing, and the answers differ", name, at)
+				}
+				opening(t, path, b)
+			}
+		}
+		if said < len(whole)/4096/2 {
+			t.Errorf("%s: %d of %d said: the test does not hit", name, said, each*len(whole)/4096)
+		}
+	}
+}
+
+func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
+	path := makeFile(t)
+	b := read(t, path)
+	m, _ := lastMeta(strings.NewReader(string(b)))
+	b[(m.tx%2)*m.pageSize+40]++
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if short, err := CutShort(path); err != nil || !short {
+		t.Errorf("%v, %v", short, err)
+	}
+	s, err := Rebuild(t.Context(), path, path+".out", nil)
+	if err != nil || s.Whole() || !s.MetaSpoilt {
+		t.Errorf("%v, %v", s, err)
+	}
+}

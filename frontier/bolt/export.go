@@ -1,0 +1,138 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Export hands the whole frontier to yield, piece by piece in the order of frontier.Item. It is for a frontier from
+// OpenReadOnly alone: it takes as long as the file is large, and one that is in use would change meanwhile and could not
+// give up old pages. What it keeps in RAM is ten octets per URL, for the endings and to tell which fingerprints have no
+// record; texts and bodies pass through one at a time. It ends with the first error of yield, or of ctx.
+//
+// Of a closed URL no attempts are kept, so that its entry has none. A task that an operator dropped while it was in
+// flight, in a run that then died, is exported as Dropped: the next opening would close it.
+func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
+	if !f.readOnly {
+		return fmt.Errorf("frontier/bolt: export %s: it is open for a crawl: close it, and open it with OpenReadOnly", f.path)
+	}
+	st, err := f.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	e := &exporter{f: f, totals: frontier.Totals{
+		Refused: map[canon.Authority]int64{}, Reasons: map[string]int64{}, Capped: st.Capped, Counts: st.Counts,
+	}}
+	e.yield = func(i frontier.Item) error {
+		err := ctx.Err()
+		if err == nil {
+			err = yield(i)
+		}
+		if err != nil {
+			return halt{err}
+		}
+		return nil
+	}
+	for reason, n := range st.Reasons[frontier.Dropped] {
+		e.totals.Reasons[reason] = n
+	}
+	return f.scan(ctx, e.note, e.run)
+}
+
+// exporter is an export under way.
+type exporter struct {
+	f      *Frontier
+	yield  func(frontier.Item) error
+	now    int64
+	hosts  []*portrait
+	totals frontier.Totals
+}
+
+// note describes the hosts, in the order of their ids, which is that in which they became known. What is left of the floor
+// is in their waits: there is no other place for it.
+func (e *exporter) note(now int64) {
+	e.now = now
+	for _, h := range e.f.hosts {
+		if h == nil {
+			continue
+		}
+		p := e.f.portray(h, now)
+		if h.pace == 0 {
+			p.view.Wait = max(p.view.Wait, time.Duration(e.f.oldFloor-now))
+		}
+		e.hosts = append(e.hosts, p)
+		if h.refused > 0 {
+			e.totals.Refused[h.authority] = int64(h.refused)
+		}
+	}
+	e.totals.Strange = e.f.totals.strangers
+}
+
+// run hands out everything.
+func (e *exporter) run(tx *bbolt.Tx) error {
+	for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
+		if err := step(tx); err != nil {
+			return err
+		}
+	}
+	return e.yield(frontier.Item{Totals: &e.totals})
+}
+
+func (e *exporter) head(tx *bbolt.Tx) error {
+	m, _, err := readMeta(tx, e.f.clock)
+	if err != nil {
+		return err
+	}
+	return e.yield(frontier.Item{Head: &frontier.Head{Secret: m.secret, Openings: int64(m.epoch), Unclean: !m.clean}})
+}
+
+func (e *exporter) seeds(tx *bbolt.Tx) error {
+	seeds, err := readSeeds(tx, e.f.lastSeed)
+	if err != nil {
+		return err
+	}
+	for i := range seeds {
+		if err := e.yield(frontier.Item{Seed: &seeds[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) blobs(tx *bbolt.Tx) error {
+	cur := tx.Bucket([]byte(blobBucket)).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		var sum [32]byte
+		if copy(sum[:], k); len(k) != len(sum)+2 || k[32] != 0 || k[33] != 0 {
+			continue // another piece of the body before
+		}
+		body, err := readBlob(tx, sum)
+		if err != nil {
+			return err
+		}
+		if err := e.yield(frontier.Item{Blob: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) hostItems(tx *bbolt.Tx) error {
+	for _, p := range e.hosts {
+		if err := p.complete(tx); err != nil {
+			return err
+		}
+		view := p.view
+		*p = portrait{}
+		if err := e.yield(frontier.Item{Host: &view}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

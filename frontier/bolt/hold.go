@@ -1,0 +1,186 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// hold is what an operator commanded about a host. It is kept in the host's state cell, behind everything else: a cell
+// that ends before it has none.
+type hold struct {
+	act    frontier.Act // Park or Drop
+	until  int64        // on the clock of the opening; the end of time when it does not end by itself
+	reason string
+}
+
+// ends reports whether k ends by itself: a park with a time is a wait, anything else takes the host out.
+func (k *hold) ends() bool { return k.until != math.MaxInt64 }
+
+// stopped reports whether h is out until an operator resumes it.
+func (h *host) stopped() bool { return h.hold != nil && !h.hold.ends() }
+
+// dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry, waits
+// for Resume.
+func (h *host) dropped() bool { return h.hold != nil && h.hold.act == frontier.Drop }
+
+// free returns when h may have a turn: its own wait is over, and a park that ends by itself.
+func (h *host) free() int64 {
+	if h.hold != nil {
+		return max(h.notBefore, h.hold.until)
+	}
+	return h.notBefore
+}
+
+// holdView is the hold of h as the outside sees it.
+func (h *host) holdView(now int64) frontier.Hold {
+	k := h.hold
+	switch {
+	case k == nil:
+		return frontier.Hold{}
+	case k.act == frontier.Drop:
+		return frontier.Hold{Act: k.act, Reason: k.reason}
+	case !k.ends():
+		return frontier.Hold{Act: k.act, Reason: k.reason, Wait: frontier.Never}
+	}
+	return frontier.Hold{Act: k.act, Reason: k.reason, Wait: time.Duration(max(k.until-now, 0))}
+}
+
+// appendTo writes k behind the rest of a state cell; nil writes nothing.
+func (k *hold) appendTo(b []byte, c clock, now int64) []byte {
+	if k == nil {
+		return b
+	}
+	b = append(b, byte(k.act))
+	if k.ends() {
+		b = append(b, 1)
+		b = c.appendWait(b, now, k.until)
+	} else {
+		b = append(b, 0)
+	}
+	return appendText(b, k.reason)
+}
+
+// parseHold reads what appendTo wrote, if it is there. A park whose time is over is none.
+func parseHold(p *parser, c clock) *hold {
+	if !p.more() {
+		return nil
+	}
+	head := p.bytes(2)
+	if p.bad || head[0] != byte(frontier.Park) && head[0] != byte(frontier.Drop) || head[1] > 1 {
+		p.fail()
+		return nil
+	}
+	k := &hold{act: frontier.Act(head[0]), until: math.MaxInt64}
+	if head[1] == 1 {
+		k.until = c.parseWait(p)
+	}
+	if k.reason = p.text(); k.until == 0 {
+		return nil
+	}
+	return k
+}
+
+// setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
+// has touched the open group.
+func (f *Frontier) setHold(h *host, k *hold, now int64) bool {
+	if h.hold == nil && k == nil || h.hold != nil && k != nil && *h.hold == *k {
+		return false
+	}
+	f.count(h, -1)
+	h.hold = k
+	f.count(h, 1)
+	f.open.change(h)
+	f.watch(h)
+	f.reschedule(h, now)
+	return true
+}
+
+// watch sees to it that the hold of h ends in time. The caller holds mu.
+func (f *Frontier) watch(h *host) {
+	if h.hold != nil && h.hold.ends() {
+		f.desk.holds.push(entry{at: h.hold.until, tie: uint64(h.id)})
+	}
+}
+
+// endHolds ends the parks whose time is over. When h is due was reckoned with its end, so the schedule stays as it is.
+// The caller holds mu.
+func (f *Frontier) endHolds(now int64) {
+	d := &f.desk
+	for len(d.holds) > 0 && d.holds[0].at <= now {
+		e := d.holds.pop()
+		h := f.hosts[uint32(e.tie)]
+		if h.hold == nil || h.hold.until != e.at {
+			continue // resumed, or parked anew
+		}
+		f.count(h, -1)
+		h.hold = nil
+		f.count(h, 1)
+		if !f.readOnly {
+			f.touch(now).change(h)
+		}
+	}
+}
+
+// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked for
+// in the whole schedule, which only an operator's command does: two equal ones would both be valid. The caller holds mu.
+func (f *Frontier) reschedule(h *host, now int64) {
+	if h.waiting {
+		f.leave(h)
+		f.desk.schedule.remove(entry{at: h.due, tie: uint64(h.served)<<32 | uint64(h.id)})
+	}
+	f.enter(h, now)
+}
+
+// remove takes one entry that equals e out of the heap, if there is one.
+func (h *heap) remove(e entry) {
+	a := *h
+	for i := range a {
+		if a[i] != e {
+			continue
+		}
+		last := a[len(a)-1]
+		a = a[:len(a)-1]
+		*h = a
+		if i == len(a) {
+			return
+		}
+		for i > 0 && last.before(a[(i-1)/4]) {
+			a[i] = a[(i-1)/4]
+			i = (i - 1) / 4
+		}
+		a.sink(i, last)
+		return
+	}
+}
+
+// appendMarks writes what is kept of a task beside its deferral, if there is something.
+func (t *retry) appendMarks(b []byte) []byte {
+	if t.dropped {
+		b = binary.AppendUvarint(b, droppedMark)
+	}
+	return b
+}
+
+// parseMarks reads what appendMarks wrote.
+func (t *retry) parseMarks(p *parser) {
+	if !p.more() {
+		return
+	}
+	if p.uvarint() != droppedMark {
+		p.fail()
+	}
+	t.dropped = true
+}
+
+const droppedMark = 1
+
+// wanted returns how many tasks h gives under a lease that is kept: of a host that an operator holds, none.
+func (h *host) wanted(n int) int {
+	if h.hold != nil {
+		return 0
+	}
+	return max(n, 0)
+}

@@ -1,0 +1,53 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is
+// durable. A process that dies meanwhile leaves no file that looks like a damaged frontier.
+func makeNew(path string) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("frontier/bolt: make %s: %w", path, err)
+	}
+	db, err := lockFile(fresh, options(false))
+	if err != nil {
+		return err
+	}
+	db.AllocSize = 64 << 10 // it may be opened with a bound on its size
+	err = guard(func() error { return db.Update(create) })
+	if cerr := db.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = name(fresh, path)
+	}
+	if err != nil {
+		os.Remove(fresh)
+		if errors.Is(err, ErrInUse) {
+			return inUse(path)
+		}
+		return writeError("make", path, err)
+	}
+	return nil
+}
+
+// name gives the file its name, unless another process has made one of that name meanwhile, and makes that durable:
+// of a file whose name is lost, everything is.
+func name(fresh, path string) error {
+	switch err := os.Link(fresh, path); {
+	case err == nil:
+		os.Remove(fresh)
+	case errors.Is(err, os.ErrExist):
+		return ErrInUse
+	default: // a file system without links
+		if err := os.Rename(fresh, path); err != nil {
+			return err
+		}
+	}
+	return syncDir(filepath.Dir(path))
+}

@@ -1,0 +1,276 @@
+package bolt
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Ended is a line of a ledger: how a URL ended, as the crawl wrote it down elsewhere.
+type Ended struct {
+	URL     canon.URL
+	Outcome frontier.Outcome
+	Reason  string
+}
+
+// Rebuild makes a frontier at out, where there must be no file, of what can be read in the damaged one at path, which is
+// not touched. The stop counts as unclean. ledger, unless it is nil, returns line by line, the oldest first, how URLs
+// ended, and io.EOF after the last: where something was lost, a URL that is pending is closed by it, and one whose text
+// is lost is added. What an operator has opened again stays open if that can be seen. The error says that nothing could
+// be made; how much was lost is in the Salvage. In RAM are some 50 octets per URL.
+func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)) (Salvage, error) {
+	var found Salvage
+	fail := func(err error) (Salvage, error) {
+		return found, fmt.Errorf("frontier/bolt: rebuild %s: %w", path, err)
+	}
+	if _, err := os.Lstat(out); err == nil {
+		return fail(fmt.Errorf("%s: %w: the new frontier needs a new file", out, os.ErrExist))
+	}
+	db, err := lockFile(path, options(true)) // nobody writes meanwhile; nothing is read through it
+	switch {
+	case err == nil:
+		defer db.Close()
+	case errors.Is(err, ErrInUse), errors.Is(err, os.ErrNotExist):
+		return fail(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fail(err)
+	}
+	defer file.Close()
+	r := rebuilding{ctx: ctx, salvage: &found, ledger: ledger}
+	if r.scan, err = newScan(file, &found); err == nil {
+		err = r.scan.all(ctx)
+	}
+	if err == nil {
+		err = r.recognise()
+	}
+	if err != nil {
+		return fail(err)
+	}
+	to, err := newFileBuilder(out)
+	if err != nil {
+		return fail(err)
+	}
+	defer to.abandon()
+	if err := r.build(to); err != nil {
+		return fail(err)
+	}
+	if err := to.place(); err != nil {
+		return fail(err)
+	}
+	return found, nil
+}
+
+// rebuilding is a Rebuild at work.
+type rebuilding struct {
+	ctx     context.Context // of the one call
+	scan    *scan
+	salvage *Salvage
+	ledger  func() (Ended, error)
+
+	into    *assembly
+	clock   clock
+	relearn bool // the seen-set is made of the records and the ledger alone
+	intact  bool // the secret is the old one
+
+	seen    seen // the old one, as far as it was found
+	hosts   map[uint64]*host
+	retries map[ref]*retry
+	fates   oldFates
+	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
+	once    seen
+	reopen  map[int]bool // entries that were opened again, the last we know
+}
+
+// recognise fails when there is nothing to salvage, or when it is not ours.
+func (r *rebuilding) recognise() error {
+	values := len(r.scan.secrets)
+	for _, m := range r.scan.values {
+		values += len(m)
+	}
+	newest := uint32(0)
+	for n := range r.scan.formats {
+		if n < 256 { // it has no checksum
+			newest = max(newest, n)
+		}
+	}
+	_, ours := r.scan.formats[format]
+	switch {
+	case !ours && newest > format:
+		return fmt.Errorf("format %d, and this version reads up to %d: %w", newest, format, ErrNewer)
+	case !ours && newest == 1:
+		return fmt.Errorf("format 1, whose values do not tell where they belong: nothing can be salvaged: %w", ErrDamaged)
+	case values == 0:
+		return fmt.Errorf("there is nothing of a frontier in it: %w", ErrDamaged)
+	}
+	return nil
+}
+
+// build puts what was found together.
+func (r *rebuilding) build(to *builder) error {
+	r.clock = clock{began: time.Now()}
+	r.hosts, r.retries, r.reopen = map[uint64]*host{}, map[ref]*retry{}, map[int]bool{}
+	if r.ledger != nil {
+		r.known = map[frontier.Fingerprint]int{}
+	}
+	secret := make([]byte, 32)
+	if i := slices.IndexFunc(r.scan.secrets, func(f found) bool { return f.live }); len(r.scan.secrets) > 0 {
+		f := r.scan.secrets[max(i, 0)]
+		copy(secret, r.scan.read(f.at, 32))
+		r.intact = true
+	} else {
+		rand.Read(secret) // never fails
+		r.salvage.NewSecret = true
+	}
+	var err error
+	if r.into, err = newAssembly(to, r.clock, secret); err != nil {
+		return err
+	}
+	refused := r.totals()
+	r.salvage.LostRecords = r.scan.gaps(recordJournal, 0)
+	r.salvage.LostValues = r.scan.gaps(seenJournal, 0) + r.salvage.LostRecords + r.scan.gaps(seedJournal, 0)
+	for _, part := range []func() error{r.prints, r.endings, r.cells, r.records, r.fromLedger, r.seeds, r.blobs} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return r.finish(refused)
+}
+
+// totals takes over counts and names of reasons from the best totals there are, and returns how many refused candidates
+// they had by reason, the closed URLs among them.
+func (r *rebuilding) totals() map[ending]int64 {
+	var best *totals
+	live := false
+	for _, f := range r.scan.totals {
+		t, ok := parseTotals(r.scan.read(f.at, f.n-4))
+		if !ok || live && !f.live {
+			continue
+		}
+		if best == nil || f.live && !live || len(t.reasons) > len(best.reasons) ||
+			len(t.reasons) == len(best.reasons) && t.closed() > best.closed() {
+			best, live = t, f.live
+		}
+	}
+	r.salvage.OldTotals, r.salvage.NoTotals = best != nil && !live, best == nil
+	if best == nil {
+		return map[ending]int64{}
+	}
+	t := *best
+	t.outcomes, t.endings, t.strangers = frontier.Outcomes{}, map[ending]int64{}, best.strangers
+	r.into.totals = &t
+	dropped := maps.Clone(best.endings)
+	maps.DeleteFunc(dropped, func(e ending, _ int64) bool { return e.outcome() != frontier.Dropped })
+	return dropped
+}
+
+// ending returns e with a reason that has a name.
+func (r *rebuilding) ending(e ending) ending {
+	t := r.into.totals
+	switch {
+	case e.outcome() == 0:
+		return 0
+	case e.reason() > 0 && e.reason() > len(t.reasons), e.reason() > 0 && r.salvage.NoTotals:
+		return makeEnding(e.outcome(), t.number(ReasonLost))
+	}
+	return e
+}
+
+// finish makes the counts agree with what is there.
+func (r *rebuilding) finish(refused map[ending]int64) error {
+	a := r.into
+	if err := a.closeRecord(); err != nil {
+		return err
+	}
+	for _, e := range a.endings {
+		if e != 0 {
+			r.salvage.Closed++
+			refused[e]--
+		}
+	}
+	r.salvage.Hosts, r.salvage.URLs = int64(len(a.hosts)), int64(len(a.endings))
+	r.salvage.Refused = int64(a.seen.len()) - r.salvage.URLs
+	left, was := r.salvage.Refused, a.totals.strangers
+	for _, h := range a.hosts {
+		was += int64(h.refused)
+	}
+	for _, h := range a.hosts { // what is left of them is of hosts as far as these have counted it
+		h.refused = uint32(min(int64(h.refused), left))
+		left -= int64(h.refused)
+	}
+	a.totals.strangers = left
+	a.totals.outcomes[frontier.Dropped] += r.salvage.Refused
+	left = r.salvage.Refused
+	for _, e := range slices.Sorted(maps.Keys(refused)) {
+		if n := min(refused[e], left); n > 0 && e.outcome() == frontier.Dropped {
+			a.totals.endings[r.ending(e)] += n
+			left -= n
+		}
+	}
+	if r.salvage.LostTexts = max(r.salvage.Refused-was-r.salvage.LostForgotten, 0); !r.salvage.OldTotals && !r.salvage.NoTotals {
+		if n := min(r.salvage.LostTexts+r.salvage.LostForgotten, left); n > 0 {
+			a.totals.endings[makeEnding(frontier.Dropped, a.totals.number(ReasonLost))] += n
+		}
+	}
+	epoch := r.scan.epoch
+	for _, h := range a.hosts {
+		epoch = max(epoch, uint64(h.finished)>>32) // a stale token must not come again
+	}
+	return a.finish(epoch+1, false)
+}
+
+func (r *rebuilding) seeds() error {
+	return r.scan.each(r.ctx, seedJournal, func(_ uint64, body []byte) error {
+		for p := (parser{b: body}); p.more(); {
+			raw, tag, from := p.text(), p.text(), p.text()
+			u, err := canon.Parse(raw)
+			if p.bad || err != nil {
+				r.salvage.LostURLs++
+				continue
+			}
+			r.salvage.Seeds++
+			if err := r.into.seed(frontier.Seed{URL: u, Tag: tag, From: from}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// blobs puts bodies together from their pieces.
+func (r *rebuilding) blobs() error {
+	sums := map[[sha256.Size]byte]bool{}
+	for k := range r.scan.pieces {
+		sums[[sha256.Size]byte(k[:])] = true
+	}
+	for _, sum := range slices.SortedFunc(maps.Keys(sums), func(a, b [sha256.Size]byte) int { return slices.Compare(a[:], b[:]) }) {
+		body := []byte(nil)
+		for i := range uint16(maxBlob / valueSize) {
+			f := r.scan.pieces[[34]byte(pieceKey(sum, i))]
+			if f.n == 0 || f.disputed {
+				break
+			}
+			body = append(body, r.scan.read(f.at, f.n-4)...)
+		}
+		p := parser{b: body}
+		if p.uvarint(); p.bad || sha256.Sum256(p.b) != sum {
+			r.salvage.LostBlobs++
+			continue
+		}
+		r.salvage.Blobs++
+		if err := r.into.blobs([]blob{{sum: sum, body: p.b}}); err != nil {
+			return err
+		}
+	}
+	return r.ctx.Err()
+}

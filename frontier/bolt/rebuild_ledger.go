@@ -1,0 +1,82 @@
+package bolt
+
+import (
+	"errors"
+	"io"
+
+	"curtsy/frontier"
+)
+
+// fromLedger lets the ledger mend what was lost, and then completes the seen-set. When texts were lost, the ledger tells
+// which of their URLs have ended; fingerprints of which it knows nothing are let go, so that a pending URL whose text
+// was lost is accepted when it is found again.
+func (r *rebuilding) fromLedger() error {
+	for r.ledger != nil {
+		line, err := r.ledger()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.line(line); err != nil {
+			return err
+		}
+	}
+	if r.relearn {
+		r.salvage.LetGo = max(int64(r.seen.len()-r.into.seen.len()), 0)
+		return nil
+	}
+	for i := range r.seen.shards {
+		for _, p := range r.seen.shards[i].slots {
+			if p == 0 {
+				continue
+			}
+			if _, err := r.into.mark(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// line takes a line of the ledger.
+func (r *rebuilding) line(x Ended) error {
+	if x.URL.IsZero() || x.Outcome == 0 || int(x.Outcome) >= len(frontier.Outcomes{}) || r.salvage.Whole() {
+		r.salvage.LedgerUnneeded++
+		return nil
+	}
+	a := r.into
+	p := a.print.print(x.URL)
+	n, known := r.known[p]
+	switch {
+	case known && !r.reopen[n]:
+		e := a.ending(n)
+		if *e != 0 {
+			r.salvage.LedgerUnneeded++
+			return nil
+		}
+		*e = makeEnding(x.Outcome, a.totals.number(x.Reason))
+		r.salvage.LedgerClosed++
+		return nil
+	case known, !r.relearn && r.seen.len() > 0 && r.seen.has(p):
+		r.salvage.LedgerUnneeded++
+		return nil
+	case x.Outcome == frontier.Dropped:
+		_, err := a.mark(p) // a refused candidate, it seems; if it was a task, it is none any more
+		return err
+	}
+	h := a.byName[x.URL.Authority()]
+	if h == nil {
+		var err error
+		if h, err = a.host(x.URL.Authority()); err != nil {
+			return err
+		}
+	}
+	r.salvage.LedgerAdded++
+	c := frontier.Candidate{URL: x.URL, Kind: frontier.KindLink}
+	return r.accept(h, c, makeEnding(x.Outcome, a.totals.number(x.Reason)), false, nil)
+}

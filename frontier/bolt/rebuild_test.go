@@ -1,0 +1,464 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// texts returns all URLs with their endings, by key.
+func texts(t testing.TB, path string) map[string]frontier.Outcome {
+	t.Helper()
+	f, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	urls := map[string]frontier.Outcome{}
+	tx, err := f.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	all, err := readFates(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = recordJournal.each(tx, func(seq uint64, body []byte) error {
+		b, err := parseBlock(body, f.blocks.zip)
+		if err != nil || b.forgotten() {
+			return err
+		}
+		for place := range b.len() {
+			id, _ := b.host(place)
+			e, err := b.entry(place, f.hosts[id].authority)
+			if err != nil {
+				return err
+			}
+			urls[e.URL.String()] = all.record(seq)[place].outcome()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return urls
+}
+
+func rebuild(t testing.TB, path string, ledger func() (Ended, error)) (string, Salvage, error) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "rebuilt.db")
+	s, err := Rebuild(t.Context(), path, out, ledger)
+	if err == nil {
+		checkClean(t, out)
+	}
+	return out, s, err
+}
+
+func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
+	compacted := used(t)
+	if _, _, err := Compact(t.Context(), compacted, true); err != nil {
+		t.Fatal(err)
+	}
+	folded := newEngine(t, t.TempDir(), frontier.Options{})
+	folded.add(folded.links("a", 0, 3000))
+	for range 4 {
+		folded.finish(fetched(folded.turn(500)))
+		folded.sync()
+		folded.mu.Lock()
+		folded.writer.unfolded = 1 << 20
+		folded.mu.Unlock()
+	}
+	folded.shut()
+	for name, path := range map[string]string{"made": makeFile(t), "used": used(t), "compacted": compacted, "folded": folded.file} {
+		before := read(t, path)
+		want := tell(t, path)
+		out, s, err := rebuild(t, path, nil)
+		if err != nil || !s.Whole() {
+			t.Fatalf("%s: %v, error %v", name, s, err)
+		}
+		got := tell(t, out)
+		if !got.stats.Unclean || got.stats.Restarts != want.stats.Restarts+1 {
+			t.Errorf("%s: %+v", name, got.stats)
+		}
+		got.stats.Unclean, got.stats.Restarts = want.stats.Unclean, want.stats.Restarts
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got  %+v\nwant %+v", name, got, want)
+		}
+		if !reflect.DeepEqual(texts(t, out), texts(t, path)) {
+			t.Errorf("%s: the URLs differ", name)
+		}
+		if string(read(t, path)) != string(before) {
+			t.Errorf("%s: the original was touched", name)
+		}
+	}
+}
+
+// retried makes a file in which many URLs were closed, opened again, and closed, with folds in between.
+func retried(t testing.TB) string {
+	t.Helper()
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	for h := range 5 {
+		e.add(e.links(string(rune('a'+h)), 0, 400))
+	}
+	for i := range 40 {
+		turn := e.turn(60)
+		r := fetched(turn)
+		for k := range r.Done {
+			if k%2 == 0 {
+				r.Done[k].Outcome, r.Done[k].Reason = frontier.Gone, "status 410"
+			}
+		}
+		r.Host = &frontier.HostUpdate{Memory: []byte(strings.Repeat("m", 100*i%700)), Pace: 1}
+		r.Blobs = [][]byte{[]byte(strings.Repeat("b", 3000+i))}
+		r.Found = e.links("new", 10*i, 10)
+		e.finish(r)
+		e.sync()
+		switch i % 10 {
+		case 4:
+			e.retry(frontier.Retrial{Outcome: frontier.Gone})
+		case 7:
+			e.mu.Lock()
+			e.writer.unfolded = 1 << 20 // the next commit folds
+			e.mu.Unlock()
+		}
+	}
+	e.shut()
+	return e.file
+}
+
+// Whatever is spoilt: nothing panics, the original stays, the new file is whole in itself, no URL is invented, and what
+// differs from the truth is counted.
+func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
+	path := retried(t)
+	whole, truth := read(t, path), texts(t, path)
+	m, _ := lastMeta(strings.NewReader(string(whole)))
+	rnd := rand.New(rand.NewPCG(1, 9))
+	kept, refused := 0, 0
+	rounds := 30
+	if os.Getenv("CURTSY_LONG") != "" {
+		rounds = 1500
+	}
+	for round := range rounds {
+		b := spoil(whole[:m.pages*m.pageSize], m, rnd, round)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, s, err := rebuild(t, path, nil)
+		if string(read(t, path)) != string(b) {
+			t.Fatalf("round %d: the original was touched", round)
+		}
+		if err != nil {
+			refused++
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			continue
+		}
+		got := texts(t, out)
+		for u, o := range got {
+			if was, ok := truth[u]; !ok || o != was && s.Whole() {
+				t.Fatalf("round %d: %s is %v, was %v, known %v\n%v", round, u, o, was, ok, s)
+			}
+		}
+		if len(got) < len(truth) && s.Whole() {
+			t.Fatalf("round %d: %d URLs of %d\n%v", round, len(got), len(truth), s)
+		}
+		if f, err := Open(out, frontier.Options{}); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		} else if err := errors.Join(readAll(f), f.Close()); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		kept += len(got)
+	}
+	if refused > rounds/12 || kept < rounds*len(truth)*7/10 {
+		t.Errorf("%d refused, %d URLs kept of %d in %d rounds", refused, kept, len(truth), rounds)
+	}
+}
+
+// spoil returns a spoilt copy of a file.
+func spoil(whole []byte, m metaPage, rnd *rand.Rand, round int) []byte {
+	b := append([]byte(nil), whole...)
+	page := rnd.Uint64N(m.pages) * m.pageSize
+	switch round % 6 {
+	case 0: // in the head of a page
+		b[page+rnd.Uint64N(40)] ^= 1 << rnd.IntN(8)
+	case 1: // anywhere
+		b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
+	case 2: // a page of something else
+		other := rnd.Uint64N(m.pages) * m.pageSize
+		copy(b[page:page+m.pageSize], b[other:other+m.pageSize])
+	case 3: // a page of nothing
+		clear(b[page : page+m.pageSize])
+	case 4: // cut off
+		b = b[:rnd.IntN(len(b))]
+	case 5: // a meta page, and another
+		clear(b[rnd.Uint64N(2)*m.pageSize:][:m.pageSize])
+		clear(b[page : page+m.pageSize])
+	}
+	return b
+}
+
+func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
+	path := retried(t)
+	b, truth := read(t, path), texts(t, path)
+	m, _ := lastMeta(strings.NewReader(string(b)))
+	clear(b[:2*m.pageSize])
+	for at := uint64(0); at < m.pages*m.pageSize; at += m.pageSize {
+		if b[at+8] == branchPage {
+			clear(b[at : at+m.pageSize])
+		}
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, s, err := rebuild(t, path, nil)
+	if err != nil || !s.MetaSpoilt || s.Whole() {
+		t.Fatalf("%v, error %v", s, err)
+	}
+	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
+		t.Errorf("%d URLs of %d, or other endings\n%v", len(got), len(truth), s)
+	}
+}
+
+// lines returns a ledger.
+func lines(es []Ended) func() (Ended, error) {
+	return func() (Ended, error) {
+		if len(es) == 0 {
+			return Ended{}, io.EOF
+		}
+		e := es[0]
+		es = es[1:]
+		return e, nil
+	}
+}
+
+// wipe clears all values of a journal, wherever they are, except those that keep says.
+func wipe(t testing.TB, path string, j journal, keep func(seq uint64) bool) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, err := newScan(file, &Salvage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.all(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	b := read(t, path)
+	for seq, f := range s.values[j] {
+		if !keep(seq) {
+			value := string(b[f.at : f.at+int64(f.n)])
+			b = []byte(strings.ReplaceAll(string(b), value, strings.Repeat("\x00", f.n)))
+		}
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
+	for _, j := range []journal{doneJournal, recordJournal, seenJournal, cellJournal} {
+		path := used(t)
+		truth := texts(t, path)
+		var ledger []Ended
+		for raw, o := range truth {
+			if o != 0 {
+				ledger = append(ledger, Ended{URL: mustURL(t, raw), Outcome: o})
+			}
+		}
+		wipe(t, path, j, func(seq uint64) bool { return seq%2 == 0 })
+		_, without, err := rebuild(t, path, nil)
+		if err != nil || without.Whole() {
+			t.Fatalf("%s: %v, error %v", j, without, err)
+		}
+		out, s, err := rebuild(t, path, lines(ledger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %v", j, s)
+		got := texts(t, out)
+		for _, e := range ledger {
+			if got[e.URL.String()] != e.Outcome {
+				t.Errorf("%s: %s is %v, and the ledger says %v", j, e.URL, got[e.URL.String()], e.Outcome)
+				break
+			}
+		}
+		f, err := Open(out, frontier.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range ledger {
+			if seen, err := f.Seen(t.Context(), []canon.URL{e.URL}); err != nil || !seen[0] {
+				t.Errorf("%s: %s: %v, %v", j, e.URL, seen, err)
+				break
+			}
+		}
+		f.Close()
+	}
+}
+
+// A URL that was closed, folded and opened again is pending: the older words, which free pages may still hold, do not
+// count, and neither does the ledger.
+func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 200))
+	e.closeAll(frontier.Gone)
+	e.sync()
+	e.mu.Lock()
+	e.writer.unfolded = 1 << 20
+	e.mu.Unlock()
+	e.add(e.links("b", 0, 200))
+	e.closeAll(frontier.Failed)
+	e.sync()
+	if n := e.retry(frontier.Retrial{Outcome: frontier.Gone}); n.URLs != 200 {
+		t.Fatal(n)
+	}
+	e.shut()
+	truth := texts(t, e.file)
+	var ledger []Ended
+	for raw := range truth {
+		ledger = append(ledger, Ended{URL: mustURL(t, raw), Outcome: frontier.Gone})
+	}
+	b := read(t, e.file)
+	clear(b[:8192]) // both meta pages: nothing is live
+	if err := os.WriteFile(e.file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, s, err := rebuild(t, e.file, lines(ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
+		t.Errorf("the endings differ\n%v", s)
+	}
+}
+
+// A site's octets are kept in blobs as they came. They must not be taken for elements of a page.
+func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 5))
+	turn := e.turn(5)
+	r := fetched(turn)
+	key := []byte{0, 0, 0, 0, 0, 0, 0, 9}
+	value := sealFor(string(doneJournal), key, make([]byte, 8))
+	head := func(pos uint32) []byte {
+		var b []byte
+		for _, n := range []uint32{0, pos, 8, uint32(len(value))} {
+			b = binary.NativeEndian.AppendUint32(b, n)
+		}
+		return b
+	}
+	for i := range 16 {
+		body := make([]byte, i)
+		for len(body) < 1600 { // elements are at multiples of 16: some of these are
+			body = append(body, head(16)...)
+			body = append(append(body, key...), value...)
+			body = append(body, 0)
+		}
+		r.Blobs = append(r.Blobs, body)
+	}
+	e.finish(r)
+	e.shut()
+	b := read(t, e.file)
+	clear(b[:8192]) // both meta pages: nothing is live
+	if err := os.WriteFile(e.file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, s, err := rebuild(t, e.file, nil)
+	if err != nil || s.LostValues+s.LostEndings+s.Ambiguous > 0 || s.Blobs != 16 {
+		t.Fatalf("%v, error %v", s, err)
+	}
+	for u, o := range texts(t, out) {
+		if o != frontier.Fetched {
+			t.Errorf("%s: %v", u, o)
+		}
+	}
+}
+
+func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
+	path := used(t)
+	truth := texts(t, path)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, err := newScan(file, &Salvage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := read(t, path)
+	for _, f := range s.secrets {
+		clear(b[f.at : f.at+int64(f.n)])
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, found, err := rebuild(t, path, nil)
+	if err != nil || !found.NewSecret || found.Refused != 0 {
+		t.Fatalf("%v, error %v", found, err)
+	}
+	if got := texts(t, out); !reflect.DeepEqual(got, truth) {
+		t.Errorf("%d URLs of %d", len(got), len(truth))
+	}
+}
+
+func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
+	path := used(t)
+	if _, err := Rebuild(t.Context(), path, path, nil); !errors.Is(err, os.ErrExist) {
+		t.Errorf("onto itself: %v", err)
+	}
+	if _, err := Rebuild(t.Context(), path+"x", path+"y", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+	f, err := Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, ErrInUse) {
+		t.Errorf("in use: %v", err)
+	}
+	f.Close()
+	if _, err := Rebuild(t.Context(), format1(t), path+"y", nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "format 1") {
+		t.Errorf("format 1: %v", err)
+	}
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("text: %v", err)
+	}
+	if err := os.WriteFile(text, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("empty: %v", err)
+	}
+	wrong := func() (Ended, error) { return Ended{}, io.ErrUnexpectedEOF }
+	if _, err := Rebuild(t.Context(), path, path+"y", wrong); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a ledger that fails: %v", err)
+	}
+	for _, left := range []string{path + "y"} {
+		if all, _ := filepath.Glob(left + "*"); len(all) > 0 {
+			t.Errorf("%s was left", left)
+		}
+	}
+}

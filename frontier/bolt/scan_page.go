@@ -1,0 +1,145 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// element is the head of an element of a leaf.
+type element struct{ flags, pos, key, value uint32 }
+
+func parseElement(e []byte) element {
+	order := binary.NativeEndian
+	return element{order.Uint32(e), order.Uint32(e[4:]), order.Uint32(e[8:]), order.Uint32(e[12:])}
+}
+
+// page looks at b, which is at that place of the file, as a leaf. A page can hold a small bucket whole, in a value.
+func (s *scan) page(at int64, b []byte, of owner, level int) {
+	count := 0 // of the elements that must be values
+	if len(b) >= pageHeader && of > another && binary.NativeEndian.Uint16(b[8:]) == leafPage {
+		count = int(binary.NativeEndian.Uint16(b[10:]))
+	}
+	slots, sound := s.slots(at, b, level)
+	for i := 0; i < max(slots, count) && pageHeader+(i+1)*elementSize <= len(b); i++ {
+		from := pageHeader + i*elementSize
+		x := parseElement(b[from:])
+		if x.flags > bucketLeaf || x.key == 0 || x.key > 34 || x.value > maxValue || x.pos > 1<<30 {
+			s.spoilt(i < count)
+			continue
+		}
+		start, n := from+int(x.pos), int(x.key+x.value)
+		kv := []byte(nil)
+		if start+n <= len(b) {
+			kv = b[start : start+n]
+		} else if kv = s.read(at+int64(start), n); kv == nil {
+			s.spoilt(i < count)
+			continue
+		}
+		k, v := kv[:x.key:x.key], kv[x.key:]
+		place := found{at: at + int64(start) + int64(x.key), n: len(v), live: of != nobody}
+		if x.flags == bucketLeaf {
+			if len(v) > 16+pageHeader && level == 0 {
+				inner := nobody
+				if of != nobody {
+					inner = ownerOf(string(k))
+				}
+				s.page(place.at+16, v[16:], inner, 1)
+			}
+			continue
+		}
+		is := s.element(k, v, place)
+		s.spoilt(!is && i < count)
+		if is && sound && level == 0 {
+			s.covered = max(s.covered, place.at+int64(place.n))
+		}
+	}
+}
+
+// slots returns how many elements to look for in a page, and whether its head is sound. Of a sound one only the elements
+// that it counts are looked at: what is behind them are values, and in a value a site could have put what looks like an
+// element. Of a spoilt one, all that there may be.
+func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
+	if len(b) < pageHeader+elementSize {
+		return 0, false
+	}
+	order := binary.NativeEndian
+	id, flags, count := order.Uint64(b), order.Uint16(b[8:]), int(order.Uint16(b[10:]))
+	if level == 0 && id != uint64(at/s.pageSize) {
+		return len(b) / elementSize, false
+	}
+	switch {
+	case flags == branchPage:
+		return 0, true
+	case flags == leafPage && int(parseElement(b[pageHeader:]).pos) == count*elementSize: // the first value is behind the last element
+		return count, true
+	}
+	return len(b) / elementSize, false
+}
+
+func (s *scan) spoilt(is bool) {
+	if is {
+		s.salvage.Spoilt++
+	}
+}
+
+// element notes a value if it proves to be one.
+func (s *scan) element(k, v []byte, f found) bool {
+	if len(v) < 4 {
+		return false
+	}
+	f.sum = binary.BigEndian.Uint32(v[len(v)-4:])
+	body := v[:len(v)-4]
+	switch len(k) {
+	case 8:
+		for _, j := range journals() {
+			if checksum(string(j), k, body) == f.sum {
+				seq := binary.BigEndian.Uint64(k)
+				s.values[j][seq] = better(s.values[j][seq], f)
+				return true
+			}
+		}
+	case 34:
+		if checksum(blobBucket, k, body) == f.sum {
+			s.pieces[[34]byte(k)] = better(s.pieces[[34]byte(k)], f)
+			return true
+		}
+	default:
+		return s.metaElement(string(k), v, f)
+	}
+	return false
+}
+
+// metaElement notes a value of the meta bucket.
+func (s *scan) metaElement(k string, v []byte, f found) bool {
+	sealed := crc32.Checksum(v[:len(v)-4], castagnoli()) == f.sum
+	switch {
+	case k == formatKey && len(v) == 4:
+		s.formats[binary.BigEndian.Uint32(v)]++
+	case k == secretKey && sealed && len(v) == 36:
+		s.secrets = append(s.secrets, f)
+	case k == totalsKey && sealed:
+		s.totals = append(s.totals, f)
+	case k == epochKey && len(v) == 12 && checksum(metaBucket, []byte(k), v[:8]) == f.sum:
+		s.epoch = max(s.epoch, binary.BigEndian.Uint64(v))
+	default:
+		return false
+	}
+	return true
+}
+
+// better returns the one of two finds that counts.
+func better(old, f found) found {
+	switch {
+	case old.n == 0:
+		return f
+	case old.sum == f.sum && old.n == f.n:
+		old.live = old.live || f.live
+		return old
+	case f.live && !old.live:
+		return f
+	case old.live && !f.live:
+		return old
+	}
+	old.disputed = true
+	return old
+}

@@ -1,0 +1,95 @@
+package bolt
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// A commit that is durable is seen by Retry before the writer has told so: the deferral that was kept until then is of
+// the past, and one that comes after the Retry is not.
+func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	gated := false
+	e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {
+		if gated {
+			entered <- struct{}{}
+			<-leave
+		}
+		return nil
+	}})
+	e.add(e.links("a", 0, 1))
+	turn := e.turn(1)
+	e.finish(frontier.Result{
+		Authority: turn.Authority, Token: turn.Token, Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 500"}},
+	})
+	e.sync()
+	r := fetched(e.turn(1))
+	r.Done[0].Outcome = frontier.Failed
+	before := e.transactions()
+	gated = true
+	e.finish(r)
+	synced := make(chan error)
+	go func() { synced <- e.Sync(context.Background()) }()
+	<-entered
+	e.mu.Lock() // the writer cannot settle what it commits
+	gated = false
+	leave <- struct{}{}
+	for e.transactions() == before {
+		runtime.Gosched()
+	}
+	of := makeRef(1, 0)
+	if e.retries[of] == nil {
+		e.mu.Unlock()
+		t.Fatal("the deferral is not kept until the commit is settled: the test does not test it")
+	}
+	var fates *fates
+	if err := e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = readFates(tx); return err }); err != nil {
+		t.Error(err)
+	}
+	now := e.clock.now()
+	e.touch(now)
+	e.reopen(ended{ref: of, host: e.byName[turn.Authority].id, ending: fates.record(1)[0]}, false, now)
+	if e.retries[of] != nil {
+		t.Error("what is opened again has the deferral of the attempt before")
+	}
+	anew := &retry{due: now, attempts: 7}
+	e.retries[of] = anew // as if it had been deferred at once
+	e.mu.Unlock()
+	if err := <-synced; err != nil {
+		t.Fatal(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.retries[of] != anew {
+		t.Error("the settlement of an older commit has dropped a newer deferral")
+	}
+	delete(e.retries, of) // there was none in truth
+}
+
+// What was kept of a deferral is dropped when the URL is closed for good, but not before that is durable.
+func TestSettle_DropsTheDeferralsOfClosedURLs(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	const urls = 10
+	e.add(e.links("a", 0, urls))
+	turn := e.turn(urls)
+	r := frontier.Result{Authority: turn.Authority, Token: turn.Token}
+	for _, x := range turn.Tasks {
+		r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print})
+	}
+	e.finish(r)
+	e.sync()
+	r = fetched(e.turn(urls))
+	r.Done = r.Done[:6]
+	e.finish(r)
+	e.sync()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.retries); n != 4 {
+		t.Errorf("%d deferrals are kept, of 4 pending URLs", n)
+	}
+}

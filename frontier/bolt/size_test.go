@@ -1,0 +1,110 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"curtsy/frontier"
+)
+
+// crawlUntilFull crawls a web that never ends, 20 turns at a time, and returns the pages.
+func (e *engine) crawlUntilFull(w *web, from int) int {
+	e.Helper()
+	n := from
+	for pages := 0; ; {
+		c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 4})
+		if err != nil {
+			e.Fatal(err)
+		}
+		if len(c.Turns) == 0 {
+			if c.State != frontier.Full {
+				e.Fatalf("state %d after %d pages, want Full", c.State, pages)
+			}
+			return n
+		}
+		for _, t := range c.Turns {
+			r := fetched(t)
+			r.Blobs = [][]byte{fmt.Appendf(nil, "User-agent: *\nDisallow: /%d\n", pages)}
+			for range 40 {
+				r.Found = append(r.Found, w.link(e, n))
+				n++
+			}
+			e.finish(r)
+			pages++
+		}
+	}
+}
+
+// With a bound the crawl ends as Full with the file below it, what is out is finished whole, and with a larger bound
+// it goes on where it was.
+func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
+	for _, most := range []int64{1 << 20, 2 << 20} {
+		e := newEngine(t, t.TempDir(), frontier.Options{MaxSize: most})
+		w := &web{hosts: 500}
+		e.add([]frontier.Candidate{w.link(t, 0)})
+		n := e.crawlUntilFull(w, 1)
+		st := e.stats()
+		if st.State != frontier.Full || st.Size > most {
+			t.Fatalf("state %d, %d octets of %d", st.State, st.Size, most)
+		}
+		if st.Size < most/2 {
+			t.Errorf("full with %d octets of %d", st.Size, most)
+		}
+		e.shut()
+		if info, err := os.Stat(e.file); err != nil || info.Size() > most {
+			t.Fatalf("the file has %d octets of %d, error %v", info.Size(), most, err)
+		}
+		e.start()
+		if got := e.stats(); got.State != frontier.Full || got.Discovered != st.Discovered || got.Outcomes != st.Outcomes {
+			t.Fatalf("reopened: %+v; was %+v", got, st)
+		}
+		e.shut()
+		e.o.MaxSize = 2 * most
+		e.start()
+		if got := e.stats(); got.State == frontier.Full {
+			t.Fatal("full at half of the new bound")
+		}
+		if more := e.crawlUntilFull(w, n); more == n {
+			t.Fatal("nothing was crawled with a larger bound")
+		}
+	}
+}
+
+// When nothing but the reserve is left, a turn that is out brings its outcomes and, as far as they go, its links; the
+// others are counted.
+func TestMaxSize_TheTurnsThatAreOutFinish(t *testing.T) {
+	const most = 1 << 20
+	e := newEngine(t, t.TempDir(), frontier.Options{MaxSize: most})
+	e.add(append(e.links("a", 0, 2), e.links("b", 0, 2)...))
+	a, b := e.turn(1), e.turn(1)
+	r := fetched(a)
+	r.Found = e.links("c", 0, 100_000)
+	added := e.finish(r)[0].Added
+	if added.New == 0 || added.Capped == 0 || added.New+added.Capped != len(r.Found) {
+		t.Fatalf("%+v of %d links", added, len(r.Found))
+	}
+	if _, err := e.ClaimAuthority(context.Background(), a.Authority); err != frontier.ErrNotDue {
+		t.Fatalf("ClaimAuthority: %v", err)
+	}
+	e.finish(fetched(b))
+	e.sync()
+	st := e.stats()
+	if st.Outcomes[frontier.Fetched] != 2 || st.Capped[frontier.ReasonCapSize] != int64(added.Capped) || st.State != frontier.Full {
+		t.Fatalf("%+v", st)
+	}
+	if st.Size > most {
+		t.Fatalf("%d octets of %d", st.Size, most)
+	}
+}
+
+// A fold, which needs room for all endings, is put off when there is none.
+func TestMaxSize_FoldingDoesNotOvershoot(t *testing.T) {
+	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(sizes, 1<<14)}
+	for most, want := range map[int64]bool{0: true, 12 << 20: false, 40 << 20: true} {
+		if got := w.mayFold(most); got != want {
+			t.Errorf("MaxSize %d: %v, want %v", most, got, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package bolt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that was
+// applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the process
+// would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path, under its
+// name and a suffix, and takes its name when it is durable; after an error nothing of it is left.
+//
+// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy crawl
+// grows by what is committed during the copy.
+func (f *Frontier) Snapshot(ctx context.Context, path string) error {
+	err := f.snapshot(ctx, path)
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: snapshot of %s to %s: %w", f.path, path, err)
+	}
+	return nil
+}
+
+func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
+	if err := vacant(path); err != nil {
+		return err
+	}
+	if !f.readOnly {
+		if err := f.Sync(ctx); err != nil {
+			return err
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			file.Close() // a second time, maybe
+			os.Remove(file.Name())
+		}
+	}()
+	if err := f.copyTo(ctx, file); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := vacant(path); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.
+func vacant(path string) error {
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return fmt.Errorf("%w: name another file, or move that one away", fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
+		return err
+	}
+}
+
+// copyTo writes the file as of the last commit. A failure to write is no fault of the frontier and does not poison it.
+func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
+	var tx *bbolt.Tx
+	err := f.locked(ctx, func(int64) (err error) {
+		tx, err = f.db.Begin(false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return guard(func() error {
+		defer tx.Rollback()
+		_, err := tx.WriteTo(writerFunc(func(b []byte) (int, error) {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			return w.Write(b)
+		}))
+		return cmp.Or(ctx.Err(), err) // bbolt does not wrap all errors
+	})
+}
+
+// writerFunc is a function as a writer.
+type writerFunc func(b []byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }

@@ -1,0 +1,133 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// A copy that is taken in the middle of a workload opens, is clean by Check, and is what the death of the process would
+// have left: all that had been applied, and an unclean stop.
+func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			e := newEngine(t, dir, frontier.Options{})
+			rng := rand.New(rand.NewPCG(seed, 6))
+			for i := range 6 {
+				e.busy(seed*100+uint64(i), 25)
+				c, err := e.Claim(context.Background(), frontier.Want{Tasks: 4, MaxWait: 5 * time.Hour})
+				if err != nil || len(c.Turns) == 0 {
+					t.Fatal(c, err)
+				}
+				e.finish(e.anything(rng, c.Turns[0], 2000+i)) // applied, and not durable yet
+				copied := filepath.Join(dir, fmt.Sprint("copy", i))
+				if err := e.Snapshot(context.Background(), copied); err != nil {
+					t.Fatal(err)
+				}
+				e.Frontier.kill() // everything was durable
+				checkClean(t, copied)
+				got, gotStats := export(t, copied)
+				want, wantStats := export(t, e.file)
+				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotStats, wantStats) {
+					t.Errorf("the copy differs:\n%+v\n%+v", gotStats, wantStats)
+				}
+				if !gotStats.Unclean {
+					t.Error("the copy of a running crawl tells of a clean stop")
+				}
+				e.start()
+			}
+			files, _ := os.ReadDir(dir)
+			if len(files) != 7 {
+				t.Errorf("%v", files)
+			}
+		})
+	}
+}
+
+// Turns go on while copies are made, and every copy is clean.
+func TestSnapshot_WhileTurnsGoOn(t *testing.T) {
+	dir := t.TempDir()
+	e := newEngine(t, dir, frontier.Options{})
+	e.add(e.links("a", 0, 20_000))
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	all.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			r := fetched(e.turn(10))
+			r.Found = e.links("a", 100_000+i*20, 20)
+			e.finish(r)
+			if i%10 == 0 {
+				e.sync()
+			}
+		}
+	})
+	for i := range 8 {
+		copied := filepath.Join(dir, fmt.Sprint("copy", i))
+		if err := e.Snapshot(context.Background(), copied); err != nil {
+			t.Error(err)
+		}
+		checkClean(t, copied)
+	}
+	close(stop)
+	all.Wait()
+}
+
+func TestSnapshot_AFailureLeavesNothingAndHarmsNothing(t *testing.T) {
+	dir := t.TempDir()
+	e := newEngine(t, dir, frontier.Options{})
+	e.add(e.links("a", 0, 3000))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := e.Snapshot(ctx, filepath.Join(dir, "copy")); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := e.Snapshot(context.Background(), e.file); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("onto itself: %v", err)
+	}
+	if err := e.Snapshot(context.Background(), filepath.Join(dir, "none", "copy")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("into no directory: %v", err)
+	}
+	for _, octets := range []int{0, 5000, 50_000} {
+		full := errors.New("no space left")
+		err := e.copyTo(context.Background(), writerFunc(func(b []byte) (int, error) {
+			if octets -= len(b); octets < 0 {
+				return 0, full
+			}
+			return len(b), nil
+		}))
+		if err == nil {
+			t.Errorf("a disk that is full after %d octets", octets)
+		}
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	err := e.copyTo(ctx, writerFunc(func(b []byte) (int, error) {
+		cancel()
+		return len(b), nil
+	}))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled on the way: %v", err)
+	}
+	files, _ := os.ReadDir(dir)
+	if len(files) != 1 {
+		t.Errorf("%v", files)
+	}
+	e.finish(fetched(e.turn(10)))
+	e.sync()
+}

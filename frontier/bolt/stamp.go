@@ -1,0 +1,62 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
+//
+// A disk may lose pages that it had said were durable, and keep the page of bbolt that tells where the newest tree
+// begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself, and
+// without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key. Whatever
+// writes to the file stamps it. The time of the writing is kept with it: see clock.
+func stamp(tx *bbolt.Tx, c clock) error {
+	b := tx.Bucket([]byte(metaBucket))
+	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {
+		return err
+	}
+	return b.Put([]byte(wallKey), seal(binary.BigEndian.AppendUint64(nil, uint64(c.wall(c.now())))))
+}
+
+// restamp stamps a file that was written with the contents of another, whose time of writing it keeps.
+func restamp(tx *bbolt.Tx) error {
+	return tx.Bucket([]byte(metaBucket)).Put([]byte(stampKey), makeStamp(tx))
+}
+
+// readWall returns the time of the last writing; zero when there is none.
+func readWall(tx *bbolt.Tx) (int64, error) {
+	v := tx.Bucket([]byte(metaBucket)).Get([]byte(wallKey))
+	if v == nil {
+		return 0, nil
+	}
+	body, ok := unseal(v)
+	if !ok || len(body) != 8 {
+		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", ErrDamaged)
+	}
+	return int64(binary.BigEndian.Uint64(body)), nil
+}
+
+// makeStamp returns the stamp of what tx reads or has written so far.
+func makeStamp(tx *bbolt.Tx) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(tx.ID()))
+	for _, j := range journals() {
+		k, _ := tx.Bucket([]byte(j)).Cursor().Last()
+		b = append(b, make([]byte, 8-min(len(k), 8))...)
+		b = append(b, k[:min(len(k), 8)]...)
+	}
+	return b
+}
+
+// checkStamp fails when the contents are not those that the last transaction stamped. A file from before there were
+// stamps has none.
+func checkStamp(tx *bbolt.Tx) error {
+	v := tx.Bucket([]byte(metaBucket)).Get([]byte(stampKey))
+	if is := makeStamp(tx); v != nil && !bytes.Equal(v, is) {
+		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, ErrDamaged)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"curtsy/frontier"
+)
+
+// Steer implements frontier.Frontier. There is one command at a time, Retry included. What a Drop closes is closed in
+// batches, each atomic, and the hold is there before the first: no turn and no link can come between. A death between two
+// leaves the host dropped and a part of it pending, without a turn: a repeat does the rest.
+func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	if err := s.Check(); err != nil {
+		return frontier.Steered{}, fmt.Errorf("frontier/bolt: steer: %w", err)
+	}
+	if err := f.takeCommand(ctx); err != nil {
+		return frontier.Steered{}, err
+	}
+	defer func() { <-f.retrying }()
+	if len(s.URLs) > 0 {
+		return f.dropURLs(ctx, s)
+	}
+	var n frontier.Steered
+	var g *group
+	var h *host
+	err := f.changing(ctx, func(now int64) error {
+		h = f.byName[s.Authority]
+		if h == nil && s.Act == frontier.Resume {
+			return nil
+		}
+		f.touch(now)
+		h = f.host(s.Authority)
+		n.Changed = f.obey(h, s, now)
+		f.wakeEnded(now)
+		g = f.last()
+		return nil
+	})
+	if err != nil {
+		return n, err
+	}
+	for done := s.Act != frontier.Drop; !done; {
+		if err := f.room(ctx); err != nil {
+			return n, err
+		}
+		err := f.changing(ctx, func(now int64) error {
+			f.touch(now)
+			f.markDropped(h, now, func(ref) bool { return true })
+			urls := f.dropPending(h, maxPrints)
+			n.URLs += urls
+			done = urls < maxPrints
+			f.wakeEnded(now)
+			g = f.last()
+			if !done {
+				f.seal(now)
+			}
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, g.durable(ctx)
+}
+
+// takeCommand waits until no other command of an operator is under way. Who gets nil gives the place back.
+func (f *Frontier) takeCommand(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case f.retrying <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// obey does what s says of h itself, and returns whether that is a change. The caller holds mu and has touched the open
+// group.
+func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
+	switch {
+	case s.Act == frontier.Resume:
+		changed := f.setHold(h, nil, now)
+		if h.claimable() || h.lease != nil { // of a leased one, its holder says what it is
+			return changed
+		}
+		f.count(h, -1)
+		h.condition, h.reason = frontier.Open, ""
+		f.count(h, 1)
+		f.open.change(h)
+		f.enter(h, now)
+		return true
+	case s.For > 0:
+		return f.setHold(h, &hold{act: s.Act, until: after(now, s.For), reason: s.Reason}, now)
+	}
+	return f.setHold(h, &hold{act: s.Act, until: math.MaxInt64, reason: s.Reason}, now)
+}

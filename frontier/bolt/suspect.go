@@ -1,0 +1,158 @@
+package bolt
+
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// What the record of an unclean stop names is a suspect. That is kept in the retry cell of the task, so that it costs
+// nothing for the others; the suspects of a host stand aside from its queue.
+
+// loneStops is how many stops a suspect must have for its turn to be the only one.
+const loneStops = 2
+
+// judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
+// too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
+// once, however often the opening itself is cut off.
+func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
+	r, stored, err := readFlight(tx)
+	if err != nil {
+		return err
+	}
+	f.flight = stored
+	for _, x := range r.refs {
+		if all.of(x) == nil {
+			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.record(), x.place(), ErrDamaged)
+		}
+	}
+	if f.readOnly || r.leases == 0 && len(r.refs) == 0 {
+		return nil
+	}
+	now := f.clock.now()
+	f.touch(now) // the record is to be cleared
+	if !f.unclean {
+		return nil
+	}
+	for _, x := range r.refs {
+		e := all.of(x)
+		if *e != 0 {
+			continue // closed by the commit that recorded it
+		}
+		t := f.retries[x]
+		if t == nil {
+			t = &retry{}
+			f.retries[x] = t
+		}
+		t.stops++
+		if r.alone() {
+			t.alone++
+		}
+		if t.alone >= frontier.QuarantineStops {
+			*e = f.totals.close(frontier.Failed, frontier.ReasonQuarantined)
+			f.open.done = append(f.open.done, makeDone(x, *e))
+			continue
+		}
+		f.open.keep(t.cell(x, f.clock, now))
+	}
+	return nil
+}
+
+// clear makes the task of t a suspect no more: it was closed or deferred. The caller holds mu.
+func (f *Frontier) clear(t *retry) {
+	if t.suspect() {
+		f.desk.suspects--
+	}
+	t.stops, t.alone = 0, 0
+}
+
+// suspended is a host whose suspect cannot be given yet, and when it became due.
+type suspended struct {
+	host *host
+	due  int64
+}
+
+// suspected reports whether h has a suspect to give.
+func (h *host) suspected() bool { return h.aside != nil && len(h.aside.suspects) > 0 }
+
+// mayTry reports whether the first suspect of h, if there is one, can be given now. The caller holds mu.
+func (f *Frontier) mayTry(h *host) bool {
+	if !h.suspected() || f.desk.trial {
+		return false
+	}
+	r := h.unrank(h.aside.suspects[0].at)
+	return f.desk.out == 0 || f.retries[r].stops < loneStops
+}
+
+// try takes the first suspect of h, which may be tried and has been leased for it. The caller holds mu.
+func (f *Frontier) try(h *host) []ref {
+	if !h.suspected() {
+		return nil
+	}
+	r := h.unrank(h.aside.suspects.pop().at)
+	h.clearAside()
+	h.lease.trial, f.desk.trial = true, true
+	f.desk.lone = f.retries[r].stops >= loneStops
+	return []ref{r}
+}
+
+// holdSuspect keeps h, which is not in the schedule, for when its suspect can be given; a task of it that is due before
+// that is given nevertheless. The caller holds mu.
+func (f *Frontier) holdSuspect(h *host, due, now int64) {
+	if h.suspected() && !h.held {
+		h.held = true
+		f.desk.held = append(f.desk.held, suspended{h, due})
+	}
+	f.enter(h, now)
+}
+
+// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone one
+// would otherwise be behind all others whenever nothing is out. The caller holds mu and has just ended a lease, which
+// may have been that of a suspect.
+func (f *Frontier) letSuspects(trial bool) {
+	d := &f.desk
+	if trial {
+		d.trial, d.lone = false, false
+		if len(d.waiters) > 0 {
+			d.waiters[0].signal()
+		}
+	}
+	held := d.held
+	d.held = nil
+	for _, s := range held {
+		s.host.held = false
+		if s.host.suspected() {
+			f.enterAt(s.host, s.due)
+		}
+	}
+}
+
+// recordOf returns the group that must be durable before drafts are given, nil when there is none to wait for: that
+// whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago. The
+// caller holds mu.
+func (f *Frontier) recordOf(drafts []*draft) *group {
+	for _, d := range drafts {
+		if len(d.turn.Tasks) > 0 && (f.careful > 0 || d.lease.trial) {
+			return f.last()
+		}
+	}
+	return nil
+}
+
+// takeBack ends the leases of drafts that their caller did not wait for.
+func (f *Frontier) takeBack(drafts []*draft) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.usable() != nil {
+		return
+	}
+	now := f.clock.now()
+	f.touch(now)
+	for _, d := range drafts {
+		if h := f.byName[d.turn.Authority]; h.lease == d.lease {
+			f.release(h, now)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// recorded returns what the file says is in flight.
+func (e *engine) recorded() flight {
+	e.Helper()
+	var r flight
+	err := e.db.View(func(tx *bbolt.Tx) (err error) {
+		r, _, err = readFlight(tx)
+		return err
+	})
+	if err != nil {
+		e.Fatal(err)
+	}
+	return r
+}
+
+func TestFlight_RoundTrip(t *testing.T) {
+	for _, r := range []flight{
+		{}, {leases: 1}, {leases: 1, refs: []ref{makeRef(1, 0)}},
+		{leases: 900, refs: []ref{makeRef(1, 0), makeRef(1, 1), makeRef(1, 127), makeRef(2, 0), makeRef(1<<40, 5)}},
+	} {
+		got, ok := parseFlight(r.appendTo(nil))
+		if !ok || got.leases != r.leases || !slices.Equal(got.refs, r.refs) {
+			t.Errorf("%+v, %v; want %+v", got, ok, r)
+		}
+	}
+	for _, b := range [][]byte{{}, {1, 0}, {1, 0x80}} {
+		if r, ok := parseFlight(b); ok {
+			t.Errorf("%x is read as %+v", b, r)
+		}
+	}
+}
+
+// The record names the first task of each lease that is not settled, is written when it has changed and at no other
+// time, and a Close clears it.
+func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(append(e.links("a", 0, 3), e.links("b", 0, 3)...))
+	a := e.turn(3)
+	e.turn(3)
+	e.sync()
+	if r := e.recorded(); r.leases != 2 || !slices.Equal(r.refs, []ref{makeRef(1, 0), makeRef(1, 3)}) {
+		t.Fatalf("recorded %+v", r)
+	}
+	r := frontier.Result{Authority: a.Authority, Token: a.Token, Keep: true}
+	r.Done = []frontier.Done{{Print: a.Tasks[0].Print, Outcome: frontier.Fetched}}
+	e.finish(r)
+	e.sync()
+	if r := e.recorded(); !slices.Equal(r.refs, []ref{makeRef(1, 1), makeRef(1, 3)}) {
+		t.Fatalf("recorded %+v after the first task was settled", r)
+	}
+	e.mu.Lock()
+	now := e.clock.now()
+	g := e.touch(now)
+	e.seal(now)
+	e.mu.Unlock()
+	if g.flight != nil {
+		t.Fatalf("a group that changes no lease writes the record %x", g.flight)
+	}
+	e.shut()
+	e.start()
+	if r := e.recorded(); r.leases != 0 || len(r.refs) != 0 {
+		t.Fatalf("recorded after a Close: %+v", r)
+	}
+}
+
+// A stop counts once, and quarantine is in the file before the first claim: when the process dies while it opens, or
+// right after, the next opening finds what this one decided.
+func TestQuarantine_IsDurableWhenOpenReturns(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 1))
+	for stop := range frontier.QuarantineStops {
+		if n := e.turn(1).Tasks[0].Stops; n != stop {
+			t.Fatalf("stop %d: the task says %d", stop, n)
+		}
+		e.sync()
+		e.die()
+		for range 2 {
+			e.start()
+			e.die()
+		}
+		e.start()
+	}
+	e.die()
+	f, err := OpenReadOnly(e.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := f.Stats(context.Background())
+	if err != nil || st.Reasons[frontier.Failed][frontier.ReasonQuarantined] != 1 || st.Suspects != 0 || st.Discovered != 1 {
+		t.Fatalf("%+v, %v; want one URL, quarantined", st, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e.start()
+}
+
+// A claim that waits for its record holds no lock, and when its caller gives up the tasks are free at once.
+func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(e.links("a", 0, 2))
+		e.die()
+		hold := make(chan struct{})
+		e.o.Barrier = func(context.Context) error { <-hold; return nil }
+		e.start()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		c, err := e.Claim(ctx, frontier.Want{Tasks: 2})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Claim: %d turns, error %v; want it to wait for the commit", len(c.Turns), err)
+		}
+		if st := e.stats(); st.Leases != 0 || st.Queued != 2 || st.InFlight != 0 {
+			t.Fatalf("%d leases, %d queued, %d in flight; want the tasks back", st.Leases, st.Queued, st.InFlight)
+		}
+		close(hold)
+		if n := len(e.turn(2).Tasks); n != 2 {
+			t.Fatalf("%d tasks, want 2", n)
+		}
+		if r := e.recorded(); r.leases != 1 {
+			t.Fatalf("the turn was given with the record %+v", r)
+		}
+	})
+}
+
+// Being careful ends: after as many results as there were hosts, and a group more, claims wait for no commit.
+func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, dir, frontier.Options{})
+		e.add(append(e.links("a", 0, 1), e.links("b", 0, 1)...))
+		e.die()
+		e.start()
+		results := 0
+		for {
+			before := e.transactions()
+			turn := e.turn(1)
+			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
+			if e.transactions() == before {
+				break
+			}
+			results++
+		}
+		if want := 2 + frontier.GroupPages; results != want {
+			t.Fatalf("%d turns waited for their record, want %d", results, want)
+		}
+	})
+}
+
+// With its record, a page costs no more octets than the crawl can afford, at small groups as at large ones.
+func TestPage_OctetsWrittenAreBounded(t *testing.T) {
+	for _, test := range []struct{ group, most int64 }{{1000, 500}, {100, 1500}} {
+		e := newEngine(t, t.TempDir(), frontier.Options{})
+		w := &web{hosts: 1000}
+		n := 0
+		page := func(k int) []frontier.Candidate {
+			cs := make([]frontier.Candidate, k)
+			for i := range cs {
+				cs[i] = w.link(t, n)
+				n++
+			}
+			return cs
+		}
+		e.add(page(20_000))
+		before, pages := pagesWritten(e.Frontier), int64(0)
+		for range 5 {
+			for range test.group / 20 {
+				c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 1})
+				if err != nil || len(c.Turns) != 20 {
+					t.Fatalf("Claim: %d turns, error %v", len(c.Turns), err)
+				}
+				for _, turn := range c.Turns {
+					r := fetched(turn)
+					r.Found = page(2)
+					r.Host = &frontier.HostUpdate{Memory: []byte("of some forty octets, as a crawl has them")}
+					e.finish(r)
+					pages++
+				}
+			}
+			e.Claim(context.Background(), frontier.Want{Hosts: 100, Tasks: 8}) // are out all the time
+			e.sync()
+		}
+		if got := (pagesWritten(e.Frontier) - before) / pages; got > test.most {
+			t.Errorf("groups of %d: %d octets per page, want at most %d", test.group, got, test.most)
+		} else {
+			t.Logf("groups of %d: %d octets per page", test.group, got)
+		}
+	}
+}
+
+// pagesWritten returns the octets of pages that commits have written so far.
+func pagesWritten(f *Frontier) int64 {
+	s := f.db.Stats().TxStats
+	return s.GetPageAlloc()
+}
