@@ -1,0 +1,12 @@
+//go:build !linux
+
+package force_test
+
+import (
+	"context"
+	"errors"
+)
+
+func limited(context.Context, *child) error {
+	return errors.New("the limits of the system are tried on linux only")
+}

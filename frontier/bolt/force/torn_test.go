@@ -1,0 +1,195 @@
+package force_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"curtsy/frontier/bolt"
+)
+
+// commit is a file before and after one commit, and what it holds then.
+type commit struct {
+	before, after []byte
+	was, is       *sight
+	changed       []int // pages, the two meta pages apart
+}
+
+var pageSize = os.Getpagesize() // as bbolt makes a file
+
+// commits runs the script's steps and returns what each made of the file.
+func commits(t *testing.T, rounds int) (list []commit, urls []string) {
+	t.Helper()
+	ctx := context.Background()
+	dir := t.TempDir()
+	m := newModel()
+	c := &child{file: filepath.Join(dir, "frontier.db")}
+	c.out = writerFunc(func(b []byte) (int, error) {
+		return len(b), listen(bytes.NewReader(b), m.hear)
+	})
+	var files [][]byte
+	snap := func() { files = append(files, []byte(mustRead(t, c.file))) }
+	if err := c.open(options()); err != nil {
+		t.Fatal(err)
+	}
+	snap()
+	for i := range rounds {
+		var err error
+		switch i % 3 {
+		case 0:
+			err = c.addRange(ctx, i*40, i*40+200)
+		case 1:
+			err = c.turn(ctx, i)
+		case 2:
+			err = c.retryAll(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap()
+	}
+	if err := c.f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	snap()
+	urls = slices.Sorted(maps.Keys(m.pages))
+	for i := 1; i < len(files); i++ {
+		list = append(list, commit{before: files[i-1], after: files[i], changed: changed(files[i-1], files[i])})
+		if i == 1 {
+			list[0].was = lookAt(t, files[0], urls)
+		} else {
+			list[i-1].was = list[i-2].is
+		}
+		list[i-1].is = lookAt(t, files[i], urls)
+	}
+	return list, urls
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func lookAt(t *testing.T, file []byte, urls []string) *sight {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "image.db")
+	mustWrite(t, name, string(file))
+	defer os.Remove(name)
+	return look(t, name, urls)
+}
+
+func pageAt(file []byte, i int) []byte {
+	from := min(i*pageSize, len(file))
+	return file[from:min(from+pageSize, len(file))]
+}
+
+func changed(before, after []byte) (pages []int) {
+	for i := 2; i*pageSize < len(after); i++ {
+		if !bytes.Equal(pageAt(before, i), pageAt(after, i)) {
+			pages = append(pages, i)
+		}
+	}
+	return pages
+}
+
+// image is the file before a commit with some of the pages that it wrote.
+func (c *commit) image(pages []int, long bool) []byte {
+	size := len(c.before)
+	if long {
+		size = max(size, len(c.after))
+	}
+	for _, i := range pages {
+		size = max(size, (i+1)*pageSize)
+	}
+	b := append(bytes.Clone(c.before), make([]byte, size-len(c.before))...)
+	for _, i := range pages {
+		copy(b[i*pageSize:(i+1)*pageSize], pageAt(c.after, i))
+	}
+	return b
+}
+
+func half(rnd *rand.Rand, pages []int) (some []int) {
+	for _, i := range pages {
+		if rnd.IntN(2) == 0 {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+// A power cut before the first sync of a commit leaves any of its data pages, and the old meta page.
+func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
+	list, urls := commits(t, sizes(9, 12))
+	rnd := rand.New(rand.NewPCG(1, uint64(now())))
+	images, pages := 0, 0
+	for images < sizes(100, 1000) {
+		c := &list[rnd.IntN(len(list))]
+		some := half(rnd, c.changed)
+		b := c.image(some, rnd.IntN(2) == 0)
+		s := lookAt(t, b, urls)
+		if !s.same(c.was) {
+			t.Fatalf("image %d, with pages %v of %v: something else than before the commit", images, some, c.changed)
+		}
+		images, pages = images+1, pages+len(some)
+	}
+	t.Logf("torn: %d images with %d pages in all of %d commits: all open, clean, and with all that was acknowledged", images, pages, len(list))
+	if pages < images {
+		t.Error("so few pages were torn that it proves nothing")
+	}
+}
+
+// A disk that lies has the new meta page and not all data pages. The file is then told to be damaged, or it is right.
+func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T) {
+	list, urls := commits(t, sizes(9, 12))
+	rnd := rand.New(rand.NewPCG(2, uint64(now())))
+	images, told, right, opened := 0, 0, 0, 0
+	for images < sizes(100, 1000) {
+		c := &list[rnd.IntN(len(list))]
+		some := half(rnd, c.changed)
+		if rnd.IntN(3) == 0 && len(c.changed) > 0 { // one page is missing only
+			k := rnd.IntN(len(c.changed))
+			some = slices.Delete(slices.Clone(c.changed), k, k+1)
+		}
+		images++
+		name := filepath.Join(t.TempDir(), fmt.Sprint(images))
+		mustWrite(t, name, string(c.image(append([]int{0, 1}, some...), rnd.IntN(2) == 0)))
+		found, err := bolt.Check(name)
+		if err != nil || len(found) > 0 {
+			told++
+			if opens(name) {
+				opened++
+			}
+			os.Remove(name)
+			continue
+		}
+		right++
+		if s := look(t, name, urls); !s.same(c.is) {
+			t.Fatalf("image %d, with pages %v of %v: clean, and something else than after the commit", images, some, c.changed)
+		}
+		os.Remove(name)
+	}
+	t.Logf("torn: %d images with the new meta page: %d told to be damaged (%d of them by Check only), %d right, none silently wrong", images, told, opened, right)
+	if told == 0 {
+		t.Error("nothing was damaged: it proves nothing")
+	}
+}
+
+// opens reports whether a damaged file is opened nevertheless; there may be errors, but no panic.
+func opens(name string) bool {
+	f, err := bolt.Open(name, options())
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	ctx := context.Background()
+	if _, err := f.Claim(ctx, wide()); err != nil {
+		return false
+	}
+	_, err = f.Add(ctx, candidates([]string{"http://later.test/"}))
+	return err == nil
+}
