@@ -1,0 +1,211 @@
+package ndjson
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// MaxLine is the longest line that is read, in octets. A blob of 16 MiB fits.
+const MaxLine = 24 << 20
+
+// Errors of a Reader, to be asked for with errors.Is.
+var (
+	ErrCut     = errors.New("the export is cut off: its last line is missing")
+	ErrChanged = errors.New("the export was changed after it was written: its digest or its counts differ")
+	ErrFormat  = errors.New("the export has a format that this version does not read")
+)
+
+// LineError is what is wrong with a line.
+type LineError struct {
+	Line int64 // from 1
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Reader reads an export.
+type Reader struct {
+	// Damaged, if not nil, is told of each piece of damage, and the reader goes on without it: a URL whose host is lost
+	// gets one that is not known yet, and lost totals are empty. Without it the first damage is the answer of Next.
+	// A damaged head is always: without the secret no URL can be told from another.
+	Damaged func(*LineError)
+
+	in      *bufio.Reader
+	sum     hash.Hash
+	n       int64 // lines read
+	ended   Ended
+	begun   bool // the head was read
+	damages int
+	over    bool
+	total   *frontier.Totals // being gathered
+	tally   map[canon.Authority]int64
+	hosts   map[canon.Authority]struct{} // with Damaged
+	held    *frontier.Item               // to be returned next
+}
+
+// NewReader returns a reader of r.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{
+		in: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(),
+		tally: map[canon.Authority]int64{}, hosts: map[canon.Authority]struct{}{},
+	}
+}
+
+// Counts are what has been read so far.
+func (r *Reader) Counts() Ended { return r.ended }
+
+// Next returns the next item, or io.EOF after the last when the whole export was as it was written. The totals are held
+// back until that is known. The error is a *LineError, or that of the reader beneath.
+func (r *Reader) Next() (frontier.Item, error) {
+	if r.held != nil {
+		i := *r.held
+		r.held = nil
+		return i, nil
+	}
+	for !r.over {
+		b, err := r.read()
+		if err == nil {
+			var i frontier.Item
+			var ok bool
+			if i, ok, err = r.take(b); ok && err == nil {
+				return i, nil
+			}
+		}
+		var e *LineError
+		switch {
+		case err == nil:
+		case errors.As(err, &e) && r.Damaged != nil && r.begun:
+			r.damages++
+			r.Damaged(e)
+		default:
+			return frontier.Item{}, err
+		}
+	}
+	if t := r.total; t != nil {
+		r.total = nil
+		if r.damages > 0 { // the sums may no longer be those of the lines: what was refused counts as of no host
+			t.Refused, t.Reasons, t.Strange = nil, nil, r.ended.Refused
+		}
+		return frontier.Item{Totals: t}, nil
+	}
+	return frontier.Item{}, io.EOF
+}
+
+// read returns the next line, without its end.
+func (r *Reader) read() ([]byte, error) {
+	var b []byte
+	r.n++
+	for {
+		part, err := r.in.ReadSlice('\n')
+		long := len(b)+len(part) > MaxLine
+		if !long {
+			b = append(b, part...)
+		}
+		switch {
+		case err == nil && long:
+			return nil, r.wrong(fmt.Errorf("it is longer than %d octets", MaxLine))
+		case errors.Is(err, bufio.ErrBufferFull):
+			if long {
+				if skipped, err := r.skip(); err != nil {
+					return nil, err
+				} else if !skipped {
+					return nil, r.cut()
+				}
+				return nil, r.wrong(fmt.Errorf("it is longer than %d octets", MaxLine))
+			}
+		case errors.Is(err, io.EOF):
+			return nil, r.cut() // the writer ends each line: this one is torn, or missing
+		case err != nil:
+			return nil, fmt.Errorf("frontier/ndjson: read line %d: %w", r.n, err)
+		default:
+			return b, nil
+		}
+	}
+}
+
+// skip reads up to the end of a line, and reports whether there was one.
+func (r *Reader) skip() (bool, error) {
+	for {
+		_, err := r.in.ReadSlice('\n')
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return false, fmt.Errorf("frontier/ndjson: read line %d: %w", r.n, err)
+		}
+	}
+}
+
+func (r *Reader) wrong(err error) error { return &LineError{r.n, err} }
+
+// cut ends an export that has no end. What there is of its totals is returned to who wants it all the same.
+func (r *Reader) cut() error {
+	r.finish()
+	if !r.begun {
+		return r.wrong(fmt.Errorf("it is empty, or no export: %w", ErrCut))
+	}
+	return r.wrong(ErrCut)
+}
+
+// finish ends the reading; what is told of totals is theirs.
+func (r *Reader) finish() {
+	r.over = true
+	if r.total == nil {
+		r.total = &frontier.Totals{}
+	}
+	r.total.Refused = r.tally
+}
+
+// take reads a line. ok says that it gives an item.
+func (r *Reader) take(b []byte) (i frontier.Item, ok bool, err error) {
+	var l line
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		r.hash(b)
+		return i, false, r.wrong(fmt.Errorf("it is no line of an export: %w", notEnd{err}))
+	}
+	if d.InputOffset() != int64(len(bytes.TrimRight(b, "\r\n"))) {
+		r.hash(b)
+		return i, false, r.wrong(errors.New("something stands behind its object"))
+	}
+	if l.End != nil {
+		return i, false, r.end(l.End)
+	}
+	r.hash(b)
+	if i, ok, err = r.item(l); err != nil {
+		return frontier.Item{}, false, r.wrong(err)
+	}
+	r.ended.Lines++
+	return i, ok, nil
+}
+
+func (r *Reader) hash(b []byte) { r.sum.Write(b) }
+
+// end compares an export with what its last line says.
+func (r *Reader) end(e *end) error {
+	r.finish()
+	if _, err := r.in.ReadByte(); err == nil {
+		return r.wrong(fmt.Errorf("something stands behind the last line: %w", ErrChanged))
+	}
+	if e.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) || e.Ended != r.ended {
+		return r.wrong(ErrChanged)
+	}
+	return nil
+}
+
+// notEnd hides that an empty line is io.EOF to package json: it is not the end of the export.
+type notEnd struct{ error }
