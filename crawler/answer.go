@@ -65,6 +65,11 @@ func classify(ex *fetch.Exchange) (answer, string) {
 // blame reports whether a is a failure of the host that may pass (politeness rule 12).
 func (a answer) blame() bool { return a == broken || a == unreachable || a == nowhere }
 
+// trouble reports whether a is counted among the errors of a crawl, be it mended by a retry or not.
+func (a answer) trouble() bool {
+	return a.blame() || a == throttled || a == refused || a == guarded || a == useless
+}
+
 // again is how many exchanges a URL gets that is answered like this.
 func (a answer) again() int {
 	switch a {

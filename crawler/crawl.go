@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,10 +27,13 @@ type Crawl struct {
 
 	offScope string // the name of the rule that refuses what lies off the scope
 
+	reachable map[canon.Authority]bool // addresses that are not public and that the run began with
+	counted   atomic.Bool              // a turn of this run has counted it: see CountRuns
+
 	draining context.Context // done when no new exchange may begin
 	drain    context.CancelCauseFunc
 
-	resting  look[[]Resting]
+	overlook look[overlooked]
 	estimate look[Estimate]
 
 	mu        sync.Mutex
@@ -42,7 +46,7 @@ type Crawl struct {
 const maxNamedSeeds = 20
 
 // claimTasks is how many tasks a turn brings: more than one, so that disallowed ones do not cost a turn each.
-const claimTasks = 16
+const claimTasks = 4
 
 // Why a run ended. Budgets end it with their own names.
 const (
@@ -52,6 +56,7 @@ const (
 	EndedMaxPages    = "max-pages"
 	EndedMaxBytes    = "max-bytes"
 	EndedMaxTime     = "max-time"
+	EndedMaxDBSize   = "max-db-size" // the frontier is as large as it may become
 )
 
 // New prepares a run. The frontier holds the seeds already.
@@ -61,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 	}
 	c := &Crawl{
 		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(),
-		lined: newRecent(), extending: map[string]struct{}{},
+		lined: newRecent(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
 	}
 	seeds, err := c.cfg.Frontier.Seeds(ctx)
 	if err != nil {
@@ -70,6 +75,9 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 	places := make([]canon.URL, len(seeds)) // those that seeds redirected to among them
 	for i, s := range seeds {
 		places[i] = s.URL
+		if a := s.URL.Authority(); s.From == "" && guardedByDefault(a) {
+			c.reachable[a] = true
+		}
 	}
 	if c.scope, err = scope.New(c.cfg.Scope, places); err != nil {
 		return nil, err
@@ -83,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 	c.run = uint64(before.Restarts)
 	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, before.Counts)
-	c.resting, c.estimate = newLook[[]Resting](), newLook[Estimate]()
+	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	return c, nil
 }

@@ -17,13 +17,15 @@ const (
 	CountRobots          = "robots"    // exchanges for robots.txt
 	CountTruncated       = "truncated" // bodies cut by our own limits
 	CountSeedsUnanswered = "seeds unanswered"
+	CountRuns            = "runs" // in which at least one turn was taken: an operator opens the frontier, too
 
 	countPrefixLinks    = "links: "    // links of pages that are no candidates, by reason
 	countPrefixUnparsed = "unparsed: " // pages without links, by reason
+	countPrefixErrors   = "errors: "   // exchanges that failed, robots.txt included, by class, mended by a retry or not
 )
 
-// Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Queued +
-// InFlight + Deferred.
+// Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
+// Queued + InFlight + Deferred.
 type Status struct {
 	State      string `json:"state"` // "running", "draining", "stopped" or "finished"
 	Discovered int64  `json:"discovered"`
@@ -33,6 +35,7 @@ type Status struct {
 	Failed     int64  `json:"failed"`
 	Disallowed int64  `json:"disallowed"`
 	Dropped    int64  `json:"dropped"`
+	Held       int64  `json:"held"`
 	Queued     int64  `json:"queued"`
 	InFlight   int64  `json:"in_flight"`
 	Deferred   int64  `json:"deferred"`
@@ -41,6 +44,7 @@ type Status struct {
 	Parked  int64 `json:"hosts_parked"`
 	Retired int64 `json:"hosts_retired"`
 	Refused int64 `json:"hosts_refused"`
+	Stopped int64 `json:"hosts_stopped"` // parked or dropped by an operator
 
 	Pages     int64 `json:"pages"`
 	Bytes     int64 `json:"bytes"`
@@ -49,51 +53,84 @@ type Status struct {
 
 	Reasons map[string]map[string]int64 `json:"reasons,omitempty"` // closed URLs by outcome and reason
 	Links   map[string]int64            `json:"links_not_followed,omitempty"`
-	Resting []Resting                   `json:"resting,omitempty"` // hosts left alone, at most MaxResting
-	Elapsed float64                     `json:"elapsed_s,omitempty"`
-	Runs    int64                       `json:"runs"`
+	Errors  map[string]int64            `json:"errors,omitempty"`  // exchanges that failed, by class, mended by a retry or not
+	Capped  map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
+	Longest []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
+	Resting []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
+	Why     map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
+
+	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
+	Quarantined int64   `json:"quarantined,omitempty"` // URLs that brought it down again and again, alone
+	Killed      bool    `json:"killed,omitempty"`      // the last stop was not a clean one
+	Size        int64   `json:"frontier_bytes,omitempty"`
+	Elapsed     float64 `json:"elapsed_s,omitempty"` // of this run
+	Runs        int64   `json:"runs"`
+
+	// Of the whole crawl, as its ledger has them; whoever has the directory fills them in.
+	Began *time.Time `json:"began,omitempty"`
+	Last  *time.Time `json:"last_line,omitempty"`
 }
 
-// Resting is a host that is parked, retired or refused and has something pending.
+// Queue is a host with something pending.
+type Queue struct {
+	Host    string   `json:"host"`
+	Pending int64    `json:"pending"`
+	Fetched int64    `json:"fetched"`
+	Pace    float64  `json:"pace_s,omitempty"`
+	Wait    float64  `json:"wait_s,omitempty"`    // until it is due
+	Last    *float64 `json:"last_exchange_s_ago"` // null: none yet
+	State   string   `json:"state,omitempty"`     // empty when nothing keeps it from its turns
+}
+
+// Resting is a host that is parked, retired or refused, or held by the operator, and has something pending.
 type Resting struct {
 	Host      string  `json:"host"`
 	Condition string  `json:"condition"`
 	Reason    string  `json:"reason"`
-	Wait      float64 `json:"wait_s,omitempty"` // until it is asked again
+	Wait      float64 `json:"wait_s,omitempty"` // until it is asked again; left out without an end
 	Pending   int64   `json:"pending"`
 }
 
-// MaxResting bounds Status.Resting.
-const MaxResting = 100
+// Bounds of the lists of a Status.
+const (
+	MaxResting = 100
+	MaxLongest = 10
+)
 
-// StatusOf reads the status of a crawl from its frontier. It looks at all hosts if some are left alone: it is for a
-// crawl that does not run.
+// StatusOf reads the status of a crawl from its frontier.
 func StatusOf(ctx context.Context, f frontier.Frontier) (Status, error) {
 	s, err := totals(ctx, f)
-	if err == nil && s.Parked+s.Retired+s.Refused > 0 {
-		s.Resting, err = resting(ctx, f, 0)
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	o, err := overlook(ctx, f)
+	if err != nil {
+		return s, err
+	}
+	o.into(&s)
+	return s, nil
 }
 
-// Status is the state of this run. It may be asked for often: Resting then is some seconds old, and of a crawl with
-// many hosts it knows those among the first ones only.
+// Status is the state of this run. It may be asked for often: what it says of single hosts may be some seconds old.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s, err := totals(ctx, c.cfg.Frontier)
-	if err == nil && s.Parked+s.Retired+s.Refused > 0 {
-		s.Resting, err = c.resting.ask(ctx, func(ctx context.Context) ([]Resting, error) {
-			return resting(ctx, c.cfg.Frontier, mostLooked)
-		})
+	if err == nil {
+		var o overlooked
+		o, err = c.overlook.ask(ctx, func(ctx context.Context) (overlooked, error) { return overlook(ctx, c.cfg.Frontier) })
+		o.into(&s)
+	}
+	if !c.counted.Load() {
+		s.Runs++
 	}
 	s.Elapsed = time.Since(c.clock.start).Seconds()
-	s.State = "running"
+	s.State, s.Killed = "running", false
 	if c.draining.Err() != nil {
 		s.State = "draining"
 	}
 	return s, err
 }
 
-// totals are a status without the hosts that rest.
+// totals are a status without single hosts.
 func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 	st, err := f.Stats(ctx)
 	if err != nil {
@@ -108,12 +145,15 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		Failed:     st.Outcomes[frontier.Failed],
 		Disallowed: st.Outcomes[frontier.Disallowed],
 		Dropped:    st.Outcomes[frontier.Dropped],
+		Held:       st.Outcomes[frontier.Held],
 		Queued:     st.Queued, InFlight: st.InFlight, Deferred: st.Deferred,
-		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused,
+		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
 		Pages: st.Counts[CountPages], Bytes: st.Counts[CountBytes],
 		Exchanges: st.Counts[CountExchanges], Robots: st.Counts[CountRobots],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
-		Runs: st.Restarts + 1,
+		Errors: map[string]int64{}, Capped: map[string]int64{},
+		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
+		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[CountRuns],
 	}
 	if st.Queued+st.InFlight+st.Deferred == 0 {
 		s.State = "finished"
@@ -125,36 +165,14 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		if reason, ok := strings.CutPrefix(name, countPrefixLinks); ok {
 			s.Links[reason] = n
 		}
+		if class, ok := strings.CutPrefix(name, countPrefixErrors); ok {
+			s.Errors[class] = n
+		}
 	}
-	if st.Capped > 0 {
-		s.Links[frontier.ReasonCap] = st.Capped
+	for reason, n := range st.Capped {
+		if n > 0 {
+			s.Capped[reason] = n
+		}
 	}
 	return s, nil
-}
-
-// resting lists the hosts that are left alone, of the first most or, when that is zero, of all.
-func resting(ctx context.Context, f frontier.Frontier, most int) ([]Resting, error) {
-	var out []Resting
-	err := eachHost(ctx, f, most, func(h frontier.Host) bool {
-		if h.Condition != frontier.Open && pending(h) > 0 {
-			out = append(out, Resting{
-				Host: origin(h.Authority), Condition: conditionName(h.Condition), Reason: h.Reason,
-				Wait: h.Wait.Seconds(), Pending: pending(h),
-			})
-		}
-		return len(out) < MaxResting
-	})
-	return out, err
-}
-
-func conditionName(c frontier.Condition) string {
-	switch c {
-	case frontier.Parked:
-		return "parked"
-	case frontier.Retired:
-		return "retired"
-	case frontier.Refused:
-		return "refused"
-	}
-	return "open"
 }

@@ -116,7 +116,7 @@ func TestConditionsHaveNames(t *testing.T) {
 	for c, want := range map[frontier.Condition]string{
 		frontier.Open: "open", frontier.Parked: "parked", frontier.Retired: "retired", frontier.Refused: "refused",
 	} {
-		if got := conditionName(c); got != want {
+		if got := ConditionName(c); got != want {
 			t.Errorf("condition %d is %q, want %q", c, got, want)
 		}
 	}

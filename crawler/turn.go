@@ -24,6 +24,8 @@ func (c *Crawl) oneTurn(ctx context.Context) (pages int64, err error) {
 		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
 	case claimed.State == frontier.Drained:
 		c.end(EndedDrained)
+	case claimed.State == frontier.Full:
+		c.end(EndedMaxDBSize)
 	default:
 		c.end(EndedWaiting)
 	}
@@ -94,6 +96,15 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 		Memory:    v.notes.append(nil),
 	}
 	v.result.Wait = v.wait()
+	first := c.counted.CompareAndSwap(false, true)
+	if first {
+		v.count(CountRuns, 1)
+		defer func() {
+			if !applied {
+				c.counted.Store(false) // the next turn counts the run
+			}
+		}()
+	}
 	finished, err := c.cfg.Frontier.Finish(ctx, []frontier.Result{v.result})
 	switch {
 	case err != nil:

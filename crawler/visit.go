@@ -111,6 +111,9 @@ func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a answer, why string, ob
 	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes)
 	asked, ok := retryAfter(ex.Header, ex.End)
 	v.rest = v.notes.after(a, why, asked, ok && obey, v.pace.d)
+	if a.trouble() {
+		v.count(countPrefixErrors+why, 1)
+	}
 	if len(ex.Request) == 0 {
 		return // no connection came about: nothing was asked of anybody
 	}

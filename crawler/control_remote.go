@@ -1,0 +1,179 @@
+package crawler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// ErrNotRunning says that no crawl answers for a directory.
+var ErrNotRunning = errors.New("crawler: no crawl is running there")
+
+// askTime is how long the answer to a question may take. Commands, and whatever walks through all hosts, take their time.
+const askTime = 10 * time.Second
+
+// Remote is a running crawl, asked and steered through its control interface.
+type Remote struct {
+	dir    string
+	at     controlAddress
+	client http.Client
+}
+
+// Connect finds the crawl that runs in dir and makes sure that it answers. The error is ErrNotRunning when there is none:
+// also when a crawl that was killed left its ControlFile behind, even if somebody else has its port by now.
+func Connect(ctx context.Context, dir string) (*Remote, error) {
+	r, _, err := connect(ctx, dir)
+	return r, err
+}
+
+// Ask returns the status of the crawl that runs in dir, or ErrNotRunning.
+func Ask(ctx context.Context, dir string) (Status, error) {
+	_, s, err := connect(ctx, dir)
+	return s, err
+}
+
+func connect(ctx context.Context, dir string) (*Remote, Status, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ControlFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Status{}, ErrNotRunning
+	}
+	if err != nil {
+		return nil, Status{}, err
+	}
+	r := &Remote{dir: dir, client: http.Client{
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		// Nobody who answers for a crawl sends us elsewhere, least of all with the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if err := json.Unmarshal(b, &r.at); err != nil {
+		return nil, Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, ControlFile, err)
+	}
+	if host, _, err := net.SplitHostPort(r.at.Address); err != nil || host != "127.0.0.1" {
+		return nil, Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, ControlFile, r.at.Address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var s Status
+	if err := r.call(ctx, http.MethodGet, "/status", nil, &s); err != nil {
+		return nil, Status{}, err
+	}
+	return r, s, nil
+}
+
+// call sends a command and reads its report.
+func (r *Remote) call(ctx context.Context, method, path string, order, report any) error {
+	var body io.Reader
+	if order != nil {
+		b, err := json.Marshal(order)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+r.at.Address+path, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+r.at.Token)
+	resp, err := r.client.Do(req)
+	var slow net.Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || errors.As(err, &slow) && slow.Timeout():
+		return fmt.Errorf("crawler: control interface: %w", err) // it runs, or somebody does not want to wait
+	default:
+		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now.
+		return fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	defer resp.Body.Close()
+	in := io.LimitReader(resp.Body, 64<<20)
+	if resp.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(in).Decode(report); err != nil {
+			return fmt.Errorf("crawler: control interface: %w", err)
+		}
+		return nil
+	}
+	var said errorBody
+	if err := json.NewDecoder(in).Decode(&said); err != nil || said.Error == "" || resp.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("%w: the control interface answers %s", ErrNotRunning, resp.Status)
+	}
+	if resp.StatusCode == http.StatusBadRequest {
+		return badOrder{errors.New(said.Error)}
+	}
+	return errors.New(said.Error)
+}
+
+// BadOrder reports whether err says that a command was wrong in itself, not that it could not be done.
+func BadOrder(err error) bool {
+	var bad badOrder
+	return errors.As(err, &bad)
+}
+
+// addBatch is how many seeds are sent at a time: at most canon.MaxLength octets each, they fit into maxOrder.
+const addBatch = 500
+
+// Add adds seeds: their scope is extended to them. Candidates other than seeds are refused.
+func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier.Added, err error) {
+	for len(cs) > 0 {
+		n := min(len(cs), addBatch)
+		orders := make([]seedOrder, n)
+		for i, c := range cs[:n] {
+			if c.Kind != frontier.KindSeed {
+				return sum, fmt.Errorf("crawler: %s is no seed: a running crawl takes no other URLs", c.URL)
+			}
+			orders[i] = seedOrder{c.URL, c.Tag}
+		}
+		var added frontier.Added
+		if err := r.call(ctx, http.MethodPost, "/add", orders, &added); err != nil {
+			return sum, err
+		}
+		sum.New += added.New
+		sum.Known += added.Known
+		sum.Refused += added.Refused
+		sum.Capped += added.Capped
+		cs = cs[n:]
+	}
+	return sum, nil
+}
+
+// Steer obeys an operator's command, as Frontier.Steer does.
+func (r *Remote) Steer(ctx context.Context, s frontier.Steering) (done frontier.Steered, err error) {
+	err = r.call(ctx, http.MethodPost, "/steer", s, &done)
+	return done, err
+}
+
+// Retry opens what was closed, as Frontier.Retry does.
+func (r *Remote) Retry(ctx context.Context, t frontier.Retrial) (done frontier.Retried, err error) {
+	err = r.call(ctx, http.MethodPost, "/retry", t, &done)
+	return done, err
+}
+
+// Find returns the authorities that the crawl knows by a name, as the function Find does.
+func (r *Remote) Find(ctx context.Context, host string) (found []canon.Authority, err error) {
+	err = r.call(ctx, http.MethodPost, "/find", wantedHost{host}, &found)
+	return found, err
+}
+
+// Snapshot has the crawl write its frontier as it is now into a file, and returns its path. Whoever asks removes it.
+func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
+	var at snapshotAt
+	if err := r.call(ctx, http.MethodPost, "/snapshot", struct{}{}, &at); err != nil {
+		return "", err
+	}
+	if filepath.Base(at.Name) != at.Name {
+		return "", fmt.Errorf("crawler: control interface: %q is no name of a snapshot", at.Name)
+	}
+	return filepath.Join(r.dir, at.Name), nil
+}

@@ -1,0 +1,100 @@
+package crawler
+
+import (
+	"context"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// overlooked is what a status says of single hosts.
+type overlooked struct {
+	longest []Queue
+	resting []Resting
+	why     map[string]map[string]int64
+}
+
+func (o overlooked) into(s *Status) { s.Longest, s.Resting, s.Why = o.longest, o.resting, o.why }
+
+// overlook asks the frontier what stands out among its hosts, and what is remembered of the few that do.
+func overlook(ctx context.Context, f frontier.Frontier) (o overlooked, err error) {
+	survey, err := f.Survey(ctx, MaxResting)
+	if err != nil {
+		return o, err
+	}
+	now := time.Now()
+	for _, h := range survey.Longest[:min(len(survey.Longest), MaxLongest)] {
+		whole, ok, err := f.Host(ctx, h.Authority) // a survey has no memory
+		if err != nil {
+			return o, err
+		}
+		if ok {
+			o.longest = append(o.longest, queueOf(whole, now))
+		}
+	}
+	for _, h := range survey.Shut {
+		o.resting = append(o.resting, restingOf(h))
+	}
+	o.why = map[string]map[string]int64{}
+	for c, reasons := range survey.Why {
+		o.why[ConditionName(c)] = reasons
+	}
+	for act, n := range survey.Holds {
+		if n > 0 {
+			o.why[HoldName(act)] = map[string]int64{frontier.ReasonOperator: n}
+		}
+	}
+	return o, nil
+}
+
+func queueOf(h frontier.Host, now time.Time) Queue {
+	q := Queue{
+		Host: origin(h.Authority), Pending: pending(h), Fetched: h.Outcomes[frontier.Fetched],
+		Pace: h.Pace.Seconds(), Wait: h.Wait.Seconds(),
+	}
+	if n, err := readNotes(h.Memory); err == nil && n.lastEnd != 0 {
+		ago := max(now.Sub(time.UnixMicro(n.lastEnd)), 0).Seconds()
+		q.Last = &ago
+	}
+	switch {
+	case h.Hold.Act != 0:
+		q.State = HoldName(h.Hold.Act)
+	case h.Condition != frontier.Open:
+		q.State = ConditionName(h.Condition)
+	}
+	return q
+}
+
+// restingOf says why a host rests. What the operator commanded comes first: it outlasts what turns say.
+func restingOf(h frontier.Host) Resting {
+	r := Resting{Host: origin(h.Authority), Condition: ConditionName(h.Condition), Reason: h.Reason, Pending: pending(h)}
+	wait := h.Wait
+	if h.Hold.Act != 0 {
+		r.Condition, r.Reason, wait = HoldName(h.Hold.Act), h.Hold.Reason, h.Hold.Wait
+	}
+	if wait != frontier.Never {
+		r.Wait = wait.Seconds()
+	}
+	return r
+}
+
+// ConditionName is a condition in a word.
+func ConditionName(c frontier.Condition) string {
+	switch c {
+	case frontier.Parked:
+		return "parked"
+	case frontier.Retired:
+		return "retired"
+	case frontier.Refused:
+		return "refused"
+	}
+	return "open"
+}
+
+// HoldName is what an operator's command makes of a host.
+func HoldName(a frontier.Act) string {
+	if a == frontier.Drop {
+		return "dropped by operator"
+	}
+	return "parked by operator"
+}
