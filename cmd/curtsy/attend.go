@@ -13,7 +13,8 @@ import (
 )
 
 // attend runs a crawl with everything around it: signals, control interface, progress. It returns the signal that
-// ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal.
+// ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
+// caught when it returns, so that one that comes late does not interrupt the closing of the directory.
 func attend(ctx context.Context, c *crawler.Crawl, dir string, voice *voice) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
@@ -23,7 +24,6 @@ func attend(ctx context.Context, c *crawler.Crawl, dir string, voice *voice) (su
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	defer signal.Stop(signals)
 	// Asked for by Notify, this signal would come for every connection that a server resets, too.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)

@@ -161,3 +161,11 @@ func (s *settings) restartPace() time.Duration {
 	}
 	return time.Duration(s.delay)
 }
+
+// frontierOptions are what the settings ask of the frontier.
+func (s *settings) frontierOptions() frontier.Options {
+	return frontier.Options{
+		Pace: s.restartPace(), Order: frontier.Order(s.order), MaxSize: int64(s.maxDBSize),
+		MaxURLs: s.maxURLs.n, MaxURLsPerAuthority: s.maxURLsPerHost.n, MaxURLsPerDomain: s.maxURLsDomain.n,
+	}
+}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/frontier"
 )
 
 func newCrawl(std stdio) *cobra.Command {
@@ -35,7 +39,7 @@ func newCrawl(std stdio) *cobra.Command {
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) error {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -43,11 +47,16 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, a
 		return err
 	}
 	warnEnv(std.err, settingNames())
-	seeds, err := collectSeeds(args, o.seeds, std)
+	from, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return err
 	}
-	if err := s.check(seeds); err != nil {
+	defer func() { err = errors.Join(err, from.close()) }()
+	first, err := from.next()
+	if err != nil {
+		return err
+	}
+	if err := s.check(first); err != nil {
 		return err
 	}
 	config, err := formatLayer(flags, settingNames())
@@ -55,15 +64,48 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, a
 		return err
 	}
 	if o.dryRun {
+		seeds, err := rest(first, from, s)
+		if err != nil {
+			return err
+		}
 		return dryRun(ctx, s, o, config, seeds, std)
 	}
 	if o.dir == "" {
-		o.dir = defaultDir(seeds, time.Now())
+		o.dir = defaultDir(first, time.Now())
 	}
-	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+	err = createDirFrom(ctx, o.dir, config, func() (batch []frontier.Candidate, err error) {
+		if batch, first = first, nil; batch != nil {
+			return batch, nil
+		}
+		if batch, err = from.next(); err == nil {
+			err = s.check(batch)
+		}
+		return batch, err
+	})
+	if err == nil {
+		err = from.report(o.dir)
+	}
+	if err != nil {
 		return err
 	}
 	return runCrawl(ctx, s, o, world{}, std)
+}
+
+// rest returns all seeds of which the first are known.
+func rest(seeds []frontier.Candidate, from *seedSource, s *settings) ([]frontier.Candidate, error) {
+	for {
+		batch, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return seeds, from.report("")
+		}
+		if err == nil {
+			err = s.check(batch)
+		}
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, batch...)
+	}
 }
 
 // newResume goes on with a crawl.

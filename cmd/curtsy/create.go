@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,7 +32,19 @@ func defaultDir(seeds []frontier.Candidate, now time.Time) string {
 // createDir makes a crawl directory with its settings and seeds, all durable, in one step: it is written under
 // another name and renamed. One that exists and is empty is filled, and never replaced: it may be a mount point, a
 // link, or where the user is. One that holds anything is refused.
-func createDir(ctx context.Context, dir string, config []byte, seeds []frontier.Candidate) (err error) {
+func createDir(ctx context.Context, dir string, config []byte, seeds []frontier.Candidate) error {
+	given := false
+	return createDirFrom(ctx, dir, config, func() ([]frontier.Candidate, error) {
+		if given {
+			return nil, io.EOF
+		}
+		given = true
+		return seeds, nil
+	})
+}
+
+// createDirFrom is createDir with seeds that come in batches, io.EOF after the last.
+func createDirFrom(ctx context.Context, dir string, config []byte, seeds func() ([]frontier.Candidate, error)) (err error) {
 	exists, err := mustBeFree(dir)
 	if err != nil {
 		return err
@@ -63,7 +76,7 @@ func createDir(ctx context.Context, dir string, config []byte, seeds []frontier.
 }
 
 // fill writes what a new crawl has.
-func fill(ctx context.Context, dir string, config []byte, seeds []frontier.Candidate) error {
+func fill(ctx context.Context, dir string, config []byte, seeds func() ([]frontier.Candidate, error)) error {
 	if err := writeWhole(inDir(dir, configName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
@@ -71,7 +84,15 @@ func fill(ctx context.Context, dir string, config []byte, seeds []frontier.Candi
 	if err != nil {
 		return err
 	}
-	_, err = f.Add(ctx, seeds)
+	for err == nil {
+		var batch []frontier.Candidate
+		if batch, err = seeds(); err == nil {
+			_, err = f.Add(ctx, batch)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -71,8 +71,13 @@ type crawlDir struct {
 	ledger   *ledger.Writer
 }
 
-// openDir opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said.
-func openDir(dir string, info warc.Info, floor time.Duration, say func(string, ...any)) (_ *crawlDir, err error) {
+// openDir is openDirWith for a frontier without limits.
+func openDir(dir string, info warc.Info, floor time.Duration, say func(string, ...any)) (*crawlDir, error) {
+	return openDirWith(dir, info, frontier.Options{Pace: floor}, say)
+}
+
+// openDirWith opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said.
+func openDirWith(dir string, info warc.Info, o frontier.Options, say func(string, ...any)) (_ *crawlDir, err error) {
 	if err := mustHoldCrawl(dir); err != nil {
 		return nil, err
 	}
@@ -83,17 +88,20 @@ func openDir(dir string, info warc.Info, floor time.Duration, say func(string, .
 		}
 	}()
 	// The frontier's lock is the directory's: nothing else is touched before it is held.
-	barrier := func(ctx context.Context) error {
+	o.Barrier = func(ctx context.Context) error {
 		if d.archive == nil || d.ledger == nil {
 			return nil
 		}
 		return crawler.Barrier(d.archive, d.ledger)(ctx)
 	}
-	if d.frontier, err = bolt.Open(inDir(dir, frontierName), frontier.Options{Barrier: barrier, Pace: floor}); err != nil {
+	if d.frontier, err = bolt.Open(inDir(dir, frontierName), o); err != nil {
 		if errors.Is(err, bolt.ErrInUse) {
 			return nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(dir))
 		}
-		return nil, err
+		return nil, damaged(err, dir)
+	}
+	if err := removeSnapshots(dir); err != nil {
+		return nil, fmt.Errorf("crawl directory: %w", err)
 	}
 	if err := emptySpool(dir); err != nil {
 		return nil, err

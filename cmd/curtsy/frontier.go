@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 )
 
@@ -8,10 +10,27 @@ import (
 func newFrontier(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
-		Short: "Change what a stopped crawl has to do",
+		Short: "See and change what a crawl has to do",
 		Args:  knownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFrontierRetry(std))
+	cmd.AddCommand(newFrontierLs(std), newFrontierAdd(std), newFrontierDrop(std), newFrontierPark(std), newFrontierResume(std),
+		newFrontierRetry(std), newFrontierExport(std), newFrontierImport(std), newFrontierCompact(std), newFrontierCheck(std), newFrontierRebuild(std))
 	return cmd
+}
+
+// dirFirst is for commands that take a crawl directory and, behind it, up to most other arguments.
+func dirFirst(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args) - 1; n >= least && (most < 0 || n <= most) {
+			return nil
+		}
+		return fmt.Errorf("%s does not take %d arguments: write %s", cmd.Name(), len(args), cmd.UseLine())
+	}
+}
+
+// jsonFlag declares --json.
+func jsonFlag(cmd *cobra.Command, to *bool, what string) {
+	cmd.Flags().BoolVar(to, "json", false, what)
+	inGroup(cmd.Flags(), "Output")
 }

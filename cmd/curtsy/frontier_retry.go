@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 )
 
@@ -20,6 +17,7 @@ type retrials struct {
 	failed, disallowed, gone, dropped bool
 	hosts                             bool // open those that are refused
 	host                              string
+	reason                            string
 	json                              bool
 }
 
@@ -27,12 +25,13 @@ func newFrontierRetry(std stdio) *cobra.Command {
 	var r retrials
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",
-		Short: "Let resume try again what failed or was refused",
-		Long: "Let the next resume try again what a stopped crawl has given up: the URLs that\n" +
-			"failed, unless flags ask for others. They keep their place in the queue; no\n" +
-			"attempt is counted. With --disallowed and --hosts the robots.txt of the hosts\n" +
-			"concerned is fetched anew before any page, so that a change in it takes effect\n" +
-			"at once. What a rule of the scope or a trap refused before its turn stays out.",
+		Short: "Try again what failed or was refused",
+		Long: "Have the crawl try again what it has given up: the URLs that failed, unless\n" +
+			"flags ask for others. They keep their place in the queue; no attempt is counted.\n" +
+			"With --disallowed and --hosts the robots.txt of the hosts concerned is fetched\n" +
+			"anew before any page, so that a change in it takes effect at once. What a rule\n" +
+			"of the scope or a trap refused before its turn stays out. A running crawl obeys\n" +
+			"at once, a stopped one when it is resumed.",
 		Example: "  curtsy frontier retry news\n" +
 			"  curtsy frontier retry --disallowed --host www.your-domain.org news",
 		Args: oneDir,
@@ -45,6 +44,7 @@ func newFrontierRetry(std stdio) *cobra.Command {
 	fs.BoolVar(&r.dropped, "dropped", false, "URLs that were dropped when their turn came")
 	fs.BoolVar(&r.hosts, "hosts", false, "hosts that are refused; a single further refusal is enough to refuse them again")
 	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
+	fs.StringVar(&r.reason, "reason", "", "only URLs that were closed for this `REASON`, as status and ls write it (\"status 500\", quarantined)")
 	inGroup(fs, "What to try again")
 	fs.BoolVar(&r.json, "json", false, "print one JSON object")
 	inGroup(fs, "Output")
@@ -70,24 +70,14 @@ func (r *retrials) outcomes() []frontier.Outcome {
 	return os
 }
 
-// run opens the frontier, which no crawl may hold, has things tried again, and says what.
+// run has things tried again, and says what.
 func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
-	if err := mustHoldCrawl(dir); err != nil {
+	var report retryReport
+	running, err := operate(ctx, dir, func(o operated) error {
+		report, err = r.apply(ctx, o)
 		return err
-	}
-	options, err := stoppedOptions(dir)
+	})
 	if err != nil {
-		return err
-	}
-	f, err := bolt.Open(inDir(dir, frontierName), options)
-	if errors.Is(err, bolt.ErrInUse) {
-		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, word(dir))
-	}
-	if err != nil {
-		return err
-	}
-	report, err := r.apply(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	if r.json {
@@ -97,7 +87,7 @@ func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
 		return err
 	}
 	if report.any() {
-		fmt.Fprintf(std.err, "go on with curtsy resume %s\n", plain(word(dir)))
+		goOn(std, dir, running)
 	}
 	return nil
 }
@@ -111,16 +101,16 @@ func stoppedOptions(dir string) (frontier.Options, error) {
 	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
 		return frontier.Options{}, err
 	}
-	return frontier.Options{Pace: s.restartPace()}, nil
+	return s.frontierOptions(), nil
 }
 
 // apply has everything tried again that is asked for.
-func (r *retrials) apply(ctx context.Context, f frontier.Frontier) (retryReport, error) {
+func (r *retrials) apply(ctx context.Context, f operated) (retryReport, error) {
 	report := retryReport{urls: map[frontier.Outcome]int64{}}
 	authorities := []canon.Authority{{}} // all
 	if r.host != "" {
 		var err error
-		if authorities, err = authoritiesOf(ctx, f, r.host); err != nil {
+		if authorities, err = authoritiesOf(ctx, f, []string{r.host}, false); err != nil {
 			return report, err
 		}
 	}
@@ -129,7 +119,7 @@ func (r *retrials) apply(ctx context.Context, f frontier.Frontier) (retryReport,
 		all = append(all, frontier.Retrial{Hosts: true, Robots: true})
 	}
 	for _, o := range r.outcomes() {
-		all = append(all, frontier.Retrial{Outcome: o, Robots: o == frontier.Disallowed})
+		all = append(all, frontier.Retrial{Outcome: o, Reason: r.reason, Robots: o == frontier.Disallowed})
 		report.outcomes = append(report.outcomes, o)
 	}
 	report.opening = r.hosts
@@ -144,43 +134,6 @@ func (r *retrials) apply(ctx context.Context, f frontier.Frontier) (retryReport,
 		}
 	}
 	return report, nil
-}
-
-// authoritiesOf returns the authorities that the crawl knows by what a user calls a host: a name or address with any
-// scheme and port, or with those that are given.
-func authoritiesOf(ctx context.Context, f frontier.Frontier, name string) ([]canon.Authority, error) {
-	text, schemed := name, strings.Contains(name, "://")
-	if !schemed {
-		text = "http://" + name
-	}
-	wanted, err := canon.ParseAuthority(strings.TrimSuffix(text, "/"))
-	if err != nil {
-		return nil, usagef("--host %s: %w", name, err)
-	}
-	_, _, err = net.SplitHostPort(name)
-	ported := err == nil && !schemed
-	var found []canon.Authority
-	var after canon.Authority
-	for {
-		page, err := f.Hosts(ctx, after, 1000)
-		if err != nil {
-			return nil, err
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, h := range page {
-			a := h.Authority
-			if a == wanted || !schemed && a.Host() == wanted.Host() && (!ported || a.Port() == wanted.Port()) {
-				found = append(found, a)
-			}
-		}
-		after = page[len(page)-1].Authority
-	}
-	if len(found) == 0 {
-		return nil, usagef("--host %s: the crawl has no URL of that host", name)
-	}
-	return found, nil
 }
 
 // retryReport says what was opened.

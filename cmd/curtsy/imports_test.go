@@ -17,6 +17,8 @@ var imports = map[string][]string{
 	"frontier/canon":        {"golang.org/x/net/publicsuffix", "golang.org/x/net/idna"},
 	"frontier":              {"frontier/canon"},
 	"frontier/frontiertest": {"frontier", "frontier/canon"},
+	"frontier/bolt/force":   {},
+	"frontier/ndjson":       {"frontier", "frontier/canon"},
 	"frontier/bolt":         {"frontier", "frontier/canon", "go.etcd.io/bbolt", "go.etcd.io/bbolt/errors", "github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"robots":                {},
 	"robots/naive":          {},
@@ -33,7 +35,7 @@ var imports = map[string][]string{
 		"golang.org/x/sync/errgroup",
 	},
 	"cmd/curtsy": {
-		"crawler", "crawler/scope", "crawler/fetch", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "robots",
+		"crawler", "crawler/scope", "crawler/fetch", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/ndjson", "robots",
 		"storage", "storage/ledger", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "golang.org/x/sync/errgroup", "golang.org/x/term",

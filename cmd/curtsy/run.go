@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
 	voice := newVoice(std.err, o)
+	// From the run on they are caught until all is closed and said.
+	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	summary, sig, err := runIn(ctx, s, o, w, voice)
 	voice.finish()
 	if errors.Is(err, syscall.ENOSPC) {
@@ -46,11 +49,14 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 
 // runIn runs the crawl in o.dir, unless it is finished already.
 func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) (_ crawler.Summary, sig os.Signal, err error) {
-	d, err := openDir(o.dir, s.warcInfo(), s.restartPace(), voice.say)
+	d, err := openDirWith(o.dir, s.warcInfo(), s.frontierOptions(), voice.say)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
+	if err := warn(ctx, d.frontier, o.dir, voice); err != nil {
+		return crawler.Summary{}, nil, err
+	}
 	if summary, ok, err := finished(ctx, d.frontier); ok || err != nil {
 		return summary, nil, err
 	}
@@ -103,6 +109,22 @@ func finished(ctx context.Context, f frontier.Frontier) (crawler.Summary, bool, 
 	return crawler.Summary{
 		EndedBy: crawler.EndedDrained, Status: status, SeedsUnanswered: unanswered, Incomplete: unanswered > 0,
 	}, true, err
+}
+
+// warn says what a kill left: URLs that may have brought the process down.
+func warn(ctx context.Context, f frontier.Frontier, dir string, voice *voice) error {
+	st, err := f.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if st.Suspects > 0 {
+		voice.say("%s in flight when the process died: each is tried again after the others, alone", several(st.Suspects, "URL"))
+	}
+	if n := st.Reasons[frontier.Failed][frontier.ReasonQuarantined]; n > 0 {
+		voice.say("%s set aside: the process died %d times while nothing else was in flight. See curtsy frontier ls --urls --reason %s %s; try again with curtsy frontier retry --reason %s %s",
+			several(n, "URL"), frontier.QuarantineStops, frontier.ReasonQuarantined, word(dir), frontier.ReasonQuarantined, word(dir))
+	}
+	return nil
 }
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -57,28 +56,38 @@ func seed(raw, tag string) (frontier.Candidate, error) {
 	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", quoted(raw), canon.ReasonOf(err))
 }
 
-// readSeeds reads a seed file: one URL per line, optionally a tab and a tag. Bad lines are reported with their number
-// and passed over.
-func readSeeds(r io.Reader, name string, complain func(string, ...any)) ([]frontier.Candidate, error) {
-	var seeds []frontier.Candidate
-	lines := bufio.NewReaderSize(r, maxSeedLine)
-	for n := 1; ; n++ {
-		b, more, err := lines.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return seeds, nil
-		}
+// badLine is a line of a seed file that is passed over.
+type badLine struct {
+	n   int64
+	why string
+}
+
+func (b *badLine) Error() string { return fmt.Sprintf("line %d: %s", b.n, b.why) }
+
+// seedLines reads a seed file: one URL per line, optionally a tab and a tag.
+type seedLines struct {
+	in *bufio.Reader
+	n  int64
+}
+
+func newSeedLines(r io.Reader) *seedLines { return &seedLines{in: bufio.NewReaderSize(r, maxSeedLine)} }
+
+// next returns the next seed, a *badLine, io.EOF after the last line, or what is wrong with the reader.
+func (l *seedLines) next() (frontier.Candidate, error) {
+	for {
+		b, more, err := l.in.ReadLine()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return frontier.Candidate{}, err
 		}
+		l.n++
 		if more {
 			for more && err == nil {
-				_, more, err = lines.ReadLine()
+				_, more, err = l.in.ReadLine()
 			}
-			complain("%s:%d: line longer than %d octets, passed over", name, n, maxSeedLine)
-			continue
+			return frontier.Candidate{}, &badLine{l.n, fmt.Sprintf("line longer than %d octets, passed over", maxSeedLine)}
 		}
 		line := string(b)
-		if n == 1 {
+		if l.n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
 		raw, tag, _ := strings.Cut(line, "\t")
@@ -88,52 +97,27 @@ func readSeeds(r io.Reader, name string, complain func(string, ...any)) ([]front
 		}
 		c, err := seed(raw, strings.TrimSpace(tag))
 		if err != nil {
-			complain("%s:%d: %v; line passed over", name, n, err)
-			continue
+			return frontier.Candidate{}, &badLine{l.n, err.Error() + "; line passed over"}
 		}
-		seeds = append(seeds, c)
+		return c, nil
 	}
 }
 
-// collectSeeds reads the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a
-// bad line of a file is not.
-func collectSeeds(args []string, file string, std stdio) ([]frontier.Candidate, error) {
-	var seeds []frontier.Candidate
-	for _, a := range args {
-		c, err := seed(a, "")
+// collectSeeds returns the seeds of the arguments and of a file all at once.
+func collectSeeds(args []string, file string, std stdio) (seeds []frontier.Candidate, err error) {
+	from, err := openSeeds(args, file, false, std)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	for {
+		batch, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return seeds, from.report("")
+		}
 		if err != nil {
-			return nil, usagef("%w", err)
+			return nil, err
 		}
-		seeds = append(seeds, c)
+		seeds = append(seeds, batch...)
 	}
-	if file != "" {
-		in, name := std.in, "standard input"
-		if file != "-" {
-			f, err := os.Open(file)
-			if err != nil {
-				return nil, usagef("seeds: %w", err)
-			}
-			defer f.Close()
-			in, name = f, file
-		}
-		bad := 0
-		more, err := readSeeds(in, name, func(format string, args ...any) {
-			if bad++; bad <= maxComplaints {
-				fmt.Fprintln(std.err, plain(fmt.Sprintf(format, args...)))
-			}
-		})
-		if err != nil {
-			return nil, usagef("seeds: %w", err)
-		}
-		if bad > maxComplaints {
-			fmt.Fprintf(std.err, "%s: %s passed over in all\n", plain(name), several(int64(bad), "line"))
-		}
-		if seeds = append(seeds, more...); len(more) == 0 {
-			return nil, usagef("%s has no usable seed", name)
-		}
-	}
-	if len(seeds) == 0 {
-		return nil, usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
-	}
-	return seeds, nil
 }

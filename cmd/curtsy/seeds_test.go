@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/frontier"
 )
 
 func TestSeedsMustBeWrittenOut(t *testing.T) {
@@ -47,11 +49,18 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 		"https://d.example/\t\t two tabs \n" +
 		"https://e.example/" // no new line at the end
 	var complaints []string
-	got, err := readSeeds(strings.NewReader(file), "seeds.txt", func(format string, args ...any) {
-		complaints = append(complaints, fmt.Sprintf(format, args...))
-	})
-	if err != nil {
-		t.Fatal(err)
+	var got []frontier.Candidate
+	for lines := newSeedLines(strings.NewReader(file)); ; {
+		c, err := lines.next()
+		var wrong *badLine
+		if errors.As(err, &wrong) {
+			complaints = append(complaints, wrong.Error())
+			continue
+		}
+		if err != nil {
+			break
+		}
+		got = append(got, c)
 	}
 	var urls []string
 	for _, c := range got {
@@ -61,7 +70,7 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 	if !slices.Equal(urls, want) {
 		t.Errorf("seeds %q, want %q", urls, want)
 	}
-	for i, prefix := range []string{"seeds.txt:5: ", "seeds.txt:6: ", "seeds.txt:7: "} {
+	for i, prefix := range []string{"line 5: ", "line 6: ", "line 7: "} {
 		if i >= len(complaints) || !strings.HasPrefix(complaints[i], prefix) {
 			t.Errorf("complaints %q, want the %dth to begin with %q", complaints, i+1, prefix)
 		}

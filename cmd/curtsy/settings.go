@@ -25,6 +25,10 @@ type settings struct {
 	maxBytes, maxBody    size
 	maxTime, maxWait     duration
 
+	order                                  order
+	maxDBSize                              size
+	maxURLs, maxURLsPerHost, maxURLsDomain number
+
 	workers        number
 	allowNet       []string
 	caFile         string
@@ -56,6 +60,13 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	s.maxWait = duration(10 * time.Minute)
 	fs.Var(&s.maxWait, "max-wait", "end when nothing is due within this `TIME`")
 	inGroup(fs, "Budgets")
+
+	fs.Var(&s.order, "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")
+	fs.Var(&s.maxDBSize, "max-db-size", "end before the frontier outgrows this `SIZE`; 0 for no limit")
+	fs.Var(&s.maxURLs, "max-urls", "take at most `N` URLs that links lead to; 0 likewise")
+	fs.Var(&s.maxURLsPerHost, "max-urls-per-host", "likewise, of one host")
+	fs.Var(&s.maxURLsDomain, "max-urls-per-domain", "likewise, of one registrable domain")
+	inGroup(fs, "Frontier")
 
 	s.workers = number{64, 1}
 	fs.Var(&s.workers, "workers", "at most `N` exchanges in flight in all")

@@ -6,19 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
 	"curtsy/frontier/bolt"
+	"curtsy/storage/ledger"
 )
 
 func newStatus(std stdio) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "status [flags] DIR",
-		Short:   "Show how a crawl is, running or not",
-		Long:    "Show how a crawl is. A running one is asked; of another its frontier is read.",
+		Use:   "status [flags] DIR",
+		Short: "Show how a crawl is, running or not",
+		Long: "Show how a crawl is: what was found and what became of it, the longest queues,\n" +
+			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
+			"frontier is read.",
 		Example: "  curtsy status news\n  curtsy status --json news",
 		Args:    oneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,10 +31,11 @@ func newStatus(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			addTimes(&st, args[0])
 			if asJSON {
 				return writeJSON(std.out, st)
 			}
-			_, err = fmt.Fprint(std.out, statusText(st))
+			_, err = fmt.Fprint(std.out, statusText(st, time.Now()))
 			return err
 		},
 	}
@@ -53,11 +59,34 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 		return crawler.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
 	}
 	if err != nil {
-		return crawler.Status{}, err
+		return crawler.Status{}, damaged(err, dir)
 	}
 	st, err = crawler.StatusOf(ctx, f)
 	return st, errors.Join(err, f.Close())
 }
+
+// addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
+func addTimes(st *crawler.Status, dir string) {
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err == nil {
+			st.Began = &l.Time
+		}
+		break
+	}
+	segments, err := os.ReadDir(inDir(dir, ledgerName))
+	if err != nil || st.Began == nil {
+		return
+	}
+	for _, s := range segments {
+		if fi, err := s.Info(); err == nil && fi.Size() > 0 && (st.Last == nil || fi.ModTime().After(*st.Last)) {
+			at := fi.ModTime()
+			st.Last = &at
+		}
+	}
+}
+
+// writeLine prints a line of NDJSON.
+func writeLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

@@ -12,45 +12,6 @@ import (
 // maxShown bounds the lines of a list in a text for people; JSON has them all.
 const maxShown = 20
 
-// statusText is a status for people.
-func statusText(s crawler.Status) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-12s %s\n", "state", s.State)
-	fmt.Fprintf(&b, "%-12s %d\n", "discovered", s.Discovered)
-	for _, row := range []struct {
-		name, outcome string
-		n             int64
-	}{
-		{"fetched", "", s.Fetched}, {"redirected", "redirected", s.Redirected}, {"gone", "gone", s.Gone},
-		{"failed", "failed", s.Failed}, {"disallowed", "", s.Disallowed}, {"dropped", "dropped", s.Dropped},
-		{"queued", "", s.Queued}, {"in flight", "", s.InFlight}, {"deferred", "", s.Deferred},
-	} {
-		fmt.Fprintf(&b, "  %-10s %d%s\n", row.name, row.n, because(s.Reasons[row.outcome]))
-	}
-	fmt.Fprintf(&b, "%-12s %s, %s in %s, %d of them for robots.txt\n", "received",
-		several(s.Pages, "HTML page"), roughSize(s.Bytes), several(s.Exchanges, "exchange"), s.Robots)
-	fmt.Fprintf(&b, "%-12s %d", "hosts", s.Hosts)
-	if s.Parked+s.Retired+s.Refused > 0 {
-		fmt.Fprintf(&b, ", of these %d parked, %d retired, %d refused", s.Parked, s.Retired, s.Refused)
-	}
-	b.WriteString("\n")
-	if len(s.Links) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "not followed", because(s.Links))
-	}
-	for i, r := range s.Resting {
-		if i == maxShown {
-			fmt.Fprintf(&b, "  … see --json for more\n")
-			break
-		}
-		fmt.Fprintf(&b, "  %s %s: %s", oneLine(r.Host), r.Condition, oneLine(r.Reason))
-		if r.Wait > 0 && r.Condition == "parked" {
-			fmt.Fprintf(&b, "; asked again in %v", time.Duration(r.Wait*float64(time.Second)).Round(time.Second))
-		}
-		fmt.Fprintf(&b, "; %s pending\n", several(r.Pending, "URL"))
-	}
-	return b.String()
-}
-
 // several counts things.
 func several(n int64, thing string) string {
 	if n == 1 {
@@ -92,6 +53,7 @@ var endings = map[string]string{
 	crawler.EndedMaxBytes:    "--max-bytes is reached",
 	crawler.EndedMaxTime:     "--max-time is over",
 	crawler.EndedMaxPerHost:  "--max-per-host is reached everywhere",
+	crawler.EndedMaxDBSize:   "the frontier is as large as --max-db-size lets it be",
 }
 
 // summaryText says how a run ended, or that there was nothing to run, where everything is, and what to do next
@@ -107,7 +69,7 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 	default:
 		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", clockTime(elapsed), endings[s.EndedBy])
 	}
-	fmt.Fprintf(&b, "%s\n", statusText(s.Status))
+	fmt.Fprintf(&b, "%s\n", statusText(s.Status, time.Now()))
 	for _, seed := range s.Seeds {
 		fmt.Fprintf(&b, "no usable answer from seed %s\n", oneLine(seed))
 	}
@@ -115,7 +77,12 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", several(more, further(len(s.Seeds))+"seed"))
 	}
 	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", oneLine(inDir(dir, warcName)), oneLine(inDir(dir, ledgerName)))
-	if s.Status.Queued+s.Status.InFlight+s.Status.Deferred > 0 && goOn {
+	switch {
+	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
+	case s.EndedBy == crawler.EndedMaxDBSize:
+		size := size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
+		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, oneLine(word(dir)))
+	default:
 		fmt.Fprintf(&b, "go on    curtsy resume %s\n", oneLine(word(dir)))
 	}
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier"
 	"curtsy/robots"
 )
 
@@ -138,4 +139,28 @@ func (z *standard) Set(s string) error {
 		*z = standard(v)
 	}
 	return err
+}
+
+// order is a flag value: the order of the tasks within a host.
+type order frontier.Order
+
+func (o *order) Type() string { return "order" }
+
+func (o *order) String() string {
+	if frontier.Order(*o) == frontier.DepthFirst {
+		return "depth"
+	}
+	return "breadth"
+}
+
+func (o *order) Set(s string) error {
+	switch s {
+	case "breadth":
+		*o = order(frontier.BreadthFirst)
+	case "depth":
+		*o = order(frontier.DepthFirst)
+	default:
+		return fmt.Errorf("%q is no order: write breadth or depth", s)
+	}
+	return nil
 }

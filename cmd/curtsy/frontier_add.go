@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/frontier"
+)
+
+func newFrontierAdd(std stdio) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "add [flags] DIR [URL…]",
+		Short: "Add seeds to a crawl",
+		Long: "Add seeds to a crawl. Its scope is extended by them. A URL that the crawl has\n" +
+			"done already is not fetched again: see frontier retry.",
+		Example: "  curtsy frontier add news https://www.your-domain.org/\n" +
+			"  curtsy frontier add --seeds list.txt news",
+		Args: dirFirst(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return add(cmd.Context(), args[0], args[1:], &o, std) },
+	}
+	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
+	inGroup(cmd.Flags(), "Seeds")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "report every bad line")
+	jsonFlag(cmd, &o.json, "print one JSON object")
+	return cmd
+}
+
+func add(ctx context.Context, dir string, args []string, o *options, std stdio) (err error) {
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	s, err := settingsOf(dir)
+	if err != nil {
+		return err
+	}
+	seeds, err := openSeeds(args, o.seeds, o.verbose, std)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, seeds.close()) }()
+	var sum frontier.Added
+	running, err := operate(ctx, dir, func(to operated) error {
+		for {
+			batch, err := seeds.next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err == nil {
+				err = s.check(batch)
+			}
+			if err != nil {
+				return err
+			}
+			added, err := to.Add(ctx, batch)
+			if err != nil {
+				return err
+			}
+			sum.New += added.New
+			sum.Known += added.Known
+			sum.Capped += added.Capped
+		}
+	})
+	if err == nil {
+		err = seeds.report(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(std.out, map[string]int64{
+			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.twice, "bad_lines": seeds.bad,
+		})
+	}
+	if _, err := fmt.Fprintf(std.out, "%s added, %d known before; the scope now includes them\n", several(int64(sum.New), "seed"), sum.Known); err != nil {
+		return err
+	}
+	goOn(std, dir, running)
+	return nil
+}
+
+// settingsOf are the settings of the crawl in dir.
+func settingsOf(dir string) (*settings, error) {
+	var s settings
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	s.flags(flags)
+	return &s, resolve(flags, "", inDir(dir, configName))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/ndjson"
+)
+
+func newFrontierExport(std stdio) *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "export [flags] DIR",
+		Short: "Write the whole frontier as lines of JSON",
+		Long: "Write the whole frontier as lines of JSON: hosts and URLs with their states, and\n" +
+			"all that another engine needs to go on. Its last line has a digest, so that\n" +
+			"damage is found. It holds the secret of the crawl's fingerprints, what hosts\n" +
+			"and operators said, and URLs: keep it to yourself.",
+		Example: "  curtsy frontier export -o news.ndjson news\n  curtsy frontier export news | zstd > news.ndjson.zst",
+		Args:    oneDir,
+		RunE:    func(cmd *cobra.Command, args []string) error { return export(cmd.Context(), args[0], to, std) },
+	}
+	cmd.Flags().StringVarP(&to, "output", "o", "", "write to `FILE` (made readable for you alone), not to standard output")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+func export(ctx context.Context, dir, to string, std stdio) error {
+	var ended ndjson.Ended
+	err := reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) (err error) {
+		if to == "" {
+			ended, err = exportTo(ctx, f, std.out)
+			return err
+		}
+		ended, err = exportFile(ctx, f, to)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "exported: %s, %s, %s. The export holds the crawl's secret: keep it to yourself\n",
+		several(ended.Hosts, "host"), several(ended.URLs, "URL"), several(ended.Seeds, "seed"))
+	return nil
+}
+
+func exportTo(ctx context.Context, f *bolt.Frontier, out io.Writer) (ndjson.Ended, error) {
+	w := ndjson.NewWriter(out)
+	if err := f.Export(ctx, w.Write); err != nil {
+		return ndjson.Ended{}, err
+	}
+	return w.Close()
+}
+
+// exportFile writes a new file, whole and durable or not at all, that others cannot read.
+func exportFile(ctx context.Context, f *bolt.Frontier, path string) (ended ndjson.Ended, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return ended, usagef("%s exists: name a new file with --output, or remove it first", path)
+	}
+	tmp := path + ".new"
+	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return ended, fmt.Errorf("export: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp)
+		}
+	}()
+	ended, err = exportTo(ctx, f, out)
+	if err = errors.Join(err, out.Chmod(0o600), out.Sync(), out.Close()); err != nil {
+		return ended, fmt.Errorf("export: %w", err)
+	}
+	return ended, os.Rename(tmp, path)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+func newFrontierCompact(std stdio) *cobra.Command {
+	var forget bool
+	cmd := &cobra.Command{
+		Use:     "compact [flags] DIR",
+		Short:   "Make the frontier of a stopped crawl smaller",
+		Long:    "Write the frontier of a stopped crawl anew without what no longer counts. The\nnew file takes the place of the old one in one step; until then both need room.",
+		Example: "  curtsy frontier compact news\n  curtsy frontier compact --forget news",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			if err := mustHoldCrawl(dir); err != nil {
+				return err
+			}
+			if err := mustNotRun(cmd.Context(), dir, "compact"); err != nil {
+				return err
+			}
+			before, after, err := bolt.Compact(cmd.Context(), inDir(dir, frontierName), forget)
+			if err != nil {
+				return inUse(err, dir)
+			}
+			_, err = fmt.Fprintf(std.out, "%s before, %s after\n", roughSize(before), roughSize(after))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "also forget the texts of URLs that were fetched or redirected, where no others stand among them: they are not fetched again, but ls and export no longer name them")
+	inGroup(cmd.Flags(), "What to drop")
+	return cmd
+}
+
+func newFrontierCheck(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:     "check DIR",
+		Short:   "Say what is wrong with a frontier, if anything is",
+		Long:    "Read the whole frontier and say what is wrong with it: its pages, and what must\nhold between its parts. Nothing is changed. Exit code 3 says that something is\nwrong. Of a running crawl a snapshot is checked.",
+		Example: "  curtsy frontier check news",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			return frontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
+				found, err := bolt.Check(path)
+				if errors.Is(err, bolt.ErrDamaged) {
+					found, err = append(found, err.Error()), nil
+				}
+				if err != nil {
+					return inUse(err, dir)
+				}
+				short, err := bolt.CutShort(path)
+				if err != nil {
+					return err
+				}
+				if short && len(found) == 0 {
+					fmt.Fprintln(std.err, "A commit was cut short, as by a power cut: what it was about to say is not there.")
+				}
+				return checked(found, dir, std)
+			})
+		},
+	}
+}
+
+// checked reports findings.
+func checked(found []string, dir string, std stdio) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(std.out, "the frontier is in order")
+		return err
+	}
+	for _, f := range found {
+		if _, err := fmt.Fprintln(std.out, oneLine(f)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(std.err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier rebuild %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
+		plain(inDir(dir, frontierName)), plain(word(dir)))
+	return silent(exitFound)
+}
+
+func newFrontierRebuild(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild DIR",
+		Short: "Save what is readable of a damaged frontier",
+		Long: "Make a new frontier of what is readable of a damaged one, and of the ledger,\n" +
+			"which says how URLs ended. The damaged file is kept under another name. What\n" +
+			"was fetched and is not known to be so any more is fetched again.",
+		Example: "  curtsy frontier rebuild news",
+		Args:    oneDir,
+		RunE:    func(cmd *cobra.Command, args []string) error { return rebuild(cmd.Context(), args[0], std) },
+	}
+}
+
+func rebuild(ctx context.Context, dir string, std stdio) error {
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	if err := mustNotRun(ctx, dir, "rebuild"); err != nil {
+		return err
+	}
+	path := inDir(dir, frontierName)
+	beside := path + ".rebuilt"
+	if err := os.RemoveAll(beside); err != nil { // of a rebuild that was killed
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	next, stop := iter.Pull2(ledger.Read(inDir(dir, ledgerName)))
+	defer stop()
+	lines := ledgerEnds{next: next}
+	salvage, err := bolt.Rebuild(ctx, path, beside, lines.read)
+	if err != nil {
+		if errors.Is(err, bolt.ErrInUse) {
+			return inUse(err, dir)
+		}
+		return fmt.Errorf("%w. Nothing was changed", err)
+	}
+	kept := path + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
+	if err := os.Rename(path, kept); err != nil {
+		return fmt.Errorf("rebuild: keep the damaged file: %w; the new one is %s", err, beside)
+	}
+	if err := os.Rename(beside, path); err != nil {
+		return fmt.Errorf("rebuild: %w; the new frontier is %s, rename it to %s", err, beside, path)
+	}
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, salvage)
+	if lines.err != nil {
+		fmt.Fprintf(std.err, "the ledger is readable up to a fault only: %v\n", plain(lines.err.Error()))
+	}
+	fmt.Fprintf(std.err, "the damaged file is kept as %s\n", plain(kept))
+	goOn(std, dir, false)
+	return nil
+}
+
+// ledgerEnds reads how URLs ended from a ledger.
+type ledgerEnds struct {
+	next func() (storage.Line, error, bool)
+	err  error // what ended the reading before the end
+}
+
+// read returns the next ending. A ledger that is damaged itself ends there: what stands before helps all the same.
+func (e *ledgerEnds) read() (bolt.Ended, error) {
+	for {
+		l, err, ok := e.next()
+		if err != nil {
+			e.err = err
+		}
+		if err != nil || !ok {
+			return bolt.Ended{}, io.EOF
+		}
+		if l.Decision == "refuse" { // never was a task; found again it is refused again
+			continue
+		}
+		u, err := canon.Parse(l.URL)
+		if err != nil {
+			continue
+		}
+		for o := frontier.Fetched; o <= frontier.Held; o++ {
+			if o.String() == l.Outcome {
+				return bolt.Ended{URL: u, Outcome: o, Reason: l.Reason}, nil
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/ndjson"
+)
+
+func newFrontierImport(std stdio) *cobra.Command {
+	var partial bool
+	cmd := &cobra.Command{
+		Use:   "import [flags] DIR FILE",
+		Short: "Make a frontier of an export",
+		Long: "Make a frontier of what frontier export wrote (FILE - is standard input), in a\n" +
+			"directory that has none. Nothing is imported unless the export is whole. What\n" +
+			"the directory lacks of a crawl is made, with default settings: copy crawl.toml,\n" +
+			"warc and ledger of the old crawl into it before, to go on with them.",
+		Example: "  curtsy frontier import news2 news.ndjson\n  zstd -dc news.ndjson.zst | curtsy frontier import news2 -",
+		Args:    dirFirst(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return importFrontier(cmd.Context(), args[0], args[1], partial, std)
+		},
+	}
+	cmd.Flags().BoolVar(&partial, "partial", false, "import what is readable of a damaged export, and list each damaged line")
+	inGroup(cmd.Flags(), "Damage")
+	return cmd
+}
+
+func importFrontier(ctx context.Context, dir, file string, partial bool, std stdio) error {
+	in, name := std.in, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return usagef("import: %w", err)
+		}
+		defer f.Close()
+		in, name = f, file
+	}
+	if err := mustTakeFrontier(dir); err != nil {
+		return err
+	}
+	r := ndjson.NewReader(in)
+	damages := int64(0)
+	if partial {
+		r.Damaged = func(e *ndjson.LineError) {
+			damages++
+			fmt.Fprintln(std.err, oneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	err := bolt.Import(inDir(dir, frontierName), func() (frontier.Item, error) {
+		if err := ctx.Err(); err != nil {
+			return frontier.Item{}, err
+		}
+		return r.Next()
+	})
+	if err != nil {
+		os.Remove(dir) // unless there is something in it
+	}
+	var line *ndjson.LineError
+	switch {
+	case errors.As(err, &line) && !partial:
+		return fmt.Errorf("%s:%d: %w. Nothing was imported. Have the export made or copied anew; or import what is readable of it with --partial", name, line.Line, line.Err)
+	case err != nil:
+		return fmt.Errorf("%s: %w. Nothing was imported", name, err)
+	}
+	if err := completeDir(dir); err != nil {
+		return err
+	}
+	n := r.Counts()
+	fmt.Fprintf(std.out, "imported: %s, %s, %s\n", several(n.Hosts, "host"), several(n.URLs, "URL"), several(n.Seeds, "seed"))
+	if damages > 0 {
+		fmt.Fprintf(std.err, "%s of damage: what stood there is not in the frontier\n", several(damages, "piece"))
+	}
+	goOn(std, dir, false)
+	return nil
+}
+
+// mustTakeFrontier refuses a directory that has a frontier.
+func mustTakeFrontier(dir string) error {
+	fi, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("crawl directory: %w", err)
+	case !fi.IsDir():
+		return notADir(dir)
+	}
+	if _, err := os.Lstat(inDir(dir, frontierName)); err == nil {
+		return usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, frontierName))
+	}
+	return nil
+}
+
+// completeDir makes what a crawl directory lacks beside its frontier.
+func completeDir(dir string) error {
+	for _, sub := range []string{warcName, ledgerName} {
+		if err := os.MkdirAll(inDir(dir, sub), 0o777); err != nil {
+			return fmt.Errorf("crawl directory: %w", err)
+		}
+	}
+	if _, err := os.Stat(inDir(dir, configName)); err == nil {
+		return nil
+	}
+	var s settings
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	s.flags(flags)
+	if err := resolve(flags, "", ""); err != nil {
+		return err
+	}
+	config, err := formatLayer(flags, settingNames())
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(inDir(dir, configName), config, 0o666); err != nil {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	return nil
+}

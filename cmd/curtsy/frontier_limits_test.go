@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+)
+
+// limited crawls a site of one page with many links, or whatever there is, with flags, and returns its summary.
+func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, web *crawltest.Web, s crawler.Summary) {
+	t.Helper()
+	web = crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = filepath.Join(t.TempDir(), "d")
+	args := append([]string{"crawl", "--quiet", "--json", "--delay", "0", "--workers", "1", "--dir", dir}, flags...)
+	r := inside(t, append(args, web.LoopbackURL("bakery.test"))...)
+	r.want(t, exitDone)
+	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
+		t.Fatal(err)
+	}
+	return dir, web, s
+}
+
+func TestLinksOverALimitAreDroppedAndCountedWithTheirReason(t *testing.T) {
+	for flag, reason := range map[string]string{
+		"--max-urls": frontier.ReasonCapCrawl, "--max-urls-per-host": frontier.ReasonCapHost, "--max-urls-per-domain": frontier.ReasonCapDomain,
+	} {
+		dir, web, s := limited(t, crawltest.Tree("bakery.test", 20), flag, "5")
+		if n := len(targets(web)); n < 5 || n > 6 { // the seed does not count against every cap
+			t.Errorf("%s 5: %d pages were asked for", flag, n)
+		}
+		if s.Status.Capped[reason] == 0 || s.EndedBy != crawler.EndedDrained {
+			t.Errorf("%s 5: %v, ended by %s", flag, s.Status.Capped, s.EndedBy)
+		}
+		if r := inside(t, "status", dir); !strings.Contains(r.out, "over a limit") || !strings.Contains(r.out, reason) {
+			t.Errorf("%s 5: status:\n%s", flag, r.out)
+		}
+	}
+}
+
+func TestDepthFirstTakesTheLastFoundFirst(t *testing.T) {
+	site := func() *crawltest.Site {
+		return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+			"/": {Links: []string{"/a", "/b"}}, "/a": {Links: []string{"/a1"}}, "/a1": {}, "/b": {Links: []string{"/b1"}}, "/b1": {},
+		}}
+	}
+	for order, want := range map[string]string{"breadth": "/ /a /b /a1 /b1", "depth": "/ /b /b1 /a /a1"} {
+		_, web, _ := limited(t, site(), "--order", order)
+		var got []string
+		for _, r := range web.Referee().Requests() {
+			if r.Target != "/robots.txt" {
+				got = append(got, r.Target)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("--order %s: %v, want %s", order, got, want)
+		}
+	}
+}
+
+// A frontier that is full ends the run, is said to, and goes on with a larger limit.
+func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
+	site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/x"}}, "/x": {}}}
+	dir, web, s := limited(t, site, "--max-db-size", "4KiB")
+	if s.EndedBy != crawler.EndedMaxDBSize || s.Incomplete || s.Status.State != "stopped" {
+		t.Fatalf("ended by %q, incomplete %v, %s", s.EndedBy, s.Incomplete, s.Status.State)
+	}
+	inside(t, "resume", dir).want(t, exitDone, "the frontier is as large as --max-db-size lets it be", "curtsy resume --max-db-size ", "(a larger limit)")
+	inside(t, "resume", "--quiet", "--max-db-size", "1GiB", dir).want(t, exitDone)
+	if n := len(targets(web)); n != 2 {
+		t.Errorf("%d pages were asked for, want 2", n)
+	}
+}
+
+// A list as people make them, large: every bad line is in a list, the rest is used, each once.
+func TestALongSeedListIsReadInPieces(t *testing.T) {
+	n := 100_000
+	if full() {
+		n = 1_000_000
+	}
+	var b strings.Builder
+	b.WriteString("\ufeff# a list\r\n")
+	bad := 0
+	for i := range n {
+		switch i % 10 {
+		case 3:
+			b.WriteString("garbage\r\n")
+			bad++
+		case 5:
+			b.WriteString("http://127.0.0.1:9/0\r\n")
+		case 7:
+			b.WriteString("# nothing\r\n")
+		default:
+			fmt.Fprintf(&b, "http://127.0.0.1:9/%d\ttag\r\n", i)
+		}
+	}
+	b.WriteString("http://127.0.0.1:9/" + strings.Repeat("x", 1<<20) + "\r\n")
+	bad++
+	dir := filepath.Join(t.TempDir(), "d")
+	r := inside(t, "crawl", "--max-bytes", "1B", "--max-time", "1ms", "--quiet", "--json", "--dir", dir, "--seeds", write(t, b.String()))
+	if lines := strings.Count(r.err, "passed over"); lines != maxComplaints+1 || !strings.Contains(r.err, itoa(bad)+" lines passed over in all; "+inDir(dir, badSeedsName)) {
+		t.Errorf("%d lines; %.3000s", lines, r.err)
+	}
+	if !strings.Contains(r.err, itoa(n/10)+" seeds given more than once") {
+		t.Errorf("%.3000s", r.err)
+	}
+	list, err := os.ReadFile(inDir(dir, badSeedsName))
+	if err != nil || strings.Count(string(list), "\n") != bad || len(list) > 300*bad {
+		t.Errorf("%v: %d lines and %d octets, want %d lines", err, strings.Count(string(list), "\n"), len(list), bad)
+	}
+	var s crawler.Status
+	if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(n / 10 * 7); s.Discovered != want {
+		t.Errorf("%d URLs, want %d", s.Discovered, want)
+	}
+	inside(t, "frontier", "add", "--seeds", write(t, "garbage\nhttp://127.0.0.1:9/new\n"), dir).want(t, exitDone, ":1: seed")
+}

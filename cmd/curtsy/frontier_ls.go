@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+)
+
+// listing is what the flags of frontier ls ask for.
+type listing struct {
+	hosts                             []string
+	condition, state, outcome, reason string
+	urls, json                        bool
+}
+
+// What --condition, --state and --outcome take.
+var (
+	listedConditions = []string{"open", "parked", "retired", "refused", "held"}
+	listedHostStates = []string{"pending", "done", "leased"}
+	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
+	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
+)
+
+func newFrontierLs(std stdio) *cobra.Command {
+	var l listing
+	cmd := &cobra.Command{
+		Use:   "ls [flags] DIR",
+		Short: "List hosts or URLs with their states",
+		Long: "List the hosts of a crawl in the order of their names or, with --urls, its URLs\n" +
+			"in the order in which they were found. A running crawl writes a snapshot for\n" +
+			"this, which is removed again.",
+		Example: "  curtsy frontier ls --condition parked news\n" +
+			"  curtsy frontier ls --urls --outcome failed --reason \"status 500\" news",
+		Args: oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := l.check(); err != nil {
+				return err
+			}
+			return reading(cmd.Context(), args[0], func(ctx context.Context, f *bolt.Frontier) error { return l.run(ctx, f, std.out) })
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&l.urls, "urls", false, "URLs, not hosts")
+	fs.StringArrayVar(&l.hosts, "host", nil, "of this `HOST` alone: a name or address, a port if need be, or https://name; repeatable")
+	fs.StringVar(&l.condition, "condition", "", "hosts that are `SO`: "+strings.Join(listedConditions, ", ")+" (by the operator)")
+	fs.StringVar(&l.state, "state", "", "hosts that are `SO`: "+strings.Join(listedHostStates, ", ")+"; with --urls: "+strings.Join(listedURLStates, ", "))
+	fs.StringVar(&l.outcome, "outcome", "", "with --urls: closed as `OUTCOME`: "+strings.Join(listedOutcomes, ", "))
+	fs.StringVar(&l.reason, "reason", "", "for this `REASON` alone")
+	inGroup(fs, "What to list")
+	jsonFlag(cmd, &l.json, "print one JSON object a line")
+	return cmd
+}
+
+// check refuses words that mean nothing, and flags that do not go together.
+func (l *listing) check() error {
+	states := listedHostStates
+	if l.urls {
+		states = listedURLStates
+	}
+	for _, f := range []struct {
+		name, given string
+		known       []string
+	}{{"condition", l.condition, listedConditions}, {"state", l.state, states}, {"outcome", l.outcome, listedOutcomes}} {
+		if f.given != "" && !slices.Contains(f.known, f.given) {
+			return usagef("--%s %q: write one of %s", f.name, f.given, strings.Join(f.known, ", "))
+		}
+	}
+	switch {
+	case l.urls && l.condition != "":
+		return usagef("--condition is about hosts: leave out --urls")
+	case !l.urls && l.outcome != "":
+		return usagef("--outcome is about URLs: give --urls, too")
+	}
+	return nil
+}
+
+func (l *listing) run(ctx context.Context, f *bolt.Frontier, to io.Writer) error {
+	var only []canon.Authority
+	if len(l.hosts) > 0 {
+		var err error
+		if only, err = authoritiesOf(ctx, atRest{f}, l.hosts, false); err != nil {
+			return err
+		}
+	}
+	out := bufio.NewWriter(to)
+	list := l.listHosts
+	if l.urls {
+		list = l.listURLs
+	}
+	if err := list(ctx, f, only, out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
+	return f.Export(ctx, func(i frontier.Item) error {
+		e := i.URL
+		if e == nil || only != nil && !slices.Contains(only, e.URL.Authority()) || !l.wantsURL(e) {
+			return nil
+		}
+		if l.json {
+			return json.NewEncoder(out).Encode(listedURL(e))
+		}
+		why := ""
+		if e.Reason != "" {
+			why = "  (" + oneLine(e.Reason) + ")"
+		}
+		_, err := fmt.Fprintf(out, "%-10s  %s%s\n", stateOf(e), oneLine(e.URL.String()), why)
+		return err
+	})
+}
+
+func stateOf(e *frontier.Entry) string {
+	switch {
+	case e.Outcome != 0:
+		return e.Outcome.String()
+	case e.Deferred:
+		return "deferred"
+	}
+	return "queued"
+}
+
+func (l *listing) wantsURL(e *frontier.Entry) bool {
+	state := stateOf(e)
+	pending := e.Outcome == 0
+	switch {
+	case l.reason != "" && e.Reason != l.reason, l.outcome != "" && state != l.outcome:
+		return false
+	case l.state == "pending":
+		return pending
+	case l.state == "closed":
+		return !pending
+	}
+	return l.state == "" || state == l.state
+}
+
+// listedURL is a URL for programs.
+func listedURL(e *frontier.Entry) any {
+	return struct {
+		URL      string  `json:"url"`
+		State    string  `json:"state"`
+		Reason   string  `json:"reason,omitempty"`
+		Wait     float64 `json:"wait_s,omitempty"`
+		Attempts int     `json:"attempts,omitempty"`
+		Depth    int     `json:"depth"`
+		Via      string  `json:"via,omitempty"`
+		Seed     string  `json:"seed,omitempty"`
+		Tag      string  `json:"tag,omitempty"`
+		Stops    int     `json:"stops,omitempty"`
+	}{e.URL.String(), stateOf(e), e.Reason, e.Wait.Seconds(), e.Attempts, e.Depth, e.Via, e.Seed, e.Tag, e.Stops}
+}
+
+const hostColumns = "%9s %9s %7s  %-8s %7s  %s%s\n"
+
+func (l *listing) listHosts(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
+	if !l.json {
+		fmt.Fprintf(out, hostColumns, "PENDING", "FETCHED", "FAILED", "STATE", "WAIT", "HOST", "")
+	}
+	const page = 10_000
+	for after := (canon.Authority{}); ; {
+		hosts, err := f.Hosts(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			if only != nil && !slices.Contains(only, h.Authority) || !l.wantsHost(h) {
+				continue
+			}
+			if err := l.printHost(out, h); err != nil {
+				return err
+			}
+		}
+		if len(hosts) < page {
+			return nil
+		}
+		after = hosts[len(hosts)-1].Authority
+	}
+}
+
+func (l *listing) wantsHost(h frontier.Host) bool {
+	pending := h.Queued+h.InFlight+h.Deferred > 0
+	switch {
+	case l.condition == "held" && h.Hold.Act == 0, l.condition != "held" && l.condition != "" && conditionOf(h) != l.condition:
+		return false
+	case l.reason != "" && h.Reason != l.reason && h.Hold.Reason != l.reason:
+		return false
+	}
+	switch l.state {
+	case "pending":
+		return pending
+	case "done":
+		return !pending
+	case "leased":
+		return h.Leased
+	}
+	return true
+}
+
+func conditionOf(h frontier.Host) string { return crawler.ConditionName(h.Condition) }
+
+func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
+	pending := h.Queued + h.InFlight + h.Deferred
+	name := h.Authority.Scheme() + "://" + h.Authority.HostPort()
+	state, why, wait := conditionOf(h), h.Reason, h.Wait
+	if h.Hold.Act != 0 {
+		state, why, wait = "held", crawler.HoldName(h.Hold.Act), h.Hold.Wait
+		if h.Hold.Reason != "" {
+			why += ": " + h.Hold.Reason
+		}
+	}
+	if l.json {
+		outcomes := map[string]int64{}
+		for o, n := range h.Outcomes {
+			if n > 0 {
+				outcomes[frontier.Outcome(o).String()] = n
+			}
+		}
+		return json.NewEncoder(out).Encode(struct {
+			Host     string           `json:"host"`
+			State    string           `json:"state"`
+			Reason   string           `json:"reason,omitempty"`
+			Wait     float64          `json:"wait_s,omitempty"`
+			Pace     float64          `json:"pace_s,omitempty"`
+			Queued   int64            `json:"queued"`
+			InFlight int64            `json:"in_flight"`
+			Deferred int64            `json:"deferred"`
+			Outcomes map[string]int64 `json:"outcomes"`
+		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.InFlight, h.Deferred, outcomes})
+	}
+	if why != "" {
+		why = "  (" + oneLine(why) + ")"
+	}
+	_, err := fmt.Fprintf(out, hostColumns, itoa64(pending), itoa64(h.Outcomes[frontier.Fetched]), itoa64(h.Outcomes[frontier.Failed]),
+		state, shortWait(wait), oneLine(name), why)
+	return err
+}
+
+// seconds is a wait for programs; one without an end is left out.
+func seconds(d time.Duration) float64 {
+	if d == frontier.Never {
+		return 0
+	}
+	return d.Seconds()
+}

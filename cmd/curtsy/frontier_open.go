@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+)
+
+// operated is a crawl that an operator changes: a running one through its control interface, a stopped one by its
+// frontier. Either way there is one writer.
+type operated interface {
+	Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error)
+	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
+	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
+	Find(ctx context.Context, host string) ([]canon.Authority, error)
+}
+
+var _ operated = (*crawler.Remote)(nil)
+
+// atRest is a stopped crawl.
+type atRest struct{ *bolt.Frontier }
+
+func (f atRest) Find(ctx context.Context, host string) ([]canon.Authority, error) {
+	return crawler.Find(ctx, f.Frontier, host)
+}
+
+// operate has do change the crawl in dir, and reports whether it is running.
+func operate(ctx context.Context, dir string, do func(operated) error) (running bool, err error) {
+	if err := mustHoldCrawl(dir); err != nil {
+		return false, err
+	}
+	remote, asked := crawler.Connect(ctx, dir)
+	if asked == nil {
+		err := do(remote)
+		if errors.Is(err, crawler.ErrNotRunning) {
+			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
+		}
+		return true, orderError(err)
+	}
+	options, err := stoppedOptions(dir)
+	if err != nil {
+		return false, err
+	}
+	f, err := bolt.Open(inDir(dir, frontierName), options)
+	if err != nil {
+		return false, inUse(err, dir)
+	}
+	return false, orderError(errors.Join(do(atRest{f}), f.Close()))
+}
+
+// orderError makes a command that is wrong in itself a usage error.
+func orderError(err error) error {
+	if crawler.BadOrder(err) {
+		return usagef("%w", err)
+	}
+	return err
+}
+
+// inUse says what to do about a frontier that somebody has and that does not answer.
+func inUse(err error, dir string) error {
+	if errors.Is(err, bolt.ErrInUse) {
+		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, word(dir))
+	}
+	return damaged(err, dir)
+}
+
+// damaged says what to do about a frontier that is damaged.
+func damaged(err error, dir string) error {
+	if errors.Is(err, bolt.ErrDamaged) {
+		return fmt.Errorf("%w\nSee what is wrong with curtsy frontier check %s, and save what is readable with curtsy frontier rebuild %s", err, word(dir), word(dir))
+	}
+	return err
+}
+
+// frontierFile has do look at a file with the frontier of the crawl in dir: its own when it is stopped, a snapshot that
+// the running crawl writes and that is removed afterwards.
+func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, path string) error) error {
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	remote, asked := crawler.Connect(ctx, dir)
+	if asked != nil {
+		return do(ctx, inDir(dir, frontierName))
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // what is as large as the frontier is not left behind
+	defer stop()
+	path, err := remote.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
+	}
+	return errors.Join(do(ctx, path), os.Remove(path))
+}
+
+// reading has do read the frontier of the crawl in dir, running or not.
+func reading(ctx context.Context, dir string, do func(ctx context.Context, f *bolt.Frontier) error) error {
+	return frontierFile(ctx, dir, func(ctx context.Context, path string) error {
+		f, err := bolt.OpenReadOnly(path)
+		if err != nil {
+			return inUse(err, dir)
+		}
+		return errors.Join(do(ctx, f), f.Close())
+	})
+}
+
+// mustNotRun refuses a crawl that is running, for what would take its file from under it.
+func mustNotRun(ctx context.Context, dir, verb string) error {
+	if _, err := crawler.Connect(ctx, dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: frontier %s needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and go on with curtsy resume %s", dir, verb, word(dir))
+	}
+	return nil
+}
+
+// removeSnapshots removes what a kill left of snapshots. Whoever calls it holds the frontier.
+func removeSnapshots(dir string) error {
+	old, err := filepath.Glob(filepath.Join(dir, crawler.SnapshotPrefix+"*"))
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// authoritiesOf returns the authorities that people mean by the names of hosts. One that the crawl does not know is
+// taken if unknown says so and the name means one authority only.
+func authoritiesOf(ctx context.Context, o operated, names []string, unknown bool) ([]canon.Authority, error) {
+	var all []canon.Authority
+	for _, name := range names {
+		a, exact, err := crawler.ParseHost(name)
+		if err != nil {
+			return nil, usagef("--host %s: %w", name, err)
+		}
+		found, err := o.Find(ctx, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(found) > 0:
+			all = append(all, found...)
+		case unknown && exact:
+			all = append(all, a)
+		case unknown:
+			return nil, usagef("--host %s: the crawl has no URL of that host; to have it so from its first URL on, write --host https://%s", name, a.HostPort())
+		default:
+			return nil, usagef("--host %s: the crawl has no URL of that host", name)
+		}
+	}
+	return all, nil
+}
+
+// goOn says how a stopped crawl that was changed goes on.
+func goOn(std stdio, dir string, running bool) {
+	if !running {
+		fmt.Fprintf(std.err, "go on with curtsy resume %s\n", plain(word(dir)))
+	}
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/ndjson"
+)
+
+// paced is a crawl that runs in a process of its own until the test ends, one exchange in 200 ms.
+func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	web = crawltest.New(crawltest.Tree("bakery.test", 3000))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "--delay", "200ms", "--max-wait", "5h", "--dir", dir, web.LoopbackURL("bakery.test"))
+	wait := begun(t, cmd)
+	ended := false
+	end = func() result {
+		ended = true
+		cmd.Process.Signal(syscall.SIGTERM)
+		return wait()
+	}
+	t.Cleanup(func() {
+		if !ended {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	eventually(t, "two requests, and an answer", func() bool {
+		_, err := crawler.Ask(t.Context(), dir)
+		return err == nil && len(web.Referee().Requests()) >= 3
+	})
+	return dir, web, end
+}
+
+func originOf(web *crawltest.Web) string {
+	return strings.TrimSuffix(web.LoopbackURL("bakery.test"), "/")
+}
+
+// The same verbs, with the same words, change a stopped crawl and a running one.
+func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		dir, web := "", (*crawltest.Web)(nil)
+		end := func() result { return result{} }
+		if running {
+			dir, web, end = paced(t)
+		} else {
+			dir, web = stopped(t)
+		}
+		host := originOf(web)
+		for _, step := range []struct {
+			args []string
+			says string
+		}{
+			{[]string{"frontier", "park", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": parked for 2h0m0s\n"},
+			{[]string{"frontier", "ls", "--condition", "held", dir}, "parked by operator: by phone"},
+			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in 2h0m0s"},
+			{[]string{"frontier", "resume", "--host", host, dir}, host + ": open again\n"},
+			{[]string{"frontier", "resume", "--host", host, dir}, host + ": was open already\n"},
+			{[]string{"frontier", "add", dir, host + "/new.html", host + "/new.html"}, "1 seed added, 0 known before"},
+			{[]string{"frontier", "ls", "--urls", "--state", "queued", dir}, "queued      " + host + "/new.html\n"},
+			{[]string{"frontier", "drop", dir, host + "/new.html", host + "/unknown"}, host + ": 1 URL of 2 dropped; the others are not pending, or not known\n"},
+			{[]string{"frontier", "ls", "--urls", "--outcome", "dropped", dir}, "dropped     " + host + "/new.html  (operator)\n"},
+			{[]string{"frontier", "retry", "--dropped", "--reason", "operator", dir}, "1 URL to be tried again"},
+			{[]string{"frontier", "park", "--host", "https://later.test", dir}, "https://later.test: parked until frontier resume\n"},
+			{[]string{"frontier", "check", dir}, "the frontier is in order\n"},
+		} {
+			r := inside(t, step.args...)
+			r.want(t, exitDone)
+			if !strings.Contains(r.out, step.says) {
+				t.Errorf("running: %v, %v: %q, want %q", running, step.args, r.out, step.says)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, crawler.SnapshotPrefix+"*")); err != nil || len(left) > 0 {
+			t.Errorf("snapshots left behind: %v %v", left, err)
+		}
+		if running {
+			for _, verb := range []string{"compact", "rebuild"} {
+				inside(t, "frontier", verb, dir).want(t, exitFailed, "is running: frontier "+verb+" needs it stopped", "curtsy resume "+dir)
+			}
+			inside(t, "frontier", "add", dir, "http://127.0.0.1:1/").want(t, exitUsage, "stop the crawl, add it, and go on with resume")
+		}
+		r := inside(t, "frontier", "drop", "--host", host, dir)
+		r.want(t, exitDone)
+		if !strings.HasPrefix(r.out, host+": dropped, with ") {
+			t.Errorf("%q", r.out)
+		}
+		if running {
+			if r := end(); r.code != exitDone && r.code != 143 { // all of it was dropped: it may have drained
+				t.Errorf("%+v", r)
+			}
+		}
+		reopened(t, dir)
+	}
+}
+
+// exported is an export of a crawl, by its verb.
+func exported(t *testing.T, dir string) []byte {
+	t.Helper()
+	r := inside(t, "frontier", "export", dir)
+	r.want(t, exitDone, "the crawl's secret")
+	return []byte(r.out)
+}
+
+func TestAnExportOfARunningCrawlIsWhole(t *testing.T) {
+	dir, _, end := paced(t)
+	r := ndjson.NewReader(bytes.NewReader(exported(t, dir)))
+	for {
+		i, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i.Totals != nil {
+			break
+		}
+	}
+	if n := r.Counts(); n.Hosts != 1 || n.URLs < 3 || n.Seeds != 1 {
+		t.Errorf("%+v", n)
+	}
+	end().want(t, 143)
+}
+
+// A crawl moves by export and import, and goes on where it was.
+func TestACrawlMovesByExportAndImport(t *testing.T) {
+	dir, web := stopped(t)
+	file := filepath.Join(t.TempDir(), "e.ndjson")
+	inside(t, "frontier", "export", "-o", file, dir).want(t, exitDone, "exported: 1 host")
+	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 && os.PathSeparator == '/' {
+		t.Errorf("%v %v: others must not read it", fi, err)
+	}
+	inside(t, "frontier", "export", "-o", file, dir).want(t, exitUsage, "exists")
+	inside(t, "frontier", "import", dir, file).want(t, exitUsage, "has a frontier, which import does not replace")
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Mkdir(moved, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{configName, warcName, ledgerName} {
+		if err := os.Rename(inDir(dir, name), inDir(moved, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := inside(t, "frontier", "import", moved, file)
+	r.want(t, exitDone, "curtsy resume")
+	if !strings.HasPrefix(r.out, "imported: 1 host") {
+		t.Errorf("%q", r.out)
+	}
+	inside(t, "resume", "--quiet", "--max-pages", "0", moved).want(t, exitDone)
+	judged(t, web, crawltest.Rules{})
+	for _, target := range []string{"/", "/p1.html", "/p4.html"} {
+		if n := requested(web, target); n != 1 {
+			t.Errorf("%s was asked for %d times", target, n)
+		}
+	}
+	reopened(t, moved)
+}
+
+func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
+	dir, _ := stopped(t)
+	whole := exported(t, dir)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	url := 0
+	for i, l := range lines {
+		if bytes.HasPrefix(l, []byte(`{"url"`)) {
+			url = i
+		}
+	}
+	spoilt := bytes.Clone(whole)
+	spoilt[len(bytes.Join(lines[:url], nil))+1] = '!'
+	for what, b := range map[string][]byte{"spoilt": spoilt, "cut off": whole[:len(whole)-20], "cut at a line": bytes.Join(lines[:len(lines)-2], nil)} {
+		file := filepath.Join(t.TempDir(), "e.ndjson")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		into := filepath.Join(t.TempDir(), "d")
+		r := inside(t, "frontier", "import", into, file)
+		r.want(t, exitFailed, file+":", "Nothing was imported", "--partial")
+		if what == "spoilt" && !strings.Contains(r.err, file+":"+itoa(url+1)+":") {
+			t.Errorf("the damaged line is %d: %s", url+1, r.err)
+		}
+		if _, err := os.Stat(into); err == nil {
+			t.Errorf("%s: a directory was made", what)
+		}
+		inside(t, "frontier", "import", "--partial", into, file).want(t, exitDone, file+":", "passed over", "of damage")
+		reopened(t, into)
+	}
+}
+
+func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
+	dir, web := stopped(t)
+	path := inDir(dir, frontierName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	damaged := false
+	for at := 2 * page; at < len(b) && !damaged; at += page { // there are pages of which nothing is in use
+		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
+		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := bolt.Check(path)
+		damaged = err != nil || len(found) > 0
+	}
+	r := inside(t, "frontier", "check", dir)
+	r.want(t, exitFound, "The frontier is damaged", "curtsy frontier rebuild "+word(dir))
+	if r.out == "" {
+		t.Error("nothing is said of what is wrong")
+	}
+	inside(t, "resume", dir).want(t, exitFailed, "damaged", "curtsy frontier rebuild "+word(dir))
+	r = inside(t, "frontier", "rebuild", dir)
+	r.want(t, exitDone, "the damaged file is kept as "+path+".damaged-", "curtsy resume")
+	inside(t, "frontier", "check", dir).want(t, exitDone)
+	if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 {
+		t.Errorf("%v %v", kept, err)
+	}
+	inside(t, "resume", "--quiet", "--max-pages", "0", dir)
+	if requested(web, "/") > 2 {
+		t.Errorf("/ was asked for %d times", requested(web, "/"))
+	}
+	reopened(t, dir)
+}
+
+func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
+	dir, _ := stopped(t)
+	before := inside(t, "status", "--json", dir)
+	r := inside(t, "frontier", "compact", "--forget", dir)
+	r.want(t, exitDone)
+	if !strings.Contains(r.out, " before, ") {
+		t.Errorf("%q", r.out)
+	}
+	var a, b crawler.Status
+	if err := errors.Join(json.Unmarshal([]byte(before.out), &a), json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &b)); err != nil {
+		t.Fatal(err)
+	}
+	if a.Discovered != b.Discovered || a.Queued != b.Queued || a.Fetched != b.Fetched || a.Runs != b.Runs {
+		t.Errorf("%+v, before %+v", b, a)
+	}
+	reopened(t, dir)
+}
+
+// A crawl that was killed leaves its control file. Whoever has its port now is not believed.
+func TestAStaleControlFileIsRecognised(t *testing.T) {
+	dir, web := stopped(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := silent.Addr().String()
+	silent.Close()
+	other := strings.TrimPrefix(originOf(web), "http://") // a web server that knows nothing of us
+	for _, at := range []string{address, other} {
+		if err := os.WriteFile(inDir(dir, crawler.ControlFile), []byte(`{"address":"`+at+`","token":"x"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := inside(t, "status", dir)
+		r.want(t, exitDone)
+		if !strings.HasPrefix(r.out, "state        stopped") {
+			t.Errorf("%s", r.out)
+		}
+		inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, exitDone)
+		inside(t, "frontier", "check", dir).want(t, exitDone)
+	}
+}
+
+// Making the directory, and an operator's commands, open the frontier, and are no runs.
+func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
+	dir, _ := stopped(t)
+	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, exitDone)
+	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, exitDone)
+	for n := 1; n <= 2; n++ {
+		var s crawler.Status
+		if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Runs != int64(n) || s.Began == nil || s.Last == nil || len(s.Longest) != 2-n {
+			t.Errorf("after %d runs: %+v", n, s)
+		}
+		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+	}
+}
+
+func TestWrongWordsForFrontierAreExplained(t *testing.T) {
+	dir, _ := stopped(t)
+	for _, tt := range []struct{ args, says string }{
+		{"park DIR", "Give --host HOST"},
+		{"drop DIR", "give --host HOST, or URLs"},
+		{"drop --host a.test DIR http://b.test/", "not both"},
+		{"drop DIR www.a.test", "URL \"www.a.test\" has no scheme"},
+		{"park --host nowhere.test DIR", "write --host https://nowhere.test"},
+		{"park --host a..b DIR", "--host a..b"},
+		{"resume --host nowhere.test DIR", "has no URL of that host"},
+		{"park --for 2 --host a.test DIR", `"2" has no unit`},
+		{"ls --condition sleepy DIR", "open, parked, retired, refused, held"},
+		{"ls --outcome failed DIR", "give --urls"},
+		{"ls --urls --condition parked DIR", "leave out --urls"},
+		{"add DIR", "no seed"},
+		{"add DIR ftp://a.test/", "only http and https"},
+		{"import DIR", "import does not take 1 arguments"},
+		{"export", "export takes one crawl directory"},
+	} {
+		args := strings.Fields("frontier " + tt.args)
+		for i := range args {
+			if args[i] == "DIR" {
+				args[i] = dir
+			}
+		}
+		inside(t, args...).want(t, exitUsage, tt.says)
+	}
+}
