@@ -18,6 +18,7 @@ const (
 	KindRedirect Kind = 3 // the target of a redirect
 	KindEmbed    Kind = 4 // a requisite of a page: image, style, script, font, media, frame
 	KindSitemap  Kind = 5 // listed in a sitemap
+	KindMap      Kind = 6 // a sitemap or an index of them
 )
 
 // Candidate is a discovered URL.

@@ -43,7 +43,8 @@ type Frontier interface {
 
 	// Steer obeys an operator's command about a host or about URLs, and returns when that is durable. It touches no
 	// lease: a turn that is out goes on, with no more tasks by Keep, and the command holds from its end. A command takes
-	// the place of the one before.
+	// the place of the one before. A Drop of a host that a death cuts short has been done when the frontier is opened
+	// again, or has not begun.
 	Steer(ctx context.Context, s Steering) (Steered, error)
 
 	// Sync returns when everything applied before the call is durable.

@@ -15,7 +15,7 @@ type Item struct {
 	Blob    []byte
 	Host    *Host // its counts of URLs are for people: they follow from the URLs and from Strange
 	URL     *Entry
-	Refused []Fingerprint // of refused candidates: in the seen-set, and nothing else is kept of them
+	Refused []Fingerprint // of refused candidates, or URLs whose texts were let go: in the seen-set, nothing else is kept
 	Totals  *Totals
 }
 
@@ -23,7 +23,7 @@ type Item struct {
 type Head struct {
 	Secret   []byte // of Print
 	Openings int64  // so far: tokens of an older frontier must be stale in a newer one
-	Unclean  bool   // the last stop was not a Close
+	Unclean  bool   // the last stop was not a Close; what was in flight at it has that in its Stops already
 }
 
 // Entry is a URL that became a task, with its state.

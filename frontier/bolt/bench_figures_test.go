@@ -64,7 +64,7 @@ func octets(c cost) float64 { return c.written() }
 // measured is a frontier of one size, measured.
 type measured struct {
 	seen, hosts   int
-	batch, single []cost    // 32 turns to a call; one
+	batch, single []cost    // two workers, 32 turns to a call; one, one
 	groups        []cost    // of 100 pages
 	open          []float64 // seconds
 	disk          float64   // octets per URL
@@ -93,12 +93,12 @@ func TestFigures(t *testing.T) {
 // size adds the figures of one size.
 func (f *figures) size(m measured) {
 	at := func(s string) string { return fmt.Sprintf("%s at %s", s, short(m.seen)) }
-	f.row(at("links/s, 32 turns a call"), "%.0f", median(m.batch, cost.links), 1e6, true)
-	f.row(at("pages/s, 32 turns a call"), "%.0f", 1e6/median(m.batch, wall), 20_000, true)
-	f.row(at("pages/s, one turn a call"), "%.0f", 1e6/median(m.single, wall), 20_000, true)
+	f.row(at("links/s, two workers, 32 turns a call"), "%.0f", median(m.batch, cost.links), 1e6, true)
+	f.row(at("pages/s, two workers, 32 turns a call"), "%.0f", 1e6/median(m.batch, wall), 20_000, true)
+	f.row(at("pages/s, one worker, one turn a call"), "%.0f", 1e6/median(m.single, wall), 20_000, true)
 	if _, ok := cpuTime(); ok {
-		f.row(at("CPU µs per page, 32 turns a call"), "%.1f", median(m.batch, cpu), 25, false)
-		f.row(at("CPU µs per page, one turn a call"), "%.1f", median(m.single, cpu), 25, false)
+		f.row(at("CPU µs per page, two workers, 32 turns a call"), "%.1f", median(m.batch, cpu), 25, false)
+		f.row(at("CPU µs per page, one worker, one turn a call"), "%.1f", median(m.single, cpu), 25, false)
 		f.row("CPU µs per page of the generator, not in the above", "%.1f", median(m.batch, func(c cost) float64 { return c.perPage(c.generator) }), 0, false)
 	}
 	f.row("pages to a commit, the engine's own groups", "%.0f", median(m.batch, func(c cost) float64 { return float64(c.pages) / float64(c.commits) }), 0, true)
@@ -164,11 +164,11 @@ func measure(t *testing.T, seen int) measured {
 	fmt.Printf("%s: %d octets of live heap, %.1f of disk per URL\n", short(seen), m.heap, m.disk)
 	l.run(chunk) // warms up
 	for range *figureRounds {
-		l.turns = 32
-		m.batch = append(m.batch, l.run(5*chunk))
-		l.turns = 1
-		m.single = append(m.single, l.run(2*chunk))
-		l.turns, l.group = 32, 100
+		l.turns, l.workers, l.chunk = 32, 2, 5*chunk
+		m.batch = append(m.batch, l.run(10*chunk))
+		l.turns, l.workers = 1, 0
+		m.single = append(m.single, l.run(5*chunk))
+		l.turns, l.group, l.chunk = 32, 100, 0
 		m.groups = append(m.groups, l.run(chunk))
 		l.group = 0
 	}

@@ -1,8 +1,10 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +27,9 @@ type load struct {
 	tasks int // of a turn, of which all but one are given back
 	group int // pages after which Sync is called; zero leaves it to the engine, until the end of a chunk
 	wait  time.Duration
+
+	workers int // that claim and finish side by side, as those of a crawl do; zero means one
+	chunk   int // zero means chunk
 }
 
 // cost is what a number of pages has cost.
@@ -47,8 +52,9 @@ func (l *load) run(pages int) cost {
 	c := cost{pages: int64(pages)}
 	octets, commits := l.written()
 	var links []frontier.Candidate
-	for left := pages; left > 0; left -= chunk {
-		n := min(left, chunk)
+	size := cmp.Or(l.chunk, chunk)
+	for left := pages; left > 0; left -= size {
+		n := min(left, size)
 		cpu, _ := cpuTime()
 		links = links[:0]
 		for i := range n {
@@ -56,7 +62,7 @@ func (l *load) run(pages int) cost {
 		}
 		made, _ := cpuTime()
 		start := time.Now()
-		l.pages(links)
+		l.share(links)
 		c.wall += time.Since(start)
 		end, _ := cpuTime()
 		c.generator += made - cpu
@@ -66,6 +72,24 @@ func (l *load) run(pages int) cost {
 	c.octets -= octets
 	c.commits -= commits
 	return c
+}
+
+// share has the workers put pages with these links through the frontier.
+func (l *load) share(links []frontier.Candidate) {
+	if l.workers < 2 {
+		l.pages(links)
+		return
+	}
+	n := len(links) / pageLinks
+	var all sync.WaitGroup
+	for i := range l.workers {
+		from, to := n*i/l.workers, n*(i+1)/l.workers
+		mine := *l
+		mine.page += from
+		all.Go(func() { mine.pages(links[from*pageLinks : to*pageLinks]) })
+	}
+	all.Wait()
+	l.page += n
 }
 
 // pages puts pages with these links through the frontier, and makes them durable.

@@ -42,19 +42,17 @@ func newFileBuilder(path string) (*builder, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	b, err := beginBuilder(path, file.Name())
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return b, err
+	return beginBuilder(path, file.Name())
 }
 
+// beginBuilder begins a file beside path, which is the builder's: it is gone when that fails.
 func beginBuilder(path, beside string) (*builder, error) {
 	b := &builder{path: path, beside: beside}
 	db, err := bbolt.Open(b.beside, 0o600, &bbolt.Options{
 		Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoSync: true, NoGrowSync: true,
 	})
 	if err != nil {
+		os.Remove(b.beside)
 		return nil, err
 	}
 	b.db = db
@@ -188,29 +186,16 @@ func (b *builder) replace() error {
 	return syncDir(filepath.Dir(b.path))
 }
 
-// place gives the file its name, which nothing may have: a link, unlike a rename, never replaces a file.
+// place gives the file its name, which nothing may have.
 func (b *builder) place() error {
 	if err := b.complete(); err != nil {
 		return err
 	}
-	if err := os.Link(b.beside, b.path); err != nil {
-		if errors.Is(err, os.ErrExist) {
-			return err
-		}
-		if _, err := os.Lstat(b.path); err == nil { // no links here: the next best
-			return os.ErrExist
-		}
-		if err := os.Rename(b.beside, b.path); err != nil {
-			return err
-		}
-		b.beside = ""
-		return syncDir(filepath.Dir(b.path))
-	}
-	if err := os.Remove(b.beside); err != nil {
+	if err := name(b.beside, b.path); err != nil {
 		return err
 	}
 	b.beside = ""
-	return syncDir(filepath.Dir(b.path))
+	return nil
 }
 
 // syncDir makes the names in a directory durable, where that can be done.

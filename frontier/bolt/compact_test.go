@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"reflect"
 	"testing"
@@ -90,6 +91,49 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	}
 }
 
+// Nobody can list what was forgotten; but an export holds the fingerprints, so that they are seen where it goes.
+func TestCompact_WhatIsForgottenIsExportedAsSeen(t *testing.T) {
+	path := used(t)
+	want := tell(t, path)
+	whole, _ := export(t, path)
+	if _, _, err := Compact(t.Context(), path, true); err != nil {
+		t.Fatal(err)
+	}
+	less, _ := export(t, path)
+	if len(less.urls) >= len(whole.urls) || len(less.urls)+len(less.refused) != len(whole.urls)+len(whole.refused) {
+		t.Fatalf("%d URLs and %d fingerprints of %d and %d", len(less.urls), len(less.refused), len(whole.urls), len(whole.refused))
+	}
+	to := path + ".moved"
+	if err := Import(to, exportItems(t, path)); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, to)
+	if got := tell(t, to); got.stats.Discovered != want.stats.Discovered || got.stats.Queued != want.stats.Queued {
+		t.Errorf("%+v\nof %+v", got.stats, want.stats)
+	}
+	e := &engine{TB: t, file: to}
+	e.start()
+	if n := e.add(e.links("a", 0, 2000)); n.Known != 2000 {
+		t.Errorf("%+v", n)
+	}
+	e.shut()
+}
+
+// exportItems returns the items of an export one by one.
+func exportItems(t testing.TB, path string) func() (frontier.Item, error) {
+	t.Helper()
+	f, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []frontier.Item
+	if err := f.Export(t.Context(), func(i frontier.Item) error { all = append(all, i); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return from(all, io.EOF)
+}
+
 func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	path := used(t)
 	before := string(read(t, path))
@@ -120,5 +164,62 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".new"); err == nil {
 		t.Error("something was left beside it")
+	}
+}
+
+// forgetful makes a closed frontier that has forgotten 512 URLs of host a; three are left, one of them pending.
+func forgetful(t testing.TB) string {
+	t.Helper()
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 512))
+	e.finish(fetched(e.turn(512)))
+	e.add(e.links("a", 512, 3))
+	turn := e.turn(2)
+	r := fetched(turn)
+	r.Done[1].Outcome = frontier.Gone
+	e.finish(r)
+	e.shut()
+	if _, _, err := Compact(t.Context(), e.file, true); err != nil {
+		t.Fatal(err)
+	}
+	return e.file
+}
+
+// A command that looks for texts passes over those that are forgotten: they are of URLs that are closed.
+func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
+	e := &engine{TB: t, file: forgetful(t)}
+	e.start()
+	defer e.shut()
+	s := frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}
+	for _, c := range e.links("a", 500, 15) {
+		s.URLs = append(s.URLs, c.URL)
+	}
+	if n := e.steer(s); n.URLs != 1 {
+		t.Errorf("%+v", n)
+	}
+	if st := e.stats(); st.State != frontier.Drained {
+		t.Errorf("%+v", st)
+	}
+}
+
+// An export no longer names what is forgotten, but its fingerprints stay: it is not accepted again after an import.
+func TestCompact_WhatIsForgottenStaysSeenThroughAnExport(t *testing.T) {
+	path := forgetful(t)
+	want := tell(t, path).stats
+	x, _ := export(t, path)
+	if len(x.urls) != 3 || len(x.refused) != 512 || x.totals.Reasons[ReasonForgotten] != 512 {
+		t.Errorf("%d URLs, %d fingerprints, %v", len(x.urls), len(x.refused), x.totals.Reasons)
+	}
+	move(t, path)
+	checkClean(t, path)
+	st := tell(t, path).stats
+	if st.Discovered != want.Discovered || st.Outcomes != (frontier.Outcomes{frontier.Fetched: 1, frontier.Gone: 1, frontier.Dropped: 512}) || st.Queued != 1 {
+		t.Errorf("%+v", st)
+	}
+	e := &engine{TB: t, file: path}
+	e.start()
+	defer e.shut()
+	if n := e.add(e.links("a", 0, 515)); n.Known != 515 {
+		t.Errorf("%+v", n)
 	}
 }

@@ -29,9 +29,10 @@
 // grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order. Depth
 // first is the same queue taken from the other end.
 //
-// Compact, Import, Rebuild and the first Open of a file of an older format write a whole file beside the one in use,
-// sync it, and give it its name in one step; see builder. Compact may drop the block of a record: what is left of the
-// record keeps the references of all others what they are.
+// The format number is 2; what differs in format 1 stands in format1.go. Compact, Import, Rebuild, Snapshot, a new
+// frontier and the first Open of a file of an older format write a whole file beside the place where it belongs, sync it,
+// and give it its name in one step; see builder and name. Compact may drop the block of a record: what is left of the
+// record keeps the references of all others what they are, and nobody who looks for texts may expect one there.
 //
 // # In RAM
 //
@@ -46,7 +47,9 @@
 //	         from now on. What is to be written goes into the open group.
 //	seal     the open group is closed: after 1,000 results, 200 ms after its first, or at once when Add, Sync or Close
 //	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
-//	commit   the writer takes the sealed groups in order: barrier, one transaction, two fsyncs.
+//	commit   the writer takes the sealed groups in order, each in one transaction: the barrier first, then seen, records,
+//	         done, cells (those that the sweeper moves before those of the group), seeds, blobs, flight, totals, perhaps a
+//	         fold, and last the stamp; two fsyncs.
 //	settle   what the group brought is from now on read from the file.
 //
 // Retry reads the endings from the file, since RAM has only their numbers, and applies what it opens in groups like any
@@ -74,10 +77,12 @@
 // # The operator
 //
 // A Hold is a field at the end of the host's state cell. A park that ends by itself is a wait more in the schedule; any
-// other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in batches.
-// What is under a lease is marked in its retry cell: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts pages through an index of names that is made when
-// it is first asked for, and sorted without holding up a turn. Export reads a frontier that nobody writes; Snapshot
-// copies one that is in use, in one read transaction.
+// other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in batches;
+// until it is through, the hold is marked, and the opening after a death does the rest. What is under a lease is marked in
+// its retry cell: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts
+// pages through an index of names that is made when it is first asked for, and sorted without holding up a turn. Export
+// reads a frontier that nobody writes, and tells what the next opening would make of it; Snapshot copies one that is in
+// use, in one read transaction.
 //
 // # Time
 //
@@ -88,10 +93,10 @@
 // # Who is next
 //
 // A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an
-// operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier is entered
-// again, and the older entry is recognised as stale when it comes up. Claims that find nothing wait in a line, of which
-// the first alone holds a timer. What a turn gives back goes to its old place by reference, and so does a deferred
-// task when its time has come.
+// operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes
+// earlier is entered again, and the older entry is recognised as stale when it comes up; one that a command makes due
+// later, or never, has its entry taken out. Claims that find nothing wait in a line, of which the first alone holds a
+// timer. What a turn gives back goes to its old place by reference, and so does a deferred task when its time has come.
 //
 // # Never
 //

@@ -46,11 +46,14 @@ func (f *Frontier) dropLeft(h *host, r ref) bool {
 	return true
 }
 
-// dropPending closes up to n of the URLs that h has pending and under no lease, and returns their number. The caller
-// holds mu and has touched the open group.
-func (f *Frontier) dropPending(h *host, n int) int64 {
-	refs := h.takeAny(n)
+// dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their number;
+// with the last of them, h is closing no more. The caller holds mu and has touched the open group.
+func (f *Frontier) dropBatch(h *host) int64 {
+	refs := h.takeAny(maxPrints)
 	f.dropRefs(h, refs)
+	if len(refs) < maxPrints {
+		f.setClosing(h, false)
+	}
 	return int64(len(refs))
 }
 
@@ -64,8 +67,18 @@ func (f *Frontier) dropRefs(h *host, refs []ref) {
 	f.count(h, 1)
 }
 
-// dropAgain closes what the last run left of its drops: tasks that were under a lease when it ended.
+// dropAgain closes what the last run left of its drops: the rest of hosts that it died over, and tasks that were under a
+// lease when it ended.
 func (f *Frontier) dropAgain(now int64) {
+	for _, h := range f.hosts {
+		for h != nil && h.closing() {
+			f.touch(now)
+			f.dropBatch(h)
+			if h.closing() {
+				f.seal(now)
+			}
+		}
+	}
 	var marked []ended
 	for r, t := range f.retries {
 		if t.dropped {
@@ -130,7 +143,8 @@ func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 	return closed
 }
 
-// markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched the open group.
+// markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched the
+// open group.
 func (f *Frontier) markDropped(h *host, now int64, among func(ref) bool) {
 	if h.lease == nil {
 		return
@@ -177,6 +191,9 @@ func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []e
 			b, err := parseBlock(body, f.blocks.zip)
 			if err != nil {
 				return err
+			}
+			if b.forgotten() {
+				return nil // they are closed
 			}
 			for place := range b.len() {
 				if id, _ := b.host(place); id != h.id {

@@ -16,8 +16,10 @@ import (
 // give up old pages. What it keeps in RAM is ten octets per URL, for the endings and to tell which fingerprints have no
 // record; texts and bodies pass through one at a time. It ends with the first error of yield, or of ctx.
 //
-// Of a closed URL no attempts are kept, so that its entry has none. A task that an operator dropped while it was in
-// flight, in a run that then died, is exported as Dropped: the next opening would close it.
+// URLs of which Compact has dropped the text are exported as refused fingerprints, with ReasonForgotten: they are not
+// accepted again, but count as Dropped, and for no cap. Of a closed URL no attempts are kept, so that its entry has none.
+// After a death the items tell what the next opening would have made of it: what was in flight counts one more stop, and
+// is in quarantine after the last one; what an operator had dropped is Dropped.
 func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
 	if !f.readOnly {
 		return fmt.Errorf("frontier/bolt: export %s: it is open for a crawl: close it, and open it with OpenReadOnly", f.path)
@@ -51,6 +53,7 @@ type exporter struct {
 	yield  func(frontier.Item) error
 	now    int64
 	hosts  []*portrait
+	flight flight // the record of an unclean stop that no opening has judged yet
 	totals frontier.Totals
 }
 
@@ -88,6 +91,11 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 	m, _, err := readMeta(tx, e.f.clock)
 	if err != nil {
 		return err
+	}
+	if !m.clean {
+		if e.flight, _, err = readFlight(tx); err != nil {
+			return err
+		}
 	}
 	return e.yield(frontier.Item{Head: &frontier.Head{Secret: m.secret, Openings: int64(m.epoch), Unclean: !m.clean}})
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -25,6 +26,10 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 		if err != nil {
 			return err
 		}
+		if b.forgotten() {
+			e.forgotten(b)
+			return nil
+		}
 		for place := range b.len() {
 			id, _ := b.host(place)
 			x, err := e.entry(b, makeRef(seq, place), e.f.hosts[id], all.record(seq)[place])
@@ -44,6 +49,17 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 	return e.refused(tx, recorded)
 }
 
+// ReasonForgotten is the reason in an export of URLs of which Compact had dropped the text.
+const ReasonForgotten = "forgotten by compact"
+
+// forgotten counts the URLs of a record without texts as refused: what is left of both is their fingerprints.
+func (e *exporter) forgotten(b *block) {
+	for _, s := range b.spans {
+		e.totals.Refused[e.f.hosts[s.host].authority] += int64(s.n)
+		e.totals.Reasons[ReasonForgotten] += int64(s.n)
+	}
+}
+
 // entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
 func (e *exporter) entry(b *block, r ref, h *host, end ending) (*frontier.Entry, error) {
 	c, err := b.entry(r.place(), h.authority)
@@ -51,28 +67,36 @@ func (e *exporter) entry(b *block, r ref, h *host, end ending) (*frontier.Entry,
 		return nil, err
 	}
 	x := &frontier.Entry{Candidate: c, Print: e.f.printer.print(c.URL), Outcome: end.outcome()}
-	t := e.f.retries[r]
-	switch {
-	case end != 0:
+	if end != 0 {
 		if n := end.reason(); n != 0 {
 			x.Reason = e.f.totals.reasons[n-1]
 		}
 		e.closed(x)
-	case t == nil:
-	case t.dropped:
-		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
-	default:
-		x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.reason, t.attempts, t.deferred(), t.stops, t.alone
-		if x.Deferred {
-			x.Wait = time.Duration(max(t.due-e.now, 0))
-		}
-		if t.url != "" {
-			if x.Replaced, err = canon.Parse(t.url); err != nil {
-				return nil, err
-			}
-		}
+		return x, nil
 	}
-	return x, nil
+	t := retry{}
+	if stored := e.f.retries[r]; stored != nil {
+		t = *stored
+	}
+	if _, yes := slices.BinarySearch(e.flight.refs, r); yes {
+		t.stop(e.flight)
+	}
+	switch {
+	case t.dropped, h.closing():
+		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
+		return x, nil
+	case t.condemned():
+		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
+		return x, nil
+	}
+	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.reason, t.attempts, t.deferred(), t.stops, t.alone
+	if x.Deferred {
+		x.Wait = time.Duration(max(t.due-e.now, 0))
+	}
+	if t.url != "" {
+		x.Replaced, err = canon.Parse(t.url)
+	}
+	return x, err
 }
 
 // closed takes a URL that was dropped as a task off the sums of candidates that were refused.

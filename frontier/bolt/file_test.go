@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -386,4 +387,36 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	if err := checkPages(path); !errors.Is(err, ErrDamaged) {
 		t.Errorf("checkPages: %v", err)
 	}
+}
+
+// After a panic in the middle of a write bbolt may hold its own locks: neither Close nor an opening that fails waits for
+// them. After one in the middle of a read it holds none, and the file is released at once.
+func TestGuard_APanicIsNoHang(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frontier.db")
+	db, err := openFile(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
+	if !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+	discard(db, fmt.Errorf("open: %w", err))
+	f, err := Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatalf("the file was not released: %v", err)
+	}
+	tx, err := f.db.Begin(true) // as bbolt leaves it when a rollback panics, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.db.Close()
+	defer tx.Rollback()
+	f.mu.Lock()
+	f.poison(fmt.Errorf("commit: %w", &panicked{value: "spoilt", writing: true}))
+	f.mu.Unlock()
+	if err := f.Close(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Close: %v", err)
+	}
+	discard(f.db, f.err)
 }

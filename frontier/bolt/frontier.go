@@ -31,7 +31,7 @@ type Frontier struct {
 	stopped chan struct{}      // closed when the writer has ended
 	work    chan struct{}      // tells the writer that there may be something to do; holds one
 
-	retrying chan struct{} // holds one: whoever is in Retry
+	retrying chan struct{} // holds one: whoever is in Retry or Steer
 
 	mu       sync.Mutex
 	err      error // why the engine is poisoned
@@ -70,6 +70,7 @@ type desk struct {
 	leases   heap // at is when a lease expires, tie is claim<<32 | id
 	holds    heap // of parks by an operator: at is when one ends by itself, tie is the host
 	out      int  // leases
+	closing  bool // a Drop of a host is under way
 
 	suspects int64       // tasks
 	trial    bool        // one of them is out

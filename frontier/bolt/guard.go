@@ -1,8 +1,11 @@
 package bolt
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"go.etcd.io/bbolt"
 )
 
 // guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
@@ -11,14 +14,35 @@ func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = &panicked{r}
+			err = &panicked{value: r}
 		}
 	}()
 	return f()
 }
 
-// panicked is a panic that became an error. bbolt is not to be trusted after one: it may hold its own locks for ever.
-type panicked struct{ value any }
+// updating is db.Update under guard.
+func updating(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
+	err := guard(func() error { return db.Update(f) })
+	if p := (*panicked)(nil); errors.As(err, &p) {
+		p.writing = true
+	}
+	return err
+}
+
+// panicked is a panic that became an error. bbolt is not to be trusted after one: when it was writing, it may hold its own
+// locks for ever.
+type panicked struct {
+	value   any
+	writing bool
+}
+
+// discard closes db after an opening that failed with err, unless that might wait for ever.
+func discard(db *bbolt.DB, err error) {
+	if p := (*panicked)(nil); errors.As(err, &p) && p.writing {
+		return // the file is released when the process ends
+	}
+	db.Close()
+}
 
 func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, ErrDamaged) }
 func (p *panicked) Unwrap() error { return ErrDamaged }

@@ -14,6 +14,10 @@ type hold struct {
 	act    frontier.Act // Park or Drop
 	until  int64        // on the clock of the opening; the end of time when it does not end by itself
 	reason string
+
+	// closing says that what is pending of a host that was dropped is being closed, in batches. A death between two
+	// leaves it set, and the next opening does the rest.
+	closing bool
 }
 
 // ends reports whether k ends by itself: a park with a time is a wait, anything else takes the host out.
@@ -25,6 +29,27 @@ func (h *host) stopped() bool { return h.hold != nil && !h.hold.ends() }
 // dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry, waits
 // for Resume.
 func (h *host) dropped() bool { return h.hold != nil && h.hold.act == frontier.Drop }
+
+// closing reports whether a Drop of h has not closed all yet.
+func (h *host) closing() bool { return h.hold != nil && h.hold.closing }
+
+// setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller holds
+// mu and has touched the open group.
+func (f *Frontier) setClosing(h *host, yes bool) {
+	if h.hold.closing != yes {
+		h.hold.closing = yes
+		f.open.change(h)
+	}
+	f.desk.closing = yes // there is one command at a time
+}
+
+// same reports whether k and l, which may be nil, are one command.
+func (k *hold) same(l *hold) bool {
+	if k == nil || l == nil {
+		return k == l
+	}
+	return k.act == l.act && k.until == l.until && k.reason == l.reason
+}
 
 // free returns when h may have a turn: its own wait is over, and a park that ends by itself.
 func (h *host) free() int64 {
@@ -48,20 +73,41 @@ func (h *host) holdView(now int64) frontier.Hold {
 	return frontier.Hold{Act: k.act, Reason: k.reason, Wait: time.Duration(max(k.until-now, 0))}
 }
 
+// holdOf is the inverse of holdView.
+func holdOf(v frontier.Hold, now int64) *hold {
+	switch {
+	case v.Act == frontier.Drop:
+		return &hold{act: v.Act, until: math.MaxInt64, reason: v.Reason}
+	case v.Act == frontier.Park && v.Wait > 0:
+		return &hold{act: v.Act, until: after(now, v.Wait), reason: v.Reason}
+	}
+	return nil // or it has just ended
+}
+
 // appendTo writes k behind the rest of a state cell; nil writes nothing.
 func (k *hold) appendTo(b []byte, c clock, now int64) []byte {
 	if k == nil {
 		return b
 	}
-	b = append(b, byte(k.act))
+	flags := byte(0)
 	if k.ends() {
-		b = append(b, 1)
+		flags |= endsFlag
+	}
+	if k.closing {
+		flags |= closingFlag
+	}
+	b = append(b, byte(k.act), flags)
+	if k.ends() {
 		b = c.appendWait(b, now, k.until)
-	} else {
-		b = append(b, 0)
 	}
 	return appendText(b, k.reason)
 }
+
+// The flags of a hold, stable on disk.
+const (
+	endsFlag    = 1 // a wait follows
+	closingFlag = 2
+)
 
 // parseHold reads what appendTo wrote, if it is there. A park whose time is over is none.
 func parseHold(p *parser, c clock) *hold {
@@ -69,12 +115,12 @@ func parseHold(p *parser, c clock) *hold {
 		return nil
 	}
 	head := p.bytes(2)
-	if p.bad || head[0] != byte(frontier.Park) && head[0] != byte(frontier.Drop) || head[1] > 1 {
+	if p.bad || head[0] != byte(frontier.Park) && head[0] != byte(frontier.Drop) || head[1] > endsFlag|closingFlag {
 		p.fail()
 		return nil
 	}
-	k := &hold{act: frontier.Act(head[0]), until: math.MaxInt64}
-	if head[1] == 1 {
+	k := &hold{act: frontier.Act(head[0]), until: math.MaxInt64, closing: head[1]&closingFlag != 0}
+	if head[1]&endsFlag != 0 {
 		k.until = c.parseWait(p)
 	}
 	if k.reason = p.text(); k.until == 0 {
@@ -86,7 +132,7 @@ func parseHold(p *parser, c clock) *hold {
 // setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
 // has touched the open group.
 func (f *Frontier) setHold(h *host, k *hold, now int64) bool {
-	if h.hold == nil && k == nil || h.hold != nil && k != nil && *h.hold == *k {
+	if h.hold.same(k) {
 		return false
 	}
 	f.count(h, -1)

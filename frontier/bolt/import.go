@@ -137,6 +137,10 @@ func (im *importing) host(x *frontier.Host) error {
 		return fmt.Errorf("host %s was there before", x.Authority)
 	case x.Condition > frontier.Refused:
 		return fmt.Errorf("host %s: there is no condition %d", x.Authority, x.Condition)
+	case x.Hold.Act != 0 && x.Hold.Act != frontier.Park && x.Hold.Act != frontier.Drop:
+		return fmt.Errorf("host %s: act %d does not hold a host", x.Authority, x.Hold.Act)
+	case x.Pace < 0 || x.Width < 0:
+		return fmt.Errorf("host %s: pace or width is negative", x.Authority)
 	case len(x.Robots) > frontier.MaxRobots || len(x.Memory) > frontier.MaxMemory:
 		return fmt.Errorf("host %s: robots state of %d octets, memory of %d: over %d and %d",
 			x.Authority, len(x.Robots), len(x.Memory), frontier.MaxRobots, frontier.MaxMemory)
@@ -145,8 +149,10 @@ func (im *importing) host(x *frontier.Host) error {
 	if err != nil {
 		return err
 	}
+	now := im.clock.now()
 	h.condition, h.reason, h.pace, h.width = x.Condition, x.Reason, x.Pace, x.Width
-	h.wait(im.clock.now(), x.Wait)
+	h.hold = holdOf(x.Hold, now)
+	h.wait(now, x.Wait)
 	for kind, data := range map[cellKind][]byte{robotsCell: x.Robots, memoryCell: x.Memory} {
 		if len(data) == 0 {
 			continue
@@ -171,7 +177,8 @@ func (im *importing) url(x *frontier.Entry) error {
 		return fmt.Errorf("URL %s: its fingerprint does not belong to it", x.URL)
 	case int(x.Outcome) >= len(frontier.Outcomes{}):
 		return fmt.Errorf("URL %s: there is no outcome %d", x.URL, x.Outcome)
-	case x.Attempts < 0 || x.Stops < 0 || x.Alone < 0 || x.Alone > x.Stops:
+	case x.Attempts < 0 || x.Stops < 0 || x.Alone < 0 || x.Alone > x.Stops,
+		x.Deferred && x.Attempts == 0 && x.Replaced.IsZero(): // what was deferred has counted an attempt, or replaced the URL
 		return fmt.Errorf("URL %s: attempts or stops that cannot be", x.URL)
 	}
 	if fresh, err := a.mark(x.Print); err != nil || !fresh {
@@ -188,15 +195,15 @@ func (im *importing) url(x *frontier.Entry) error {
 	return im.pending(r, x)
 }
 
-// pending keeps what there is about the attempts at a pending URL.
+// pending keeps what there is about the attempts at a pending URL, and the stops.
 func (im *importing) pending(r ref, x *frontier.Entry) error {
-	if x.Attempts == 0 && x.Replaced.IsZero() && !x.Deferred && x.Reason == "" {
-		return nil
-	}
 	now := im.clock.now()
-	t := &retry{attempts: x.Attempts, reason: x.Reason, due: after(now, x.Wait)}
+	t := &retry{attempts: x.Attempts, reason: x.Reason, due: after(now, x.Wait), stops: x.Stops, alone: x.Alone}
 	if !x.Replaced.IsZero() {
 		t.url = x.Replaced.String()
+	}
+	if t.void() {
+		return nil
 	}
 	return im.into.cell(*t.cell(r, im.clock, now))
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ func makeNew(path string) error {
 		return err
 	}
 	db.AllocSize = 64 << 10 // it may be opened with a bound on its size
-	err = guard(func() error { return db.Update(create) })
+	err = updating(db, create)
 	if cerr := db.Close(); err == nil {
 		err = cerr
 	}
@@ -28,7 +29,7 @@ func makeNew(path string) error {
 	}
 	if err != nil {
 		os.Remove(fresh)
-		if errors.Is(err, ErrInUse) {
+		if errors.Is(err, os.ErrExist) { // another process was faster
 			return inUse(path)
 		}
 		return writeError("make", path, err)
@@ -36,15 +37,18 @@ func makeNew(path string) error {
 	return nil
 }
 
-// name gives the file its name, unless another process has made one of that name meanwhile, and makes that durable:
-// of a file whose name is lost, everything is.
+// name gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
+// file. It makes that durable: of a file whose name is lost, everything is.
 func name(fresh, path string) error {
 	switch err := os.Link(fresh, path); {
 	case err == nil:
-		os.Remove(fresh)
+		os.Remove(fresh) // a second name that stays does no harm
 	case errors.Is(err, os.ErrExist):
-		return ErrInUse
-	default: // a file system without links
+		return err
+	default: // a file system without links: the next best
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return cmp.Or(err, os.ErrExist)
+		}
 		if err := os.Rename(fresh, path); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	db.AllocSize = growth(o.MaxSize)
 	f := newFrontier(path, db, o)
 	if err := guard(f.openRun); err != nil {
-		db.Close()
+		discard(db, err)
 		return nil, openError(path, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -95,7 +95,7 @@ func (f *Frontier) openRun() error {
 		return err
 	}
 	if empty {
-		if err := f.db.Update(create); err != nil {
+		if err := updating(f.db, create); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (f *Frontier) openRun() error {
 		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.epoch-1, ErrDamaged)
 	}
 	if err := f.writeOpening(); err != nil {
-		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, advice(err))
+		return err
 	}
 	f.restart()
 	return nil
@@ -116,7 +116,7 @@ func (f *Frontier) openRun() error {
 // writeOpening writes the new epoch and, in the same transaction, what the opening has found.
 func (f *Frontier) writeOpening() error {
 	f.seal(f.clock.now())
-	err := f.db.Update(func(tx *bbolt.Tx) error {
+	err := updating(f.db, func(tx *bbolt.Tx) error {
 		if err := writeEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
 			return err
 		}
@@ -187,9 +187,7 @@ func (f *Frontier) Close() error {
 	err, floor := f.err, max(f.floor, f.oldFloor)
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
-		err = guard(func() error {
-			return f.db.Update(func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
-		})
+		err = updating(f.db, func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
 		if err != nil {
 			err = writeError("mark the stop as clean in", f.path, err)
 		}

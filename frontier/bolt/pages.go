@@ -111,7 +111,20 @@ type walk struct {
 	file    io.ReaderAt
 	meta    metaPage
 	visited []bool
+	buffers [][]byte // of a page each, for those on the way to the one that is looked at
+	deep    int      // of them in use
 }
+
+// buffer returns room for one more page, until release.
+func (w *walk) buffer() []byte {
+	if w.deep == len(w.buffers) {
+		w.buffers = append(w.buffers, make([]byte, w.meta.pageSize))
+	}
+	w.deep++
+	return w.buffers[w.deep-1]
+}
+
+func (w *walk) release() { w.deep-- }
 
 // A page (internal/common/page.go): id (8 octets), flags, count (2 each), overflow (4), then the elements, 16 octets
 // each. Of a branch: position from the element, length of the key (4 each), page (8). Of a leaf: flags, position, length
@@ -132,7 +145,8 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.pages || level > maxLevels {
 		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.pages, ErrDamaged)
 	}
-	b := make([]byte, w.meta.pageSize)
+	b := w.buffer()
+	defer w.release()
 	at := int64(id * w.meta.pageSize)
 	if _, err := w.file.ReadAt(b, at); err != nil {
 		return fmt.Errorf("read page %d: %w", id, err)

@@ -128,7 +128,7 @@ func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
 		return frontier.Drained, 0
 	case f.full:
 		return frontier.Full, 0
-	case d.out > 0:
+	case d.out > 0, d.closing:
 		return frontier.Busy, 0
 	}
 	switch at := f.earliest(); {

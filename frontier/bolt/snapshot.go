@@ -56,13 +56,7 @@ func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := vacant(path); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return name(file.Name(), path)
 }
 
 // vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.

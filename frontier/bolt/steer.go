@@ -8,9 +8,7 @@ import (
 	"curtsy/frontier"
 )
 
-// Steer implements frontier.Frontier. There is one command at a time, Retry included. What a Drop closes is closed in
-// batches, each atomic, and the hold is there before the first: no turn and no link can come between. A death between two
-// leaves the host dropped and a part of it pending, without a turn: a repeat does the rest.
+// Steer implements frontier.Frontier. There is one command at a time, Retry included.
 func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, fmt.Errorf("frontier/bolt: steer: %w", err)
@@ -33,35 +31,47 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 		f.touch(now)
 		h = f.host(s.Authority)
 		n.Changed = f.obey(h, s, now)
+		if s.Act == frontier.Drop {
+			f.setClosing(h, true)
+		}
 		f.wakeEnded(now)
 		g = f.last()
 		return nil
 	})
+	if err == nil && s.Act == frontier.Drop {
+		n.URLs, g, err = f.dropAll(context.WithoutCancel(ctx), h)
+	}
 	if err != nil {
 		return n, err
 	}
-	for done := s.Act != frontier.Drop; !done; {
+	return n, g.durable(ctx)
+}
+
+// dropAll closes what h, which has just been dropped, has pending: in batches, each atomic, and the hold is there before
+// the first, so that no turn and no link can come between. It returns the number of URLs and the last group. Once begun
+// it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next opening
+// closes. It ends with the frontier at the latest.
+func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
+	for h.closing() {
 		if err := f.room(ctx); err != nil {
-			return n, err
+			return urls, nil, err
 		}
 		err := f.changing(ctx, func(now int64) error {
 			f.touch(now)
 			f.markDropped(h, now, func(ref) bool { return true })
-			urls := f.dropPending(h, maxPrints)
-			n.URLs += urls
-			done = urls < maxPrints
+			urls += f.dropBatch(h)
 			f.wakeEnded(now)
 			g = f.last()
-			if !done {
+			if h.closing() {
 				f.seal(now)
 			}
 			return nil
 		})
 		if err != nil {
-			return n, err
+			return urls, nil, err
 		}
 	}
-	return n, g.durable(ctx)
+	return urls, g, nil
 }
 
 // takeCommand waits until no other command of an operator is under way. Who gets nil gives the place back.

@@ -37,20 +37,16 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 		return nil
 	}
 	for _, x := range r.refs {
-		e := all.of(x)
-		if *e != 0 {
-			continue // closed by the commit that recorded it
+		e, t := all.of(x), f.retries[x]
+		if *e != 0 || t != nil && t.dropped {
+			continue // closed by the commit that recorded it, or about to be by dropAgain
 		}
-		t := f.retries[x]
 		if t == nil {
 			t = &retry{}
 			f.retries[x] = t
 		}
-		t.stops++
-		if r.alone() {
-			t.alone++
-		}
-		if t.alone >= frontier.QuarantineStops {
+		t.stop(r)
+		if t.condemned() {
 			*e = f.totals.close(frontier.Failed, frontier.ReasonQuarantined)
 			f.open.done = append(f.open.done, makeDone(x, *e))
 			continue
@@ -59,6 +55,17 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 	}
 	return nil
 }
+
+// stop counts an unclean stop, of which r, which names the task of t, is the record.
+func (t *retry) stop(r flight) {
+	t.stops++
+	if r.alone() {
+		t.alone++
+	}
+}
+
+// condemned reports whether the task of t is to be put in quarantine.
+func (t *retry) condemned() bool { return t.alone >= frontier.QuarantineStops }
 
 // clear makes the task of t a suspect no more: it was closed or deferred. The caller holds mu.
 func (f *Frontier) clear(t *retry) {

@@ -85,16 +85,14 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 	}
 	w.unfolded += int64(len(g.done))
 	fold := w.unfolded >= foldAt(w.folded) && w.mayFold(f.options.MaxSize)
-	err := guard(func() error {
-		return f.db.Update(func(tx *bbolt.Tx) error {
-			if err := f.write(tx, g); err != nil || !fold {
-				return err
-			}
-			if err := w.fold(tx); err != nil {
-				return err
-			}
-			return stamp(tx, f.clock)
-		})
+	err := updating(f.db, func(tx *bbolt.Tx) error {
+		if err := f.write(tx, g); err != nil || !fold {
+			return err
+		}
+		if err := w.fold(tx); err != nil {
+			return err
+		}
+		return stamp(tx, f.clock)
 	})
 	if err == nil {
 		err = w.measure(f.db)

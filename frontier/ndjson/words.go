@@ -76,7 +76,7 @@ func (p *print) UnmarshalText(b []byte) error {
 }
 
 var (
-	kindNames      = []string{"", "seed", "link", "redirect", "embed", "sitemap"}
+	kindNames      = []string{"", "seed", "link", "redirect", "embed", "sitemap", "map"}
 	conditionNames = []string{"open", "parked", "retired", "refused"}
 	actNames       = []string{"", "park", "drop"}
 )

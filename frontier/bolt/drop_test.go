@@ -1,0 +1,126 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// A Drop of a host with more URLs than one group takes is committed in several. Whatever of it a death leaves undone, the
+// next opening does: nobody has to repeat the command, and nothing stays pending on a host that gets no turn.
+func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
+	const all = 2*maxPrints + 100
+	for _, way := range []string{"open", "export"} {
+		var armed, commits atomic.Int64
+		dead := errors.New("dead")
+		e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {
+			if armed.Load() > 0 && commits.Add(1) > armed.Load() {
+				return dead
+			}
+			return nil
+		}})
+		e.add(e.links("a", 0, all))
+		e.add(e.links("b", 0, 1))
+		armed.Store(2)
+		s := frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a"), Reason: "legal"}
+		if _, err := e.Steer(context.Background(), s); !errors.Is(err, dead) {
+			t.Fatalf("Steer: %v", err)
+		}
+		e.kill()
+		armed.Store(0)
+		if way == "export" {
+			if st := tell(t, e.file).stats; st.Outcomes[frontier.Dropped] == 0 || st.Queued < 2 {
+				t.Fatalf("the death was not in the middle: %+v", st)
+			}
+			move(t, e.file)
+		}
+		e.start()
+		st := e.stats()
+		if st.Outcomes[frontier.Dropped] != all || st.Queued != 1 || st.Reasons[frontier.Dropped][frontier.ReasonOperator] != all {
+			t.Errorf("%s: %d dropped, %d queued", way, st.Outcomes[frontier.Dropped], st.Queued)
+		}
+		if n := e.steer(s); n != (frontier.Steered{}) {
+			t.Errorf("%s: a repeat does %+v", way, n)
+		}
+		if way == "export" {
+			break
+		}
+		// What is opened again while the host is dropped waits for Resume: it is no part of that drop.
+		n := e.retry(frontier.Retrial{Outcome: frontier.Dropped})
+		e.kill()
+		e.start()
+		if st := e.stats(); n.URLs != all || st.Queued != all+1 {
+			t.Errorf("%s: %d are tried again, %d queued", way, n.URLs, st.Queued)
+		}
+		e.shut()
+	}
+}
+
+// The caller of a Drop may go away; the Drop goes on to its end.
+func TestSteer_ADropThatHasBegunIsNotCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var armed atomic.Bool
+	e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {
+		if armed.Load() {
+			cancel()
+		}
+		return nil
+	}})
+	e.add(e.links("a", 0, maxPrints+100))
+	armed.Store(true)
+	_, err := e.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if st := e.stats(); st.Queued != 0 || st.State != frontier.Drained {
+		t.Errorf("%d are still queued", st.Queued)
+	}
+}
+
+// Between two batches of a Drop nothing can be given, and yet the crawl has not come to wait for anything: a claim that
+// looks just then must not end as if it had.
+func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 3))
+	e.mu.Lock()
+	h, now := e.byName[authority(t, "a")], e.clock.now()
+	e.touch(now)
+	e.obey(h, frontier.Steering{Act: frontier.Drop, Authority: h.authority}, now)
+	e.setClosing(h, true)
+	under, _ := e.summary(now)
+	e.dropBatch(h)
+	after, _ := e.summary(now)
+	e.mu.Unlock()
+	if under != frontier.Busy || after != frontier.Drained {
+		t.Errorf("state %d under way, then %d; want %d, then %d", under, after, frontier.Busy, frontier.Drained)
+	}
+}
+
+// What an operator dropped under a lease is Dropped, also when the death that ended the lease would have put it in
+// quarantine; and so an export says.
+func TestSteer_ADropUnderALeaseGoesBeforeQuarantine(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		e := newEngine(t, t.TempDir(), frontier.Options{})
+		e.add(e.links("a", 0, 1))
+		for stop := range frontier.QuarantineStops {
+			turn := e.turn(1)
+			if stop == frontier.QuarantineStops-1 {
+				e.steer(frontier.Steering{Act: frontier.Drop, Authority: turn.Authority, URLs: []canon.URL{turn.Tasks[0].URL}})
+			}
+			e.sync()
+			e.die()
+			if moved {
+				move(t, e.file)
+			}
+			e.start()
+		}
+		if st := e.stats(); st.Outcomes != (frontier.Outcomes{frontier.Dropped: 1}) || st.Suspects != 0 {
+			t.Errorf("moved %t: %+v", moved, st)
+		}
+		e.shut()
+	}
+}

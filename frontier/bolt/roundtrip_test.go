@@ -1,0 +1,156 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/ndjson"
+)
+
+// anew is a harness in which the file is written anew in some way whenever a frontier is opened again, after a close and
+// after a crash alike. The model knows nothing of it, and must not see a difference.
+func anew(write func(t testing.TB, path string)) frontiertest.Harness {
+	h := harness()
+	open := h.Open
+	h.Open = func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
+		t.Helper()
+		path := filepath.Join(dir, "frontier.db")
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			write(t, path)
+			checkClean(t, path)
+		case !errors.Is(err, os.ErrNotExist):
+			t.Fatal(err)
+		}
+		return open(t, dir, o)
+	}
+	return h
+}
+
+// move exports a frontier to lines of JSON, and imports them in its place.
+func move(t testing.TB, path string) {
+	t.Helper()
+	f, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	w := ndjson.NewWriter(&lines)
+	err = f.Export(context.Background(), w.Write)
+	_, closed := w.Close()
+	if err := errors.Join(err, closed, f.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Import(path, ndjson.NewReader(&lines).Next); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seeds returns how many workloads to run: so many, or ten times as many in a long run.
+func seeds(n uint64) uint64 {
+	if os.Getenv("CURTSY_LONG") != "" {
+		return 10 * n
+	}
+	return n
+}
+
+// What the contract shows, and how the crawl goes on, is the same after an export and an import as before: holds, drops
+// under a lease, deferrals, suspects with their stops, caps, released tasks.
+func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
+	for seed := range seeds(6) {
+		frontiertest.Workload(t, seed, 250, anew(move))
+	}
+}
+
+func TestWorkload_CompactChangesNothing(t *testing.T) {
+	compact := func(t testing.TB, path string) {
+		t.Helper()
+		if _, _, err := Compact(t.Context(), path, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for seed := range seeds(4) {
+		frontiertest.Workload(t, seed, 200, anew(compact))
+	}
+}
+
+// A URL that kills the process each time is put in quarantine after as many deaths when the frontier is moved after each.
+func TestImport_ASuspectKeepsItsStops(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 1))
+	for stop := range frontier.QuarantineStops {
+		if n := e.turn(1).Tasks[0].Stops; n != stop {
+			t.Fatalf("stop %d: the task says %d", stop, n)
+		}
+		e.sync()
+		e.die()
+		move(t, e.file)
+		e.start()
+	}
+	if st := e.stats(); st.Reasons[frontier.Failed][frontier.ReasonQuarantined] != 1 || st.Suspects != 0 || st.Discovered != 1 {
+		t.Errorf("%+v; want one URL, quarantined", st)
+	}
+}
+
+// What an operator commanded, what he released, and what is suspected, stand in a file that is rebuilt as in the old one.
+func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	for _, h := range []string{"a", "b", "c", "d"} {
+		e.add(e.links(h, 0, 4))
+	}
+	turn := e.turn(3)
+	r := fetched(turn)
+	r.Done[0].Outcome, r.Done[1].Outcome = frontier.Held, frontier.Failed
+	r.Deferred = []frontier.Deferral{{Print: turn.Tasks[2].Print, After: time.Hour, Reason: "status 503"}}
+	r.Done = r.Done[:2]
+	e.finish(r)
+	e.retry(frontier.Retrial{Outcome: frontier.Held})
+	e.turn(1)
+	e.turn(1)
+	e.sync()
+	e.die() // two suspects
+	e.start()
+	e.steer(frontier.Steering{Act: frontier.Park, Authority: authority(t, "b"), Reason: "night"})
+	e.steer(frontier.Steering{Act: frontier.Park, Authority: authority(t, "c"), For: 1 << 50, Reason: "a while"})
+	leased := e.turn(2)
+	e.steer(frontier.Steering{Act: frontier.Drop, Authority: leased.Authority, URLs: []canon.URL{leased.Tasks[0].URL}})
+	e.steer(frontier.Steering{Act: frontier.Drop, Authority: authority(t, "d")})
+	e.die()
+	out, s, err := rebuild(t, e.file, nil)
+	if err != nil || !s.Whole() {
+		t.Fatalf("%v, %v", s, err)
+	}
+	e.start() // judges what was in flight, of which a rebuilt file knows nothing
+	e.shut()
+	want, _ := export(t, e.file)
+	got, _ := export(t, out)
+	suspects := 0
+	for i, x := range want.urls {
+		suspects += x.Stops
+		y := got.urls[i]
+		x.Wait, y.Wait = 0, 0
+		if x.URL == leased.Tasks[1].URL {
+			x.Stops, x.Alone = 0, 0
+		}
+		if !reflect.DeepEqual(x, y) {
+			t.Errorf("got  %+v\nwant %+v", y, x)
+		}
+	}
+	for i, h := range want.hosts {
+		if k := got.hosts[i].Hold; k.Act != h.Hold.Act || k.Reason != h.Hold.Reason || k.Wait/time.Minute != h.Hold.Wait/time.Minute {
+			t.Errorf("%s: hold %+v, want %+v", h.Authority, k, h.Hold)
+		}
+	}
+	if suspects < 2 {
+		t.Errorf("%d stops: the test does not hit", suspects)
+	}
+}
