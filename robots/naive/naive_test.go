@@ -57,11 +57,20 @@ func TestDelay(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	const file = "\xEF\xBB\xBFUser-agent: Lib-Bot/2.1 # ours\nDisallow: /\nuser agent: curtsy\n\nUser-agent: *\nDisallow: /libbot\n"
+	for token, want := range map[string]bool{"lib-bot": true, "LIB-BOT": true, "curtsy": true, "lib": false, "libbot": false, "*": false, "": false} {
+		if got := Named([]byte(file), token); got != want {
+			t.Errorf("%q: %v, want %v", token, got, want)
+		}
+	}
+}
+
 // The oracle is worth something as long as each file can be read at one sitting and leans on nothing.
 func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 	// Lines that are empty, comment, or nothing but closing brackets do not count.
 	idle := regexp.MustCompile(`^\s*(//.*|[})]*)\s*$`)
-	for _, name := range []string{"naive.go", "old.go"} {
+	for _, name := range []string{"naive.go", "named.go", "old.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil || len(file.Imports) > 0 {
 			t.Errorf("%s: imports: %v, %v", name, file.Imports, err)
