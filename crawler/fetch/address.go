@@ -11,26 +11,26 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// systemResolver returns the resolver of the system, bounded: a look-up may hold a thread of its own. The name localhost
-// is never asked for (RFC 6761 6.3).
-func systemResolver() func(context.Context, string) ([]netip.Addr, error) {
-	slots := make(chan struct{}, maxLookups)
-	return func(ctx context.Context, host string) ([]netip.Addr, error) {
-		if host == "localhost" {
-			return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
-		}
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+// lookUpBySystem asks the resolver of the system. The name localhost is never asked for (RFC 6761 6.3).
+func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
+	if host == "localhost" {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// addresses returns those of a's host that the guard lets pass, at most maxAddrs, in the resolver's order. Its error is
-// a *Failure: the first refusal when none passes.
+// Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at most
+// three, in the resolver's order. Look-ups are bounded in number, shared, and remembered for a minute. The error is a
+// *Failure (the first refusal when no address passes), or that of ctx.
+func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	addrs, err := f.addresses(ctx, a)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return addrs, err
+}
+
+// addresses is Addresses, but that a look-up which ctx ended is a *Failure, too.
 func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	port, err := strconv.ParseUint(a.Port(), 10, 16)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.c.ConnectTimeout)
 	defer cancel()
-	found, err := f.c.Resolve(ctx, host)
+	found, err := f.names.of(ctx, host)
 	if err == nil {
 		return found, nil
 	}

@@ -60,12 +60,8 @@ func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64
 	src, sink := io.Reader(p), io.Discard
 	var undo string
 	if undo, x.Undecoded = contentCoding(resp.Header); undo != "" {
-		z := f.gunzips.Get().(*gunzip)
-		z.reset(p)
-		defer func() {
-			z.reset(nil)
-			f.gunzips.Put(z)
-		}()
+		z := f.decoders.get(undo, p)
+		defer f.decoders.put(undo, z)
 		src = z
 	}
 	if undo != "" || chunked {

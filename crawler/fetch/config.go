@@ -20,7 +20,7 @@ type Config struct {
 	Identity Identity
 
 	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
-	// that the name does not exist. Nil means the system's resolver, at most 16 look-ups at once.
+	// that the name does not exist. It is asked at most 16 times at once. Nil means the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
@@ -36,6 +36,10 @@ type Config struct {
 	// AllowLocalhost are the ports on which the name localhost, given as a seed, may be reached on loopback.
 	AllowLocalhost []uint16
 
+	// Refuse says why an address may not be dialled whatever else holds, or nil: an opt-out (politeness rule 16). It is
+	// asked before every exchange, kept connections included. Nil refuses nothing.
+	Refuse func(netip.Addr) error
+
 	// RootCAs are the certificates that TLS trusts. Nil means the system's.
 	RootCAs *x509.CertPool
 
@@ -47,6 +51,10 @@ type Config struct {
 
 	// MaxBody is the most octets of a decoded body. Zero means 100 MiB.
 	MaxBody int64
+
+	// MaxRate is the most octets per second that are read, over all connections together. Zero means no limit. Time spent
+	// waiting for it counts against no time-out.
+	MaxRate int64
 
 	// ConnectTimeout bounds, each on its own, the look-up, the connection to one address and the TLS handshake. Zero
 	// means 10 s.
@@ -88,6 +96,9 @@ func (c Config) Validate() error {
 	if c.MaxBody < 0 {
 		return fmt.Errorf("fetch: largest body %d: negative", c.MaxBody)
 	}
+	if c.MaxRate < 0 {
+		return fmt.Errorf("fetch: max-rate %d: negative", c.MaxRate)
+	}
 	for _, d := range []time.Duration{c.ConnectTimeout, c.FirstByteTimeout, c.IdleTimeout, c.WholeTimeout} {
 		if d < 0 {
 			return fmt.Errorf("fetch: time-out %v: negative", d)
@@ -119,7 +130,7 @@ func (c Config) defaults() Config {
 		c.SpoolDir = os.TempDir()
 	}
 	if c.Resolve == nil {
-		c.Resolve = systemResolver()
+		c.Resolve = lookUpBySystem
 	}
 	if c.Dial == nil {
 		// Probes of TCP are for long silences; ours end after seconds.
@@ -136,9 +147,11 @@ type Fetcher struct {
 	tls     *tls.Config
 	idle    idleLines
 
-	memory  sync.Pool // *[]byte, of spools
-	copies  sync.Pool // *[]byte of copyBuffer octets
-	gunzips sync.Pool // *gunzip
+	memory   sync.Pool // *[]byte, of spools
+	copies   sync.Pool // *[]byte of copyBuffer octets
+	decoders *decoders
+	names    *names
+	budget   *budget // nil without Config.MaxRate
 }
 
 // New returns a Fetcher, or what is wrong with c.
@@ -148,20 +161,22 @@ func New(c Config) (*Fetcher, error) {
 	}
 	c = c.defaults()
 	return &Fetcher{
-		c:       c,
-		contact: c.Identity.checkContact(),
-		fields:  commonFields(c.Identity),
-		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
-		idle:    idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
-		memory:  sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
-		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
-		gunzips: sync.Pool{New: func() any { return newGunzip() }},
+		c:        c,
+		contact:  c.Identity.checkContact(),
+		fields:   commonFields(c.Identity),
+		tls:      &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
+		idle:     idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
+		memory:   sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
+		copies:   sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+		decoders: newDecoders(),
+		names:    newNames(c.Resolve),
+		budget:   newBudget(c.MaxRate),
 	}, nil
 }
 
-// CloseIdle closes the idle connection to a, if there is one: a's queue has run dry.
+// CloseIdle closes the idle connections to a: a's queue has run dry.
 func (f *Fetcher) CloseIdle(a canon.Authority) {
-	if l := f.idle.remove(a); l != nil {
+	for l := f.idle.remove(a); l != nil; l = f.idle.remove(a) {
 		l.close()
 	}
 }

@@ -13,10 +13,16 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// connect returns a fresh line to a, under watch. Failure of the world is a *Failure. x.Addr becomes the address that
-// was dialled last.
-func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, end time.Time) (*line, error) {
-	addrs, err := f.addresses(ctx, a)
+// connect returns a fresh line to a, at only unless that is zero, under watch. Failure of the world is a *Failure. x.Addr
+// becomes the address that was dialled last.
+func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort, end time.Time) (*line, error) {
+	addrs := []netip.AddrPort{only}
+	var err error
+	if only.IsValid() {
+		err = f.guard(a, only)
+	} else {
+		addrs, err = f.addresses(ctx, a)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +35,7 @@ func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, e
 		}
 	}
 	if err != nil {
+		f.names.forget(a.Host())
 		return nil, err
 	}
 	if f.contact != nil && !loopback(conn.RemoteAddr()) {
@@ -36,6 +43,7 @@ func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, e
 		return nil, f.contact
 	}
 	l := newLine(a, x.Addr, conn)
+	l.budget = f.budget
 	l.watch(ctx, end)
 	if a.Scheme() != "https" {
 		return l, nil

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"curtsy/frontier/canon"
 )
 
 // Do makes one exchange. What the world does wrong is in Exchange.Failure. An error means that there is no exchange:
@@ -20,8 +22,14 @@ func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 	if r.MaxBody == 0 {
 		r.MaxBody = f.c.MaxBody
 	}
+	if r.FirstByteTimeout == 0 {
+		r.FirstByteTimeout = f.c.FirstByteTimeout
+	}
+	if r.WholeTimeout == 0 {
+		r.WholeTimeout = f.c.WholeTimeout
+	}
 	x := &Exchange{URL: r.URL, Start: time.Now()}
-	err = f.perform(ctx, x, r, head, x.Start.Add(f.c.WholeTimeout))
+	err = f.perform(ctx, x, r, head, x.Start.Add(r.WholeTimeout))
 	x.End = time.Now()
 	var failure *Failure
 	switch {
@@ -36,7 +44,13 @@ func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 	return nil, fmt.Errorf("fetch: GET %s: %w", r.URL, errors.Join(err, x.Close()))
 }
 
-// errStale is a reused connection that died before the first octet of the answer.
+// Unmade returns the exchange that was not begun because its look-up failed.
+func Unmade(u canon.URL, why *Failure) *Exchange {
+	now := time.Now()
+	return &Exchange{URL: u, Start: now, End: now, Failure: why}
+}
+
+// errStale is a reused connection that took nothing of the request.
 var errStale = errors.New("the reused connection had ended")
 
 // perform goes over the idle connection if there is one, else, or when that proves dead, over a fresh one.
@@ -45,33 +59,48 @@ func (f *Fetcher) perform(ctx context.Context, x *Exchange, r Request, head []by
 		return err
 	}
 	a := r.URL.Authority()
-	if l := f.idle.take(a); l != nil {
+	if l := f.idle.take(a, r.Addr); l != nil {
 		l.watch(ctx, end)
+		if err := f.refuse(l.addr.Addr()); err != nil {
+			l.release()
+			l.abort()
+			return err
+		}
 		x.Reused = true
-		if err := f.converse(x, l, r, head); !errors.Is(err, errStale) {
+		if err := f.converse(ctx, x, l, r, head); !errors.Is(err, errStale) {
 			return err
 		}
 		if err := x.raw.close(); err != nil {
 			return err
 		}
 		*x = Exchange{URL: x.URL, Start: time.Now()}
+		end = l.end
 	}
-	l, err := f.connect(ctx, x, a, end)
+	l, err := f.connect(ctx, x, a, r.Addr, end)
 	if err != nil {
 		return err
 	}
-	return f.converse(x, l, r, head)
+	return f.converse(ctx, x, l, r, head)
 }
 
 // converse makes the exchange over l, and keeps or closes l.
-func (f *Fetcher) converse(x *Exchange, l *line, r Request, head []byte) error {
+func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *line, r Request, head []byte) error {
+	if r.Begin != nil {
+		before := time.Now()
+		if err := r.Begin(ctx); err != nil {
+			l.release()
+			l.abort()
+			return err
+		}
+		l.end = l.end.Add(time.Since(before))
+	}
 	x.Addr, x.raw = l.addr, f.newSpool()
 	l.begin(x.raw, headLimit+readBuffer, f.c.IdleTimeout)
 	keep, err := f.exchange(x, l, r, head)
 	switch fit := l.release(); {
 	case !fit || err != nil:
 		l.abort()
-	case !keep || !f.idle.put(l):
+	case !keep || !f.idle.put(l, r.Lines):
 		l.close()
 	}
 	return err
@@ -82,13 +111,16 @@ func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep b
 	x.Start = time.Now()
 	n, err := l.send(head)
 	x.Request = head[:n]
+	if r.Begun != nil {
+		r.Begun()
+	}
 	if err != nil {
 		_, err = l.fault(err, Reset)
-		return false, l.stale(err)
+		return false, l.stale(n, err)
 	}
 	sent := time.Now()
-	l.await(f.c.FirstByteTimeout)
-	resp, begin, err := f.readHead(x, l) //nolint:bodyclose // a body holds nothing, and its Close would read on to the end
+	l.await(r.FirstByteTimeout)
+	resp, begin, err := f.readHead(x, l, r.FirstByteTimeout) //nolint:bodyclose // a body holds nothing, and its Close would read on to the end
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)
 	}
@@ -105,14 +137,15 @@ func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep b
 	} else {
 		x.Truncated = ""
 	}
-	return keep && l.br.Buffered() == 0, l.stale(err)
+	return keep && l.br.Buffered() == 0, err
 }
 
-// stale makes errStale of err if l was reused and the other side ended it before it answered. A server may close an
-// idle connection at any time, so that such a request counts as not made (RFC 9112 9.3.1).
-func (l *line) stale(err error) error {
+// stale makes errStale of err if l was reused and took nothing of the request, of which n octets were sent. A server
+// may close an idle connection at any time, and such a request was not made (RFC 9112 9.3.1). One that went out may
+// have been heard: to ask again at once would be two exchanges without a pause.
+func (l *line) stale(n int, err error) error {
 	var failure *Failure
-	if l.used > 1 && l.raw.size == 0 && errors.As(err, &failure) && failure.Class == Reset {
+	if l.used > 1 && n == 0 && errors.As(err, &failure) && failure.Class == Reset {
 		return errStale
 	}
 	return err
@@ -120,7 +153,7 @@ func (l *line) stale(err error) error {
 
 // readHead reads the head of the final response, which begins at octet begin of what l kept. The head limit is below
 // what a spool keeps in memory, so no disk can fail here.
-func (f *Fetcher) readHead(x *Exchange, l *line) (resp *http.Response, begin int64, err error) {
+func (f *Fetcher) readHead(x *Exchange, l *line, patience time.Duration) (resp *http.Response, begin int64, err error) {
 	for {
 		resp, err = http.ReadResponse(l.br, nil)
 		if err == nil {
@@ -142,7 +175,7 @@ func (f *Fetcher) readHead(x *Exchange, l *line) (resp *http.Response, begin int
 			x.Truncated = CutOther
 			return nil, begin, &Failure{Protocol, fmt.Errorf("more than %d interim responses", maxInterim)}
 		}
-		l.await(f.c.FirstByteTimeout)
+		l.await(patience)
 	}
 }
 

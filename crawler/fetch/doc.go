@@ -7,15 +7,19 @@
 //	idle connection ──────────────────────────────┐
 //	resolve ─▶ guard ─▶ dial ─▶ TLS handshake ────┴▶ send ─▶ head ─▶ body ─▶ connection idle, or closed
 //	   │         │        │          │                 │       │       │
-//	  dns     private   connect     tls              reset   reset   incomplete
-//	nxdomain  address   timeout   timeout           timeout timeout  timeout
+//	  dns     opt-out   connect     tls              reset   reset   incomplete
+//	nxdomain  private   timeout   timeout           timeout timeout  timeout
 //	                                                       protocol  protocol, coding
 //
 // The name is resolved by us, the guard judges the addresses after resolution, and exactly one that it passed is
 // dialled, in digits: nothing is resolved a second time, so a name that changes its answer (DNS rebinding) gains
-// nothing. Of several addresses the refused ones are left out; the others are tried in the resolver's order, at
-// most three, the next one only when the connection could not be made. If none is left the exchange fails with
-// PrivateAddress.
+// nothing. Whoever wants to know the address first (a crawl that spaces its exchanges by address) asks Addresses and
+// names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 16 look-ups are
+// under way, of one name at most one; answers are kept for a minute, failures not. Without Request.Addr, of several
+// addresses the refused ones are left out; the others are tried in the resolver's order, at most three, the next one only
+// when the connection could not be made. If none is left the exchange fails with PrivateAddress. An
+// address that opted out (Config.Refuse) is left out like those, and a connection that was kept is judged again before
+// each exchange.
 //
 // # Octets
 //
@@ -26,15 +30,18 @@
 // WARC expect the block to begin with the final status line; Exchange.Interim counts them. When an exchange fails,
 // Response holds all that had come.
 //
-// Exchange.Body is decoded: without transfer coding, and without gzip when that was the only content coding. Any
-// other coding stays, and Exchange.Undecoded names it. Octets after the last member of a gzip body are ignored, as
-// gzip(1) does.
+// Exchange.Body is decoded: without transfer coding, and without gzip, br or zstd when that was the only content coding.
+// Any other coding stays, and so do several in a row; Exchange.Undecoded names them. Octets after the last member of a
+// gzip body are ignored, as gzip(1) does.
 //
 // # Bounds
 //
 //   - Response head, interim responses included: 64 KiB, and at most 16 interim responses.
 //   - Body: MaxBody octets decoded, and 2·MaxBody + 64 KiB octets taken from the connection, whatever they decode to.
 //     A declared Content-Length over MaxBody stops before the body, unless Request.Partial asks for its beginning.
+//   - Decoders: a window of 16 MiB for br (its large windows are refused), of 8 MiB for zstd (RFC 9659), of 32 KiB for gzip;
+//     they are kept for the next body.
+//   - Rate: Config.MaxRate octets per second over all connections. Waiting for it is nobody's time-out.
 //   - Memory: 256 KiB each of response and decoded body; the rest lies in a temporary file, unlinked as soon as it
 //     is open where the system allows that, so that a kill leaves none behind. A body that needs no decoding is not
 //     kept twice.
@@ -47,8 +54,8 @@
 //
 // A connection is kept only after a response that ended where its framing says, without "Connection: close" and
 // with nothing behind it. One that has octets or an end waiting when its turn comes again is dropped. If a reused
-// connection dies before the first octet of the answer, the request is sent once more on a fresh one, within the
-// same exchange (RFC 9112 9.3.1).
+// connection proves dead before it takes any octet of the request, the request is sent on a fresh one, within the
+// same exchange (RFC 9112 9.3.1). One that went out may have been heard, and is not repeated.
 //
 // # Never
 //

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -13,6 +14,10 @@ import (
 // Request says what to ask for. The method is always GET.
 type Request struct {
 	URL canon.URL
+
+	// Addr is the address that the exchange goes to, one of Fetcher.Addresses: a fresh connection is made to it and to no
+	// other, and a kept one is used only if it leads there. The guard judges it again. Zero means any, in order.
+	Addr netip.AddrPort
 
 	// Accept is the value of that field. Empty means one that prefers pages and takes anything.
 	Accept string
@@ -28,9 +33,22 @@ type Request struct {
 	// robots.txt counts (RFC 9309 2.5).
 	Partial bool
 
+	// FirstByteTimeout and WholeTimeout take the place of those of Config, when not zero: some requests are worth less
+	// patience than a page.
+	FirstByteTimeout, WholeTimeout time.Duration
+
+	// Begin, if not nil, is called when a connection stands and the request is about to go out over it, Begun once it has
+	// gone out. Begin may wait, which counts against no time-out; its error ends the exchange. Where a kept connection
+	// proves dead, both are called again for the fresh one.
+	Begin func(ctx context.Context) error
+	Begun func()
+
 	// Want is called once the final response head is there. A reason stops before the body; it becomes
 	// Exchange.Unwanted, and the connection is closed. Nil wants everything.
 	Want func(status int, h http.Header) (reason string)
+
+	// Lines is how many idle connections to the authority may be kept, this one among them. Zero means 1.
+	Lines int
 }
 
 // TooLarge is the Exchange.Unwanted of a body whose declared length is over the cap.

@@ -15,6 +15,7 @@ const (
 	DNS            Class = "dns"             // the look-up failed or gave no address
 	NXDomain       Class = "nxdomain"        // the name does not exist
 	PrivateAddress Class = "private address" // every address of the host is refused by the guard
+	OptOut         Class = "opt-out"         // the address is on an opt-out list
 	Connect        Class = "connect"         // no connection: refused, unreachable
 	TLS            Class = "tls"             // handshake or certificate, or an alert later on
 	Timeout        Class = "timeout"         // any of the time-outs but that of the look-up

@@ -119,6 +119,9 @@ func (e embedding) unwrap(a netip.Addr) netip.Addr {
 
 // guard judges one address of a's host (politeness rule 23). Its error is a *Failure.
 func (f *Fetcher) guard(a canon.Authority, ap netip.AddrPort) error {
+	if err := f.refuse(ap.Addr()); err != nil {
+		return err
+	}
 	why := refusal(ap.Addr())
 	if why == "" || f.exempt(a, ap) {
 		return nil

@@ -1,33 +1,37 @@
 package fetch
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
 	"curtsy/frontier/canon"
 )
 
-// idleLines are the connections that wait for their host's next turn: at most one per authority, maxIdle in all, each
-// for a life. A line is either in here or in the hands of one exchange.
+// idleLines are the connections that wait for their host's next turn: at most one per authority, or as many as a request
+// allows for (Request.Lines), maxIdle in all, each for a life. A line is either in here or in the hands of one exchange.
 type idleLines struct {
 	life time.Duration // negative keeps none
 
 	mu    sync.Mutex
-	lines map[canon.Authority]*line
+	lines map[canon.Authority]*line // the one put last; line.next leads to the others
+	count int                       // of all
 	over  bool
 }
 
-// take returns the idle line to a that can be used, or nil.
-func (s *idleLines) take(a canon.Authority) *line {
-	l := s.remove(a)
-	if l != nil && l.stirred() {
+// take returns an idle line to a that can be used, or nil. A line to another address than only, unless that is zero, is
+// closed: the exchange goes elsewhere now.
+func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *line {
+	for {
+		l := s.remove(a)
+		if l == nil || !l.stirred() && (!only.IsValid() || l.addr == only) {
+			return l
+		}
 		l.close()
-		return nil
 	}
-	return l
 }
 
-// remove takes the line to a out.
+// remove takes the line to a out that was put last.
 func (s *idleLines) remove(a canon.Authority) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,19 +39,51 @@ func (s *idleLines) remove(a canon.Authority) *line {
 	if l == nil {
 		return nil
 	}
-	delete(s.lines, a)
+	s.unlink(l)
 	l.timer.Stop()
 	return l
 }
 
-// put keeps l, or reports that there is no room for it.
-func (s *idleLines) put(l *line) bool {
+// unlink takes l out and reports whether it was in; called with mu held.
+func (s *idleLines) unlink(l *line) bool {
+	first := s.lines[l.authority]
+	if first == l {
+		if l.next == nil {
+			delete(s.lines, l.authority)
+		} else {
+			s.lines[l.authority] = l.next
+		}
+		l.next = nil
+		s.count--
+		return true
+	}
+	for ; first != nil; first = first.next {
+		if first.next == l {
+			first.next, l.next = l.next, nil
+			s.count--
+			return true
+		}
+	}
+	return false
+}
+
+// put keeps l as one of at most width to its authority, or reports that there is no room for it.
+func (s *idleLines) put(l *line, width int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || s.life < 0 || len(s.lines) >= maxIdle || s.lines[l.authority] != nil {
+	if s.over || s.life < 0 || s.count >= maxIdle {
 		return false
 	}
+	there := 0
+	for o := s.lines[l.authority]; o != nil; o = o.next {
+		there++
+	}
+	if there >= max(width, 1) {
+		return false
+	}
+	l.next = s.lines[l.authority]
 	s.lines[l.authority] = l
+	s.count++
 	if l.timer == nil {
 		l.timer = time.AfterFunc(s.life, func() { s.expire(l) })
 	} else {
@@ -59,10 +95,7 @@ func (s *idleLines) put(l *line) bool {
 // expire closes l unless it has been taken. A timer that fired while l was taken and put back only ends its life early.
 func (s *idleLines) expire(l *line) {
 	s.mu.Lock()
-	waits := s.lines[l.authority] == l
-	if waits {
-		delete(s.lines, l.authority)
-	}
+	waits := s.unlink(l)
 	s.mu.Unlock()
 	if waits {
 		l.close()
@@ -77,8 +110,11 @@ func (s *idleLines) shut() []*line {
 	var all []*line
 	for a, l := range s.lines {
 		delete(s.lines, a)
-		l.timer.Stop()
-		all = append(all, l)
+		for ; l != nil; l = l.next {
+			l.timer.Stop()
+			all = append(all, l)
+		}
 	}
+	s.count = 0
 	return all
 }

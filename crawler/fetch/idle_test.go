@@ -84,17 +84,39 @@ func TestConnectionIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// RFC 9112 9.3.1: a server may close an idle connection at any time, also just as the request is under way.
+// RFC 9112 9.3.1: a server may close an idle connection at any time. What it took nothing of was not asked.
 func TestStaleConnectionIsReplacedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		w := &world{serve: func(n int, conn net.Conn) {
-			for i := 0; ; i++ {
-				if request(conn) == "" {
+			for request(conn) != "" {
+				asked++
+				say(conn, ok("bread"))
+				if n == 0 {
 					return
 				}
-				if asked++; n == 0 && i == 1 {
-					return // the second request on the first connection
+			}
+		}}
+		f := w.fetcher(t, Config{})
+		get(t, f, "http://a.test/")
+		synctest.Wait()
+		x := get(t, f, "http://a.test/")
+		expect(t, x, "", "")
+		if x.Reused || asked != 2 || len(w.dialed) != 2 || text(t, x.Response) != ok("bread") {
+			t.Errorf("reused %v, asked %d times over %d connections, response %q", x.Reused, asked, len(w.dialed), text(t, x.Response))
+		}
+	})
+}
+
+// A request that went out may have been heard, whatever became of the connection then: the host is not asked again at
+// once (politeness rule 9).
+func TestRequestThatWentOutIsNotRepeatedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		w := &world{serve: func(_ int, conn net.Conn) {
+			for request(conn) != "" {
+				if asked++; asked == 2 {
+					return
 				}
 				say(conn, ok("bread"))
 			}
@@ -102,14 +124,13 @@ func TestStaleConnectionIsReplacedOnce(t *testing.T) {
 		f := w.fetcher(t, Config{})
 		get(t, f, "http://a.test/")
 		x := get(t, f, "http://a.test/")
-		expect(t, x, "", "")
-		if x.Reused || asked != 3 || len(w.dialed) != 2 || text(t, x.Response) != ok("bread") {
-			t.Errorf("reused %v, asked %d times over %d connections, response %q", x.Reused, asked, len(w.dialed), text(t, x.Response))
+		if class(x) != Reset || !x.Reused || asked != 2 || len(w.dialed) != 1 {
+			t.Errorf("%v, reused %v, asked %d times over %d connections", x.Failure, x.Reused, asked, len(w.dialed))
 		}
 	})
 }
 
-// Only then: no failure but an end before the first octet is worth another request.
+// Only then: no other failure is worth another request.
 func TestOtherFailuresAreNotRetried(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -157,6 +178,7 @@ func TestOtherFailuresAreNotRetried(t *testing.T) {
 		}})
 		get(t, f, "http://a.test/")
 		up = false
+		synctest.Wait()
 		expect(t, get(t, f, "http://a.test/"), Connect, "")
 	})
 }
@@ -172,6 +194,38 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 			t.Errorf("%d idle connections, want %d", n, maxIdle)
 		}
 	})
+}
+
+func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
+	a := mustURL(t, "http://a.test/").Authority()
+	lineTo := func() *line {
+		near, far := net.Pipe()
+		t.Cleanup(func() { far.Close() })
+		return newLine(a, netip.AddrPort{}, near)
+	}
+	s := idleLines{lines: map[canon.Authority]*line{}, life: time.Hour}
+	var kept []*line
+	for i, want := range []bool{true, true, true, false} {
+		l := lineTo()
+		if got := s.put(l, 3); got != want {
+			t.Fatalf("connection %d is kept: %v", i+1, got)
+		}
+		kept = append(kept, l)
+	}
+	if s.put(lineTo(), 0) {
+		t.Error("a request that allows for one adds a fourth")
+	}
+	s.expire(kept[1]) // in the middle
+	s.expire(kept[1])
+	s.expire(kept[3]) // never in
+	if s.count != 2 || s.remove(a) != kept[2] || s.remove(a) != kept[0] || s.remove(a) != nil || s.count != 0 || len(s.lines) != 0 {
+		t.Errorf("%d are counted, %d authorities", s.count, len(s.lines))
+	}
+	s.put(kept[0], 2)
+	s.put(kept[2], 2)
+	if all := s.shut(); len(all) != 2 || s.put(lineTo(), 2) {
+		t.Errorf("%d are closed in the end, and no more let in", len(all))
+	}
 }
 
 // What a server sends unasked must not be taken for the answer to the next request (RFC 9112 9.2), and one that has

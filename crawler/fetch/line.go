@@ -23,6 +23,7 @@ type line struct {
 	socket    *socket  // below TLS; nil otherwise
 	br        *bufio.Reader
 	used      int         // exchanges begun
+	next      *line       // idle, to the same authority
 	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
 
 	// Of the exchange that is going on.
@@ -34,6 +35,8 @@ type line struct {
 	first    time.Time     // when the first octet came; zero before
 	err      error         // what ended reading, as the connection said; nil when the parser stopped first
 	unwatch  func() bool
+	budget   *budget         // of octets per second, shared by all lines; nil for none
+	over     <-chan struct{} // closed when the context is over
 
 	mu  sync.Mutex
 	cut bool // the context is over: deadlines stay in the past
@@ -64,7 +67,7 @@ func newLine(a canon.Authority, addr netip.AddrPort, conn net.Conn) *line {
 
 // watch puts l under ctx and the end of the whole time, until release.
 func (l *line) watch(ctx context.Context, end time.Time) {
-	l.end = end
+	l.end, l.over = end, ctx.Done()
 	l.unwatch = context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -75,7 +78,7 @@ func (l *line) watch(ctx context.Context, end time.Time) {
 
 // release ends watch. It reports whether l is still fit for use: not when the context was over meanwhile.
 func (l *line) release() bool {
-	l.raw = nil
+	l.raw, l.over = nil, nil
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
@@ -126,7 +129,7 @@ func (l *line) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	l.wait(l.patience)
-	n, err := l.conn.Read(p[:min(int64(len(p)), l.left)])
+	n, err := l.conn.Read(p[:l.budget.most(int(min(int64(len(p)), l.left)))])
 	if n > 0 {
 		if l.first.IsZero() {
 			l.first, l.patience = time.Now(), l.idle
@@ -135,6 +138,8 @@ func (l *line) Read(p []byte) (int, error) {
 		if _, werr := l.raw.Write(p[:n]); werr != nil {
 			err = werr
 		}
+		// Paid for afterwards, so that the deadline of a read is the other side's alone.
+		l.end = l.end.Add(l.budget.spend(n, l.over))
 	}
 	l.err = err
 	return n, err

@@ -32,7 +32,7 @@ func TestRequestOctetsWhole(t *testing.T) {
 		"User-Agent: Lantern/1.2 (+jo@lantern.dev) curtsy/1.2\r\n" +
 		"From: jo@lantern.dev\r\n" +
 		"Accept: text/plain\r\n" +
-		"Accept-Encoding: gzip\r\n" +
+		"Accept-Encoding: gzip, br, zstd\r\n" +
 		"Accept-Language: de, en;q=0.5\r\n" +
 		"If-None-Match: \"v1\"\r\n" +
 		"If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n" +
@@ -44,7 +44,7 @@ func TestRequestOctetsWhole(t *testing.T) {
 
 func TestRequestOctetsPlain(t *testing.T) {
 	got, err := mustNew(t, Config{}).head(Request{URL: mustURL(t, "https://bakery.test")})
-	want := "GET / HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: curtsy\r\nAccept: " + defaultAccept + "\r\nAccept-Encoding: gzip\r\n\r\n"
+	want := "GET / HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: curtsy\r\nAccept: " + defaultAccept + "\r\nAccept-Encoding: gzip, br, zstd\r\n\r\n"
 	if err != nil || string(got) != want {
 		t.Errorf("got %q, %v\nwant %q", got, err, want)
 	}

@@ -1,0 +1,290 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/frontier/canon"
+)
+
+func mustAuthority(t testing.TB, s string) canon.Authority {
+	t.Helper()
+	a, err := canon.ParseAuthority(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// asker is a resolver that takes a second and counts who asks.
+type asker struct {
+	asked, under, most atomic.Int64
+	answer             func(n int64, host string) ([]netip.Addr, error)
+}
+
+func (a *asker) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	n := a.asked.Add(1)
+	a.most.Store(max(a.most.Load(), a.under.Add(1)))
+	defer a.under.Add(-1)
+	select {
+	case <-time.After(time.Second):
+		return a.answer(n, host)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func public(int64, string) ([]netip.Addr, error) {
+	return resolveTo("8.8.8.8")(context.Background(), "")
+}
+
+func TestAddressesAreGuardedAndFew(t *testing.T) {
+	for _, c := range []struct {
+		authority string
+		addrs     []string
+		want      []string
+		class     Class
+	}{
+		{"http://a.test:80", []string{"8.8.8.8", "8.8.4.4"}, []string{"8.8.8.8:80", "8.8.4.4:80"}, ""},
+		{"https://a.test:8443", []string{"2606:2800:220:1::1"}, []string{"[2606:2800:220:1::1]:8443"}, ""},
+		{"http://a.test:80", []string{"10.0.0.1", "8.8.8.8", "127.0.0.1"}, []string{"8.8.8.8:80"}, ""},
+		{"http://a.test:80", []string{"8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"}, []string{"8.8.8.1:80", "8.8.8.2:80", "8.8.8.3:80"}, ""},
+		{"http://a.test:80", []string{"::ffff:8.8.8.8"}, []string{"8.8.8.8:80"}, ""},
+		{"http://a.test:80", []string{"192.168.0.1", "127.0.0.1"}, nil, PrivateAddress},
+		{"http://a.test:80", nil, nil, DNS},
+		{"http://8.8.4.4:80", []string{"8.8.8.8"}, []string{"8.8.4.4:80"}, ""},
+		{"http://127.0.0.1:80", []string{"8.8.8.8"}, nil, PrivateAddress},
+	} {
+		f := mustNew(t, Config{Resolve: resolveTo(c.addrs...)})
+		got, err := f.Addresses(t.Context(), mustAuthority(t, c.authority))
+		var failure *Failure
+		if errors.As(err, &failure) != (c.class != "") || failure != nil && failure.Class != c.class {
+			t.Errorf("%s at %v: %v, want class %q", c.authority, c.addrs, err, c.class)
+		}
+		if s := texts(got); !slices.Equal(s, c.want) {
+			t.Errorf("%s at %v: %v, want %v", c.authority, c.addrs, s, c.want)
+		}
+	}
+}
+
+func texts(aps []netip.AddrPort) (out []string) {
+	for _, ap := range aps {
+		out = append(out, ap.String())
+	}
+	return out
+}
+
+// Concurrent calls for one name make one look-up; of many names at most 16 are looked up at once.
+func TestLookUpsAreSharedAndBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &asker{answer: public}
+		f := mustNew(t, Config{Resolve: r.resolve, ConnectTimeout: time.Minute})
+		var g errgroup.Group
+		for i := range 320 {
+			g.Go(func() error {
+				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test:%d", i%32, 8000+i)))
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if r.asked.Load() != 32 || r.most.Load() != maxLookups {
+			t.Errorf("32 names: %d look-ups, %d at once", r.asked.Load(), r.most.Load())
+		}
+	})
+}
+
+// Answers are kept for a minute, failures not at all, but for those who waited for them.
+func TestAnswersAreKeptForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &asker{answer: public}
+		f := mustNew(t, Config{Resolve: r.resolve})
+		a := mustAuthority(t, "http://a.test:80")
+		begin := time.Now()
+		for range 50 {
+			if _, err := f.Addresses(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if want := int64(time.Since(begin)/nameLife) + 1; r.asked.Load() != want {
+			t.Errorf("%d look-ups within %v, want %d", r.asked.Load(), time.Since(begin), want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := &asker{answer: func(int64, string) ([]netip.Addr, error) { return nil, &net.DNSError{IsTimeout: true} }}
+		f := mustNew(t, Config{Resolve: r.resolve})
+		a := mustAuthority(t, "http://a.test:80")
+		for n := range int64(3) {
+			var g errgroup.Group
+			for range 10 {
+				g.Go(func() error { _, err := f.Addresses(t.Context(), a); return err })
+			}
+			var failure *Failure
+			if err := g.Wait(); !errors.As(err, &failure) || failure.Class != DNS {
+				t.Errorf("%v", err)
+			}
+			if r.asked.Load() != n+1 {
+				t.Errorf("%d look-ups, want %d: ten callers share a failure, and it is not kept", r.asked.Load(), n+1)
+			}
+		}
+	})
+}
+
+// A look-up that its first caller gives up is made by another one.
+func TestLookUpGivenUpIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &asker{answer: public}
+		f := mustNew(t, Config{Resolve: r.resolve})
+		a := mustAuthority(t, "http://a.test:80")
+		first, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		var g errgroup.Group
+		g.Go(func() error {
+			if _, err := f.Addresses(first, a); !errors.Is(err, context.DeadlineExceeded) {
+				return fmt.Errorf("the first: %w", err)
+			}
+			return nil
+		})
+		synctest.Wait()
+		begin := time.Now()
+		if _, err := f.Addresses(t.Context(), a); err != nil || time.Since(begin) != 3*time.Second/2 {
+			t.Errorf("the second: %v after %v", err, time.Since(begin))
+		}
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is remembered is bounded, whatever a crawl of a million hosts asks.
+func TestRememberedNamesAreBounded(t *testing.T) {
+	n := newNames(resolveTo("8.8.8.8"))
+	for i := range 2*maxNames + 10 {
+		if _, err := n.of(t.Context(), fmt.Sprintf("h%d.test", i)); err != nil {
+			t.Fatal(err)
+		}
+		if len(n.known) > maxNames {
+			t.Fatalf("%d names", len(n.known))
+		}
+	}
+	if len(n.under) != 0 {
+		t.Errorf("%d look-ups under way", len(n.under))
+	}
+}
+
+// Politeness rule 23: public at the first look-up, private at the second.
+func TestRebindingIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &asker{answer: func(n int64, _ string) ([]netip.Addr, error) {
+			if n == 1 {
+				return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+		}}
+		w := &world{serve: answering(ok("bread"))}
+		f := w.fetcher(t, Config{Resolve: r.resolve})
+		expect(t, get(t, f, "http://a.test/"), "", "")
+		time.Sleep(nameLife)
+		expect(t, get(t, f, "http://a.test/"), PrivateAddress, "")
+		if _, err := f.Addresses(t.Context(), mustAuthority(t, "http://a.test:80")); err == nil {
+			t.Error("the second answer passes")
+		}
+		if !slices.Equal(w.dialed, []string{"8.8.8.8:80"}) {
+			t.Errorf("dialled %v", w.dialed)
+		}
+	})
+}
+
+// Request.Addr is where the exchange goes, and nowhere else; the guard judges it again.
+func TestExchangeGoesToItsAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: always(ok("bread"))}
+		f := w.fetcher(t, Config{Resolve: resolveTo("8.8.8.8", "8.8.4.4")})
+		one, two := netip.MustParseAddrPort("8.8.8.8:80"), netip.MustParseAddrPort("8.8.4.4:80")
+		for i, c := range []struct {
+			addr   netip.AddrPort
+			reused bool
+		}{{one, false}, {one, true}, {two, false}, {two, true}, {netip.AddrPort{}, true}, {one, false}} {
+			x := do(t, f, Request{URL: mustURL(t, "http://a.test/"), Addr: c.addr})
+			expect(t, x, "", "")
+			if c.addr.IsValid() && x.Addr != c.addr || x.Reused != c.reused {
+				t.Errorf("exchange %d to %v went to %v, reused %v", i, c.addr, x.Addr, x.Reused)
+			}
+		}
+		before := len(w.dialed)
+		for _, private := range []string{"127.0.0.1:80", "[::1]:80", "10.0.0.1:80", "169.254.169.254:80"} {
+			x := do(t, f, Request{URL: mustURL(t, "http://b.test/"), Addr: netip.MustParseAddrPort(private)})
+			expect(t, x, PrivateAddress, "")
+		}
+		if len(w.dialed) != before {
+			t.Errorf("dialled %v", w.dialed[before:])
+		}
+	})
+}
+
+// With Request.Addr no other address is tried, and what is known of the name is forgotten.
+func TestNoOtherAddressThanAsked(t *testing.T) {
+	asked, dialed := 0, []string{}
+	f := mustNew(t, Config{
+		Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			asked++
+			return resolveTo("8.8.8.8", "8.8.4.4")(ctx, host)
+		},
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed = append(dialed, address)
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		},
+	})
+	u := mustURL(t, "http://a.test/")
+	for range 2 {
+		addrs, err := f.Addresses(t.Context(), u.Authority())
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, do(t, f, Request{URL: u, Addr: addrs[1]}), Connect, "")
+	}
+	if asked != 2 || !slices.Equal(dialed, []string{"8.8.4.4:80", "8.8.4.4:80"}) {
+		t.Errorf("%d look-ups, dialled %v", asked, dialed)
+	}
+}
+
+func TestUnmadeIsAnExchangeThatFailed(t *testing.T) {
+	f := mustNew(t, Config{Resolve: resolveTo("127.0.0.1")})
+	u := mustURL(t, "http://a.test/")
+	_, err := f.Addresses(t.Context(), u.Authority())
+	var failure *Failure
+	if !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	x := Unmade(u, failure)
+	expect(t, x, PrivateAddress, "")
+	if x.URL.String() != u.String() || x.Start.IsZero() || x.End.Before(x.Start) || len(x.Request) != 0 || x.Close() != nil {
+		t.Errorf("%+v", x)
+	}
+}
+
+// An answer of the DNS has room for thousands of addresses, and names cost nothing to who has a wildcard.
+func TestNames_RememberFewAddresses(t *testing.T) {
+	all := make([]netip.Addr, 4000)
+	for i := range all {
+		all[i] = netip.AddrFrom4([4]byte{8, 8, byte(i >> 8), byte(i)})
+	}
+	n := newNames(func(context.Context, string) ([]netip.Addr, error) { return all, nil })
+	got, err := n.of(t.Context(), "a.test")
+	if known := n.known["a.test"].addrs; err != nil || !slices.Equal(got, all[:maxFound]) || !slices.Equal(known, got) || cap(known) > 2*maxFound {
+		t.Errorf("%d addresses, %v, of which %d are remembered in room for %d", len(got), err, len(known), cap(known))
+	}
+}

@@ -1,0 +1,152 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Politeness rule 15: --max-rate is over all connections together, and no second of it is the host's: bodies that take
+// ten times the idle time-out, and longer than the whole one, arrive.
+func TestMaxRateIsOverAllConnectionsAndBlamesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, size, rate = 8, 100_000, 1000
+		w := &world{serve: answering(ok(strings.Repeat("b", size)))}
+		f := w.fetcher(t, Config{MaxRate: rate, IdleTimeout: 20 * time.Second, WholeTimeout: time.Minute})
+		begin := time.Now()
+		var g errgroup.Group
+		for i := range hosts {
+			g.Go(func() error {
+				x, err := f.Do(t.Context(), Request{URL: mustURL(t, fmt.Sprintf("http://h%d.test/", i))})
+				if err != nil {
+					return err
+				}
+				defer x.Close()
+				if x.Failure != nil || x.Body.Size() != size {
+					return fmt.Errorf("host %d: %v, %d octets", i, x.Failure, x.Body.Size())
+				}
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		took, least := time.Since(begin), (hosts*size-rate)/rate*time.Second
+		if took < least || took > least+10*time.Second {
+			t.Errorf("%d octets at %d a second took %v, want %v", hosts*size, rate, took, least)
+		}
+	})
+}
+
+// A host that is slow itself still has its time-outs, whatever the rate.
+func TestMaxRateKeepsTheHostsOwnTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: func(_ int, conn net.Conn) {
+			request(conn)
+			say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbread")
+			drain(conn)
+		}}
+		f := w.fetcher(t, Config{MaxRate: 10})
+		begin := time.Now()
+		x := get(t, f, "http://a.test/")
+		expect(t, x, Timeout, CutTime)
+		if errors.Is(x.Failure, ErrWhole) || time.Since(begin) < 20*time.Second {
+			t.Errorf("%v after %v", x.Failure, time.Since(begin))
+		}
+	})
+}
+
+func TestMaxRateWaitIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{serve: answering(ok(strings.Repeat("b", 100_000)))}
+		f := w.fetcher(t, Config{MaxRate: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		defer cancel()
+		begin := time.Now()
+		x, err := f.Do(ctx, Request{URL: mustURL(t, "http://a.test/")})
+		if x != nil || !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != 90*time.Second {
+			t.Errorf("%v, %v after %v", x, err, time.Since(begin))
+		}
+	})
+	if _, err := New(Config{MaxRate: -1}); err == nil {
+		t.Error("a negative rate passes")
+	}
+}
+
+// A request may bring less patience than the fetcher has: robots.txt does.
+func TestPatienceOfOneRequest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		serve func(net.Conn)
+		after time.Duration
+		whole bool
+	}{
+		{"no answer", func(conn net.Conn) { request(conn); drain(conn) }, 20 * time.Second, false},
+		{"slow answer", func(conn net.Conn) { request(conn); drip(conn, ok(strings.Repeat("b", 100)), 19*time.Second) }, 30 * time.Second, true},
+		{"after an interim response", func(conn net.Conn) {
+			request(conn)
+			drip(conn, "HTTP/1.1 102 Processing\r\n\r\n", 0)
+		}, 20 * time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
+			begin := time.Now()
+			x := do(t, w.fetcher(t, Config{}), Request{
+				URL: mustURL(t, "http://a.test/"), FirstByteTimeout: 20 * time.Second, WholeTimeout: 30 * time.Second,
+			})
+			if class(x) != Timeout || time.Since(begin) != c.after || errors.Is(x.Failure, ErrWhole) != c.whole {
+				t.Errorf("%s: %v after %v, want %v", c.name, x.Failure, time.Since(begin), c.after)
+			}
+		})
+	}
+}
+
+// Begin and Begun frame the sending of each request, and what Begin waits for is nobody's time.
+func TestBeginAndBegunFrameTheSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		w.serve = func(n int, conn net.Conn) {
+			if request(conn) != "" {
+				say(conn, ok("bread"))
+			}
+			if n == 0 {
+				conn.Close() // the second exchange finds it closed
+			}
+		}
+		f := w.fetcher(t, Config{WholeTimeout: 10 * time.Second})
+		var said strings.Builder
+		r := Request{
+			URL: mustURL(t, "http://a.test/"),
+			Begin: func(context.Context) error {
+				time.Sleep(time.Minute)
+				said.WriteString("begin ")
+				return nil
+			},
+			Begun: func() { said.WriteString("begun ") },
+		}
+		for range 2 {
+			x := do(t, f, r)
+			expect(t, x, "", "")
+			if x.End.Sub(x.Start) > time.Second {
+				t.Errorf("the exchange took %v", x.End.Sub(x.Start))
+			}
+		}
+		if got := said.String(); got != "begin begun begin begun " {
+			t.Errorf("%q", got)
+		}
+		if len(w.dialed) != 2 {
+			t.Errorf("%d connections", len(w.dialed))
+		}
+		r.Begin = func(context.Context) error { return context.Canceled }
+		if x, err := f.Do(t.Context(), r); x != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v", x, err)
+		}
+	})
+}
