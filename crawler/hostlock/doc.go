@@ -1,0 +1,28 @@
+// Package hostlock keeps the crawls of one user on one machine from talking to one host at once, and keeps the pace
+// between them (politeness rule 17). They need not know of each other: they share a file in the user's cache folder.
+//
+// # The file
+//
+// An authority has two places. Its lock is one octet far behind the end of the file, at an offset that its hash gives:
+// who holds the lock may talk to the host. Its entry in the table holds the wall time before which nobody may.
+//
+//	free ─ Take ─▶ ours ─ Release(rest) ─▶ resting ─ rest is over ─▶ free
+//	  ▲              │ Take by another process: "come again"
+//	  └── kill ──────┘ the system drops the lock; the entry says what Take put there: the pace
+//
+// Locks are those of the system: it drops them when a process ends, however it ends, so nothing is ever stale and
+// nobody cleans up. Wall time is all that processes share. A clock that is set back makes hosts rest longer, by a day at
+// most: an entry further ahead than that is not believed.
+//
+// The table has room for four authorities in each of its 65,536 buckets. In a full one the entry that ends first gives
+// way, and then the pace between two crawls may be lost for that host; that they talk to it at once is excluded all
+// the same. Two authorities with one 62-bit hash take turns.
+//
+// # Never
+//
+// No call waits for another process. The file is never shortened, renamed or removed: who holds it open would be alone
+// with it. It is opened once in a process: on systems whose locks belong to processes, not to open files, two Locks of
+// one process would not see each other.
+//
+// Across machines and users nothing is shared: only a common frontier could do that.
+package hostlock

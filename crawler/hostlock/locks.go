@@ -1,0 +1,162 @@
+package hostlock
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Locks are the host locks of this user. Their methods may be called concurrently. Close them when done.
+type Locks struct {
+	file *os.File // nil where the system has no locks
+
+	mu    sync.Mutex
+	held  map[uint64]struct{} // hashes of the authorities that are ours now
+	table sync.Mutex          // one writer of entries in this process
+}
+
+// Path returns where the file of this user is. The name carries the format's number.
+func Path() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("hostlock: no cache folder: %w", err)
+	}
+	return filepath.Join(cache, "curtsy", "hosts-1.lock"), nil
+}
+
+// Open opens the file, which it makes if it is not there, and tries that locks work where it lies. Where the system has
+// none the Locks do nothing, and Missing says why.
+func Open(path string) (*Locks, error) {
+	if missing != "" {
+		return &Locks{}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("hostlock: make the folder of %s: %w", path, err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("hostlock: open %s: %w", path, err)
+	}
+	if err := try(file); err != nil {
+		return nil, fmt.Errorf("hostlock: lock a part of %s: %w", path, errors.Join(err, file.Close()))
+	}
+	return &Locks{file: file, held: map[uint64]struct{}{}}, nil
+}
+
+// try locks and unlocks an octet that belongs to nobody.
+func try(file *os.File) error {
+	ok, err := lock(file, tryAt)
+	if err != nil || !ok {
+		return err // another process is just trying, too: locks work
+	}
+	return unlock(file, tryAt)
+}
+
+// Missing says why the system has no locks; empty when it has.
+func (l *Locks) Missing() string {
+	if l.file == nil {
+		return missing
+	}
+	return ""
+}
+
+// Where the locks lie: a range of offsets each, all behind any data.
+const (
+	hostsAt   = 1 << 62
+	bucketsAt = 1 << 61
+	tryAt     = 1 << 60
+)
+
+// Busy is the least wait that Take asks for when another crawl talks to the host.
+const Busy = time.Second
+
+// Take makes a ours until Release, and returns zero; or it returns how long to wait before asking again, because another
+// crawl talks to the host or has just done so. Should this process end before Release, others wait for pace from now.
+func (l *Locks) Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error) {
+	if l.file == nil {
+		return 0, nil
+	}
+	h := hash(a)
+	if !l.hold(h) {
+		return max(Busy, pace), nil
+	}
+	free, err := lock(l.file, hostAt(h))
+	if err != nil {
+		l.drop(h)
+		return 0, fmt.Errorf("hostlock: take %s: %w", a, err)
+	}
+	now := time.Now()
+	e, err := l.find(h)
+	wait = e.wait(now.UnixMicro())
+	if err == nil && free && wait == 0 {
+		if err = l.store(h, up(now), pace); err == nil {
+			return 0, nil
+		}
+	}
+	if free {
+		err = errors.Join(err, unlock(l.file, hostAt(h)))
+	} else {
+		wait = max(wait, Busy)
+	}
+	l.drop(h)
+	if err != nil {
+		return 0, fmt.Errorf("hostlock: take %s: %w", a, err)
+	}
+	return wait, nil
+}
+
+// Release gives up a, which must be ours. Nobody may take it before rest is over.
+func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
+	if l.file == nil {
+		return nil
+	}
+	h := hash(a)
+	err := l.store(h, up(time.Now()), rest)
+	err = errors.Join(err, unlock(l.file, hostAt(h)))
+	l.drop(h)
+	if err != nil {
+		return fmt.Errorf("hostlock: release %s: %w", a, err)
+	}
+	return nil
+}
+
+// Close gives up whatever is ours.
+func (l *Locks) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// hold notes that h is ours as far as this process is concerned, unless it is so already.
+func (l *Locks) hold(h uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ours := l.held[h]; ours {
+		return false
+	}
+	l.held[h] = struct{}{}
+	return true
+}
+
+func (l *Locks) drop(h uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.held, h)
+}
+
+// hash is the same in every process. It is never zero.
+func hash(a canon.Authority) uint64 {
+	sum := sha256.Sum256([]byte(a.String()))
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}
+
+// hostAt is where the lock of an authority lies.
+func hostAt(h uint64) int64 { return hostsAt | int64(h&(hostsAt-1)) }

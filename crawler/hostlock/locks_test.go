@@ -1,0 +1,254 @@
+package hostlock
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+func authority(t testing.TB, s string) canon.Authority {
+	t.Helper()
+	a, err := canon.ParseAuthority(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func open(t testing.TB, path string) *Locks {
+	t.Helper()
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if why := l.Missing(); why != "" {
+		t.Skip(why)
+	}
+	return l
+}
+
+func mustTake(t testing.TB, l *Locks, a canon.Authority, pace time.Duration) {
+	t.Helper()
+	if wait, err := l.Take(a, pace); wait != 0 || err != nil {
+		t.Fatalf("%s: wait %v, %v; want it", a, wait, err)
+	}
+}
+
+func mustWait(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
+	t.Helper()
+	if wait, err := l.Take(a, time.Second); wait != want || err != nil {
+		t.Fatalf("%s: wait %v, %v; want %v", a, wait, err, want)
+	}
+}
+
+func mustRelease(t testing.TB, l *Locks, a canon.Authority, rest time.Duration) {
+	t.Helper()
+	if err := l.Release(a, rest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Politeness rule 17: one at a time, and the rest that the last one asked for, to the microsecond.
+func TestRule17_ATakenHostIsNobodyElses(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		t.Skip("the locks of this system are those of a process")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "new", "locks")
+		one, two := open(t, path), open(t, path)
+		a, b := authority(t, "http://a.test"), authority(t, "https://a.test")
+		mustTake(t, one, a, time.Second)
+		mustWait(t, two, a, time.Second)
+		mustWait(t, one, a, time.Second) // nor is it a second worker's of the same crawl
+		mustTake(t, two, b, time.Second) // another scheme is another authority
+		mustRelease(t, two, b, 0)
+		mustTake(t, one, b, time.Second)
+		mustRelease(t, one, b, 0)
+
+		mustRelease(t, one, a, 3*time.Second)
+		mustWait(t, one, a, 3*time.Second)
+		mustWait(t, two, a, 3*time.Second)
+		time.Sleep(3*time.Second - time.Microsecond)
+		mustWait(t, two, a, time.Microsecond)
+		time.Sleep(time.Microsecond)
+		mustTake(t, two, a, time.Second)
+		mustWait(t, one, a, time.Second)
+		time.Sleep(time.Minute)
+		mustWait(t, one, a, Busy) // the exchange takes its time
+		mustRelease(t, two, a, 0)
+		mustTake(t, one, a, time.Second)
+		mustRelease(t, one, a, 0)
+	})
+}
+
+// What Close or a kill leaves behind is the pace, counted from Take.
+func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "locks")
+		one, a := open(t, path), authority(t, "http://a.test")
+		mustTake(t, one, a, 5*time.Second)
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		two := open(t, path)
+		mustWait(t, two, a, 4*time.Second)
+		time.Sleep(4 * time.Second)
+		mustTake(t, two, a, time.Second)
+	})
+}
+
+// A file full of anything makes a host wait for a day at most, and never fails; a clock that was set back likewise.
+func TestDamagedTableIsHarmless(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "locks")
+	b := make([]byte, buckets*bucketSize)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path)
+	for i := range 1000 {
+		a := authority(t, fmt.Sprintf("http://h%d.test", i))
+		mustTake(t, l, a, time.Second)
+		mustRelease(t, l, a, time.Hour)
+		if wait, err := l.Take(a, 0); err != nil || wait <= time.Hour-time.Minute || wait > time.Hour {
+			t.Fatalf("%v, %v", wait, err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := authority(t, "http://past.test")
+		mustTake(t, l, a, time.Second)
+		if err := l.Release(a, farthest+time.Second); err != nil {
+			t.Fatal(err)
+		}
+		mustTake(t, l, a, time.Second) // further ahead than anything is meant to be
+		mustRelease(t, l, a, 0)
+	})
+	if fi, err := os.Stat(path); err != nil || fi.Size() != buckets*bucketSize {
+		t.Errorf("the file has %d octets, %v", fi.Size(), err)
+	}
+}
+
+// Model: of many authorities the table knows what a map knows, as long as no bucket has more than four that rest; then the
+// one that ends first gives way.
+func TestTableAgreesWithAMap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, filepath.Join(t.TempDir(), "locks"))
+		r := rand.New(rand.NewPCG(3, 4))
+		next := map[uint64]int64{}
+		for range 5000 {
+			h := uint64(r.IntN(50))<<48 | uint64(r.IntN(4)+1) // four authorities in each of fifty buckets
+			now := time.Now().UnixMicro()
+			e, err := l.find(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (entry{h, next[h]}).wait(now); e.wait(now) != want {
+				t.Fatalf("%x: rests %v, want %v", h, e.wait(now), want)
+			}
+			rest := time.Duration(r.IntN(100)) * time.Second
+			next[h] = now + rest.Microseconds()
+			if err := l.store(h, now, rest); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
+		}
+		now := time.Now().UnixMicro()
+		for i := range uint64(5) {
+			if err := l.store(60<<48|i+1, now, time.Duration(i+1)*time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(5) {
+			e, err := l.find(60<<48 | i + 1)
+			if err != nil || (e.hash == 0) != (i == 0) {
+				t.Errorf("authority %d of five: %+v, %v", i, e, err)
+			}
+		}
+	})
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	if l, err := Open(dir); err == nil {
+		l.Close()
+		t.Error("a folder was opened")
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open(filepath.Join(file, "locks")); err == nil {
+		l.Close()
+		t.Error("a file was taken for a folder")
+	}
+	t.Setenv("XDG_CACHE_HOME", dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("LocalAppData", dir)
+	if path, err := Path(); err != nil || filepath.Base(filepath.Dir(path)) != "curtsy" {
+		t.Errorf("%s, %v", path, err)
+	}
+}
+
+// It is paid for once for each exchange.
+func TestTakeAndReleaseCostLittle(t *testing.T) {
+	l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
+	got := testing.AllocsPerRun(100, func() {
+		mustTake(t, l, a, 0)
+		mustRelease(t, l, a, 0)
+	})
+	if got > 24 {
+		t.Errorf("%v allocations", got)
+	}
+	if fi, err := l.file.Stat(); err != nil || fi.Size() > buckets*bucketSize {
+		t.Errorf("the file grew to %d octets, %v", fi.Size(), err)
+	}
+}
+
+func BenchmarkTakeAndRelease(b *testing.B) {
+	l := open(b, filepath.Join(b.TempDir(), "locks"))
+	var as []canon.Authority
+	for i := range 1000 {
+		as = append(as, authority(b, fmt.Sprintf("http://h%d.test", i)))
+	}
+	for i := 0; b.Loop(); i++ {
+		a := as[i%len(as)]
+		mustTake(b, l, a, 0)
+		mustRelease(b, l, a, 0)
+	}
+}
+
+// The rest is never a part of a microsecond shorter than it was meant to be, whenever it begins.
+func TestRule17_ARestIsNeverShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "locks")
+		one, two, a := open(t, path), open(t, path), authority(t, "http://a.test")
+		for range 20 {
+			time.Sleep(77 * time.Nanosecond)
+			mustTake(t, one, a, time.Second)
+			rest := 10*time.Microsecond + 333*time.Nanosecond
+			mustRelease(t, one, a, rest)
+			released := time.Now()
+			wait, err := two.Take(a, time.Second)
+			for ; wait > 0 && err == nil; wait, err = two.Take(a, time.Second) {
+				time.Sleep(wait)
+			}
+			if rested := time.Since(released); err != nil || rested < rest || rested > rest+3*time.Microsecond {
+				t.Fatalf("rested %v, want %v; %v", rested, rest, err)
+			}
+			mustRelease(t, two, a, 0)
+			time.Sleep(time.Microsecond)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package hostlock
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asChild makes the test binary one of several processes: its value says what it does, its arguments with what.
+const asChild = "CURTSY_HOSTLOCK_CHILD"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(asChild); role != "" {
+		if err := child(role, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child holds a host until its standard input ends, or takes and releases it many times over and writes down when.
+func child(role string, args []string) error {
+	l, err := Open(args[0])
+	if err != nil {
+		return err
+	}
+	a := authority(&testing.T{}, args[1])
+	if role == "hold" {
+		if wait, err := l.Take(a, time.Nanosecond); wait != 0 || err != nil {
+			return fmt.Errorf("wait %v, %w", wait, err)
+		}
+		fmt.Println("taken")
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		return l.Release(a, time.Hour)
+	}
+	diary, err := os.OpenFile(args[2], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadByte()
+	for n := 0; n < 200; {
+		wait, err := l.Take(a, 0)
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			continue // the wait is for others to sleep; here it is the race that counts
+		}
+		n++
+		for _, what := range []string{"begins", "ends"} { // two writes: somebody else's could come between
+			if _, err := fmt.Fprintf(diary, "%d %s\n", os.Getpid(), what); err != nil {
+				return err
+			}
+		}
+		if err := l.Release(a, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func start(t *testing.T, role string, args ...string) (cmd *exec.Cmd, out *bufio.Reader, stop func()) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), asChild+"="+role)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(pipe), func() { in.Close() }
+}
+
+// Politeness rule 17, with two processes: what the other one has taken is not ours, until it releases it or is killed.
+func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
+	for _, kill := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "locks")
+		l, a := open(t, path), authority(t, "http://a.test")
+		other, out, stop := start(t, "hold", path, a.String())
+		if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "taken" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		mustWait(t, l, a, Busy)
+		mustTake(t, l, authority(t, "http://b.test"), 0)
+		if kill {
+			if err := other.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = other.Wait() // it says that it was killed
+			mustTake(t, l, a, 0)
+			continue
+		}
+		stop()
+		if err := other.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if wait, err := l.Take(a, 0); err != nil || wait <= time.Hour-time.Minute || wait > time.Hour {
+			t.Errorf("after its release: %v, %v; want nearly an hour", wait, err)
+		}
+	}
+}
+
+// Four processes that want one host get it one after the other.
+func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	path, diary := filepath.Join(dir, "locks"), filepath.Join(dir, "diary")
+	open(t, path) // skips where there are no locks
+	var all []*exec.Cmd
+	var begin []func()
+	for range 4 {
+		cmd, out, stop := start(t, "race", path, "http://a.test", diary)
+		all, begin = append(all, cmd), append(begin, stop)
+		if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	for _, now := range begin {
+		now()
+	}
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(diary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(strings.ReplaceAll(string(b), " ", ":"))
+	if len(lines) != 1600 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for i := 0; i < len(lines); i += 2 {
+		who, _, _ := strings.Cut(lines[i], ":")
+		if lines[i] != who+":begins" || lines[i+1] != who+":ends" {
+			t.Fatalf("line %d: %s, %s: two at once", i, lines[i], lines[i+1])
+		}
+	}
+}
