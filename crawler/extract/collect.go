@@ -36,7 +36,7 @@ func newCollector(own, base canon.URL) collector {
 
 // add takes a mention of ref; l is the link but for its URL.
 func (c *collector) add(ref string, l Link) {
-	ref = strip(ref)
+	ref = strip(restore(ref))
 	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
 		return // the page itself; nor does a browser fetch anything for an empty src
 	}

@@ -1,9 +1,13 @@
 package extract
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -16,17 +20,47 @@ type Directives struct {
 	NoIndex   bool // noindex, none
 	NoFollow  bool // nofollow, none
 	NoArchive bool // noarchive; nocache, which means the same
+
+	// UnavailableAfter is the date of unavailable_after, the first one, as it was written, in at most 64 octets. It is for
+	// whoever serves the page later; a crawl goes by nothing but the answer it gets.
+	UnavailableAfter string
+
 	// Raw is what was read, as it was written after "X-Robots-Tag: " or "meta NAME: ": at most 16 texts of at most
-	// 256 octets.
+	// 256 octets. What is none of the above (max-snippet, notranslate, …) is about showing the page in results: recorded
+	// here, and nothing to a crawl.
 	Raw []string
+
+	dating int // parts between commas that may still belong to the date
+}
+
+// String names what is asked for, in one order: "noindex, nofollow, unavailable_after: 25 Jun 2027". A date stands last,
+// since it may hold commas.
+func (d Directives) String() string {
+	var words []string
+	for _, w := range []struct {
+		on   bool
+		name string
+	}{{d.NoIndex, "noindex"}, {d.NoFollow, "nofollow"}, {d.NoArchive, "noarchive"}} {
+		if w.on {
+			words = append(words, w.name)
+		}
+	}
+	if d.UnavailableAfter != "" {
+		words = append(words, unavailableAfter+": "+d.UnavailableAfter)
+	}
+	return strings.Join(words, ", ")
 }
 
 const (
 	maxRaw      = 16
 	maxRawText  = 256
-	everyone    = "robots" // the name that addresses all robots; in a field also "*"
-	ourselves   = "curtsy" // binds whatever the product token
+	maxDate     = 64
+	maxScan     = 512 << 10 // octets of a page without a tree that are looked at
+	everyone    = "robots"  // the name that addresses all robots; in a field also "*"
+	ourselves   = "curtsy"  // binds whatever the product token
 	fieldPrefix = "X-Robots-Tag: "
+
+	unavailableAfter = "unavailable_after"
 )
 
 // HeaderDirectives reads the X-Robots-Tag fields of an answer, which may be of any media type.
@@ -43,12 +77,16 @@ func HeaderDirectives(h http.Header, token string) Directives {
 //	noindex, nofollow
 //	otherbot: noindex, nofollow, curtsy: noarchive
 //	unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noarchive
+//
+// A new field begins anew: a name in one says nothing about the next.
 func (d *Directives) field(value, token string) {
 	bound, read := true, false
+	d.dating = 0
 	for part := range strings.SplitSeq(value, ",") {
-		if name, rest, ok := strings.Cut(part, ":"); ok && isRobotName(strip(name)) {
-			name = strip(name)
+		if name, rest, ok := strings.Cut(part, ":"); ok && isRobotName(bare(name)) {
+			name = bare(name)
 			bound, part = name == "*" || binds(name, token), rest
+			d.dating = 0
 		}
 		if bound {
 			read = true
@@ -65,10 +103,36 @@ func (d *Directives) meta(name, content, token string) {
 	if name = strip(name); !binds(name, token) {
 		return
 	}
+	d.dating = 0
 	for part := range strings.SplitSeq(content, ",") {
 		d.words(part)
 	}
 	d.keep("meta " + name + ": " + content)
+}
+
+// Directives reads what an answer asks of robots, and nothing else: for pages whose links are of no use, as those that come
+// with an error. A body that is no page has its fields alone. It builds no
+// tree (see scan), and looks at the first 512 KiB.
+func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error) {
+	d := HeaderDirectives(in.Header, in.Token)
+	if in.Body == nil {
+		return d, nil
+	}
+	buf := x.heads.Get().(*[headSize]byte)
+	defer x.heads.Put(buf)
+	src := &source{done: ctx.Done(), body: in.Body, left: maxScan}
+	n, _ := src.fill(buf[:])
+	if src.err == nil && IsHTML(in.ContentType, buf[:min(n, 512)]) {
+		e, c := detect(in.ContentType, buf[:n])
+		d.scan(decoded(e, io.MultiReader(bytes.NewReader(buf[c.mark:n]), src)), in.Token)
+	}
+	switch {
+	case errors.Is(src.err, errDone):
+		return d, failed(in, ctx.Err())
+	case src.err != nil:
+		return d, failed(in, src.err)
+	}
+	return d, nil
 }
 
 // scan reads the meta elements of a page that has no tree. Where they stand is not looked at: what is not a page's
@@ -83,23 +147,52 @@ func (d *Directives) scan(r io.Reader, token string) {
 	}
 }
 
-// words reads directives between two commas. Usually that is one; some sites write only spaces or semicolons. The
-// value of a directive is none itself, as in "max-image-preview: none".
+// words reads directives between two commas. Usually that is one; some sites write only spaces or semicolons, or put
+// quotes around. The value of a directive is none itself, as in "max-image-preview: none".
 func (d *Directives) words(part string) {
-	value := false
-	for word := range strings.FieldsFuncSeq(part, func(r rune) bool { return isSpace(r) || r == ';' }) {
+	value, directive := false, false
+	for word := range strings.FieldsFuncSeq(part, between) {
 		if value {
 			value = false
 			continue
 		}
 		name, rest, colon := strings.Cut(word, ":")
-		if strings.EqualFold(name, "unavailable_after") {
+		if strings.EqualFold(name, unavailableAfter) {
+			d.date(part[strings.Index(part, word)+len(name):])
 			return // a date takes the rest
 		}
+		directive = directive || isDirective(name)
 		d.word(name)
 		value = colon && rest == ""
 	}
+	switch text := bare(part); {
+	case directive || !strings.ContainsAny(text, "0123456789"):
+		d.dating = 0
+	case d.dating > 0:
+		d.dating--
+		d.UnavailableAfter = bounded(d.UnavailableAfter+", "+text, maxDate)
+	}
 }
+
+// date begins with the text behind the name. A date may hold two commas: "Wed, 03 Nov 2027, 15:00:00 GMT".
+func (d *Directives) date(text string) {
+	d.dating = 0
+	if d.UnavailableAfter != "" {
+		return
+	}
+	_, text, _ = strings.Cut(text, ":")
+	if d.UnavailableAfter = bounded(bare(text), maxDate); d.UnavailableAfter != "" {
+		d.dating = 2
+	}
+}
+
+// between reports whether r stands between words.
+func between(r rune) bool {
+	return r == ';' || r == '"' || r == '\'' || r == '\u200b' || r == '\ufeff' || unicode.IsSpace(r)
+}
+
+// bare removes what stands around a word.
+func bare(s string) string { return strings.TrimFunc(s, between) }
 
 func (d *Directives) word(w string) {
 	switch strings.ToLower(w) {
@@ -120,8 +213,9 @@ func (d *Directives) keep(text string) {
 	}
 }
 
-// binds reports whether directives for a name bind us.
+// binds reports whether directives for a name bind us, be there a version behind it ("curtsy/1.0") or not.
 func binds(name, token string) bool {
+	name, _, _ = strings.Cut(name, "/")
 	return strings.EqualFold(name, everyone) || strings.EqualFold(name, ourselves) || token != "" && strings.EqualFold(name, token)
 }
 
@@ -131,13 +225,10 @@ func isRobotName(s string) bool {
 	if s == "*" {
 		return true
 	}
-	if s = strings.ToLower(s); strings.HasPrefix(s, "max-") {
+	if isDirective(s) {
 		return false
 	}
-	switch s {
-	case "unavailable_after", "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex", "all", "index", "follow":
-		return false
-	}
+	s = strings.ToLower(s)
 	letter := false
 	for i := range len(s) {
 		c := s[i]
@@ -150,4 +241,17 @@ func isRobotName(s string) bool {
 		}
 	}
 	return letter
+}
+
+// isDirective reports whether a word is a directive that some search engine has documented (Google, Bing, Yandex).
+func isDirective(s string) bool {
+	if s = strings.ToLower(s); strings.HasPrefix(s, "max-") {
+		return true
+	}
+	switch s {
+	case unavailableAfter, "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex", "notranslate",
+		"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noyaca", "all", "index", "follow", "archive":
+		return true
+	}
+	return false
 }

@@ -42,6 +42,7 @@ func TestXRobotsTag_Rule19(t *testing.T) {
 		{"ours, then another token", "mybot: nofollow, otherbot: noindex, noarchive", "nofollow"},
 		{"everyone, then another token", "noarchive, otherbot: noindex", "noarchive"},
 		{"a token within another", "mybot2: noindex", ""},
+		{"our token with a version", "otherbot/1.0: noarchive, mybot/2.1: noindex, curtsy/1.0: nofollow", "noindex nofollow"},
 		{"asterisk", "otherbot: noindex, *: nofollow", "nofollow"},
 		{"none for another", "otherbot: none", ""},
 		{"none for us", "mybot:none", "noindex nofollow"},

@@ -8,8 +8,9 @@
 //     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
 //     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
 //  3. The tree is built with scripting off, so that the contents of noscript are elements. It is what costs: for a
-//     usual page nine tenths of the time, for a hostile one 26 times its size in memory. So at most two trees of
-//     more than 512 KiB of input exist at once, and whoever waits for that can be cancelled.
+//     usual page nine tenths of the time, for a hostile one forty times its size in memory and more. So no more than
+//     MaxTags tags are looked at, elements that only format text are none (see tame), and at most two trees of more
+//     than 512 KiB of input exist at once; whoever waits for that can be cancelled.
 //  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
 //
 // # What is a link, what is a requisite

@@ -77,7 +77,8 @@ func read(in Input, head []byte, src *source) Page {
 	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
 	head = head[c.mark:]
 
-	root, err := html.ParseWithOptions(decoded(e, io.MultiReader(bytes.NewReader(head), src)), html.ParseOptionEnableScripting(false))
+	input := newTame(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
+	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	switch {
 	case src.err != nil:
 		return Page{}
@@ -88,6 +89,8 @@ func read(in Input, head []byte, src *source) Page {
 		}
 		page.Robots.scan(decoded(e, bytes.NewReader(head)), in.Token)
 		return page
+	case input.over:
+		page.Unparsed = UnparsedTags
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
@@ -97,6 +100,9 @@ func read(in Input, head []byte, src *source) Page {
 	w.refreshField()
 	w.document(doc)
 	w.links.into(&page)
+	if in.Text != nil {
+		text(doc, in.Text)
+	}
 	return page
 }
 

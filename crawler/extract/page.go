@@ -21,6 +21,10 @@ type Input struct {
 	Body        io.Reader   // octets with content codings removed; nil is an empty body
 	Size        int64       // octets of Body; zero or less means not known, and the tree is held to be large
 	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
+
+	// Text, if not nil, is called with the page's text, piece by piece in document order: the title, and what is in no
+	// script, style or template.
+	Text func(string)
 }
 
 // Page is what a page says. All text in it is the site's and hostile.
@@ -37,8 +41,8 @@ type Page struct {
 
 	Robots Directives
 
-	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, those behind the first
-	// MaxParse octets. Empty if none is.
+	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong and UnparsedTags, those
+	// behind the first MaxParse octets or MaxTags tags. Empty if none is.
 	Unparsed string
 }
 
@@ -46,6 +50,7 @@ type Page struct {
 const (
 	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
 	UnparsedLong   = "over 10 MiB"
+	UnparsedTags   = "over 262144 tags"
 	UnparsedBroken = "html parser failed"
 )
 
@@ -57,16 +62,4 @@ type Link struct {
 	Attr    string // "href", "srcset"; of meta "content"; the name of the field
 	Rel     Rel    // of a, area and link
 	Refresh bool   // the page asks to be left for it, by meta refresh or the Refresh field
-}
-
-// Rel is what a link says of itself (HTML Standard 4.6.7).
-type Rel struct {
-	NoFollow  bool // the author does not endorse it: it is not followed (politeness rule 19)
-	UGC       bool // written by users of the site
-	Sponsored bool // paid for
-}
-
-// and keeps what both links say.
-func (r Rel) and(o Rel) Rel {
-	return Rel{r.NoFollow && o.NoFollow, r.UGC && o.UGC, r.Sponsored && o.Sponsored}
 }

@@ -70,7 +70,7 @@ func base(doc *goquery.Document, own canon.URL) canon.URL {
 		if n.DataAtom != atom.Base || n.Namespace != "" || !has(n, "href") {
 			continue
 		}
-		href := strip(attr(n, "href"))
+		href := strip(restore(attr(n, "href")))
 		u, err := own.Resolve(href)
 		switch scheme, _, _ := strings.Cut(href, ":"); {
 		case err == nil:
@@ -94,7 +94,9 @@ func (w *walker) document(doc *goquery.Document) {
 		case n.DataAtom == atom.Link:
 			w.link(n)
 		case n.DataAtom == atom.Meta:
-			w.meta(n)
+			if wasTag(n) == n.Data {
+				w.meta(n)
+			}
 		case n.DataAtom == atom.Title:
 			w.title(n)
 		case n.DataAtom == atom.Input:
@@ -111,7 +113,7 @@ func (w *walker) document(doc *goquery.Document) {
 
 func (w *walker) anchor(n *html.Node) {
 	if has(n, "href") {
-		w.links.add(attr(n, "href"), Link{Element: n.Data, Attr: "href", Rel: relOf(attr(n, "rel"))})
+		w.links.add(attr(n, "href"), Link{Element: wasTag(n), Attr: "href", Rel: relOf(attr(n, "rel"))})
 	}
 }
 
@@ -158,8 +160,8 @@ func (w *walker) srcset(value string, l Link) {
 
 // svg reads an element of SVG 2 that refers to something else. There href wins over xlink:href, the name of old.
 func (w *walker) svg(n *html.Node) {
-	l := Link{Element: n.Data, Attr: "href", Embed: true}
-	switch n.Data {
+	l := Link{Element: wasTag(n), Attr: "href", Embed: true}
+	switch l.Element {
 	case "a":
 		l.Embed, l.Rel = false, relOf(attr(n, "rel"))
 	case "image", "use", "script", "feImage":
@@ -180,7 +182,7 @@ func (w *walker) svg(n *html.Node) {
 }
 
 func (w *walker) meta(n *html.Node) {
-	content := attr(n, "content")
+	content := restore(attr(n, "content"))
 	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
 		if ref, ok := refresh(content); ok {
@@ -203,7 +205,7 @@ func (w *walker) title(n *html.Node) {
 		return
 	}
 	w.titled = true
-	text := goquery.NewDocumentFromNode(n).Text()
+	text := restore(goquery.NewDocumentFromNode(n).Text())
 	w.page.Title = bounded(strings.Join(strings.Fields(text[:min(len(text), 4*maxTitle)]), " "), maxTitle)
 }
 

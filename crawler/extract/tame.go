@@ -1,0 +1,215 @@
+package extract
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// MaxTags is how many tags of a page are looked at. A node of the tree takes a hundred octets and more, and a tag may be
+// three octets long.
+const MaxTags = 1 << 18
+
+// tame is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
+// what holds nothing, by a few octets that some mark takes back out of values and texts:
+//
+// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
+// were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes, and a
+// page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an attribute
+// has a ">", which would end a comment, a meta that says nothing.
+//
+// Links with many attributes, or very long. They are opened anew likewise, one at a time, but with all that they have:
+// they become an area, which links likewise.
+//
+// The html and body of a page that has too many of them. Each one's attributes are compared with all that came before.
+type tame struct {
+	r    *bufio.Reader
+	left int    // tags still allowed
+	over bool   // there were more
+	put  string // goes before what is read next
+	root int    // tags of html and body
+}
+
+// mark is a control character, which no page needs: it sets off the name that a tag had.
+const mark = "\x01"
+
+const (
+	asComment = "!" + mark // a bogus one, HTML Standard 13.2.5.42
+	asMeta    = "meta/" + mark
+	asArea    = "area/" + mark
+)
+
+const (
+	maxRoots = 64      // tags of html and body; conditional comments have some, too
+	maxAttrs = 6       // of a link that stays one, of formatting that becomes a comment
+	maxAhead = 2 << 10 // octets of a tag that are looked at
+)
+
+// longest is how many octets tell a tag: "<", the longest name and what ends it.
+const longest = 1 + len("strike") + 1
+
+// newTame returns r, tamed.
+func newTame(r io.Reader) *tame {
+	return &tame{r: bufio.NewReaderSize(r, 4096+maxAhead), left: MaxTags}
+}
+
+// Read fills p: for each read within a long text the parser moves what it has of it.
+func (t *tame) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = t.some(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+// some reads what is at hand, up to a tag that becomes another.
+func (t *tame) some(p []byte) (n int, err error) {
+	if t.put != "" {
+		n = copy(p, t.put)
+		t.put = t.put[n:]
+		return n, nil
+	}
+	if t.over {
+		return 0, io.EOF
+	}
+	if _, err = t.r.Peek(1); err != nil {
+		return 0, err
+	}
+	// Looking further ahead, for a tag at the end of p, must find room in the buffer.
+	p = p[:min(len(p), t.r.Buffered(), 4096)]
+	b, _ := t.r.Peek(len(p)) // they are there
+	n = copy(p, b)
+	for i := 0; t.put == ""; i++ {
+		next := bytes.IndexByte(p[i:n], '<')
+		if next < 0 {
+			break
+		}
+		i += next
+		if t.left--; t.left < 0 {
+			t.over = true
+			return i, nil
+		}
+		if t.put = t.instead(p[:n], i); t.put != "" {
+			n = i + 1
+		}
+	}
+	_, err = t.r.Discard(n)
+	return n, err
+}
+
+// instead returns what goes behind the "<" at i of p, which stands at the reader's beginning.
+func (t *tame) instead(p []byte, i int) string {
+	tag := p[i:]
+	if len(tag) < longest {
+		tag = t.ahead(i, longest)
+	}
+	var name [longest]byte
+	n := nameOf(tag, &name)
+	switch string(name[:n]) {
+	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
+		// These, and a, of which the parser keeps one, are all that it opens anew.
+		end := t.end(tag, i, 1+n)
+		if end < 0 || bytes.IndexByte(t.ahead(i, end), '>') >= 0 {
+			return asMeta
+		}
+		return asComment
+	case "html", "body":
+		if t.root++; t.root > maxRoots {
+			return asMeta
+		}
+	case "a":
+		if t.end(tag, i, 1+n) < 0 {
+			return asArea
+		}
+	}
+	return ""
+}
+
+// end is endOf with more octets where those at hand are not enough, for tags of few attributes: what costs is each of them.
+func (t *tame) end(tag []byte, i, name int) int {
+	if end := endOf(tag, name, maxAttrs); end >= 0 {
+		return end
+	}
+	return endOf(t.ahead(i, maxAhead), name, maxAttrs)
+}
+
+// ahead returns the n octets at i; at the end of the page there are less.
+func (t *tame) ahead(i, n int) []byte {
+	b, _ := t.r.Peek(min(i+n, t.r.Size()))
+	return b[min(i, len(b)):]
+}
+
+// nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that matter.
+func nameOf(tag []byte, name *[longest]byte) int {
+	for i, c := range tag[1:min(len(tag), longest)] {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case strings.IndexByte(space+"/>", c) >= 0:
+			return i
+		}
+		name[i] = c
+	}
+	return 0
+}
+
+// endOf returns where a start tag ends, whose name ends at name; -1 if that is not within the octets, or if it has more
+// than so many attributes (HTML Standard 13.2.5.32 to 13.2.5.40).
+func endOf(tag []byte, name, most int) int {
+	rest := tag[min(name, len(tag)):]
+	for attrs := 0; ; attrs++ {
+		rest = bytes.TrimLeft(rest, space+"/")
+		switch {
+		case len(rest) == 0 || attrs > most:
+			return -1
+		case rest[0] == '>':
+			return len(tag) - len(rest)
+		}
+		rest = from(rest[1:], space+"/>=") // a name may begin with "="
+		if value := bytes.TrimLeft(rest, space); len(value) > 0 && value[0] == '=' {
+			rest = behindValue(bytes.TrimLeft(value[1:], space))
+		}
+	}
+}
+
+// behindValue returns what follows the value of an attribute; nothing if that does not end.
+func behindValue(s []byte) []byte {
+	if len(s) == 0 || s[0] != '"' && s[0] != '\'' {
+		return from(s, space+">")
+	}
+	_, rest, _ := bytes.Cut(s[1:], s[:1])
+	return rest
+}
+
+// from returns s from the first of the characters on; nothing if there is none.
+func from(s []byte, any string) []byte {
+	if i := bytes.IndexAny(s, any); i >= 0 {
+		return s[i:]
+	}
+	return nil
+}
+
+// restore returns a value or text as the site wrote it.
+func restore(value string) string {
+	if !strings.Contains(value, mark) {
+		return value
+	}
+	for _, put := range []string{asComment, asMeta, asArea} {
+		value = strings.ReplaceAll(value, "<"+put, "<")
+	}
+	return value
+}
+
+// wasTag returns the name that the tag of n had, if it became another one, else n's.
+func wasTag(n *html.Node) string {
+	for _, a := range n.Attr {
+		if name, ok := strings.CutPrefix(a.Key, mark); ok {
+			return name
+		}
+	}
+	return n.Data
+}

@@ -1,0 +1,148 @@
+package extract
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"golang.org/x/net/html"
+)
+
+// HTML Standard 13.2.4.3: formatting elements that were left open are opened anew in each paragraph. Fourteen KiB of
+// that would be 800,000 nodes.
+func TestTame_NoTreeOutOfProportion(t *testing.T) {
+	var open strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&open, "<font size=%d>", i)
+	}
+	var attrs, roots strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&attrs, " a%d", i)
+		fmt.Fprintf(&roots, "<html a%d><body a%d>", i, i)
+	}
+	few := "<p><a" + strings.Repeat(" x=y", maxAttrs) + ">"
+	for name, page := range map[string]string{
+		"links of many attributes, opened anew":     "<p><a" + attrs.String() + ">x</p>" + strings.Repeat("<p>x", 1000),
+		"the same, ends hidden in values":           "<p><a x='<a '" + attrs.String() + " y='>'>x</p>" + strings.Repeat("<p>x", 1000),
+		"links of few attributes, opened anew":      few + "</p>" + strings.Repeat("<p>x", 100_000),
+		"html and body, each another attribute":     roots.String(),
+		"formatting, opened anew in each paragraph": "<p>" + open.String() + strings.Repeat("<p>x", 20_000),
+		"formatting, cells":                         "<p>" + open.String() + strings.Repeat("<table><td>x</table>", 5_000),
+		"formatting, fostered":                      "<table>" + open.String() + strings.Repeat("<p>x", 20_000),
+		"links, opened anew":                        strings.Repeat("<a href=/x><div>", 20_000),
+		"nobr":                                      strings.Repeat("<nobr><p>x", 20_000),
+		"dense":                                     strings.Repeat("<p>x", MaxParse/4),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const most = 160 << 20
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			p := extract(t, page)
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > most {
+				t.Errorf("%d octets of HTML took %d MiB of memory (%q)", len(page), n>>20, p.Unparsed)
+			}
+		})
+	}
+}
+
+func TestUnparsed_TooManyTags(t *testing.T) {
+	fill := "<a href=first>" + strings.Repeat("<p>", MaxTags-2)
+	for _, tt := range []struct{ rule, body, want, unparsed string }{
+		{"exactly the limit", fill + "<a href=/last>", "a href /dir/first; a href /last", ""},
+		{"one more", fill + "<p><a href=/last>", "a href /dir/first", UnparsedTags},
+	} {
+		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
+			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)
+		}
+	}
+}
+
+// What is no tag is what the site wrote: values of attributes, the title.
+func TestTame_LeavesValuesAlone(t *testing.T) {
+	page := extract(t, `<title>a <b> c</title><base href="/d<i>/"><a href="x?q=<b>y<em/z&lt;b>">`)
+	plain := extract(t, `<title>a &lt;b> c</title><base href="/d&lt;i>/"><a href="x?q=&lt;b>y&lt;em/z&lt;b>">`)
+	if lines(page) != lines(plain) || page.Title != "a <b> c" || page.Base != plain.Base || len(page.Links) != 1 {
+		t.Errorf("%q, title %q, base %s; want %q, %q, %s", lines(page), page.Title, page.Base, lines(plain), plain.Title, plain.Base)
+	}
+}
+
+// The tree of a page is what it would be without the change: what a page says and links to is nowhere else.
+func TestTame_LinksStayWhatTheyAre(t *testing.T) {
+	heavy := ` class=c id=i title=t lang=l dir=ltr tabindex=1 data-x='{"a": "<b>"}' `
+	for _, tt := range []struct{ rule, body, want string }{
+		{"no quotes around a value", `<a href=/x<b>y</a>`, "a href /x%3Cb"},
+		{"the same before white space", `<a href=/x<b class=c>y</a>`, "a href /x%3Cb"},
+		{"the same of a refresh", `<meta http-equiv=refresh content=0;url=/x<b>`, "meta content /x%3Cb refresh"},
+		{"a tag in a value of a formatting tag", `<i title="<a href=/1>1</a>"><a href=/2>`, "a href /2"},
+		{"the same in other quotes", `<b x='>'><font y='<iframe src=/1>'><a href=/2>`, "a href /2"},
+		{"no meta, whatever its attributes", `<b http-equiv=refresh content="0;url=/1"><a href=/2>`, "a href /2"},
+		{"before frames", `<font></font><frameset><frame src=/f>`, "+frame src /f"},
+		{"many attributes", `<a` + heavy + `href=/1 rel=nofollow>1</a><a href=/2 ` + heavy + `>2</a>`, "a href /1 nofollow; a href /2"},
+		{"many attributes in a drawing", `<svg><a` + heavy + `xlink:href=/1><path /></a></svg><a href=/2>`, "a xlink:href /1; a href /2"},
+		{"a long attribute", `<a title="` + strings.Repeat("x ", maxAhead) + `" href=/1>1</a>`, "a href /1"},
+	} {
+		if got := lines(extract(t, tt.body)); got != tt.want {
+			t.Errorf("%s: %q; want %q", tt.rule, got, tt.want)
+		}
+	}
+	page := extract(t, `<b name=robots content=noindex><i title='><meta name=robots content=nofollow>'><meta name=robots content='noarchive,<b>'>`)
+	if flags(page.Robots) != "noarchive" || len(page.Robots.Raw) != 1 || page.Robots.Raw[0] != "meta robots: noarchive,<b>" {
+		t.Errorf("directives %q, %q", flags(page.Robots), page.Robots.Raw)
+	}
+}
+
+// endOf counts as the parser does.
+func FuzzEndOf(f *testing.F) {
+	f.Add(" href=x b='>' c=\"d\"e / /=f =g>")
+	f.Add(" a b c d e f g>")
+	f.Add("/a= b /c =\td>e")
+	f.Fuzz(func(t *testing.T, rest string) {
+		tag := "<a " + rest
+		z := html.NewTokenizer(strings.NewReader(tag))
+		if kind := z.Next(); kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			if endOf([]byte(tag), 2, maxAttrs) >= 0 {
+				t.Errorf("%q is no tag", tag)
+			}
+			return
+		}
+		raw := len(z.Raw())
+		if end := endOf([]byte(tag), 2, len(tag)); end != raw-1 {
+			t.Errorf("%q ends at %d, want %d", tag, end, raw-1)
+		}
+		if n := len(z.Token().Attr); n > maxAttrs && endOf([]byte(tag), 2, maxAttrs) >= 0 {
+			t.Errorf("%q has %d attributes", tag, n)
+		}
+	})
+}
+
+var formattingTag = regexp.MustCompile(`(?i)<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)([\t\n\f\r />])`)
+
+// However its octets arrive, tame changes every formatting tag, and restore takes all back.
+func FuzzTame(f *testing.F) {
+	f.Add("<b>x</b><B\t><big><bug><strike ><strikes><i", 3)
+	f.Add(strings.Repeat("<strike>", 2000), 5)
+	f.Add(strings.Repeat("<body>", 2000), 5)
+	f.Add(strings.Repeat("<a a b c d e f g>", 2000), 5)
+	f.Add(strings.Repeat("x", 4090)+"<strong ><b", 1)
+	f.Fuzz(func(t *testing.T, page string, shift int) {
+		page = strings.Repeat("y", shift&0xfff) + strings.ReplaceAll(page, mark, "")
+		var first string
+		for name, r := range map[string]io.Reader{
+			"whole": strings.NewReader(page), "octets": iotest.OneByteReader(strings.NewReader(page)), "halves": iotest.HalfReader(strings.NewReader(page)),
+		} {
+			got, err := io.ReadAll(newTame(r))
+			if err != nil || formattingTag.Match(got) || first != "" && string(got) != first {
+				t.Fatalf("%s: %q, %v; before it was %q", name, got, err, first)
+			}
+			first = string(got)
+			if back := restore(first); back != page {
+				t.Fatalf("%s: restored to %q; want %q", name, back, page)
+			}
+		}
+	})
+}
