@@ -1,0 +1,222 @@
+package optout
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// folder is a folder of lists, watched by the clock of the bubble.
+type folder struct {
+	t    *testing.T
+	dir  string
+	mu   sync.Mutex
+	said []string
+}
+
+func newFolder(t *testing.T) *folder { return &folder{t: t, dir: t.TempDir()} }
+
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+
+func (f *folder) write(name, text string) {
+	f.t.Helper()
+	if err := os.WriteFile(f.path(name), []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *folder) open(files ...File) *Watch {
+	f.t.Helper()
+	for i := range files {
+		files[i].Path = f.path(files[i].Path)
+	}
+	w, err := Open(files, func(format string, args ...any) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.said = append(f.said, fmt.Sprintf(format, args...))
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return w
+}
+
+// want compares which of a.test, b.test and c.test are listed, and that the last thing said has these words; "" is that
+// nothing was said since.
+func (f *folder) want(w *Watch, listed, said string) {
+	f.t.Helper()
+	var got []string
+	for _, name := range []string{"a", "b", "c"} {
+		if w.URL(url(f.t, "http://"+name+".test/")) != nil {
+			got = append(got, name)
+		}
+	}
+	if strings.Join(got, "") != listed {
+		f.t.Errorf("listed are %q, want %q", got, listed)
+	}
+	switch {
+	case said == "" && len(f.said) > 0:
+		f.t.Errorf("said %q", f.said)
+	case said != "" && (len(f.said) != 1 || !strings.Contains(f.said[0], said)):
+		f.t.Errorf("said %q, want %q", f.said, said)
+	}
+	f.said = nil
+}
+
+func TestRule16_AChangeIsInForceASecondLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFolder(t)
+		f.write("list", "a.test\n")
+		w := f.open(File{Path: "list"})
+		f.want(w, "a", "")
+		f.write("list", "b.test\n") // of one size, and maybe of one time
+		time.Sleep(Look - 1)
+		f.want(w, "a", "")
+		time.Sleep(time.Nanosecond)
+		f.want(w, "b", "has changed: 1 entry is in force")
+		f.write("new", "b.test\nc.test\n")
+		if err := os.Rename(f.path("new"), f.path("list")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(Look)
+		f.want(w, "bc", "has changed")
+		time.Sleep(time.Hour)
+		f.want(w, "bc", "")
+		var entries []int
+		for _, v := range w.Versions() {
+			entries = append(entries, v.Entries)
+		}
+		if !slices.Equal(entries, []int{1, 1, 2}) {
+			t.Errorf("versions of %v entries", entries)
+		}
+	})
+}
+
+func TestRule16_ABrokenVersionKeepsTheOldOneInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFolder(t)
+		f.write("list", "a.test\n")
+		w := f.open(File{Path: "list"})
+		f.write("list", "b.test\nno good\n")
+		time.Sleep(Look)
+		f.want(w, "a", `list:2: "no good"`)
+		time.Sleep(time.Hour)
+		f.want(w, "a", "") // said once
+		if now := w.Troubles(); len(now) != 1 || !strings.Contains(now[0], "list:2:") {
+			t.Errorf("troubles: %q", now)
+		}
+		f.write("list", "a.test\n")
+		time.Sleep(Look)
+		f.want(w, "a", "as it was again")
+		f.write("list", "c.test\n")
+		time.Sleep(Look)
+		f.want(w, "c", "has changed")
+		if n := len(w.Versions()); n != 2 || len(w.Troubles()) > 0 {
+			t.Errorf("%d versions were in force", n)
+		}
+	})
+}
+
+func TestRule16_AVanishedFileTakesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFolder(t)
+		f.write("list", "a.test\n")
+		w := f.open(File{Path: "list"}, File{Path: "later", MayMiss: true})
+		f.want(w, "a", "")
+		os.Remove(f.path("list"))
+		time.Sleep(Look)
+		f.want(w, "a", "has vanished; 1 entry is in force")
+		time.Sleep(time.Hour)
+		f.want(w, "a", "")
+		f.write("list", "")
+		time.Sleep(Look)
+		f.want(w, "", "has changed: 0 entries")
+
+		f.write("later", "no good")
+		time.Sleep(Look)
+		f.want(w, "", "nothing of it is in force")
+		f.write("later", "c.test")
+		time.Sleep(Look)
+		f.want(w, "c", "has changed")
+		os.Remove(f.path("later"))
+		time.Sleep(Look)
+		f.want(w, "c", "has vanished")
+	})
+}
+
+func TestRule16_AListMustBeGoodAtTheStart(t *testing.T) {
+	f := newFolder(t)
+	f.write("bad", "no good")
+	for _, file := range []File{{f.path("none"), false}, {f.path("bad"), true}, {f.dir, true}} {
+		if _, err := Open([]File{file}, nil); err == nil || !strings.Contains(err.Error(), file.Path) {
+			t.Errorf("%+v: %v", file, err)
+		}
+	}
+	if _, err := Open([]File{{f.path("none"), true}}, nil); err != nil {
+		t.Error(err)
+	}
+	if w := (*Watch)(nil); w.Troubles() != nil || w.URL(url(t, "http://a.test/")) != nil || w.Addr(netip.MustParseAddr("::1")) != nil || w.Versions() != nil || w.Lists() != nil {
+		t.Error("no list has entries")
+	}
+}
+
+func TestRule16_AHitNamesEntryAndList(t *testing.T) {
+	f := newFolder(t)
+	f.write("one", "x.test")
+	f.write("two", "# c\na.test\tby mail\n192.0.2.0/24\n")
+	w := f.open(File{Path: "one"}, File{Path: "two"})
+	h := w.URL(url(t, "http://a.test/x"))
+	if h == nil || h.Line != 2 || h.File != f.path("two") || h.Error() != "opted out: a.test (by mail)" || h.SHA256() != w.Versions()[1].SHA256 {
+		t.Errorf("%+v", h)
+	}
+	if h := w.Addr(netip.MustParseAddr("192.0.2.9")); h == nil || h.Error() != "opted out: 192.0.2.0/24" {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestAppendAddsWhatIsNotThere(t *testing.T) {
+	f := newFolder(t)
+	path := f.path("list")
+	for _, step := range []struct {
+		texts  []string
+		reason string
+		added  int
+		want   string
+	}{
+		{[]string{"a.test", ".b.test"}, "by mail", 2, "a.test\tby mail\n.b.test\tby mail\n"},
+		{[]string{"a.test", "c.test", "c.test"}, "", 1, "a.test\tby mail\n.b.test\tby mail\nc.test\n"},
+		{[]string{"a.test"}, "x", 0, "a.test\tby mail\n.b.test\tby mail\nc.test\n"},
+	} {
+		added, err := Append(path, step.texts, step.reason)
+		b, _ := os.ReadFile(path)
+		if err != nil || added != step.added || string(b) != step.want {
+			t.Errorf("%v: %d added, %v:\n%s", step.texts, added, err, b)
+		}
+	}
+	f.write("list", "a.test") // no end of line
+	if _, err := Append(path, []string{"b.test"}, ""); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range [][]string{{"no good"}, {""}, {"a.test\tx"}, {"a.test\nb.test"}, {"# x"}, {"*.a.test"}} {
+		if _, err := Append(path, append([]string{"z.test"}, bad...), ""); err == nil {
+			t.Errorf("%q was added", bad)
+		}
+	}
+	if _, err := Append(path, []string{"y.test"}, "two\nlines"); err == nil {
+		t.Error("a reason of two lines was taken")
+	}
+	if b, _ := os.ReadFile(path); string(b) != "a.test\nb.test\n" {
+		t.Errorf("%q", b)
+	}
+	f.write("list", "no good\n")
+	if _, err := Append(path, []string{"b.test"}, ""); err == nil {
+		t.Error("a list with a mistake was added to")
+	}
+}
