@@ -1,0 +1,193 @@
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/transform"
+)
+
+// sniffed is how many octets are looked at before the reading begins.
+const sniffed = 1 << 10
+
+var (
+	errBinary = errors.New("it is neither XML nor text")
+
+	declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*\?>`)
+	// declared finds the encoding in an XML declaration (XML 1.0 2.8).
+	declared = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:-]+)`)
+	charset  = regexp.MustCompile(`(?i);\s*charset\s*=\s*"?\s*([^\s";,]+)`)
+)
+
+// decode turns octets into characters, and tells XML from text by the first of them that is not blank.
+func decode(octets io.Reader, contentType string) (r *clean, isXML bool, err error) {
+	b := bufio.NewReaderSize(octets, 4<<10)
+	head, _ := b.Peek(sniffed)
+	e, mark := encodingOf(head, contentType)
+	_, _ = b.Discard(mark) // it is there
+	text := &clean{r: b, base: int64(mark)}
+	if e != nil {
+		text.r = bufio.NewReaderSize(transform.NewReader(b, e.NewDecoder()), 4<<10)
+		text.base = 0
+	}
+	head, _ = text.r.Peek(sniffed)
+	trimmed := bytes.TrimLeft(head, " \t\r\n")
+	if bytes.HasPrefix(trimmed, []byte("<")) {
+		return text, true, nil
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return nil, false, errBinary
+	}
+	return text, false, nil
+}
+
+// encodingOf decides on the encoding; nil is UTF-8. mark is the length of the byte order mark.
+func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int) {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
+		return nil, 3
+	case bytes.HasPrefix(head, []byte("\xFE\xFF")):
+		return named("utf-16be"), 2
+	case bytes.HasPrefix(head, []byte("\xFF\xFE")):
+		return named("utf-16le"), 2
+	case bytes.HasPrefix(head, []byte("<\x00")): // XML 1.0 F.1
+		return named("utf-16le"), 0
+	case bytes.HasPrefix(head, []byte("\x00<")):
+		return named("utf-16be"), 0
+	}
+	for _, label := range []string{first(charset, []byte(contentType)), first(declared, head)} {
+		// Of what reads as ASCII, UTF-16 is a false claim.
+		if e := named(label); e != nil && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
+			return e, 0
+		} else if strings.EqualFold(label, "utf-8") {
+			return nil, 0
+		}
+	}
+	return nil, 0
+}
+
+func first(pattern *regexp.Regexp, b []byte) string {
+	if m := pattern.FindSubmatch(b); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// named returns the encoding of a label; nil for UTF-8 and when there is none.
+func named(label string) encoding.Encoding {
+	e, err := htmlindex.Get(label)
+	if err != nil {
+		return nil
+	}
+	if name, err := htmlindex.Name(e); err != nil || name == "utf-8" {
+		return nil
+	}
+	return e
+}
+
+// clean reads characters. What is none, or none that XML 1.0 2.2 allows, becomes so many spoil octets.
+type clean struct {
+	r    *bufio.Reader
+	base int64 // octets of the file before the first one of r
+
+	pending [utf8.UTFMax]byte // of the character that is given out
+	from, n int
+	read    int64 // octets given out
+	token   int   // of these, since the last token began
+	long    bool  // a token was too long
+}
+
+// spoil stands for an octet that is no character. DEL is allowed in XML, and no URL has one.
+const spoil = 0x7F
+
+// spoilt reports whether an address has a character in it that was replaced, here or by a decoder.
+func spoilt(s string) bool {
+	return strings.IndexByte(s, spoil) >= 0 || strings.Contains(s, "\uFFFD")
+}
+
+var errToken = errors.New("sitemap: a token is too long")
+
+// skip passes over what begins the text and matches.
+func (c *clean) skip(pattern *regexp.Regexp) {
+	head, _ := c.r.Peek(sniffed)
+	if at := pattern.FindIndex(head); at != nil {
+		n, _ := c.r.Discard(at[1])
+		c.base += int64(n)
+	}
+}
+
+// begin says that a new token begins.
+func (c *clean) begin() { c.token = 0 }
+
+// ReadByte is that of io.ByteReader.
+func (c *clean) ReadByte() (byte, error) {
+	if c.token >= maxToken {
+		c.long = true
+		return 0, errToken
+	}
+	if c.from == c.n {
+		if err := c.fill(); err != nil {
+			return 0, err
+		}
+	}
+	b := c.pending[c.from]
+	c.from++
+	c.read++
+	c.token++
+	return b, nil
+}
+
+// fill reads one character into pending.
+func (c *clean) fill() error {
+	b, err := c.r.ReadByte()
+	if err != nil {
+		return err
+	}
+	c.from, c.n = 0, 1
+	if b < utf8.RuneSelf {
+		if b < ' ' && b != '\t' && b != '\n' && b != '\r' {
+			b = spoil
+		}
+		c.pending[0] = b
+		return nil
+	}
+	if err := c.r.UnreadByte(); err != nil {
+		return err
+	}
+	r, size, err := c.r.ReadRune()
+	if err != nil {
+		return err
+	}
+	if r == utf8.RuneError && size == 1 || r == 0xFFFE || r == 0xFFFF {
+		c.n = size
+		for i := range size {
+			c.pending[i] = spoil
+		}
+		return nil
+	}
+	c.n = utf8.EncodeRune(c.pending[:], r)
+	return nil
+}
+
+// Read is that of io.Reader: encoding/xml asks for one, and uses ReadByte.
+func (c *clean) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		if p[n], err = c.ReadByte(); err == nil {
+			n++
+		}
+	}
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// offset is where in the file the reading stands.
+func (c *clean) offset() int64 { return c.base + c.read }

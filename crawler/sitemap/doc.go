@@ -1,0 +1,55 @@
+// Package sitemap reads what sites publish to say which pages they have: sitemaps and indexes of them
+// (https://www.sitemaps.org/protocol.html), feeds (RSS 2.0 and what came before it, RFC 4287 Atom), and lists of URLs,
+// one a line.
+//
+// # One pass
+//
+// Read goes through a file once, from its first octet to its last, and gives out each entry when it is complete. What
+// it holds meanwhile is one entry and one token of XML, whatever the size of the file.
+//
+//		octets ─ gzip, if they begin so ─ the first MaxSize ─ encoding ─ characters ─┬─ XML: urlset, index, RSS, Atom
+//		                                                                             └─ lines of text
+//
+//	  - gzip is told by its first two octets, whatever name and header fields say, once.
+//	  - The encoding is that of the byte order mark, else of the Content-Type field, else of the XML declaration (RFC 7303
+//	    3.2), else UTF-8. One that there is not counts as not named.
+//	  - Octets that are no UTF-8, and characters that XML 1.0 2.2 does not allow, are replaced; a URL that has one of them
+//	    is refused, for which one was meant is not known.
+//	  - The first character tells XML from a list of URLs, the root element which kind of XML it is.
+//
+// # XML as it is found
+//
+// Names are compared without case, and namespaces are not looked at: many files have none, or another. Where an element
+// stands decides, and that its prefix is that of the entry it stands in: "loc" counts in "url" and in "sitemap", and
+// "image:loc" is no page. An element that is not closed ends with the one around it, an entry where the next begins. An "&" that begins no entity stands for itself. Entities other
+// than those of XML and its character references are not expanded, so that none can grow, and nothing that a file refers
+// to is fetched.
+//
+// # What is given out
+//
+//	urlset        url/loc
+//	sitemapindex  sitemap/loc, with Entry.Map
+//	rss, RDF      item/link, else item/guid if it is a permalink (which it is unless isPermaLink says otherwise)
+//	feed          entry/link, the first whose rel is "alternate" or missing
+//	text          each line that is not blank: an absolute URL
+//
+// In XML an address may be relative; it is resolved against the URL of the file and, in Atom, xml:base. The dates,
+// priorities and frequencies stand in the Entry as the file has them, if they can be read. They are claims of the site
+// about itself, and nothing here relies on them. The alternates, images, videos and news of extensions are passed over.
+//
+// # What is counted
+//
+// Every entry is given out, or counted in Report.Refused by reason, or is over the MaxEntries that the protocol allows
+// and counted there likewise:
+//
+//	entries = Report.Entries + the sum of Report.Refused
+//
+// What cannot be counted, because it was not read, is the Report's Finding: where the reading stopped, and why. What
+// stood before it was given out. A file that is damaged, too large or no sitemap at all is no error: an error means that
+// the body could not be read, or is that of the function that takes the entries.
+//
+// # What the package never does
+//
+// It does no I/O but reading the body it is given, and does not decide whether a URL is wanted, or whether the file may
+// speak for its host.
+package sitemap

@@ -1,0 +1,78 @@
+package sitemap
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestRead_FilesAsSitesHaveThem reads each file of the corpus whole; its golden file says all that comes of it.
+func TestRead_FilesAsSitesHaveThem(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sitemap", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, ".golden") {
+			continue
+		}
+		read++
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := golden(t, string(body))
+		if *update {
+			if err := os.WriteFile(path+".golden", []byte(got), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path + ".golden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+		}
+		if zipped := golden(t, zip(string(body))); zipped != got {
+			t.Errorf("%s, as gzip:\n%s\nwant\n%s", path, zipped, got)
+		}
+	}
+	if read < 6 {
+		t.Errorf("%d files were read", read)
+	}
+}
+
+func golden(t *testing.T, body string) string {
+	got, report := entriesOf(t, body, "")
+	var b strings.Builder
+	fmt.Fprintf(&b, "format %s\n", report.Format)
+	for _, e := range got {
+		fmt.Fprintf(&b, "%s priority=%v", e.URL, e.Priority)
+		if e.Map {
+			b.WriteString(" map")
+		}
+		if !e.LastMod.IsZero() {
+			fmt.Fprintf(&b, " lastmod=%s", e.LastMod.Format("2006-01-02T15:04:05.999Z07:00"))
+		}
+		if e.ChangeFreq != "" {
+			fmt.Fprintf(&b, " changefreq=%s", e.ChangeFreq)
+		}
+		b.WriteString("\n")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(report.Refused)) {
+		fmt.Fprintf(&b, "refused %d: %s\n", report.Refused[reason], reason)
+	}
+	if report.Finding != nil {
+		fmt.Fprintf(&b, "finding %s\n", report.Finding)
+	}
+	return b.String()
+}

@@ -1,0 +1,190 @@
+package sitemap
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"curtsy/frontier/canon"
+)
+
+// The limits. Of the protocol are MaxEntries and MaxSize (https://www.sitemaps.org/protocol.html, "Using Sitemap index
+// files"), and they hold for feeds and text alike.
+const (
+	MaxEntries = 50_000   // entries of one file
+	MaxSize    = 50 << 20 // octets of one file, without gzip
+
+	maxToken = 256 << 10 // octets of one tag, text or comment
+	maxDepth = 64        // open elements
+	maxLine  = 33 << 10  // octets of an address: over what package canon looks at
+	maxField = 64        // octets of any other value
+)
+
+// Input is a file to read.
+type Input struct {
+	URL         canon.URL // where it is: relative addresses are resolved against it
+	ContentType string    // value of that field; only its charset matters
+	Body        io.Reader
+}
+
+// Entry is one address that a file lists.
+type Entry struct {
+	URL canon.URL
+	Map bool // it is that of another sitemap: an index lists it
+
+	// What the site says of it, not to be relied on.
+	LastMod    time.Time // zero: not said, or not in a form that can be read
+	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; or empty
+	Priority   float64   // 0 to 1; 0.5, as the protocol has it, when it is not said
+}
+
+// Format is what a file is.
+type Format string
+
+// The formats.
+const (
+	None   Format = ""
+	URLSet Format = "urlset"
+	Index  Format = "index"
+	RSS    Format = "rss"
+	Atom   Format = "atom"
+	Text   Format = "text"
+)
+
+// The reasons of refused entries, beside those of package canon.
+const (
+	ReasonTooMany  = "too many entries" // over MaxEntries
+	ReasonNoURL    = "no address"
+	ReasonSecond   = "second address" // of one entry
+	ReasonEncoding = "encoding"       // the address has octets that are no characters
+)
+
+// Report is what reading a file came to.
+type Report struct {
+	Format  Format
+	Gzip    bool
+	Entries int            // given out
+	Refused map[string]int // entries that were not, by reason
+	Size    int64          // octets read, without gzip
+	Finding *Finding       // why not all of it was read; nil when it was
+}
+
+// Finding is what stopped the reading.
+type Finding struct {
+	Offset int64  // how far it came, in octets of the file without gzip and as UTF-8
+	Reason string // one of the words below
+	Detail string // in the words of who found it, or empty
+}
+
+// The reasons of findings.
+const (
+	FoundNoMap   = "no sitemap"
+	FoundDamaged = "damaged"   // XML that makes no sense from here on
+	FoundCut     = "cut off"   // it ends before its end
+	FoundGzip    = "gzip"      // the coding makes no sense from here on
+	FoundLarge   = "too large" // what lies beyond MaxSize was not read
+	FoundToken   = "too long"  // a tag, text or comment of more than 256 KiB
+	FoundDeep    = "too deep"  // more than 64 elements within each other
+)
+
+// String is the finding on one line.
+func (f *Finding) String() string {
+	s := fmt.Sprintf("%s at octet %d", f.Reason, f.Offset)
+	if f.Detail != "" {
+		s += ": " + f.Detail
+	}
+	return s
+}
+
+// Read reads a file and calls take for each entry, in order. The error is that of the body or of take.
+func Read(in Input, take func(Entry) error) (Report, error) {
+	p := &pass{in: in, take: take, report: Report{Refused: map[string]int{}}}
+	err := p.read()
+	if p.body.err != nil {
+		return p.report, fmt.Errorf("sitemap: read the body of %s: %w", in.URL, p.body.err)
+	}
+	return p.report, err
+}
+
+// pass is one reading of a file.
+type pass struct {
+	in     Input
+	take   func(Entry) error
+	report Report
+	body   *body
+	octets *window
+}
+
+func (p *pass) read() error {
+	p.body = &body{r: p.in.Body}
+	p.octets = &window{left: MaxSize}
+	plain := bufio.NewReaderSize(p.body, 4<<10)
+	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
+		p.report.Gzip = true
+		p.octets.r = &unzipped{r: plain}
+	} else {
+		p.octets.r = plain
+	}
+	text, isXML, err := decode(p.octets, p.in.ContentType)
+	switch {
+	case err != nil:
+		p.stop(0, FoundNoMap, err.Error())
+		err = nil
+	case isXML:
+		err = p.readXML(text)
+	default:
+		err = p.readText(text)
+	}
+	p.report.Size = p.octets.read
+	return err
+}
+
+// stop notes why the reading ends, unless that is known: a fault of the octets is the reason of what follows from it.
+func (p *pass) stop(offset int64, reason, detail string) {
+	switch {
+	case p.report.Finding != nil:
+		return
+	case p.octets.err != nil:
+		reason, detail = FoundGzip, p.octets.err.Error()
+	case p.octets.over:
+		reason, detail = FoundLarge, fmt.Sprintf("over %d MiB", MaxSize>>20)
+	}
+	if len(detail) > maxDetail {
+		detail = strings.ToValidUTF8(detail[:maxDetail], "") + "…"
+	}
+	detail = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?' // it quotes the file, and ends up before people
+		}
+		return r
+	}, detail)
+	p.report.Finding = &Finding{Offset: offset, Reason: reason, Detail: detail}
+}
+
+// maxDetail bounds Finding.Detail, which may quote the file.
+const maxDetail = 120
+
+// give hands out an entry whose address is ref, relative to base, or counts why not.
+func (p *pass) give(base canon.URL, ref string, e Entry) error {
+	if p.report.Entries >= MaxEntries {
+		p.refuse(ReasonTooMany)
+		return nil
+	}
+	if spoilt(ref) {
+		p.refuse(ReasonEncoding)
+		return nil
+	}
+	u, err := base.Resolve(ref)
+	if err != nil {
+		p.refuse(string(canon.ReasonOf(err)))
+		return nil
+	}
+	p.report.Entries++
+	e.URL = u
+	return p.take(e)
+}
+
+func (p *pass) refuse(reason string) { p.report.Refused[reason]++ }

@@ -1,0 +1,271 @@
+package sitemap
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"curtsy/frontier/canon"
+)
+
+// reader goes through the tokens of an XML file.
+type reader struct {
+	*pass
+	text *clean
+	open []string  // names of the open elements, the root first
+	base canon.URL // of the entry, and without one of the file
+	feed canon.URL // base of the file
+
+	entry *draft
+	field string          // of the entry that is being read; empty for none
+	value strings.Builder // its text so far
+	done  bool            // the root is closed
+}
+
+// draft is an entry in the making.
+type draft struct {
+	Entry
+	name, prefix string // of its element
+	depth        int    // of its element among the open ones
+	ref          string // its address
+	has          bool
+	guid         string // of RSS: in place of an address
+}
+
+// readXML reads an XML file of any of the formats.
+func (p *pass) readXML(text *clean) error {
+	r := &reader{pass: p, text: text, base: p.in.URL, feed: p.in.URL}
+	text.skip(declaration) // which may claim a version that the decoder does not know
+	d := xml.NewDecoder(text)
+	d.Strict = false
+	// The text is decoded already, whatever the declaration says.
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	for !r.done && p.report.Finding == nil {
+		text.begin()
+		t, err := d.RawToken()
+		if err != nil {
+			r.fault(err)
+			break
+		}
+		if err := r.token(t); err != nil {
+			return err
+		}
+	}
+	return r.finish()
+}
+
+// fault says what an error of the decoder means.
+func (r *reader) fault(err error) {
+	at := r.text.offset()
+	syntax, isSyntax := errors.AsType[*xml.SyntaxError](err)
+	switch {
+	case r.text.long:
+		r.stop(at, FoundToken, "")
+	case len(r.open) == 0 && r.report.Format == None:
+		r.stop(at, FoundNoMap, "no element")
+	case errors.Is(err, io.EOF), isSyntax && syntax.Msg == "unexpected EOF":
+		r.stop(at, FoundCut, "")
+	case isSyntax:
+		r.stop(at, FoundDamaged, syntax.Msg)
+	default:
+		r.stop(at, FoundDamaged, err.Error())
+	}
+}
+
+// token takes one token.
+func (r *reader) token(t xml.Token) error {
+	switch t := t.(type) {
+	case xml.StartElement:
+		return r.start(t)
+	case xml.EndElement:
+		return r.end(strings.ToLower(t.Name.Local))
+	case xml.CharData:
+		if r.field != "" {
+			most := maxField
+			if r.field == "loc" || r.field == "link" || r.field == "guid" {
+				most = maxLine
+			}
+			r.value.Write(t[:min(len(t), max(0, most-r.value.Len()))])
+		}
+	}
+	return nil
+}
+
+// roots are the root elements of the formats.
+var roots = map[string]Format{"urlset": URLSet, "sitemapindex": Index, "rss": RSS, "rdf": RSS, "feed": Atom}
+
+// entries are the elements of entries, by format.
+var entries = map[Format]string{URLSet: "url", Index: "sitemap", RSS: "item", Atom: "entry"}
+
+// start takes a start tag.
+func (r *reader) start(t xml.StartElement) error {
+	name := strings.ToLower(t.Name.Local)
+	if len(r.open) == 0 {
+		if r.report.Format = roots[name]; r.report.Format == None {
+			r.stop(r.text.offset(), FoundNoMap, "the root element is "+strconv.Quote(name))
+			return nil
+		}
+		r.rebase(&r.feed, r.in.URL, t)
+		r.base = r.feed
+	}
+	r.set() // a field holds text alone: one that was not closed ends here
+	if r.begins(name, t.Name.Space) {
+		return r.draft(name, t)
+	}
+	if len(r.open) >= maxDepth {
+		r.stop(r.text.offset(), FoundDeep, "")
+		return nil
+	}
+	parent := len(r.open) - 1
+	r.open = append(r.open, strings.Clone(name))
+	if r.entry != nil && parent == r.entry.depth {
+		r.begin(name, t)
+	}
+	return nil
+}
+
+// begins reports whether an element is that of an entry. Within an entry it is only if it has the same prefix, and then
+// that entry was not closed: extensions have elements of these names.
+func (r *reader) begins(name, prefix string) bool {
+	return len(r.open) > 0 && name == entries[r.report.Format] && (r.entry == nil || r.entry.prefix == prefix)
+}
+
+// draft begins an entry, and ends the one before it.
+func (r *reader) draft(name string, t xml.StartElement) error {
+	if r.entry != nil {
+		r.open = r.open[:r.entry.depth]
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	r.entry = &draft{
+		name: name, prefix: strings.Clone(t.Name.Space), depth: len(r.open),
+		Entry: Entry{Map: r.report.Format == Index, Priority: defaultPriority},
+	}
+	r.open = append(r.open, name)
+	r.rebase(&r.base, r.feed, t)
+	return nil
+}
+
+// begin begins a field of the entry.
+func (r *reader) begin(name string, t xml.StartElement) {
+	e := r.entry
+	switch r.report.Format {
+	case URLSet, Index:
+		if t.Name.Space != e.prefix {
+			return // of an extension
+		}
+		if name == "loc" || name == "lastmod" || name == "changefreq" || name == "priority" {
+			r.field = name
+		}
+	case RSS:
+		permalink := !strings.EqualFold(attr(t, "isPermaLink"), "false")
+		if name == "link" && t.Name.Space == "" || name == "guid" && permalink || name == "pubdate" || name == "date" {
+			r.field = name
+		}
+	case Atom:
+		switch rel := strings.ToLower(strings.TrimSpace(attr(t, "rel"))); {
+		case name == "updated":
+			r.field = name
+		case name == "link" && (rel == "" || rel == "alternate") && !e.has:
+			e.ref = attr(t, "href")
+			e.has = strings.TrimSpace(e.ref) != ""
+		}
+	}
+}
+
+// end takes an end tag: it closes what is open up to its element, and nothing if that is not open.
+func (r *reader) end(name string) error {
+	at := len(r.open) - 1
+	for at >= 0 && r.open[at] != name {
+		at--
+	}
+	if at < 0 {
+		return nil
+	}
+	r.open = r.open[:at]
+	r.set()
+	r.done = at == 0
+	if r.entry != nil && at <= r.entry.depth {
+		return r.close()
+	}
+	return nil
+}
+
+// set takes over the field that has come to its end, if there is one.
+func (r *reader) set() {
+	e, field, value := r.entry, r.field, r.value.String()
+	r.field = ""
+	r.value.Reset()
+	switch field {
+	case "loc", "link":
+		switch {
+		case e.has:
+			r.refuse(ReasonSecond)
+		case strings.TrimSpace(value) != "":
+			e.ref, e.has = value, true
+		}
+	case "guid":
+		e.guid = value
+	case "lastmod", "pubdate", "date", "updated":
+		e.LastMod = dateOf(value)
+	case "changefreq":
+		e.ChangeFreq = frequencyOf(value)
+	case "priority":
+		e.Priority = priorityOf(value)
+	}
+}
+
+// close gives out the entry, if there is one.
+func (r *reader) close() error {
+	e := r.entry
+	if e == nil {
+		return nil
+	}
+	base := r.base
+	r.entry, r.field, r.base = nil, "", r.feed
+	if !e.has && strings.TrimSpace(e.guid) != "" {
+		e.ref, e.has = e.guid, true
+		base = canon.URL{} // a permalink is a whole address
+	}
+	if !e.has {
+		r.refuse(ReasonNoURL)
+		return nil
+	}
+	return r.give(base, e.ref, e.Entry)
+}
+
+// finish ends the reading. Of an entry that is not complete the address counts if it is.
+func (r *reader) finish() error {
+	if r.entry != nil && r.entry.has {
+		return r.close()
+	}
+	return nil
+}
+
+// rebase sets base to what xml:base says, relative to outer (XML Base; RFC 4287 2). Only Atom uses it.
+func (r *reader) rebase(base *canon.URL, outer canon.URL, t xml.StartElement) {
+	*base = outer
+	if r.report.Format != Atom {
+		return
+	}
+	for _, a := range t.Attr {
+		if a.Name.Space == "xml" && a.Name.Local == "base" {
+			if u, err := outer.Resolve(a.Value); err == nil {
+				*base = u
+			}
+		}
+	}
+}
+
+// attr returns the value of an attribute.
+func attr(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if strings.EqualFold(a.Name.Local, name) && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}
