@@ -1,0 +1,165 @@
+package trap
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"curtsy/frontier/canon"
+)
+
+// leastWords is how many words a page must have for its text to be compared: a page of pictures says nothing, and two of
+// them are not copies for that.
+const leastWords = 8
+
+// Digester reads a page and says what it says, as two digests of the words that are handed to Text, split at white space,
+// and of the URLs that are handed to Embed.
+//
+//	text    the words one after the other, out of which are taken the page's own URL (whole, without its scheme, path
+//	        and query, path; as it is and percent-decoded; with or without the slash at the end) and the session ids
+//	        that are in it; what is nothing then counts for nothing
+//	shape   the same, each word as its Template, "#" once where several stand in a row; of a page with eight fractions or
+//	        more, these too
+//
+// A URL of Embed counts whole in both, but for a session id that the page's own URL has: pages that differ by their
+// picture differ.
+type Digester struct {
+	own, ids []string // of the page's URL: its forms, each with a slash in it, and its session ids; longest first
+	root     bool     // the page is its site's first: "/" is its path
+	text     stream
+	shape    stream // without a hash if it is left out
+	words    int
+	number   bool // the last word of shape was "#"
+	measures measures
+}
+
+// NewDigester returns a Digester for the page at u. The shape costs as much as the text and may be left out.
+func NewDigester(u canon.URL, shape bool) *Digester {
+	d := &Digester{text: stream{sha256.New(), make([]byte, 0, 2*poured)}, root: u.Path() == "/"}
+	if shape {
+		d.shape = stream{sha256.New(), make([]byte, 0, 2*poured)}
+	}
+	_, plain, _ := strings.Cut(u.String(), "://")
+	for _, form := range []string{u.String(), plain, u.RequestURI(), u.Path()} {
+		d.takeOut(form)
+		if decoded, err := url.PathUnescape(form); err == nil && utf8.ValidString(decoded) {
+			d.takeOut(decoded)
+		}
+	}
+	d.ids = ids(u.RequestURI())
+	for _, forms := range [][]string{d.own, d.ids} {
+		slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	}
+	return d
+}
+
+// takeOut adds a form of the page's own URL. One with white space in it is in no word, and is left where it is.
+func (d *Digester) takeOut(form string) {
+	for _, s := range []string{form, strings.TrimSuffix(form, "/")} {
+		if len(s) > 1 && strings.Contains(s, "/") && !slices.Contains(d.own, s) {
+			d.own = append(d.own, s)
+		}
+	}
+}
+
+// Text takes a piece of text. White space is at its ends whether it has some there or not.
+func (d *Digester) Text(s string) {
+	for word := range strings.FieldsSeq(s) {
+		if word = d.without(word); word != "" {
+			d.words++
+			d.add(word, true)
+		}
+	}
+}
+
+// Embed takes the URL of something that the page shows: a picture, a film, another page.
+func (d *Digester) Embed(u canon.URL) {
+	d.add(without(u.String(), d.ids), false)
+}
+
+// without returns a word without the page's own URL.
+func (d *Digester) without(word string) string {
+	if strings.IndexByte(word, '/') >= 0 {
+		if d.root && word == "/" {
+			return ""
+		}
+		word = without(word, d.own)
+	}
+	if len(word) >= idLength {
+		word = without(word, d.ids)
+	}
+	return word
+}
+
+func without(s string, parts []string) string {
+	for _, part := range parts {
+		if strings.Contains(s, part) {
+			s = strings.ReplaceAll(s, part, "")
+		}
+	}
+	return s
+}
+
+// add hashes a word, with a space behind it; its template into the shape, if it is one of the text.
+func (d *Digester) add(word string, folded bool) {
+	d.text.buf = append(append(d.text.buf, word...), ' ')
+	d.text.pour()
+	if d.shape.hash == nil {
+		return
+	}
+	at := len(d.shape.buf)
+	if folded {
+		d.shape.buf = appendTemplate(d.shape.buf, word)
+		d.measures.take(word)
+	} else {
+		d.shape.buf = append(d.shape.buf, word...)
+	}
+	number := string(d.shape.buf[at:]) == "#"
+	if number && d.number {
+		d.shape.buf = d.shape.buf[:at]
+	} else {
+		d.shape.buf = append(d.shape.buf, ' ')
+	}
+	d.number = number
+	d.shape.pour()
+}
+
+// Digests returns the digests of what was taken. The text is zero if there were too few words to compare; the shape if it
+// was left out.
+func (d *Digester) Digests() (text, shape uint64) {
+	if d.words >= leastWords {
+		text = d.text.sum() | 1
+	}
+	if d.shape.hash != nil {
+		shape = d.measures.into(d.shape.sum())
+	}
+	return text, shape
+}
+
+// stream is a hash of words that are too short to be hashed one by one.
+type stream struct {
+	hash hash.Hash
+	buf  []byte
+}
+
+const poured = 1 << 10 // octets
+
+func (s *stream) pour() {
+	if len(s.buf) >= poured {
+		s.hash.Write(s.buf)
+		s.buf = s.buf[:0]
+	}
+}
+
+func (s *stream) sum() uint64 {
+	s.hash.Write(s.buf)
+	s.buf = s.buf[:0]
+	return Shape(s.hash.Sum(nil))
+}
+
+// Shape is the shape of what is no HTML: of a digest of its octets.
+func Shape(sum []byte) uint64 { return binary.BigEndian.Uint64(sum) }

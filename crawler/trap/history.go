@@ -1,0 +1,173 @@
+package trap
+
+import (
+	"hash/fnv"
+	"slices"
+
+	"curtsy/frontier/canon"
+)
+
+// History is what is remembered of a host. The zero value is a host never met. It is not safe for concurrent use.
+type History struct {
+	paths, templates []entry
+	windows          []window // the one that had a page last comes first
+	shapes           []uint16 // distinct; the one met last comes first
+	parents          []parent // the one that came last is the last
+}
+
+// parent is a page that led on.
+type parent struct {
+	print uint32 // of its URL and text
+	copy  uint8  // how many pages before it, one found on the other, had the same text
+}
+
+const (
+	maxShapes  = 448
+	maxParents = 160
+)
+
+// Held returns the rule that holds a URL which was never asked for, or "".
+func (h *History) Held(u canon.URL, l Limits) string {
+	queries, template := groupsOf(u)
+	switch {
+	case queries != 0 && h.over(h.queryTable(), queries, l.queries()):
+		return RuleQueries
+	case h.over(h.templateTable(), template, l.template()):
+		return RuleTemplate
+	}
+	return ""
+}
+
+// over reports whether a group has reached its limit and brings hardly anything new.
+func (h *History) over(t table, g group, limit int) bool {
+	if limit <= 0 || t.count(g) < limit {
+		return false
+	}
+	i := h.window(g)
+	return i >= 0 && h.windows[i].barren(limit)
+}
+
+// Turn counts a URL that has its first turn, be it asked for or held.
+func (h *History) Turn(u canon.URL) {
+	queries, template := groupsOf(u)
+	if queries != 0 {
+		t := h.queryTable()
+		t.add(queries)
+		h.paths = t.entries
+	}
+	t := h.templateTable()
+	t.add(template)
+	h.templates = t.entries
+}
+
+// Watches reports whether the shape of what u brings is worth knowing.
+func (h *History) Watches(u canon.URL, l Limits) bool {
+	queries, template := groupsOf(u)
+	return queries != 0 && near(h.queryTable(), queries, l.queries()) || near(h.templateTable(), template, l.template())
+}
+
+// Brought enters the shape of a page, if it is watched.
+func (h *History) Brought(u canon.URL, shape uint64, l Limits) {
+	queries, template := groupsOf(u)
+	byPath := queries != 0 && near(h.queryTable(), queries, l.queries())
+	byTemplate := near(h.templateTable(), template, l.template())
+	if !byPath && !byTemplate {
+		return
+	}
+	fresh := h.fresh(shape)
+	if byTemplate {
+		h.enter(template, fresh)
+	}
+	if byPath {
+		h.enter(queries, fresh)
+	}
+}
+
+// near reports whether a group is close enough to its limit for its pages to be looked at: the first window teaches
+// the shapes, so that the second one can tell what is new. A group of one is none, however low the limit: else every
+// page of a site without numbers in its URLs would take a window.
+func near(t table, g group, limit int) bool {
+	return limit > 0 && t.count(g) >= max(2, limit-2*span)
+}
+
+// fresh reports whether a shape is new, and remembers it.
+func (h *History) fresh(shape uint64) bool {
+	print := uint16(shape ^ shape>>16 ^ shape>>32 ^ shape>>48)
+	i := slices.Index(h.shapes, print)
+	fresh := i < 0
+	if fresh {
+		if i = len(h.shapes); i < maxShapes {
+			h.shapes = append(h.shapes, print)
+		} else {
+			i--
+		}
+	}
+	copy(h.shapes[1:i+1], h.shapes[:i])
+	h.shapes[0] = print
+	return fresh
+}
+
+// enter puts a page into the window of its group, which comes first from now on.
+func (h *History) enter(g group, fresh bool) {
+	i := h.window(g)
+	w := window{group: g}
+	if i >= 0 {
+		w = h.windows[i]
+	} else if i = len(h.windows); i < maxWindows {
+		h.windows = append(h.windows, w)
+	} else {
+		i--
+	}
+	copy(h.windows[1:i+1], h.windows[:i])
+	w.add(fresh)
+	h.windows[0] = w
+}
+
+func (h *History) window(g group) int {
+	return slices.IndexFunc(h.windows, func(w window) bool { return w.group == g })
+}
+
+func (h *History) queryTable() table    { return table{maxPaths, h.paths} }
+func (h *History) templateTable() table { return table{maxTemplates, h.templates} }
+
+// Copies returns how many pages in a row had this text before the one that was found on via, that one counted; 0 if it is
+// no copy. A zero text is none.
+func (h *History) Copies(via string, text uint64) int {
+	if text == 0 || via == "" {
+		return 0
+	}
+	p := printOf(via, text)
+	for _, one := range slices.Backward(h.parents) {
+		if one.print == p {
+			return int(one.copy) + 1
+		}
+	}
+	return 0
+}
+
+// Leads remembers that a page of that text leads on; copies is what Copies said of it.
+func (h *History) Leads(u canon.URL, text uint64, copies int) {
+	if text == 0 {
+		return
+	}
+	one := parent{printOf(u.String(), text), uint8(min(copies, maxCopy))}
+	if len(h.parents) >= maxParents {
+		h.parents = slices.Delete(h.parents, 0, len(h.parents)-maxParents+1)
+	}
+	h.parents = append(h.parents, one)
+}
+
+// Drops reports whether the links of a page with so many copies before it are dropped.
+func (l Limits) Drops(copies int) bool { return l.copy() > 0 && copies >= l.copy() }
+
+// Copies reports whether the rule of copies is on.
+func (l Limits) Copies() bool { return l.copy() > 0 }
+
+func printOf(url string, text uint64) uint32 {
+	h := fnv.New64a()
+	h.Write([]byte(url))
+	sum := h.Sum64() ^ text*0x9e3779b97f4a7c15
+	sum ^= sum >> 29
+	sum *= 0xbf58476d1ce4e5b9
+	return uint32(sum >> 32)
+}
