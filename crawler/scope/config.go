@@ -48,6 +48,10 @@ type Config struct {
 	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
 	Depth *int
 
+	// Sitemaps says that sitemaps are read. They are in wherever they are and however deep, for a site may keep them
+	// elsewhere; what they list is judged like any other URL. Without it none is in.
+	Sitemaps bool
+
 	// Traps gives rules of the name "trap:…", with or without the prefix, another number; 0 switches one off. A depth
 	// given here holds in every mode. See TrapDefaults.
 	Traps map[string]int

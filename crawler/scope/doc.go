@@ -11,6 +11,7 @@
 //	scope:seed           what the operator typed                                             accept
 //	trap:segments …      the shape of a trap (politeness rule 22)                            refuse, timeless
 //	scope:nofollow       a navigational link that asks not to be followed                    refuse
+//	scope:sitemap        a sitemap, if they are read                                         accept; else refuse
 //	scope:seed-redirect  where a seed redirects to                                           accept
 //	scope:depth          deeper than Depth                                                   refuse
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse

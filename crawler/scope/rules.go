@@ -64,6 +64,15 @@ func (s *Scope) table() []rule {
 		{"scope:nofollow", true, false, func(c Candidate) opinion {
 			return refuseIf(c.NoFollow && !c.Embed)
 		}},
+		{"scope:sitemap", true, false, func(c Candidate) opinion {
+			switch {
+			case !c.Map:
+				return none
+			case s.cfg.Sitemaps:
+				return accept
+			}
+			return refuse
+		}},
 		{"scope:seed-redirect", true, false, func(c Candidate) opinion {
 			return acceptIf(c.Seed)
 		}},

@@ -244,7 +244,7 @@ func TestNew_ErrorsNameTheSettingAndThePlace(t *testing.T) {
 }
 
 func TestRules_AreThoseThatApplyInOrder(t *testing.T) {
-	usual := []string{"scope:seed", "trap:segments", "trap:percent", "trap:repeat", "trap:cycle", "scope:nofollow", "scope:seed-redirect", "scope:host"}
+	usual := []string{"scope:seed", "trap:segments", "trap:percent", "trap:repeat", "trap:cycle", "scope:nofollow", "scope:sitemap", "scope:seed-redirect", "scope:host"}
 	if got := newScope(t, Config{}).Rules(); !slices.Equal(got, usual) {
 		t.Errorf("zero Config:\n got %q\nwant %q", got, usual)
 	}
@@ -253,7 +253,7 @@ func TestRules_AreThoseThatApplyInOrder(t *testing.T) {
 		Requisites: "none", Depth: ptr(0), Traps: map[string]int{"segments": 0, "trap:cycle": 0},
 	}
 	want := []string{
-		"scope:exclude", "scope:reject", "scope:seed", "trap:percent", "trap:repeat", "scope:nofollow", "scope:seed-redirect",
+		"scope:exclude", "scope:reject", "scope:seed", "trap:percent", "trap:repeat", "scope:nofollow", "scope:sitemap", "scope:seed-redirect",
 		"scope:depth", "trap:depth", "scope:accept", "scope:requisites", "scope:include", "scope:any",
 	}
 	if got := newScope(t, all).Rules(); !slices.Equal(got, want) {

@@ -1,0 +1,17 @@
+package scope
+
+import "curtsy/frontier/canon"
+
+// Reaches reports whether a page of the host of u, found as a link or in a sitemap, may be in by its place. With
+// ModeSeeds nothing is that is found.
+func (s *Scope) Reaches(u canon.URL) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch s.places.mode {
+	case ModeSeeds:
+		return false
+	case ModePrefix:
+		return len(s.places.dirs[hostOf(u)]) > 0
+	}
+	return s.places.hold(u)
+}

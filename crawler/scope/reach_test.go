@@ -1,0 +1,24 @@
+package scope
+
+import "testing"
+
+func TestReaches_IsWhetherAPageOfTheHostMayBeIn(t *testing.T) {
+	for _, tt := range []struct {
+		mode     Mode
+		in, away string
+	}{
+		{ModeHost, "http://www.h.test/x", "http://a.h.test/"},
+		{ModeDomain, "http://a.h.test:81/x", "http://other.test/"},
+		{ModePrefix, "https://h.test/elsewhere", "http://h.test:81/docs/"},
+		{ModeSeeds, "", "http://h.test/docs/a"},
+		{ModeAny, "http://other.test/", ""},
+	} {
+		s := newScope(t, Config{Mode: tt.mode}, "http://h.test/docs/a")
+		if tt.in != "" && !s.Reaches(parse(t, tt.in)) {
+			t.Errorf("%s: %s is not reached", tt.mode, tt.in)
+		}
+		if tt.away != "" && s.Reaches(parse(t, tt.away)) {
+			t.Errorf("%s: %s is reached", tt.mode, tt.away)
+		}
+	}
+}
