@@ -28,6 +28,17 @@ type Line struct {
 	Outcome string // a frontier outcome's name, or "deferred"
 	Status  int    // HTTP status; 0 without one
 	Record  string // id of the archived record; empty without one
+
+	List string // hex digest of the opt-out list that decided; RobotsLine and RobotsRule then are its line and entry
+
+	// What the answer asks of robots, as far as it is addressed to us: what we understood of it ("noindex, nofollow"), and
+	// everything as it was written, a statement on a line ("X-Robots-Tag: noindex", "meta robots: nofollow").
+	Directives string
+	Asked      string
+
+	// Prefs are the usage preferences that hold for the answer, as they were written, one on a line: where it was said
+	// ("robots" or "header"), the name, and the value, as in "robots content-signal: search=yes". Nothing is made of them.
+	Prefs string
 }
 
 // Ledger keeps lines. Its methods may be called concurrently.

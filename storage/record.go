@@ -28,6 +28,10 @@ type Record struct {
 	// Truncated is empty, or why the block ends early, in the words of WARC 1.1 5.13: "length", "time",
 	// "disconnect" or "unspecified".
 	Truncated string
+
+	// Prefs are the usage preferences that hold for the response, as in Line.Prefs. They are metadata: no octet of them
+	// is a part of the exchange.
+	Prefs string
 }
 
 // Recorder keeps records. Its methods may be called concurrently.

@@ -29,6 +29,16 @@
 //	outcome         string  what became of the URL, or "deferred"
 //	status          number  HTTP status
 //	record          string  id of the exchange's archived record, as in its WARC-Record-ID without angle brackets
+//	list_sha256     string  digest of the opt-out list that decided; line and rule are then its line and entry
+//	directives      string  what the answer asks of robots and we understood, comma-separated in this order: noindex,
+//	                        nofollow, noarchive, unavailable_after: and its date as written, up to the end
+//	asked           array   what it asks of robots as it was written, strings: "X-Robots-Tag: VALUE", "meta NAME: VALUE"
+//	prefs           array   usage preferences that hold for the answer, strings: "SOURCE NAME: VALUE", see below
+//
+// The source of a preference is robots, for a record of the robots.txt in robots_sha256 (of the groups that bind, as far
+// as records stand in groups), or header, for a field of the answer; the name is in lower case; the value stands as it
+// was written. They are recorded and nothing is made of them: of records for parts of the host all are there. At most
+// 16 of at most 256 octets each are kept, a value that was cut ends in "…", and a last "more: N" counts the rest.
 //
 // Durations are cut to the microsecond, never rounded up: no gap is overstated.
 //

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -38,6 +39,10 @@ func appendLine(b []byte, l *storage.Line) []byte {
 	b = appendText(b, `,"outcome":`, l.Outcome)
 	b = appendInt(b, `,"status":`, l.Status)
 	b = appendText(b, `,"record":`, l.Record)
+	b = appendText(b, `,"list_sha256":`, l.List)
+	b = appendText(b, `,"directives":`, l.Directives)
+	b = appendTexts(b, `,"asked":`, l.Asked)
+	b = appendTexts(b, `,"prefs":`, l.Prefs)
 	return append(b, "}\n"...)
 }
 
@@ -46,6 +51,22 @@ func appendText(b []byte, key, s string) []byte {
 		return b
 	}
 	return appendString(append(b, key...), s)
+}
+
+// appendTexts appends the lines of s as an array.
+func appendTexts(b []byte, key, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = append(append(b, key...), '[')
+	for more := true; more; {
+		var line string
+		line, s, more = strings.Cut(s, "\n")
+		if b = appendString(b, line); more {
+			b = append(b, ',')
+		}
+	}
+	return append(b, ']')
 }
 
 func appendInt(b []byte, key string, n int) []byte {

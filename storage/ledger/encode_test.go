@@ -20,6 +20,7 @@ var full = storage.Line{
 	RobotsLine: 7, RobotsRule: "Disallow: /x", RobotsSHA256: "00ff", Standard: "rfc9309",
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1500_020_999,
 	Attempt: 2, Outcome: "disallowed", Status: 200, Record: "urn:uuid:1",
+	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
 
 func TestGolden(t *testing.T) {
@@ -31,7 +32,8 @@ func TestGolden(t *testing.T) {
 		{"all fields, in the schema's order", full, `{"time":"2026-03-04T04:06:07.089012Z","url":"http://a.test/x?a=1&b=<2>",` +
 			`"seed":"http://a.test/","tag":"tags \"é\"","decision":"deny","reason":"disallowed","line":7,"rule":"Disallow: /x",` +
 			`"robots_sha256":"00ff","standard":"rfc9309","pace_ms":1500,"pace_by":"crawl-delay","gap_ms":1500.02,"attempt":2,` +
-			`"outcome":"disallowed","status":200,"record":"urn:uuid:1"}`},
+			`"outcome":"disallowed","status":200,"record":"urn:uuid:1","list_sha256":"11ee","directives":"noindex, nofollow",` +
+			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"]}`},
 		{"what says nothing is left out", storage.Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
 			`{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"scope"}`},
 		{"a pace of 0 that was asked for is said", storage.Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
@@ -84,7 +86,7 @@ func FuzzLine(f *testing.F) {
 			µs = -µs
 		}
 		l := storage.Line{
-			Time: time.UnixMicro(µs), URL: url, Seed: rule, Tag: by, Decision: url, Reason: rule, RobotsLine: n,
+			Time: time.UnixMicro(µs), URL: url, Seed: rule, Tag: by, Decision: url, Reason: rule, RobotsLine: n, List: by, Directives: rule, Asked: url + "\n" + rule, Prefs: by,
 			RobotsRule: rule, RobotsSHA256: by, Standard: url, Pace: time.Duration(pace), PaceBy: by,
 			Gap: time.Duration(gap), Attempt: n, Outcome: rule, Status: n, Record: url,
 		}
@@ -114,7 +116,8 @@ func FuzzLine(f *testing.F) {
 		}
 		want := l
 		for _, s := range []*string{&want.URL, &want.Seed, &want.Tag, &want.Decision, &want.Reason, &want.RobotsRule,
-			&want.RobotsSHA256, &want.Standard, &want.PaceBy, &want.Outcome, &want.Record} {
+			&want.RobotsSHA256, &want.Standard, &want.PaceBy, &want.Outcome, &want.Record,
+			&want.List, &want.Directives, &want.Asked, &want.Prefs} {
 			*s = valid(*s)
 		}
 		want.Time = want.Time.UTC()

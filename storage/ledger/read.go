@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -107,6 +108,10 @@ type line struct {
 	Outcome      string      `json:"outcome"`
 	Status       int         `json:"status"`
 	Record       string      `json:"record"`
+	List         string      `json:"list_sha256"`
+	Directives   string      `json:"directives"`
+	Asked        []string    `json:"asked"`
+	Prefs        []string    `json:"prefs"`
 }
 
 // parse reads one line.
@@ -128,6 +133,7 @@ func parse(b []byte) (storage.Line, error) {
 		RobotsLine: l.RobotsLine, RobotsRule: l.RobotsRule, RobotsSHA256: l.RobotsSHA256, Standard: l.Standard,
 		Pace: pace, PaceBy: l.PaceBy, Gap: gap,
 		Attempt: l.Attempt, Outcome: l.Outcome, Status: l.Status, Record: l.Record,
+		List: l.List, Directives: l.Directives, Asked: strings.Join(l.Asked, "\n"), Prefs: strings.Join(l.Prefs, "\n"),
 	}, nil
 }
 
