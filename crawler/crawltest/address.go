@@ -19,7 +19,11 @@ func (w *Web) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if addr, ok := w.addrs[strings.ToLower(strings.TrimSuffix(host, "."))]; ok {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	if addr, ok := w.addrs[name]; ok {
+		if h := w.hosts[name]; h != nil {
+			addr = h.address(addr)
+		}
 		return []netip.Addr{addr}, nil
 	}
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}

@@ -33,8 +33,23 @@
 // not the one that the site has now. What should have been fetched follows from the pages' own links: the referee
 // walks them from the seeds.
 //
+// # What misbehaves
+//
+// A Page or a robots.txt can be answered by a Raw, over the connection itself: octets that no server of HTTP would send,
+// late, without end or cut off. Wing and Guarded are sites of that kind, each ill in one way. Such a site carries an
+// Expect, which says what a correct crawler does about it as far as a server can see that: how often it asks, how much
+// it takes, what it leaves alone and what it fetches all the same. The referee judges each by a row of its own, after
+// the rules that hold for all.
+//
 // A rule about which the log says nothing is Unshown, neither kept nor broken: a crawl that met no Crawl-delay has not
 // shown that it keeps one.
+//
+// # The scoreboard
+//
+// A Board is a web made to judge any crawler by, rule by rule. Each of its sites gives occasion to keep one rule of
+// politeness or to break it; its index leads to all of them, over ports of 127.0.0.1. What a rule needs stands together
+// (score_sites.go, score_robots.go): the sites, the row, and how the row is judged. What a polite crawler would not see
+// all of, because it leaves the host alone, is not missed by Coverage.
 //
 // # What the package never does
 //

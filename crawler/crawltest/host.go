@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type host struct {
 	mu    sync.Mutex
 	site  *served
 	asked map[string]int // GET requests so far, of the pages that fail at first, by key
+	named int            // look-ups so far, where Addrs answer them
 }
 
 // served is a site as it is served. It does not change: Web.Change puts another one in its place.
@@ -54,6 +56,28 @@ func (h *host) now() *served {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.site
+}
+
+// address answers a look-up of the host's name that the web would answer with own.
+func (h *host) address(own netip.Addr) netip.Addr {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	addrs := h.site.Addrs
+	if len(addrs) == 0 {
+		return own
+	}
+	addr := addrs[min(h.named, len(addrs)-1)]
+	if h.named++; !addr.IsValid() {
+		return own
+	}
+	return addr
+}
+
+// lookups returns how many look-ups address has answered.
+func (h *host) lookups() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.named
 }
 
 // page returns what is at a key; nil when only the handler may know.
@@ -106,7 +130,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	site := h.now()
 	l := site.page(k)
 	switch {
-	case h.web.named(r.Host) != h:
+	case h.web.named(r.Host) != h && !h.bare(r.Host):
 		http.Error(note, "this server does not answer for "+strconv.Quote(r.Host), http.StatusMisdirectedRequest)
 	case l == nil:
 		pause(r.Context(), site.Latency)
@@ -119,9 +143,19 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		failed := h.fails(k, l, r.Method)
 		h.web.referee.failed(x, failed)
 		pause(r.Context(), site.Latency+l.Delay)
+		if l.Raw != nil && !failed && r.Method == http.MethodGet {
+			whole = h.raw(w, r, x, l)
+			return
+		}
 		h.send(note, r, l, failed)
 	}
 	whole = true
+}
+
+// bare reports whether a Host field names loopback without a port, as some clients wrongly write it (RFC 9110 7.2): on
+// the site's own port there is no doubt who is meant.
+func (h *host) bare(name string) bool {
+	return h.port != "" && (name == "127.0.0.1" || name == "localhost")
 }
 
 // targetOf returns the octets of path and query on the request line.

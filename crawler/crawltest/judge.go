@@ -20,6 +20,31 @@ type trial struct {
 
 // Judge holds the log against rules.
 func (r *Referee) Judge(rules Rules) Report {
+	t := r.trial(rules)
+	report := Report{Requests: len(t.all)}
+	for _, x := range t.all {
+		report.Elapsed = max(report.Elapsed, x.End.Sub(t.start))
+	}
+	for _, rule := range []func() Row{
+		t.robotsFirst, t.robotsObeyed, t.robotsDown, t.robotsFresh, t.pace, t.crawlDelay, t.inFlight, t.retryAfter,
+		t.identity, t.manners, t.noFollow, t.traps, t.scope, t.coverage, t.once,
+	} {
+		row := rule()
+		report.Rows = append(report.Rows, row)
+		report.Violations += len(row.Findings)
+	}
+	for _, row := range t.hostile() {
+		report.Rows = append(report.Rows, row)
+		report.Violations += len(row.Findings)
+	}
+	for _, h := range r.web.order {
+		report.Hosts = append(report.Hosts, t.host(h.name))
+	}
+	return report
+}
+
+// trial sorts out the log, to be judged by rules.
+func (r *Referee) trial(rules Rules) *trial {
 	if rules.Width == 0 {
 		rules.Width = 1
 	}
@@ -34,22 +59,7 @@ func (r *Referee) Judge(rules Rules) Report {
 		t.start = t.all[0].Start
 	}
 	t.held = r.web.policies(t.all)
-	report := Report{Requests: len(t.all)}
-	for _, x := range t.all {
-		report.Elapsed = max(report.Elapsed, x.End.Sub(t.start))
-	}
-	for _, rule := range []func() Row{
-		t.robotsFirst, t.robotsObeyed, t.robotsDown, t.robotsFresh, t.pace, t.crawlDelay, t.inFlight, t.retryAfter,
-		t.identity, t.manners, t.noFollow, t.traps, t.scope, t.coverage, t.once,
-	} {
-		row := rule()
-		report.Rows = append(report.Rows, row)
-		report.Violations += len(row.Findings)
-	}
-	for _, h := range r.web.order {
-		report.Hosts = append(report.Hosts, t.host(h.name))
-	}
-	return report
+	return t
 }
 
 // row sums a rule up. checked is how many facts were held against it; evidence says what they show.

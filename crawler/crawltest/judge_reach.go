@@ -81,8 +81,8 @@ func (t *trial) scope() Row {
 	visited := t.visited()
 	var found []Finding
 	for _, p := range inPlaces(visited) {
-		handled := t.web.hosts[p.host].now().page(p.key) == nil // a handler's own links are not known
-		if _, ok := linked[p]; !ok && !handled {
+		site := t.web.hosts[p.host].now() // the links of a handler, and of who misbehaves, are not known
+		if _, ok := linked[p]; !ok && site.Expect == nil && site.page(p.key) != nil {
 			found = append(found, t.find(visited[p][0], "though no link in scope leads there"))
 		}
 	}
@@ -99,6 +99,10 @@ func (t *trial) coverage() Row {
 	visited := t.visited()
 	var found []Finding
 	for _, p := range inPlaces(expected) {
+		if t.web.hosts[p.host].now().Expect != nil {
+			delete(expected, p)
+			continue
+		}
 		requests := visited[p]
 		if slices.ContainsFunc(requests, func(x *exchange) bool { return !x.failed && !x.Cut }) {
 			continue

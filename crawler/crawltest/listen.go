@@ -103,8 +103,12 @@ func (c *wire) Read(p []byte) (int, error) {
 
 // Write notes the time before the octets go: the client cannot have had them earlier.
 func (c *wire) Write(p []byte) (int, error) {
-	c.referee.wrote(c, time.Now())
-	return c.Conn.Write(p)
+	x, wrote, ended := c.referee.wrote(c, time.Now())
+	n, err := c.Conn.Write(p)
+	if n == 0 && err != nil {
+		c.referee.unwrote(x, wrote, ended)
+	}
+	return n, err
 }
 
 type wireKey struct{}

@@ -57,12 +57,20 @@ func policyOf(status int, body []byte, cut bool) policy {
 	return p
 }
 
+// binding returns which of the tokens bind: the crawler's name, and what stands beside it where a group names that.
+func (p policy) binding(tokens []string) []string {
+	if len(tokens) > 1 && !naive.Named(p.body, tokens[1]) {
+		return tokens[:1]
+	}
+	return tokens
+}
+
 // disallows says which rule keeps one of the tokens' crawlers from target; empty when all of them may fetch it.
 func (p policy) disallows(tokens []string, target string) string {
 	if p.kind != ruled {
 		return ""
 	}
-	for _, token := range tokens {
+	for _, token := range p.binding(tokens) {
 		if ok, line := naive.Allowed(p.body, token, target); !ok {
 			return fmt.Sprintf("line %d of robots.txt disallows it for %s", line, token)
 		}
@@ -73,7 +81,7 @@ func (p policy) disallows(tokens []string, target string) string {
 // delay returns the largest Crawl-delay that the tokens' crawlers are asked for.
 func (p policy) delay(tokens []string) time.Duration {
 	most := 0.0
-	for _, token := range tokens {
+	for _, token := range p.binding(tokens) {
 		if seconds, ok := naive.Delay(p.body, token); ok {
 			most = max(most, seconds)
 		}
@@ -182,7 +190,7 @@ func (w *Web) configured(h *host, held []policy) policy {
 	spot, via := place{h.name, robotsKey}, []place(nil)
 	for range maxRobotsHops + 1 {
 		l := w.hosts[spot.host].now().page(spot.key)
-		if l == nil {
+		if l == nil || l.Raw != nil {
 			if len(held) > 0 {
 				return held[len(held)-1]
 			}

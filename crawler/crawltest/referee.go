@@ -38,12 +38,14 @@ type Request struct {
 	Status int         // of the answer; 0 while there is none, or if it was broken off before
 	Answer http.Header // header of the answer
 	Cut    bool        // the answer was broken off
+	Octets int64       // of the body that the connection took; of the whole answer if a Raw made it
 }
 
 // exchange is an entry of the log. The referee's mutex guards it until it is copied.
 type exchange struct {
 	Request
 	key    string
+	by     string    // the name that the host was asked by
 	began  uint64    // which event the start was, and
 	ended  uint64    // the end: they order what happens at one instant, as it does in virtual time
 	over   bool      // the handler has returned
@@ -65,19 +67,30 @@ func (r *Referee) arrived(c *wire, now time.Time) {
 	}
 }
 
-// wrote notes that octets are about to go over c.
-func (r *Referee) wrote(c *wire, now time.Time) {
+// wrote notes that octets are about to go over c. It returns what stood there before.
+func (r *Referee) wrote(c *wire, now time.Time) (x *exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.taken != nil {
+	if x = c.taken; x != nil {
+		wrote, ended = x.wrote, x.ended
 		r.count++
-		c.taken.wrote, c.taken.ended = now, r.count
+		x.wrote, x.ended = now, r.count
+	}
+	return x, wrote, ended
+}
+
+// unwrote puts back what stood there before octets that could not be written: the client had left by then.
+func (r *Referee) unwrote(x *exchange, wrote time.Time, ended uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x != nil {
+		x.wrote, x.ended = wrote, ended
 	}
 }
 
 // begin enters a request.
 func (r *Referee) begin(h *host, k string, req *http.Request) *exchange {
-	x := &exchange{key: k, Request: Request{
+	x := &exchange{key: k, by: req.Host, Request: Request{
 		Host: h.name, Method: req.Method, Target: targetOf(req), UserAgent: req.UserAgent(),
 		Remote: req.RemoteAddr, Header: req.Header.Clone(),
 	}}
@@ -114,8 +127,15 @@ func (r *Referee) answered(x *exchange, status int, head http.Header) {
 	}
 }
 
-// sent notes octets of the body.
-func (r *Referee) sent(x *exchange, p []byte) {
+// took notes that octets of the answer were taken by the connection.
+func (r *Referee) took(x *exchange, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.Octets += int64(n)
+}
+
+// keep keeps octets of the body of a robots.txt.
+func (r *Referee) keep(x *exchange, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x.robots {
@@ -212,8 +232,10 @@ func (n *noting) Write(p []byte) (int, error) {
 	if !n.headed {
 		n.WriteHeader(http.StatusOK)
 	}
-	n.referee.sent(n.x, p)
-	return n.ResponseWriter.Write(p)
+	n.referee.keep(n.x, p)
+	taken, err := n.ResponseWriter.Write(p)
+	n.referee.took(n.x, taken)
+	return taken, err
 }
 
 // finish notes the answer of a handler that has written nothing.

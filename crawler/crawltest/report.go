@@ -11,7 +11,7 @@ import (
 
 // Report is what the referee found.
 type Report struct {
-	Rows       []Row        // one for each Rule, in their order
+	Rows       []Row        // one for each Rule, in their order, then one for each of the sites' own (Expect)
 	Hosts      []HostReport // one for each site, in the order of the web
 	Requests   int
 	Violations int           // findings of all rows
@@ -45,7 +45,12 @@ type Finding struct {
 }
 
 // String returns the finding in one line of printable text.
-func (f Finding) String() string { return f.Host + clip(f.Target, 60) + ": " + f.Text }
+func (f Finding) String() string {
+	if f.Host == "" {
+		return f.Text // about the crawl as a whole
+	}
+	return f.Host + clip(f.Target, 60) + ": " + f.Text
+}
 
 // HostReport is how one authority was treated.
 type HostReport struct {

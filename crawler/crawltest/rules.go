@@ -80,3 +80,6 @@ const (
 	// Once: nothing is fetched twice, but for retries after 429, 408, 425, 5xx and broken answers.
 	Once Rule = "fetched once"
 )
+
+// hostile names the row of a site that misbehaves.
+func hostile(what string) Rule { return Rule("hostile: " + what) }

@@ -3,13 +3,14 @@ package crawltest
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
 // Site is one authority of a Web. The zero value of each field but Name is useful.
 type Site struct {
 	// Name is the authority: a host name like "bakery.test", with a port if it is not 80. Required, in lower case.
-	// Sites with one host name share its address. The scheme is http.
+	// Sites with one host name share its address. An IPv4 address as name is that address. The scheme is http.
 	Name string
 
 	// Pages are the resources by request target, "/", "/a/b", "/search?q=x". All equivalent spellings of a target
@@ -28,6 +29,14 @@ type Site struct {
 
 	// Latency passes before the first octet of every answer.
 	Latency time.Duration
+
+	// Addrs are the addresses that look-ups of the name are answered with, one after the other, and the last from then
+	// on. None means the one that the web gives it; so does a zero Addr among them.
+	Addrs []netip.Addr
+
+	// Expect is what a correct crawler does with the site. The referee judges it by a row of its own, and by Coverage
+	// and Scope no more. Nil for a site that behaves.
+	Expect *Expect
 }
 
 // Page is one resource. The zero value is a page of text without links.
@@ -72,6 +81,10 @@ type Page struct {
 	// value of that field. RetryAfter without FailFirst is sent with every answer.
 	FailFirst, FailStatus int
 	RetryAfter            string
+
+	// Raw, if not nil, answers GET requests after Delay and Latency, and all that says how has no effect. Links still
+	// declare what leads from the page.
+	Raw Raw
 }
 
 // Robots is what a site's /robots.txt answers.
@@ -85,22 +98,23 @@ type Robots struct {
 	// Redirect is the value of Location.
 	Redirect string
 
-	// Header, Delay, FailFirst, FailStatus and RetryAfter are as for a Page.
+	// Header, Delay, FailFirst, FailStatus, RetryAfter and Raw are as for a Page.
 	Header                map[string]string
 	Delay                 time.Duration
 	FailFirst, FailStatus int
 	RetryAfter            string
+	Raw                   Raw
 }
 
 // given reports whether r says anything.
 func (r Robots) given() bool {
-	return r.Body != "" || r.Status != 0 || r.Redirect != "" || r.FailFirst > 0
+	return r.Body != "" || r.Status != 0 || r.Redirect != "" || r.FailFirst > 0 || r.Raw != nil
 }
 
 func (r Robots) page() Page {
 	p := Page{
 		Body: r.Body, Type: "text/plain; charset=utf-8", Status: r.Status, Redirect: r.Redirect, Header: r.Header,
-		Delay: r.Delay, FailFirst: r.FailFirst, FailStatus: r.FailStatus, RetryAfter: r.RetryAfter,
+		Delay: r.Delay, FailFirst: r.FailFirst, FailStatus: r.FailStatus, RetryAfter: r.RetryAfter, Raw: r.Raw,
 	}
 	if p.Status == 0 && p.Body == "" && p.Redirect == "" {
 		p.Status = http.StatusNotFound

@@ -58,6 +58,9 @@ func New(sites ...*Site) *Web {
 		if machine == "" || s.Name != strings.ToLower(s.Name) || w.hosts[h.name] != nil {
 			panic(fmt.Sprintf("crawltest: site %q: the name is empty, not in lower case, or used twice", s.Name))
 		}
+		if literal, err := netip.ParseAddr(machine); err == nil {
+			w.addrs[machine] = literal
+		}
 		if !w.addrs[machine].IsValid() {
 			addr = addr.Next()
 			w.addrs[machine] = addr

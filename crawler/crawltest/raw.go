@@ -1,0 +1,149 @@
+package crawltest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Raw answers a request with octets of its own making, over the connection itself: this is how a site answers what no
+// server of HTTP should. It reports whether it kept what it promised: that the
+// client left before the end is not its fault.
+//
+// The head of the request has been read. What the client sends further is dropped, and when it leaves, the context is
+// over and writing fails: a Raw then returns. So it does when the web is closed. The connection is closed after it.
+type Raw func(ctx context.Context, conn net.Conn, r *http.Request) (sound bool)
+
+// rawConn is the connection that a Raw writes to. It reads the head of the answer off what is written, for the log.
+type rawConn struct {
+	net.Conn
+	x       *exchange
+	referee *Referee
+	head    []byte // of the answer, until it is complete
+	headed  bool
+}
+
+// maxHead is how much of a raw answer is searched for its head.
+const maxHead = 16 << 10
+
+func (c *rawConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	body := p[:n]
+	if !c.headed {
+		had := len(c.head)
+		c.head = append(c.head, body[:min(n, maxHead-had)]...)
+		end := bytes.Index(c.head, []byte("\r\n\r\n")) + 4
+		switch {
+		case end >= 4:
+			c.headed, body = true, body[min(max(end-had, 0), n):]
+			c.note(c.head[:end])
+		case len(c.head) == maxHead:
+			c.headed, body = true, nil
+			line, _, _ := bytes.Cut(c.head, []byte("\r\n"))
+			c.note(append(line, "\r\n\r\n"...)) // the rest is too long to be kept
+		default:
+			body = nil
+		}
+	}
+	c.referee.took(c.x, n)
+	c.referee.keep(c.x, body)
+	return n, err
+}
+
+// note enters the head of the answer, if it is one.
+func (c *rawConn) note(head []byte) {
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil) //nolint:bodyclose // there is no body
+	if err == nil {
+		c.referee.answered(c.x, resp.StatusCode, resp.Header)
+	}
+}
+
+// reset ends the connection with a reset, where it is one of TCP.
+func reset(conn net.Conn) {
+	for {
+		switch c := conn.(type) {
+		case *rawConn:
+			conn = c.Conn
+			continue
+		case *wire:
+			conn = c.Conn
+			continue
+		case *net.TCPConn:
+			_ = c.SetLinger(0) // an error means that the connection is gone
+		}
+		_ = conn.Close() // nothing is left to be said
+		return
+	}
+}
+
+// raw takes the connection from net/http and lets the page answer. It returns what Raw returns.
+func (h *host) raw(w http.ResponseWriter, r *http.Request, x *exchange, l *leaf) (sound bool) {
+	h.web.conns.Add(1) // net/http lets go of the connection: the web still waits for it
+	defer h.web.conns.Done()
+	under := r.Context()
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return false
+	}
+	shrink(conn)
+	h.web.referee.wrote(conn.(*wire), time.Now()) // for an answer of nothing: its end is not after the client's
+	ctx, gone := context.WithCancel(under)
+	left := make(chan struct{})
+	go func() { // ends when the connection does
+		defer close(left)
+		defer gone()
+		_, _ = io.Copy(io.Discard, conn) // its end is the news, whatever it is
+	}()
+	stop := context.AfterFunc(under, func() { _ = conn.Close() })
+	defer func() {
+		stop()
+		gone()
+		_ = conn.Close()
+		<-left
+	}()
+	return l.Raw(ctx, &rawConn{Conn: conn, x: x, referee: h.web.referee}, r)
+}
+
+// shrink makes the system hold little of what a client has not read: what is written is then nearly what was taken.
+func shrink(conn net.Conn) {
+	if c, ok := conn.(*wire); ok {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(16 << 10) // a wish: a larger buffer makes the log less exact, not wrong
+		}
+	}
+}
+
+// wait lets d pass and reports whether the client is still there. A negative d has no end.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d < 0 {
+		<-ctx.Done()
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// say returns a Raw that writes octets, which are a sound answer or not.
+func say(octets string, sound bool) Raw {
+	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
+		_, _ = io.WriteString(conn, octets) // who left has seen enough
+		return sound
+	}
+}
+
+// ok is the head of an answer with HTML; fields are lines without their ends.
+func ok(fields ...string) string {
+	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n" +
+		strings.Join(append(fields, "", ""), "\r\n")
+}

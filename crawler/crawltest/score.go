@@ -1,0 +1,224 @@
+package crawltest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Board is the web of the scoreboard: each of its sites gives a crawler the occasion to keep one rule of politeness, or
+// to break it. It is small enough for a polite crawler of one exchange a second to be done in three minutes, and made
+// for crawlers that know no hook: they begin at Seed and stay on ports of 127.0.0.1.
+type Board struct {
+	*Web
+	token  string
+	rows   []scoreRow
+	spared map[string]bool // hosts that a polite crawler may leave before it has seen all of them
+}
+
+// scoreRow is a rule and how it is judged.
+type scoreRow struct {
+	number int // of the rule of politeness; 0 for what is asked beside these
+	rule   Rule
+	source string // what the rule rests on
+	judge  func(t *trial) Row
+}
+
+// exhibit is a part of the scoreboard: sites, the rows that they give occasion for, and what the index links to.
+type exhibit struct {
+	sites  []*Site
+	rows   []scoreRow
+	links  []string // from the index, instead of the sites' roots
+	spared bool     // a polite crawler does not see all of it
+}
+
+// indexHost is where a crawl of the scoreboard begins: it links to all other sites.
+const indexHost = "index.test"
+
+// fewIll are the sites of the Wing that each scoreboard has.
+var fewIll = []string{
+	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test", "nested.test",
+}
+
+// slowest is how long the slow sites of the Wing take on a scoreboard that has them all.
+const slowest = 20 * time.Second
+
+// hostileNumber is the rule of politeness that the sites of the Wing stand for, most of them.
+const hostileNumber = 24
+
+// Scoreboard returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
+// stands in some of the robots.txt files: as it is given, and read up to the first octet that cannot be in one (RFC 9309
+// 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of the Wing are always there, and all of them if wing says so: a
+// crawl then takes some minutes more.
+func Scoreboard(token string, wing bool) *Board {
+	token = cmp.Or(token, ours)
+	b := &Board{token: token, spared: map[string]bool{}}
+	if end := strings.IndexFunc(token, notInToken); end > 0 {
+		b.token = token[:end]
+	}
+	index := &Site{Name: indexHost, Pages: map[string]Page{}}
+	sites := []*Site{index}
+	var links []string
+	for _, e := range b.exhibits(token) {
+		sites = append(sites, e.sites...)
+		b.rows = append(b.rows, e.rows...)
+		for _, s := range e.sites {
+			b.spared[s.Name] = e.spared
+			if e.links == nil {
+				links = append(links, "http://"+s.Name+"/")
+			}
+		}
+		links = append(links, e.links...)
+	}
+	for _, s := range Wing(slowest)[1:] {
+		if wing || slices.Contains(fewIll, s.Name) {
+			sites = append(sites, s)
+			links = append(links, "http://"+s.Name+"/")
+		}
+	}
+	index.Pages["/"] = Page{Title: "The scoreboard", Links: links}
+	index.Pages[movedRules] = Page{Body: "User-agent: *\nDisallow: /depot/\n"}
+	b.Web = New(sites...)
+	return b
+}
+
+// exhibits returns the parts of the scoreboard.
+func (b *Board) exhibits(token string) []exhibit {
+	return []exhibit{
+		everywhere(), ownGroup(token), mergedGroups(), matching(), lineFormat(), movedRobots(),
+		robotsAnswers("down.test", 503), robotsAnswers("rush.test", 429), silentRobots(), cutRobots(),
+		crawlDelay(), slowServer(), restSeconds(), restDate(), restForever(), backOff("broken.test", 500), backOff("limited.test", 429),
+		refusal(), wall(), cookies(), pageLevel(b.token), redirects(), pathTree(), calendar(), deepChain(), spellings(),
+		b.reached(),
+	}
+}
+
+func notInToken(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
+}
+
+// Seed returns the URL that a crawl begins with, under which it needs no hook: "" unless the web is started with Start.
+func (b *Board) Seed() string { return b.LoopbackURL(indexHost) }
+
+// Rules returns the names of the scoreboard's rows, in their order.
+func (b *Board) Rules() []Rule {
+	var names []Rule
+	for _, row := range b.judge(b.referee.trial(Rules{}), Ending{}) {
+		names = append(names, row.Rule)
+	}
+	return names
+}
+
+// Score is what the scoreboard shows of a crawler.
+type Score struct {
+	Rows     []ScoreRow
+	Hosts    []HostReport
+	Requests int
+	Elapsed  time.Duration // from the first request to the end of the last exchange
+}
+
+// ScoreRow is the judgement by one rule of politeness.
+type ScoreRow struct {
+	Row
+	Number int    // of the rule of politeness; 0 for what is asked beside these
+	Source string // what that rests on: "RFC 9309 2.3"
+}
+
+// OK reports whether no rule was broken.
+func (s Score) OK() bool { return s.Count(Broken) == 0 }
+
+// Count says how many rows have a verdict.
+func (s Score) Count(v Verdict) (n int) {
+	for _, row := range s.Rows {
+		if row.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Row returns the judgement by a rule.
+func (s Score) Row(rule Rule) ScoreRow {
+	for _, row := range s.Rows {
+		if row.Rule == rule {
+			return row
+		}
+	}
+	return ScoreRow{Row: Row{Rule: rule, Verdict: Unshown}}
+}
+
+// scorePace is what the scoreboard holds every crawler to.
+const scorePace = time.Second
+
+// Ending is how a crawl of the scoreboard came to its end.
+type Ending struct {
+	// Shown says that it is known how the crawl ended: who serves the web by hand does not see that.
+	Shown bool
+	// Cut is after how long the crawl was ended from outside; zero if it ended by itself. What it did not reach is then
+	// not held against it, but the ending is.
+	Cut time.Duration
+}
+
+// Judge says how the crawl kept the rules.
+func (b *Board) Judge(e Ending) Score {
+	t := b.referee.trial(Rules{Token: b.token, Pace: scorePace, Partial: e.Cut > 0})
+	if len(t.all) == 0 && !e.Shown {
+		t.rules.Partial = true // nobody has come
+	}
+	s := Score{Requests: len(t.all)}
+	for _, x := range t.all {
+		s.Elapsed = max(s.Elapsed, x.End.Sub(t.start))
+	}
+	s.Rows = b.judge(t, e)
+	for _, h := range b.order {
+		s.Hosts = append(s.Hosts, t.host(h.name))
+	}
+	return s
+}
+
+// judge returns the rows in order of the rules' numbers; those without one come last.
+func (b *Board) judge(t *trial, e Ending) []ScoreRow {
+	var rows []ScoreRow
+	for _, r := range b.rows {
+		row := r.judge(t)
+		row.Rule = r.rule
+		rows = append(rows, ScoreRow{row, r.number, r.source})
+	}
+	for _, row := range t.hostile() {
+		rows = append(rows, ScoreRow{row, hostileNumber, "curtsy"})
+	}
+	slices.SortStableFunc(rows, func(a, c ScoreRow) int {
+		return cmp.Or(cmp.Compare(min(c.Number, 1), min(a.Number, 1)), cmp.Compare(a.Number, c.Number))
+	})
+	return append(rows, ScoreRow{Row: e.judge(), Source: "curtsy"})
+}
+
+// Ends is the rule that a crawl comes to its end by itself.
+const Ends Rule = "the crawl ends"
+
+func (e Ending) judge() Row {
+	switch {
+	case e.Cut > 0:
+		return row(Ends, 1, "", []Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
+	case !e.Shown:
+		return row(Ends, 0, "", nil)
+	}
+	return row(Ends, 1, "by itself", nil)
+}
+
+// only returns the trial of some hosts alone.
+func (t *trial) only(hosts ...string) *trial {
+	part := *t
+	part.all, part.hosts, part.held = nil, map[string][]*exchange{}, map[string][]policy{}
+	for _, x := range t.all {
+		if slices.Contains(hosts, x.Host) {
+			part.all = append(part.all, x)
+		}
+	}
+	for _, h := range hosts {
+		part.hosts[h], part.held[h] = t.hosts[h], t.held[h]
+	}
+	return &part
+}

@@ -1,0 +1,177 @@
+package crawltest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Each row of the scoreboard can be lost, each by one fault of a crawl, and the evidence says where.
+func TestScoreboardCatches(t *testing.T) {
+	get := func(urls ...string) func(c *client) {
+		return func(c *client) {
+			for _, u := range urls {
+				_, _ = c.do(c.t.Context(), http.MethodGet, "http://"+u) // not every answer is sound
+			}
+		}
+	}
+	many := func(n int, pattern string) func(c *client) {
+		return func(c *client) {
+			for i := range n {
+				get(strings.ReplaceAll(pattern, "#", time.Unix(0, 0).UTC().AddDate(0, i, 0).Format("2006-01")))(c)
+			}
+		}
+	}
+	// with sends a header field with a request for robots.txt.
+	with := func(field, value string) func(c *client) {
+		return func(c *client) {
+			get("cookies.test/robots.txt")(c)
+			c.get("cookies.test/", field, value)
+		}
+	}
+	as := func(agent string) func(c *client) {
+		return func(c *client) { c.agent = agent; get("own.test/robots.txt")(c) }
+	}
+	for _, tc := range []struct {
+		rule     Rule
+		crawl    func(c *client)
+		evidence string
+	}{
+		{"identity", as("Mozilla/5.0 (+https://crawler.example/)"), "does not carry the token"},
+		{"contact", as("curtsy/1.0"), "without an address to write to"},
+		{"GET and HEAD only", func(c *client) { _, _ = c.do(c.t.Context(), http.MethodPost, "http://cookies.test/send") }, "cookies.test/send: POST"},
+		{"no cookies, no credentials", with("Cookie", "visitor=17"), "with a Cookie field"},
+		{"no cookies, no credentials", with("Authorization", "Basic c3RhZmY6"), "with a Authorization field"},
+		{RobotsFirst, get("own.test/welcome.html"), "before any robots.txt"},
+		{"robots.txt cached", get("own.test/robots.txt", "own.test/robots.txt"), "again: at 0.000s it was answered with 200"},
+		{"robots.txt: own group", get("own.test/robots.txt", "own.test/ours/a.html"), "line 5 of robots.txt"},
+		{"robots.txt: own group", get("own.test/robots.txt"), "own.test/welcome.html: never fetched"},
+		{"robots.txt: groups merged", get("merged.test/robots.txt", "merged.test/two/a.html"), "merged.test/two/a.html"},
+		{"robots.txt: longest match", get("rules.test/robots.txt", "rules.test/cellar/wine.html"), "line 2 of robots.txt"},
+		{"robots.txt: * and $", get("rules.test/robots.txt", "rules.test/bread.html?print=1"), "line 7 of robots.txt"},
+		{"robots.txt: escapes", get("rules.test/robots.txt", "rules.test/~hidden/a.html"), "line 8 of robots.txt"},
+		{"robots.txt: format of lines", get("lines.test/robots.txt", "lines.test/tight/a.html"), "line 2 of robots.txt"},
+		{"robots.txt: redirected", get("moved.test/robots.txt", "index.test/for-others/moved-robots.txt", "moved.test/depot/a.html"), "line 2 of robots.txt"},
+		{"redirect to disallowed", get("hops.test/robots.txt", "hops.test/go", "hops.test/closed/a.html"), "line 2 of robots.txt"},
+		{"robots.txt answers 503", get("down.test/robots.txt", "down.test/"), "though robots.txt answered 503"},
+		{"robots.txt answers 429", get("rush.test/robots.txt", "rush.test/"), "though robots.txt answered 429"},
+		{"robots.txt: no answer", get("mute.test/robots.txt", "mute.test/"), "though robots.txt was broken off"},
+		{"robots.txt broken off", get("cut.test/robots.txt", "cut.test/"), "though robots.txt was broken off"},
+		{CrawlDelay, get("delay.test/robots.txt", "delay.test/"), "Crawl-delay 3s"},
+		{"one exchange at a time", func(c *client) {
+			c.aside(func() { get("slow.test/robots.txt")(c) }, func() { get("slow.test/")(c) })
+		}, "while 1 of the host under way"},
+		{"pace of 1 s", get("own.test/robots.txt", "own.test/", "own.test/welcome.html"), "own.test/welcome.html: GET at 0.000s began 0.000s after"},
+		{"pace: after robots.txt", get("own.test/robots.txt", "own.test/"), "after the end of /robots.txt"},
+		{"pace: after a redirect", get("hops.test/robots.txt", "hops.test/chain/1", "hops.test/chain/2"), "after the end of /chain/1"},
+		{"pace: slow server spared", get("slow.test/robots.txt", "slow.test/"), "pace 2s"},
+		{"Retry-After: seconds", get("busy.test/robots.txt", "busy.test/busy.html", "busy.test/a.html"), "asked for rest from 0.000s to 20.000s"},
+		{"Retry-After: date", get("away.test/robots.txt", "away.test/away.html", "away.test/a.html"), "429 for /away.html asked for rest"},
+		{"Retry-After: 31 years", get("closed.test/robots.txt", "closed.test/closed.html", "closed.test/a.html"), "to 86400.000s"},
+		{"back-off after a 429", get("limited.test/fails-1.html", "limited.test/a.html"), "at least 10s"},
+		{"back-off after two 5xx", get("broken.test/fails-1.html", "broken.test/fails-2.html", "broken.test/a.html"), "the answer 2 in a row"},
+		{"403 at the door", get("refuses.test/1.html", "refuses.test/2.html"), "though 1 page had been refused"},
+		{"rel=nofollow", get("follow.test/", "follow.test/rel/a.html"), "follow.test/rel/a.html"},
+		{"meta robots nofollow", get("follow.test/meta/a.html"), "follow.test/meta/a.html"},
+		{"X-Robots-Tag nofollow", get("follow.test/tag/a.html"), "follow.test/tag/a.html"},
+		{"X-Robots-Tag by name", get("follow.test/named/a.html"), "follow.test/named/a.html"},
+		{"redirects: chain", get("hops.test/chain/1"), "hops.test/chain/2: never fetched"},
+		{"redirects: loop", many(13, "hops.test/loop/a"), "is request 13 there"},
+		{"redirects: endless", many(13, "hops.test/on/1"), "is request 13 in the trap /on/"},
+		{"trap: path tree", many(16, "shelf.test/shelf/box/"), "is request 16 in the trap /shelf/"},
+		{"trap: calendar", many(31, "months.test/calendar?month=#"), "is request 31 in the trap"},
+		{"no trap: long chain", get("older.test/"), "older.test/older/12: never fetched"},
+		{"spellings of one URL", get("spelled.test/~reader/", "spelled.test/%7Ereader/"), "again"},
+		{Scope, get("own.test/favicon.ico"), "though no link in scope leads there"},
+		{Once, get("own.test/", "own.test/"), "again"},
+		{Coverage, get("own.test/robots.txt"), "never fetched"},
+		{"hostile: HTML as robots.txt", get("html-robots.test/robots.txt", "html-robots.test/closed/page.html"), "must be left alone"},
+	} {
+		t.Run(string(tc.rule), func(t *testing.T) {
+			board := Scoreboard("", false)
+			bubble(t, board.Web, tc.crawl)
+			row := board.Judge(Ending{Shown: true}).Row(tc.rule)
+			if row.Verdict != Broken {
+				t.Fatalf("%s: %s", row.Verdict, row.Evidence)
+			}
+			if !slices.ContainsFunc(row.Findings, func(f Finding) bool { return strings.Contains(f.String(), tc.evidence) }) {
+				t.Errorf("no finding says %q: %v", tc.evidence, row.Findings)
+			}
+		})
+	}
+}
+
+// A host that refuses ten pages in a row has said enough.
+func TestScoreboardCatchesTheEleventhRequestAtAWall(t *testing.T) {
+	board := Scoreboard("", false)
+	bubble(t, board.Web, func(c *client) {
+		for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"} {
+			c.get("wall.test/" + n + ".html")
+		}
+	})
+	row := board.Judge(Ending{}).Row("403 ten times in a row")
+	if len(row.Findings) != 1 || row.Findings[0].Target != "/11.html" {
+		t.Errorf("%s: %v", row.Verdict, row.Findings)
+	}
+}
+
+// Who has shown nothing has broken nothing; a crawl that was cut short is told that, and what it missed is forgiven.
+func TestScoreboardOfNothing(t *testing.T) {
+	board := Scoreboard("examplebot", true)
+	for _, row := range board.Judge(Ending{Cut: time.Minute}).Rows {
+		want := Unshown
+		if row.Rule == Ends {
+			want = Broken
+		}
+		if row.Verdict != want {
+			t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
+		}
+	}
+}
+
+// A web that nobody has visited has nothing to say; a crawl that asked for nothing has missed all of it.
+func TestScoreboardWithoutAVisitor(t *testing.T) {
+	board := Scoreboard("", false)
+	if score := board.Judge(Ending{}); !score.OK() {
+		t.Errorf("served in vain: %+v", score.Row(Coverage))
+	}
+	if score := board.Judge(Ending{Shown: true}); score.Row(Coverage).Verdict != Broken {
+		t.Errorf("a crawl of nothing: %+v", score.Row(Coverage))
+	}
+}
+
+// The own group is that of the token given, and every row has a name of its own, a source and room in the table.
+func TestScoreboardTable(t *testing.T) {
+	board := Scoreboard("examplebot2", true)
+	bubble(t, board.Web, func(c *client) {
+		if body := c.get("own.test/robots.txt").body; !strings.Contains(body, "User-agent: examplebot2\n") {
+			t.Errorf("own.test does not name the crawler: %s", body)
+		}
+		c.get("own.test/ours/a.html")
+	})
+	score := board.Judge(Ending{Shown: true})
+	if row := score.Row("robots.txt: own group"); !slices.ContainsFunc(row.Findings, func(f Finding) bool { return strings.Contains(f.Text, "for examplebot") }) {
+		t.Errorf("%s: %s", row.Verdict, row.Evidence)
+	}
+	seen := map[Rule]bool{}
+	for _, row := range score.Rows {
+		if seen[row.Rule] || row.Source == "" {
+			t.Errorf("%q: twice, or without a source", row.Rule)
+		}
+		seen[row.Rule] = true
+	}
+	if rules := board.Rules(); len(rules) != len(score.Rows) || len(rules) < 80 {
+		t.Errorf("%d rules, %d rows", len(rules), len(score.Rows))
+	}
+	var b strings.Builder
+	if err := score.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if n := len([]rune(line)); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}

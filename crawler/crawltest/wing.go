@@ -1,0 +1,131 @@
+package crawltest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Wing returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The first
+// site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to other
+// hosts. The sites are as fit for a crawler that knows no hook as for one that does.
+//
+// slow is how long answers take that are slow: zero means that they never end of themselves, so that a crawler without
+// a time-out of its own never ends either.
+//
+// What is large is made while it is sent. Pages called /before.html and /after.html are linked before and after the ill
+// ones; the later is expected only where the host has given no reason to be left alone for a while.
+func Wing(slow time.Duration) []*Site {
+	if slow == 0 {
+		slow = -1
+	}
+	return indexed("wing.test", slowSites(slow), bodySites(), headSites(), frameSites(), redirectSites(), linkSites(),
+		robotsSites(slow), refusingSites())
+}
+
+// Guarded returns sites that lead a crawler to addresses that are not public: by redirect, by name, and by a name that
+// changes its address between look-ups. What stands at those addresses are sites as well. They show nothing to a crawler
+// without the hooks Web.Resolve and Web.Dial. The first site, "gate.test", links to the others.
+func Guarded() []*Site { return indexed("gate.test", guardedSites()) }
+
+// indexed puts a site first that links to all others that have names.
+func indexed(name string, groups ...[]*Site) []*Site {
+	index := &Site{Name: name}
+	sites := []*Site{index}
+	var links []string
+	for _, group := range groups {
+		for _, s := range group {
+			if sites = append(sites, s); s.Expect == nil || !s.Expect.Closed {
+				links = append(links, "http://"+s.Name+"/")
+			}
+		}
+	}
+	index.Pages = map[string]Page{"/": {Title: "The index", Text: "Who lives here.", Links: links}}
+	return sites
+}
+
+// target is a page of an ill site.
+type target struct {
+	at   string
+	page Page
+}
+
+// raw is a target that a Raw answers.
+func raw(at string, answer Raw) target { return target{at, Page{Raw: answer}} }
+
+// The sound pages of an ill site.
+const (
+	before = "/before.html"
+	after  = "/after.html"
+)
+
+// ill makes a site: a sound root that links to a sound page, to what is ill and to another sound page. e.At is what is
+// ill, and the first two are expected, unless e says otherwise. A sturdy one gives no reason to be left alone, so that
+// the last is expected as well.
+func ill(name, what string, sturdy bool, e Expect, targets ...target) *Site {
+	s := &Site{Name: name, Pages: map[string]Page{before: {}, after: {}}, Expect: &e}
+	links := []string{before}
+	e.Rule = hostile(what)
+	given := e.At != nil
+	for _, t := range targets {
+		s.Pages[t.at] = t.page
+		links = append(links, t.at)
+		if !given {
+			e.At = append(e.At, t.at)
+		}
+	}
+	s.Pages["/"] = Page{Links: append(links, after)}
+	if e.Fetched == nil {
+		e.Fetched = []string{"/", before}
+		if sturdy {
+			e.Fetched = append(e.Fetched, after)
+		}
+	}
+	return s
+}
+
+// flow writes block again and again, until limit octets are written. It reports whether it came to that.
+func flow(conn net.Conn, block []byte, limit int64) bool {
+	for limit > 0 {
+		n, err := conn.Write(block[:min(int64(len(block)), limit)])
+		if err != nil {
+			return false
+		}
+		limit -= int64(n)
+	}
+	return true
+}
+
+// slowSites are slow, or silent.
+func slowSites(slow time.Duration) []*Site {
+	const within = 30 * time.Minute
+	return []*Site{
+		ill("drip.test", "slow drip of a body", true, Expect{Within: within}, raw("/drip.html", drip(slow, ok(), "x", time.Second))),
+		ill("slow-head.test", "slow header", true, Expect{Within: within},
+			raw("/slow.html", drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second))),
+		ill("silent.test", "no answer", false, Expect{Within: within, Most: 20}, raw("/silent.html", silence(slow))),
+	}
+}
+
+// drip begins an answer and goes on with a piece of it now and then.
+func drip(slow time.Duration, head, piece string, every time.Duration) Raw {
+	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
+		piece, err := []byte(piece), error(nil)
+		begun := time.Now()
+		for _, err = conn.Write([]byte(head)); err == nil && (slow < 0 || time.Since(begun) < slow); _, err = conn.Write(piece) {
+			if !wait(ctx, every) {
+				break
+			}
+		}
+		return true
+	}
+}
+
+// silence never answers.
+func silence(slow time.Duration) Raw {
+	return func(ctx context.Context, _ net.Conn, _ *http.Request) bool {
+		wait(ctx, slow)
+		return false
+	}
+}
