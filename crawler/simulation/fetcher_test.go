@@ -68,6 +68,16 @@ func (f *fetcher) Do(ctx context.Context, q fetch.Request) (*fetch.Exchange, err
 // CloseIdle implements the interface: there are no connections.
 func (f *fetcher) CloseIdle(canon.Authority) {}
 
+// Addresses gives each host one of its own.
+func (f *fetcher) Addresses(_ context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	id, err := hostID(a.Host())
+	return []netip.AddrPort{addressOf(id)}, err
+}
+
+func addressOf(id int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(id >> 16), byte(id >> 8), byte(id)}), 80)
+}
+
 var (
 	request = []byte("GET / HTTP/1.1\r\n\r\n")
 	raw     = []byte("HTTP/1.1 200 OK\r\n\r\n")
@@ -83,7 +93,7 @@ func (f *fetcher) fill(ex *fetch.Exchange, a address, x *answer) {
 	if x.lost {
 		return
 	}
-	ex.Addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(a.id >> 16), byte(a.id >> 8), byte(a.id)}), 80)
+	ex.Addr = addressOf(a.id)
 	ex.Request = request
 	if x.status == 0 {
 		return
@@ -224,6 +234,9 @@ func (w *world) rulesOf(x *answer, id int) {
 // page is the text of an ordinary page.
 func (w *world) page(id, page int) []byte {
 	b := fmt.Appendf(nil, "<title>page %d of %d</title>", page, id)
+	for x := hash(uint64(id)<<32|uint64(page), 9); x > 0; x /= 26 { // a word of its own: pages of one mould are a trap
+		b = append(b, 'a'+byte(x%26))
+	}
 	for _, k := range w.links(id, page) {
 		b = fmt.Appendf(b, "<a href=%s>next</a>", w.path(id, k))
 	}

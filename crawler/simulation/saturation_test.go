@@ -23,7 +23,7 @@ func (p *play) window() time.Duration {
 
 // With workers enough the hosts are the limit: permitted are hosts ÷ (pace + exchange time). The first exchange of a host
 // ends no pause, and so does not count as achieved.
-func TestPoliteness09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.T) {
+func TestRule09_TheAchievedRateIsThePermittedOneWhenHostsAreTheLimit(t *testing.T) {
 	hosts, workers := 100_000, 32_000
 	switch {
 	case testing.Short() || racing:

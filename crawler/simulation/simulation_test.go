@@ -35,7 +35,7 @@ func sizeOf() size {
 }
 
 // A day of a whole crawl: hosts of all sizes by Zipf's law, latencies, faults, hosts that ask for a longer pause.
-func TestPoliteness09_NoPaceIsViolatedAndNoHostStarvesInALongCrawl(t *testing.T) {
+func TestRule09_NoPaceIsViolatedAndNoHostStarvesInALongCrawl(t *testing.T) {
 	s := sizeOf()
 	p := &play{w: zipf(s.hosts, s.pages, s.lasts), workers: s.workers, lasts: s.lasts}
 	p.run(t)

@@ -262,10 +262,9 @@ type address struct {
 var places = map[string]int{"p": forPage, "m": forMoved, "private": forPrivate, "rules": forRobotsOf}
 
 func parse(u canon.URL) (address, error) {
-	name, ok := strings.CutSuffix(u.Host(), ".test")
-	id, err := strconv.Atoi(strings.TrimPrefix(name, "h"))
-	if !ok || err != nil {
-		return address{}, fmt.Errorf("simulation: %s is no host of this world", u)
+	id, err := hostID(u.Host())
+	if err != nil {
+		return address{}, err
 	}
 	if u.Path() == "/robots.txt" {
 		return address{id, forRobots, id}, nil
@@ -277,6 +276,16 @@ func parse(u canon.URL) (address, error) {
 		return address{}, fmt.Errorf("simulation: %s is no page of this world", u)
 	}
 	return address{id, what, n}, nil
+}
+
+// hostID is the number of a host.
+func hostID(host string) (int, error) {
+	name, ok := strings.CutSuffix(host, ".test")
+	id, err := strconv.Atoi(strings.TrimPrefix(name, "h"))
+	if !ok || err != nil {
+		return 0, fmt.Errorf("simulation: %s is no host of this world", host)
+	}
+	return id, nil
 }
 
 // links are the pages of its own host that an ordinary page links to: its two children in a tree, and the first child of
