@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"curtsy/crawler/fetch"
 )
@@ -33,7 +31,7 @@ func classify(ex *fetch.Exchange) (answer, string) {
 		switch {
 		case f.Class == fetch.NXDomain:
 			return nowhere, string(f.Class)
-		case f.Class == fetch.PrivateAddress:
+		case f.Class == fetch.PrivateAddress, f.Class == fetch.OptOut:
 			return guarded, string(f.Class)
 		case f.Class == fetch.Coding:
 			return useless, string(f.Class) // it came whole, and would again
@@ -65,11 +63,6 @@ func classify(ex *fetch.Exchange) (answer, string) {
 // blame reports whether a is a failure of the host that may pass (politeness rule 12).
 func (a answer) blame() bool { return a == broken || a == unreachable || a == nowhere }
 
-// trouble reports whether a is counted among the errors of a crawl, be it mended by a retry or not.
-func (a answer) trouble() bool {
-	return a.blame() || a == throttled || a == refused || a == guarded || a == useless
-}
-
 // again is how many exchanges a URL gets that is answered like this.
 func (a answer) again() int {
 	switch a {
@@ -83,30 +76,15 @@ func (a answer) again() int {
 	return 1
 }
 
-// restful reports whether Retry-After means something with a: with 429 and 503, and with any 3xx (politeness rule 11).
-func restful(a answer, status int) bool { return a == throttled || status >= 300 && status < 400 }
-
-const (
-	day          = 24 * time.Hour
-	longestAfter = 365 * day
-)
-
-// retryAfter reads the Retry-After field: seconds or an HTTP date (RFC 9110 10.2.3). What cannot be read, and what
-// is longer than a year, asks for a day (politeness rule 11).
-func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0, false
+// failureClass is the name under which a failure of the host is counted; empty for what is none.
+func failureClass(a answer, ex *fetch.Exchange) string {
+	switch {
+	case a != throttled && !a.blame():
+		return ""
+	case ex.Failure != nil:
+		return string(ex.Failure.Class)
+	case ex.Status >= 500:
+		return "5xx"
 	}
-	if n, err := strconv.ParseUint(v, 10, 63); err == nil {
-		if n > uint64(longestAfter/time.Second) {
-			return day, true
-		}
-		return time.Duration(n) * time.Second, true
-	}
-	t, err := http.ParseTime(v)
-	if err != nil || t.Sub(now) > longestAfter {
-		return day, true
-	}
-	return max(t.Sub(now), 0), true
+	return strconv.Itoa(ex.Status) // 429, 408, 425
 }

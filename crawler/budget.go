@@ -52,6 +52,24 @@ func (b *budget) take(ctx context.Context) string {
 	}
 }
 
+// more takes a ticket if there is one: for a worker that has one already.
+func (b *budget) more() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.maxBytes > 0 && b.bytes >= b.maxBytes || b.maxPages > 0 && b.pages+b.tickets >= b.maxPages {
+		return false
+	}
+	b.tickets++
+	return true
+}
+
+// hold corrects how many tickets are out, for one that is given back at once.
+func (b *budget) hold(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tickets += int64(n)
+}
+
 // give returns a ticket with the pages it was used for.
 func (b *budget) give(pages int64) {
 	b.mu.Lock()

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -16,6 +20,9 @@ import (
 
 // Floor is the shortest pause between two exchanges with a host that is not the operator's own (politeness rule 9).
 const Floor = time.Second
+
+// LeastIPDelay is the shortest Config.IPDelay (politeness rule 10).
+const LeastIPDelay = 100 * time.Millisecond
 
 // Config is what a crawl needs. The zero value of each setting means its default.
 type Config struct {
@@ -26,21 +33,38 @@ type Config struct {
 
 	Identity fetch.Identity
 	Scope    scope.Config
+	Traps    trap.Limits // of the traps that need a host's history (politeness rule 22); Scope has the others
 
 	// Standard is the document that robots.txt is read by. Beside RFC 9309, the zero value, an older one may only add
 	// refusals: a URL needs the leave of both (politeness rule 6).
 	Standard robots.Standard
+
+	// Sitemaps are the sitemaps to read.
+	Sitemaps Sitemaps
 
 	Workers int // exchanges in flight in all; zero means 64
 
 	// Delay is the shortest pause between two exchanges with an authority, from the end of one to the start of the
 	// next. Below Floor it acts on own hosts only. Negative means zero; zero means Floor.
 	Delay time.Duration
+	// IPDelay is the shortest time between the starts of two exchanges at one address (IPv4, or IPv6 /64), whatever hosts
+	// are there; own hosts are exempt. Zero means 500 ms; less than 100 ms is refused (politeness rule 10).
+	IPDelay time.Duration
+	// HostLocks keep this crawl and others of the same user from asking a host at once; own hosts are exempt. Nil means
+	// that there are no others (politeness rule 17).
+	HostLocks hostLocks
 	// MaxCrawlDelay is the longest Crawl-delay that is waited for; a host that asks for more leaves the run and is
 	// reported. Zero means 300 s.
 	MaxCrawlDelay time.Duration
 	// LoopbackForeign treats loopback hosts like any other. By default they are the operator's own (politeness rule 18).
 	LoopbackForeign bool
+
+	// OwnSites are names of public hosts that the operator says are their own. Each is own only while it holds the proof
+	// for OwnKey: see OwnerValue.
+	OwnSites []string
+	OwnKey   []byte
+	// PerHost is how many exchanges an own host may have in flight while its effective pace is zero. Zero means 1.
+	PerHost int
 
 	MaxPages   int64         // 2xx HTML answers; zero means no limit
 	MaxPerHost int64         // likewise, for each authority
@@ -52,6 +76,15 @@ type Config struct {
 	// DryRun asks each host for its robots.txt and for nothing else.
 	DryRun bool
 
+	// OptOut are the lists of those who do not want to be crawled; they win over everything (politeness rule 16). Its Addr
+	// belongs into fetch.Config.Refuse, so that addresses count, too. Nil means none.
+	OptOut *optout.Watch
+	// KeepNoArchive keeps the bodies of pages that ask not to be archived (politeness rule 19).
+	KeepNoArchive bool
+	// FollowRel are the words of rel with which links are followed: of nofollow, ugc and sponsored, or none alone. Nil
+	// means ugc and sponsored (politeness rule 19).
+	FollowRel []string
+
 	// Log receives plain sentences for the operator. Nil means none.
 	Log func(format string, args ...any)
 }
@@ -59,6 +92,9 @@ type Config struct {
 // fetcher makes one exchange. *fetch.Fetcher is one.
 type fetcher interface {
 	Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error)
+	// Addresses returns the addresses that an exchange with a may go to, at least one, in the order to be tried. The error
+	// is a *fetch.Failure, or that of ctx.
+	Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error)
 	CloseIdle(a canon.Authority)
 }
 
@@ -82,8 +118,20 @@ func (c Config) Validate() error {
 		return fmt.Errorf("crawler: workers: %d is less than 1", c.Workers)
 	case c.MaxPages < 0 || c.MaxPerHost < 0 || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxTime < 0:
 		return errors.New("crawler: a budget is negative; leave it out for no limit")
+	case c.IPDelay != 0 && c.IPDelay < LeastIPDelay:
+		return fmt.Errorf("crawler: ip-delay: %v is less than %v", c.IPDelay, LeastIPDelay)
 	case c.MaxWait < 0 || c.MaxCrawlDelay < 0:
 		return errors.New("crawler: max-wait and max-crawl-delay cannot be negative")
+	case c.PerHost < 0:
+		return fmt.Errorf("crawler: per host: %d is less than 1", c.PerHost)
+	case len(c.OwnSites) > 0 && len(c.OwnKey) < 16:
+		return errors.New("crawler: own sites need a key for their proof")
+	}
+	if _, err := extract.ParseRels(c.FollowRel); err != nil {
+		return fmt.Errorf("crawler: follow-rel: %w", err)
+	}
+	if err := c.Traps.Check(); err != nil {
+		return err
 	}
 	return c.Identity.Validate()
 }
@@ -99,6 +147,9 @@ func (c Config) withDefaults() Config {
 	case c.Delay < 0:
 		c.Delay = 0
 	}
+	if c.IPDelay == 0 {
+		c.IPDelay = 500 * time.Millisecond
+	}
 	if c.MaxCrawlDelay == 0 {
 		c.MaxCrawlDelay = 300 * time.Second
 	}
@@ -107,6 +158,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Identity.Token == "" {
 		c.Identity.Token = "curtsy"
+	}
+	if c.FollowRel == nil {
+		c.FollowRel = []string{"ugc", "sponsored"}
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}

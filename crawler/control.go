@@ -42,13 +42,27 @@ func (c *Crawl) Serve(ctx context.Context, dir string) error {
 	}
 	defer os.Remove(path)
 	server := &http.Server{Handler: c.controlHandler(dir, at.Token), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+		defer cancel()
+		if server.Shutdown(within) != nil {
+			server.Close()
+		}
+	})
+	err = server.Serve(listener)
+	if !stop() {
+		<-closed
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("crawler: control interface: %w", err)
 	}
 	return nil
 }
+
+// lastAnswers is how long orders that are under way when the crawl ends may take: one of them may be what ended it.
+const lastAnswers = 5 * time.Second
 
 // writeControl writes the file whole or not at all, readable by its owner only.
 func writeControl(path string, at controlAddress) error {

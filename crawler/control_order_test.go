@@ -1,8 +1,11 @@
 package crawler
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -99,4 +102,85 @@ func TestARemoteDoesWhatTheFrontierDoes(t *testing.T) {
 	if _, err := r.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "makes no snapshots") {
 		t.Errorf("%v", err)
 	}
+}
+
+// slowSteering is a frontier whose Steer takes its time.
+type slowSteering struct {
+	frontier.Frontier
+	reached, goOn chan struct{}
+}
+
+func (f slowSteering) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	close(f.reached)
+	<-f.goOn
+	return f.Frontier.Steer(ctx, s)
+}
+
+// An order may be what ends the crawl: who drops the last host wants to hear that it was done.
+func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
+	slow := slowSteering{reached: make(chan struct{}), goOn: make(chan struct{})}
+	dir, stop := servedOn(t, func(f frontier.Frontier) frontier.Frontier { slow.Frontier = f; return slow })
+	r, err := Connect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		done, err := r.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: parse(t, "http://a.test/").Authority()})
+		if err == nil && done.URLs != 1 {
+			err = fmt.Errorf("%+v", done)
+		}
+		answered <- err
+	}()
+	<-slow.reached
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	for { // until nobody else is let in
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", r.at.Address)
+		if err != nil {
+			break
+		}
+		conn.Close()
+	}
+	close(slow.goOn)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	<-stopped
+}
+
+// A list of seeds goes in pieces that the other side takes, however they are written in JSON, and not in more than it needs.
+func TestARemoteSendsSeedsInFewPiecesThatAreTaken(t *testing.T) {
+	calls := 0
+	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return countedAdds{f, &calls} })
+	r, err := Connect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls = 0
+	var few, long []frontier.Candidate
+	for i := range 10_000 {
+		u := parse(t, fmt.Sprintf("http://b.test/%d", i))
+		few = append(few, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
+		if i < 1500 {
+			u = parse(t, fmt.Sprintf("http://c.test/%d?%s", i, strings.Repeat("&", 8000)))
+			long = append(long, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: strings.Repeat("<", 1000)})
+		}
+	}
+	if added, err := r.Add(t.Context(), few); err != nil || added.New != len(few) || calls > 3 {
+		t.Errorf("%+v, %v in %d pieces", added, err, calls)
+	}
+	if added, err := r.Add(t.Context(), long); err != nil || added.New != len(long) {
+		t.Errorf("%+v, %v", added, err)
+	}
+}
+
+type countedAdds struct {
+	frontier.Frontier
+	calls *int
+}
+
+func (f countedAdds) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	*f.calls++
+	return f.Frontier.Add(ctx, cs)
 }

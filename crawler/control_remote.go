@@ -121,13 +121,22 @@ func BadOrder(err error) bool {
 	return errors.As(err, &bad)
 }
 
-// addBatch is how many seeds are sent at a time: at most canon.MaxLength octets each, they fit into maxOrder.
-const addBatch = 500
+// addBatch is how many octets of seeds are sent at a time: written in JSON one may become six, and there are names.
+const addBatch = maxOrder / 8
+
+// piece returns how many of cs are sent at a time.
+func piece(cs []frontier.Candidate) int {
+	n := 0
+	for size := 0; n < len(cs) && size < addBatch-canon.MaxLength; n++ {
+		size += len(cs[n].URL.String()) + len(cs[n].Tag) + len(`{"url":"","tag":""},`)
+	}
+	return n
+}
 
 // Add adds seeds: their scope is extended to them. Candidates other than seeds are refused.
 func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier.Added, err error) {
 	for len(cs) > 0 {
-		n := min(len(cs), addBatch)
+		n := piece(cs)
 		orders := make([]seedOrder, n)
 		for i, c := range cs[:n] {
 			if c.Kind != frontier.KindSeed {

@@ -20,6 +20,12 @@ import (
 // served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
 func served(t *testing.T) (dir string, stop func()) {
 	t.Helper()
+	return servedOn(t, func(f frontier.Frontier) frontier.Frontier { return f })
+}
+
+// servedOn is served on what on makes of the frontier.
+func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
+	t.Helper()
 	a, l := &archive{}, &lines{}
 	front := frontiertest.NewModel(frontier.Options{Barrier: Barrier(a, l)})
 	t.Cleanup(func() { front.Close() })
@@ -31,7 +37,7 @@ func served(t *testing.T) (dir string, stop func()) {
 	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(t.Context(), Config{Frontier: front, Fetcher: f, Recorder: a, Ledger: l})
+	c, err := New(t.Context(), Config{Frontier: on(front), Fetcher: f, Recorder: a, Ledger: l})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,17 @@ type Crawl struct {
 	lined   *recent // keys of refused URLs that have a line of the ledger
 	gate    *gate
 	extract *extract.Extractor
+	rels    extract.Rels // of Config.FollowRel
 	budget  *budget
 	clock   clock
-	run     uint64 // which run of the crawl this is, from 0
+
+	slots     *slots
+	addresses *addresses
+	patient   atomic.Bool // something had to wait that was no fault of its host
+
+	run uint64 // which run of the crawl this is, from 0
+
+	seats chan struct{} // one for each exchange in flight
 
 	offScope string // the name of the rule that refuses what lies off the scope
 
@@ -40,6 +48,7 @@ type Crawl struct {
 	seeds     []string            // seeds of this run that got no usable answer, with why; at most maxNamedSeeds
 	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
 	longest   longest
+	book      seedBook
 }
 
 // maxNamedSeeds bounds how many failed seeds a run names.
@@ -60,7 +69,7 @@ const (
 )
 
 // New prepares a run. The frontier holds the seeds already.
-func New(ctx context.Context, cfg Config) (*Crawl, error) {
+func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -68,19 +77,22 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(),
 		lined: newRecent(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
 	}
+	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
+		return nil, err
+	}
 	seeds, err := c.cfg.Frontier.Seeds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	places := make([]canon.URL, len(seeds)) // those that seeds redirected to among them
-	for i, s := range seeds {
-		places[i] = s.URL
+	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
+	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
+		return nil, err
+	}
+	for _, s := range seeds { // those that seeds redirected to among them
+		c.scope.Extend(s.URL)
 		if a := s.URL.Authority(); s.From == "" && guardedByDefault(a) {
 			c.reachable[a] = true
 		}
-	}
-	if c.scope, err = scope.New(c.cfg.Scope, places); err != nil {
-		return nil, err
 	}
 	rules := c.scope.Rules()
 	c.offScope = rules[len(rules)-1]
@@ -89,9 +101,15 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 		return nil, err
 	}
 	c.run = uint64(before.Restarts)
+	if err := c.askForMaps(ctx); err != nil {
+		return nil, err
+	}
+	c.book = newSeedBook(before.Counts)
 	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, before.Counts)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
+	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
+	c.seats = make(chan struct{}, c.cfg.Workers)
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	return c, nil
 }
@@ -160,7 +178,7 @@ func over(ctx context.Context, err error) bool {
 // maxWait is how long a turn is waited for. A crawl in which no host has ever answered does not wait: whoever
 // mistyped a seed wants to know it now.
 func (c *Crawl) maxWait() time.Duration {
-	if !c.budget.answered() {
+	if !c.budget.answered() && !c.patient.Load() {
 		return 2 * max(c.cfg.Delay, Floor)
 	}
 	return c.cfg.MaxWait

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
 
@@ -36,7 +38,7 @@ func TestTheDemosWebIsCrawledWithoutAViolation(t *testing.T) {
 	})
 }
 
-func TestPoliteness04_RobotsFirstAsAnExchangeOfTheHost(t *testing.T) {
+func TestRule04_RobotsFirstAsAnExchangeOfTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://bakery.test/"}, crawltest.Tree("bakery.test", 3))
 		start := time.Now()
@@ -52,7 +54,7 @@ func TestPoliteness04_RobotsFirstAsAnExchangeOfTheHost(t *testing.T) {
 	})
 }
 
-func TestPoliteness05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
+func TestRule05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 6)
 		site.Robots.Body = "User-agent: *\nDisallow: /p1\nDisallow: /p3.html\n"
@@ -72,7 +74,7 @@ func TestPoliteness05_DisallowedIsSettledWithoutAnExchange(t *testing.T) {
 	})
 }
 
-func TestPoliteness01_AGroupThatNamesCurtsyBindsWhateverTheToken(t *testing.T) {
+func TestRule01_AGroupThatNamesCurtsyBindsWhateverTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 5)
 		site.Robots.Body = "User-agent: curtsy\nDisallow: /p1.html\n\nUser-agent: libbot\nDisallow: /p2.html\n\nUser-agent: *\nDisallow: /p3.html\n"
@@ -89,7 +91,7 @@ func TestPoliteness01_AGroupThatNamesCurtsyBindsWhateverTheToken(t *testing.T) {
 	})
 }
 
-func TestPoliteness06_UnreachableRobotsParksAndDecidesNothing(t *testing.T) {
+func TestRule06_UnreachableRobotsParksAndDecidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := crawltest.Tree("broken.test", 3)
 		broken.Robots.Status = 503
@@ -106,7 +108,28 @@ func TestPoliteness06_UnreachableRobotsParksAndDecidesNothing(t *testing.T) {
 	})
 }
 
-func TestPoliteness07_CrawlDelayHoldsFromTheVeryNextExchange(t *testing.T) {
+// shutAll is a frontier that says Waiting where it could say Drained: its last URLs were dropped while it was asked.
+type shutAll struct{ frontier.Frontier }
+
+func (f shutAll) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	c, err := f.Frontier.Claim(ctx, w)
+	if c.State == frontier.Drained && len(c.Turns) == 0 {
+		c.State, c.Due = frontier.Waiting, frontier.Never
+	}
+	return c, err
+}
+
+func TestEndedBy_NothingIsWaitedForWhenNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://bakery.test/"}, crawltest.Tree("bakery.test", 2))
+		w.cfg.Frontier = shutAll{w.front}
+		if s := w.run(); s.EndedBy != EndedDrained || s.Incomplete || s.Status.State != "finished" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestRule07_CrawlDelayHoldsFromTheVeryNextExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 4)
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 7.5\n"
@@ -120,7 +143,7 @@ func TestPoliteness07_CrawlDelayHoldsFromTheVeryNextExchange(t *testing.T) {
 	})
 }
 
-func TestPoliteness07_ALongerCrawlDelayThanWeWaitForEndsTheHost(t *testing.T) {
+func TestRule07_ALongerCrawlDelayThanWeWaitForEndsTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 4)
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 301\n"
@@ -133,7 +156,7 @@ func TestPoliteness07_ALongerCrawlDelayThanWeWaitForEndsTheHost(t *testing.T) {
 	})
 }
 
-func TestPoliteness09_SlowHostsAreAskedLessOften(t *testing.T) {
+func TestRule09_SlowHostsAreAskedLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("slow.test", 4)
 		site.Latency = 2 * time.Second
@@ -143,7 +166,7 @@ func TestPoliteness09_SlowHostsAreAskedLessOften(t *testing.T) {
 	})
 }
 
-func TestPoliteness11_RetryAfterParksTheHost(t *testing.T) {
+func TestRule11_RetryAfterParksTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 3)
 		p := site.Pages["/"]
@@ -170,8 +193,8 @@ func TestAURLIsTriedThreeTimesThenFailed(t *testing.T) {
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
 		s := w.run()
 		w.wantOutcomes("http://bakery.test/p1.html", "deferred: status 500", "deferred: status 500", "failed: status 500")
-		// A lone failure delays its own URL: the other page goes first.
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p2.html", "/p1.html", "/p1.html")
+		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p1.html", "/p1.html", "/p2.html")
+		w.judged(crawltest.Rules{Pace: Floor})
 		if s.Status.Failed != 1 || s.Incomplete {
 			t.Errorf("%+v", s)
 		}
@@ -251,7 +274,7 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 	})
 }
 
-func TestPoliteness04_ARobotsRedirectKeepsTheOtherAuthoritysPace(t *testing.T) {
+func TestRule04_ARobotsRedirectKeepsTheOtherAuthoritysPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bakery, library := crawltest.Tree("bakery.test", 3), crawltest.Tree("library.test", 4)
 		bakery.Robots.Redirect = "http://library.test/robots.txt"

@@ -5,13 +5,20 @@
 // A worker claims a turn with an authority from the frontier and goes through these steps; the function story
 // reads in this order.
 //
+//  0. Opt-out. A URL that is on an opt-out list is dropped before anything else, robots.txt and look-ups included; where
+//     networks are listed, the address about to be dialled is judged as well.
 //  1. The gate. The authority's robots policy must be valid now. A missing or stale one is fetched first, and that
 //     exchange is the turn. While it cannot be had the host is parked and nothing is decided about its URLs.
 //  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no sweep.
 //  3. The verdict, for the exact octets of path and query that will be sent.
-//  4. The exchange: one. A redirect is an outcome; its target is a candidate like any other.
-//  5. Links, from HTML that no fault cut short, each judged by the scope.
-//  6. The record of the exchange, then the ledger's line.
+//     What a trap's history speaks against is held: set aside, for an operator to release (history.go).
+//  4. The exchange: one. Before it a foreign host is looked up, its lock taken and its place in line before the address
+//     called upon (slots.go); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
+//     is an outcome; its target is a candidate like any other.
+//  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what a sitemap lists, if it is one. What
+//     the page asks of robots is obeyed here: nofollow of a page or of a link.
+//  6. The record of the exchange, without its body where that asks not to be archived; then the ledger's line, with what
+//     the page asks and how it may be used.
 //  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile. A panic, or
@@ -27,8 +34,22 @@
 // failures in a row). notes decides what an exchange means for the host: the pace, a park, retirement. No goroutine
 // belongs to a host or a URL, and nobody sleeps while holding a turn.
 //
+// A host that is the operator's own (own.go says how that is proved) may be asked for several pages at once where nobody
+// asks for a pace: wide.go tells that turn.
+//
 // A robots.txt that redirects to another authority is asked for there under that authority's lease and pace; hops.go
 // says how, without a worker that holds two leases and without hosts that wait for each other.
+//
+// # Sitemaps
+//
+// A sitemap that a robots.txt or the operator names is a task among others; maps.go says how it becomes one and for whom
+// it speaks. What it lists, up to 50,000 URLs, is made durable in batches while it is read, so that no turn's result
+// is larger than one of them.
+//
+// # Addresses and other crawls
+//
+// Many hosts may be at one address: slots keep a pace there, too. Other crawls of the same user may want the same host:
+// hostLocks, which package hostlock implements, keep them out while we ask it.
 //
 // # A run
 //

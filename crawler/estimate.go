@@ -73,14 +73,20 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 // estimateHost makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host
 // that rests does not count.
 func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Duration) {
-	pace, by := h.Pace, "asked for by the site"
-	if floor := c.cfg.floor(h.Authority); pace <= floor {
-		pace, by = floor, byFloor
-	}
+	pace, by, floor := h.Pace, "asked for by the site", c.cfg.floor(h.Authority)
 	// A turn costs its pace and the exchange itself, which the response times measure.
 	var exchange time.Duration
 	if n, err := readNotes(h.Memory); err == nil {
 		exchange = n.response()
+		if n.proved && c.cfg.claimed(h.Authority) {
+			floor = c.cfg.Delay
+		}
+	}
+	if pace <= floor {
+		pace, by = floor, byFloor
+	}
+	if h.Width > 1 {
+		exchange /= time.Duration(h.Width)
 	}
 	left := time.Duration(pending(h))
 	if h.Condition != frontier.Open && h.Wait > pace {

@@ -97,7 +97,7 @@ func (g *gate) known(digest [32]byte) *robots.Rulebook {
 
 // learn parses a file and keeps the result, at the cost of those used longest ago.
 func (g *gate) learn(digest [32]byte, body []byte) *robots.Rulebook {
-	e := &entry{book: g.terms.Parse(body, g.tokens...)}
+	e := &entry{book: g.terms.Parse(body, g.binding(body)...)}
 	e.size = entrySize + e.book.Size()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,6 +111,21 @@ func (g *gate) learn(digest [32]byte, body []byte) *robots.Rulebook {
 		g.forget()
 	}
 	return e.book
+}
+
+// binding returns the tokens that bind us in a file: our name, and ourToken where a group names it. Where none does, the
+// groups of "*" bind our name alone, and only if none names that: a site that lets one crawler in and shuts all others
+// out means what it says.
+func (g *gate) binding(body []byte) []string {
+	if len(g.tokens) == 1 {
+		return g.tokens
+	}
+	for _, standard := range []robots.Standard{robots.RFC9309, g.terms.Standard} {
+		if robots.Parse(body, robots.Options{Token: ourToken, Standard: standard}).Named() {
+			return g.tokens
+		}
+	}
+	return g.tokens[:1]
 }
 
 // forget drops the half that was used longest ago; called with mu held.

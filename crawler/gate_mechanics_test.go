@@ -36,7 +36,7 @@ func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
 				if r.UserAgent == "" || r.UserAgent != log[0].UserAgent || !strings.Contains(strings.ToLower(r.UserAgent), ourToken) {
 					t.Errorf("%s as %q, robots.txt as %q", r.Target, r.UserAgent, log[0].UserAgent)
 				}
-				if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip" || r.Method != "GET" {
+				if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip, br, zstd" || r.Method != "GET" {
 					t.Errorf("%s %s: %v", r.Method, r.Target, h)
 				}
 				if accept := h.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) {
@@ -51,7 +51,7 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 	t.Run("3.3 one robots request of an authority in flight, and no worker waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			slow, quick := crawltest.Tree("slow.test", 20), crawltest.Tree("quick.test", 5)
-			slow.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Delay: 30 * time.Second}
+			slow.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Delay: 19 * time.Second}
 			var seeds []string
 			for path := range slow.Pages {
 				seeds = append(seeds, "http://slow.test"+path)
@@ -65,7 +65,7 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 				t.Errorf("slow.test was asked for %q", got)
 			}
 			for _, r := range w.web.Referee().Requests() {
-				if r.Host == "quick.test" && r.Start.Sub(start) > 30*time.Second {
+				if r.Host == "quick.test" && r.Start.Sub(start) > 19*time.Second {
 					t.Errorf("%s waited for the robots.txt of another host: %v", r.Target, r.Start.Sub(start))
 				}
 			}

@@ -2,7 +2,9 @@ package crawler
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,7 @@ type want struct {
 
 const (
 	maxBrought  = 16 << 20               // octets of bodies that wait for their hosts
+	longBrought = time.Hour              // for which they do when others need the room: the host may have nothing left to do
 	leastPoll   = 100 * time.Millisecond // between two looks at another authority, whatever its pace
 	reasonMoved = "robots.txt redirects to "
 )
@@ -36,10 +39,16 @@ const (
 // hops holds wants, and what hops brought. There is at most one of either for a host.
 type hops struct {
 	mu      sync.Mutex
-	wanted  map[canon.Authority]*line // by the authority that is to be asked
-	waiting map[canon.Authority]bool  // the hosts that have a want, until it is brought
-	brought map[canon.Authority]robots.Exchange
+	wanted  map[canon.Authority]*line     // by the authority that is to be asked
+	waiting map[canon.Authority]canon.URL // what the hosts want, until it is brought
+	brought map[canon.Authority]brought
 	octets  int // of brought
+}
+
+// brought is what a hop brought, and when.
+type brought struct {
+	robots.Exchange
+	at time.Time
 }
 
 // line is a line of wants before one authority.
@@ -51,19 +60,20 @@ type line struct {
 func newHops() *hops {
 	return &hops{
 		wanted:  map[canon.Authority]*line{},
-		waiting: map[canon.Authority]bool{},
-		brought: map[canon.Authority]robots.Exchange{},
+		waiting: map[canon.Authority]canon.URL{},
+		brought: map[canon.Authority]brought{},
 	}
 }
 
-// want adds a want, unless its host has one, or what it wants has just been brought.
+// want adds a want, unless it is there, or something has just been brought for its host. It takes the place of what
+// the host wanted before.
 func (h *hops) want(w want) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, there := h.brought[w.from]; there || h.waiting[w.from] {
+	if _, there := h.brought[w.from]; there || h.waiting[w.from] == w.url {
 		return
 	}
-	h.waiting[w.from] = true
+	h.waiting[w.from] = w.url
 	a := w.url.Authority()
 	if h.wanted[a] == nil {
 		h.wanted[a] = &line{}
@@ -79,13 +89,13 @@ func (h *hops) serve(a canon.Authority) (want, bool) {
 	if l == nil {
 		return want{}, false
 	}
-	if l.served || h.octets >= maxBrought {
+	if l.served || !h.fits() {
 		l.served = false
 		return want{}, false
 	}
 	for len(l.wants) > 0 {
 		w := l.wants[0]
-		if l.wants = l.wants[1:]; h.waiting[w.from] {
+		if l.wants = l.wants[1:]; h.waiting[w.from] == w.url {
 			l.served = true
 			return w, true
 		}
@@ -94,10 +104,51 @@ func (h *hops) serve(a canon.Authority) (want, bool) {
 	return want{}, false
 }
 
+// again puts a want back to the head of its line: the turn that served it ended without an exchange, and the next one
+// with that authority is for it.
+func (h *hops) again(w want) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, there := h.brought[w.from]; there {
+		return
+	}
+	a := w.url.Authority()
+	if h.wanted[a] == nil {
+		h.wanted[a] = &line{}
+	}
+	l := h.wanted[a]
+	l.wants, l.served = slices.Insert(l.wants, 0, w), false
+	h.waiting[w.from] = w.url
+}
+
+// ownTurn makes the next turn of a its own: this one was, and ended without an exchange.
+func (h *hops) ownTurn(a canon.Authority) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.wanted[a]; l != nil {
+		l.served = true
+	}
+}
+
 // room reports whether what another hop brings can be kept.
 func (h *hops) room() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.fits()
+}
+
+// fits is room for who holds mu. What nobody has collected for long makes room, and is asked for again if it is wanted
+// after all: a host whose URLs were all dropped meanwhile has no turn to collect anything in.
+func (h *hops) fits() bool {
+	if h.octets < maxBrought {
+		return true
+	}
+	for a, b := range h.brought {
+		if time.Since(b.at) > longBrought {
+			delete(h.brought, a)
+			h.octets -= len(b.Body)
+		}
+	}
 	return h.octets < maxBrought
 }
 
@@ -106,7 +157,7 @@ func (h *hops) bring(from canon.Authority, ex robots.Exchange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.octets += len(ex.Body) - len(h.brought[from].Body)
-	h.brought[from] = ex
+	h.brought[from] = brought{ex, time.Now()}
 	delete(h.waiting, from)
 }
 
@@ -117,7 +168,7 @@ func (h *hops) collect(a canon.Authority, url string) (robots.Exchange, bool) {
 	ex, ok := h.brought[a]
 	delete(h.brought, a)
 	h.octets -= len(ex.Body)
-	return ex, ok && ex.URL == url
+	return ex.Exchange, ok && ex.URL == url
 }
 
 // fetchElsewhere sees to it that a hop which leads to another authority is made there. ready says that it cannot be
@@ -129,11 +180,15 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 		return false, err
 	}
 	ready = w.need.Action == robots.Refresh
-	v.rest.wait = max(v.rest.wait, there.Wait, c.cfg.floor(a), leastPoll)
+	again := max(there.Wait, c.cfg.floor(a), leastPoll)
 	switch {
 	case known && there.Condition > frontier.Parked:
 		if !ready {
 			v.leave(frontier.Retired, reasonMoved+origin(a)+", which is left alone: "+there.Reason, 0)
+		}
+	case known && there.Hold.Act != 0:
+		if !ready { // it may be let go at any time
+			v.leave(frontier.Parked, reasonMoved+origin(a)+", which the operator holds", holdRest(there.Hold))
 		}
 	case known && (there.Wait > 0 || there.Leased) || !c.gate.hops.room():
 		c.gate.hops.want(w)
@@ -142,9 +197,20 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 		}
 	default:
 		v.after = func(ctx context.Context) error { return c.hop(ctx, w) }
-		return false, nil
+		ready = false
+	}
+	if !ready {
+		v.rest.wait = max(v.rest.wait, again)
 	}
 	return ready, nil
+}
+
+// holdRest is how long a host rests whose robots.txt leads to one that the operator holds.
+func holdRest(h frontier.Hold) time.Duration {
+	if h.Act == frontier.Park {
+		return min(h.Wait, longestRest)
+	}
+	return longestRest
 }
 
 // hop leases the authority that a want leads to and makes the exchange.
@@ -161,6 +227,11 @@ func (c *Crawl) hop(ctx context.Context, w want) error {
 		if err := c.recall(ctx, there); err != nil {
 			return err
 		}
+		if owed := there.owed(c); owed > 0 { // as in admit
+			there.rest.wait = owed
+			c.gate.hops.again(w)
+			return nil
+		}
 		return c.fetchFor(ctx, there, w)
 	})
 	return err
@@ -169,8 +240,25 @@ func (c *Crawl) hop(ctx context.Context, w want) error {
 // fetchFor makes the exchange of another host's want under the lease of v.
 func (c *Crawl) fetchFor(ctx context.Context, v *visit, w want) error {
 	ex, ok, err := c.askPolicy(ctx, v, w)
-	if err == nil && ok {
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		c.heed(v, w, ex)
 		c.gate.hops.bring(w.from, ex)
+	default:
+		c.gate.hops.again(w)
 	}
-	return err
+	return nil
+}
+
+// heed keeps the pace that the file just read asks for, if it is the robots.txt of the host that was asked: its own policy
+// may be unknown yet, or an older one.
+func (c *Crawl) heed(v *visit, w want, ex robots.Exchange) {
+	if ex.Failure != "" || ex.Status < 200 || ex.Status > 299 || w.url.String() != policyURL(v.turn.Authority) {
+		return
+	}
+	v.knows(rules{book: c.gate.learn(sha256.Sum256(ex.Body), ex.Body)})
+	v.rest.wait = max(v.rest.wait, v.pace.d)
+	c.bear(v)
 }

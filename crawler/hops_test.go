@@ -3,6 +3,8 @@ package crawler
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"curtsy/robots"
 )
@@ -61,4 +63,27 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	if _, ok := h.serve(a.Authority()); !ok {
 		t.Error("now there is room")
 	}
+}
+
+// What was brought for hosts that have no further turn does not shut out all others for good.
+func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHops()
+		host := func(i int) want { return want{from: parse(t, fmt.Sprintf("http://h%d.test/", i)).Authority()} }
+		n := 0
+		for ; h.room(); n++ {
+			h.bring(host(n).from, robots.Exchange{Body: make([]byte, robots.MaxBody)})
+		}
+		time.Sleep(longBrought)
+		if h.room() {
+			t.Fatal("room too early")
+		}
+		time.Sleep(time.Nanosecond)
+		if !h.room() || h.octets != 0 || len(h.brought) != 0 {
+			t.Errorf("%d octets of %d hosts are left", h.octets, len(h.brought))
+		}
+		if _, ok := h.collect(host(0).from, ""); ok || h.octets != 0 {
+			t.Errorf("what is gone was collected; %d octets", h.octets)
+		}
+	})
 }

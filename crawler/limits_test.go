@@ -93,7 +93,7 @@ func TestRobotsTxtOverItsLimitIsReadUpToIt(t *testing.T) {
 	}
 }
 
-func TestPoliteness07_RequestRate(t *testing.T) {
+func TestRule07_RequestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 3)
 		site.Robots.Body = "User-agent: *\nRequest-rate: 1/9s\n"
@@ -103,19 +103,19 @@ func TestPoliteness07_RequestRate(t *testing.T) {
 	})
 }
 
-func TestPoliteness09_TheResponseTimeTerm(t *testing.T) {
+func TestRule09_TheResponseTimeTerm(t *testing.T) {
 	n := notes{}
 	n.heard(20 * time.Second)
-	if p := paceOf(Floor, false, nil, &n); p != (pace{30 * time.Second, byResponseTime}) {
+	if p := paceOf(Floor, false, nil, &n, 0); p != (pace{30 * time.Second, byResponseTime}) {
 		t.Errorf("%+v: at most 30 s", p)
 	}
-	if p := paceOf(Floor, true, nil, &n); p != (pace{Floor, byFloor}) {
+	if p := paceOf(Floor, true, nil, &n, 0); p != (pace{Floor, byFloor}) {
 		t.Errorf("%+v: own hosts are not spared", p)
 	}
 }
 
 // The pace counts from the end of the exchange, however long it takes to keep what it brought.
-func TestPoliteness09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
+func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 2))
 		w.cfg.Recorder = newFaulty(w.archive, "http://a.test/", 1, func() { time.Sleep(Floor * 3 / 4) })
@@ -128,7 +128,7 @@ func TestPoliteness09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 	})
 }
 
-func TestPoliteness13_OnlyThe403OfTheFirstPageEndsTheHost(t *testing.T) {
+func TestRule13_OnlyThe403OfTheFirstPageEndsTheHost(t *testing.T) {
 	for name, pages := range map[string]map[string]crawltest.Page{
 		"401":             {"/": {Status: 401}, "/x": {}},
 		"not the first":   {"/": {Links: []string{"/y"}}, "/y": {Status: 403}, "/x": {}},

@@ -19,7 +19,13 @@ import (
 func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer) (page extract.Page, isHTML bool, err error) {
 	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
 	if a != answered || ex.Body == nil {
-		return page, false, nil
+		page.Robots, err = c.directives(ctx, ex)
+		return page, false, err
+	}
+	if task.Kind == frontier.KindMap {
+		if err := c.readMap(ctx, v, task, ex, page.Robots.NoFollow); err != nil || !c.isPage(v, &task.Candidate) {
+			return page, false, err
+		}
 	}
 	contentType := ex.Header.Get("Content-Type")
 	first, err := head(ex)
@@ -27,13 +33,16 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	case err != nil:
 		return page, false, err
 	case !extract.IsHTML(contentType, first):
+		c.undigested(v, task, ex)
 		return page, false, nil
 	case ex.Undecoded != "":
+		c.undigested(v, task, ex)
 		v.count(countPrefixUnparsed+"content coding", 1)
 		return page, true, nil
 	}
+	says := c.digester(v, task)
 	page, err = c.extract.HTML(ctx, extract.Input{
-		URL: task.URL, ContentType: contentType, Header: ex.Header,
+		Text: says.Text, URL: task.URL, ContentType: contentType, Header: ex.Header,
 		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
 	})
 	if err != nil {
@@ -46,7 +55,9 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 		v.count(countPrefixLinks+string(reason), int64(n))
 	}
 	v.count(countPrefixLinks+"too many", int64(page.Dropped))
-	c.follow(v, task, page)
+	if !c.digested(v, task, page, says) {
+		c.follow(v, task, page)
+	}
 	return page, true, nil
 }
 
@@ -68,7 +79,7 @@ func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
 		if l.Embed {
 			next.Kind, next.Depth, next.Embeds = frontier.KindEmbed, task.Depth, task.Embeds+1
 		}
-		c.found(v, next, page.Robots.NoFollow || l.Rel.NoFollow)
+		c.found(v, next, page.Robots.NoFollow || !l.Rel.Followed(c.rels))
 	}
 }
 
@@ -84,7 +95,7 @@ func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
 		return
 	}
 	if seedChain(next) {
-		v.unanswered(next, judged.Rule)
+		c.unanswered(v, next, judged.Rule)
 	}
 	if !judged.Timeless {
 		v.count(countPrefixLinks+judged.Rule, 1)
@@ -99,7 +110,7 @@ func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
 func inScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
 		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Embed: c.Embeds > 0,
-		Redirect: c.Kind == frontier.KindRedirect, Seed: seedChain(c),
+		Redirect: c.Kind == frontier.KindRedirect, Seed: seedChain(c), Map: c.Kind == frontier.KindMap,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"curtsy/frontier"
 )
 
 // notes is what the crawl remembers of a host from turn to turn, beside its robots state. The frontier keeps it as
@@ -19,14 +21,31 @@ type notes struct {
 	refusals  uint64 // 401, 402, 403, 407, 451 in a row (rule 13)
 	pages     uint64 // 2xx HTML answers
 	forbidden bool   // robots.txt answered 403
+	maps      uint64 // exchanges for sitemaps; on disk in one number with forbidden, which is its lowest bit
 
-	run        uint64 // the run that the next three count for
-	parks      uint64 // hours of rest after failuresToPark failures
-	throttling uint64 // park periods from 429 and 503
-	unknown    uint64 // NXDOMAIN answers
+	run     uint64 // the run that the next two count for
+	parks   uint64 // hours of rest after failuresToPark failures
+	unknown uint64 // NXDOMAIN, without an answer in between
+
+	pageFailed  bool   // a page, and not robots.txt alone, is among the failures or throttles in a row
+	spaced      uint64 // microseconds that a RateLimit field asks for between exchanges (rule 14)
+	spacedUntil int64  // when that ends, on the clock of lastEnd
+	proved      bool   // the proof of rule 18 was there when it was looked for
+	provedAt    int64  // when it was looked for, microseconds of the wall clock; 0: never
+
+	// history is what the traps of politeness rule 22 remember of the host, at most maxHistory octets. Nothing here
+	// knows what they mean.
+	history []byte
 }
 
-const notesVersion = 1
+// The first version has none of what follows unknown.
+const (
+	notesVersion      = 2
+	notesFirstVersion = 1
+)
+
+// maxHistory leaves room for all else in what a frontier keeps for a host.
+const maxHistory = frontier.MaxMemory - 320
 
 var errNotes = errors.New("crawler: the notes on a host are damaged")
 
@@ -37,65 +56,122 @@ func (n *notes) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(d/time.Microsecond))
 	}
 	b = binary.AppendVarint(b, n.lastEnd)
-	forbidden := uint64(0)
-	if n.forbidden {
-		forbidden = 1
-	}
-	for _, v := range []uint64{n.next, n.failures, n.throttles, n.refusals, n.pages, forbidden, n.run, n.parks, n.throttling, n.unknown} {
+	const noLonger = 0 // the first version counted park periods of a run here
+	for _, v := range []uint64{n.next, n.failures, n.throttles, n.refusals, n.pages, n.maps<<1 | flag(n.forbidden), n.run, n.parks, noLonger, n.unknown} {
 		b = binary.AppendUvarint(b, v)
 	}
-	return b
+	for _, v := range []uint64{flag(n.pageFailed), n.spaced, flag(n.proved)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	b = binary.AppendVarint(b, n.spacedUntil)
+	b = binary.AppendVarint(b, n.provedAt)
+	b = binary.AppendUvarint(b, uint64(len(n.history)))
+	return append(b, n.history...)
 }
 
-// readNotes decodes what append wrote; nothing gives the zero notes.
-func readNotes(b []byte) (n notes, err error) {
+// readNotes decodes what append wrote, or what the first version wrote; nothing gives the zero notes.
+func readNotes(b []byte) (notes, error) {
 	if len(b) == 0 {
 		return notes{}, nil
 	}
-	if b[0] != notesVersion {
+	version := b[0]
+	if version != notesVersion && version != notesFirstVersion {
 		return notes{}, errNotes
 	}
-	b = b[1:]
-	var us [5]uint64
-	for i := range us {
-		if us[i], b, err = uvarint(b); err != nil {
-			return notes{}, err
-		}
-		n.responses[i] = time.Duration(us[i]) * time.Microsecond
+	var n notes
+	r := notesReader{b: b[1:]}
+	for i := range n.responses {
+		n.responses[i] = time.Duration(r.uvarint()) * time.Microsecond
 	}
-	end, w := binary.Varint(b)
-	if w <= 0 {
-		return notes{}, errNotes
+	n.lastEnd = r.varint()
+	var noLonger uint64
+	for _, p := range []*uint64{&n.next, &n.failures, &n.throttles, &n.refusals, &n.pages} {
+		*p = r.uvarint()
 	}
-	n.lastEnd, b = end, b[w:]
-	var forbidden uint64
-	for _, p := range []*uint64{&n.next, &n.failures, &n.throttles, &n.refusals, &n.pages, &forbidden, &n.run, &n.parks, &n.throttling, &n.unknown} {
-		if *p, b, err = uvarint(b); err != nil {
-			return notes{}, err
-		}
+	forbidden := r.uvarint()
+	n.forbidden, n.maps = forbidden&1 != 0, forbidden>>1
+	for _, p := range []*uint64{&n.run, &n.parks, &noLonger, &n.unknown} {
+		*p = r.uvarint()
 	}
-	n.forbidden = forbidden != 0
-	if len(b) > 0 {
+	if version != notesFirstVersion {
+		n.pageFailed, n.spaced, n.proved = r.uvarint() != 0, r.uvarint(), r.uvarint() != 0
+		n.spacedUntil, n.provedAt = r.varint(), r.varint()
+		n.history = r.octets()
+	}
+	if r.bad || len(r.b) > 0 {
 		return notes{}, errNotes
 	}
 	return n, nil
 }
 
-func uvarint(b []byte) (uint64, []byte, error) {
-	v, w := binary.Uvarint(b)
-	if w <= 0 {
-		return 0, nil, errNotes
+// notesReader takes numbers from b until one is missing.
+type notesReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *notesReader) uvarint() uint64 {
+	v, w := binary.Uvarint(r.b)
+	r.skip(w)
+	return v
+}
+
+func (r *notesReader) varint() int64 {
+	v, w := binary.Varint(r.b)
+	r.skip(w)
+	return v
+}
+
+// octets returns a copy of an octet string, its length before it; nil for the empty one.
+func (r *notesReader) octets() []byte {
+	n := r.uvarint()
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
 	}
-	return v, b[w:], nil
+	s := slices.Clone(r.b[:n])
+	r.b = r.b[n:]
+	if n == 0 {
+		return nil
+	}
+	return s
+}
+
+func (r *notesReader) skip(w int) {
+	if w <= 0 {
+		r.bad, r.b = true, nil
+		return
+	}
+	r.b = r.b[w:]
+}
+
+func flag(set bool) uint64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // begin forgets what was counted for an earlier run. No exchange ended after now: a wall clock that was set back
 // between two runs must not make a host wait for it to catch up.
 func (n *notes) begin(run uint64, now int64) {
 	if n.run != run {
-		n.run, n.parks, n.throttling, n.unknown = run, 0, 0, 0
+		n.run, n.parks, n.unknown = run, 0, 0
+		if !n.pageFailed {
+			// An outage of robots.txt alone may last: its state keeps the schedule (rule 6), and no host is refused for
+			// good over it that was asked once a day.
+			n.throttles = 0
+		}
+	}
+	// A host that was refused gets a turn only when the operator has opened it: that is a new beginning.
+	if n.refusals >= noToRefuse {
+		n.refusals = 0
+	}
+	if n.throttles >= noToRefuse {
+		n.throttles = 0
 	}
 	n.lastEnd = min(n.lastEnd, now)
+	n.spacedUntil = min(n.spacedUntil, now+longestAfter.Microseconds())
 }
 
 // heard remembers a response time.

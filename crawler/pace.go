@@ -12,6 +12,8 @@ const (
 	byCrawlDelay   = "crawl-delay"
 	byRequestRate  = "request-rate"
 	byResponseTime = "response time"
+	byAddress      = "address"
+	byRateLimit    = "ratelimit"
 )
 
 // The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
@@ -49,11 +51,11 @@ func asked(book *robots.Rulebook) pace {
 	return p
 }
 
-// paceOf is the largest of floor, Crawl-delay, Request-rate and, for hosts that are not the operator's own, five
-// times the usual response time.
-func paceOf(floor time.Duration, own bool, book *robots.Rulebook, n *notes) pace {
+// paceOf is the largest of floor, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
+// operator's own, five times the usual response time.
+func paceOf(floor time.Duration, own bool, book *robots.Rulebook, n *notes, now int64) pace {
 	site := asked(book)
-	p := pace{floor, byFloor}.atLeast(site.d, site.by)
+	p := pace{floor, byFloor}.atLeast(site.d, site.by).atLeast(n.space(now), byRateLimit)
 	if !own {
 		p = p.atLeast(min(responseFactor*n.response(), responseMost), byResponseTime)
 	}

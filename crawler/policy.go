@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,12 +21,15 @@ import (
 // robotsAccept is what a request for robots.txt asks for.
 const robotsAccept = "text/plain, */*;q=0.5"
 
+// The patience with robots.txt: a file of a few lines, that everything else waits for.
+const (
+	RobotsFirstByte = 20 * time.Second
+	RobotsWhole     = 30 * time.Second
+)
+
 // admit sees to it that the host's robots policy is valid. When it returns false the turn is over: it was spent on
 // fetching a policy, or the policy cannot be had now, or the pace asks for more time.
 func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
-	if err := c.recall(ctx, v); err != nil {
-		return false, err
-	}
 	need := c.gate.terms.Need(v.state, origin(v.turn.Authority), time.Now())
 	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
 		need = c.learn(v, ex, time.Now())
@@ -54,6 +58,9 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 			return false, err
 		}
 	}
+	if c.unproved(v) {
+		return c.prove(ctx, v)
+	}
 	return true, nil
 }
 
@@ -79,6 +86,9 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 		return c.fetchElsewhere(ctx, v, w)
 	}
 	ex, ok, err := c.askPolicy(ctx, v, w)
+	if err == nil && v.entry != nil {
+		return false, c.dropAll(ctx, v, v.entry)
+	}
 	if err == nil && ok {
 		c.learn(v, ex, v.end)
 	}
@@ -86,7 +96,7 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 }
 
 // askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it. ok is false when
-// the crawl drains: nothing was asked.
+// the crawl drains, or the exchange has to wait: nothing was asked.
 func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.Exchange, ok bool, err error) {
 	heard.URL = w.need.URL
 	if c.draining.Err() != nil {
@@ -94,13 +104,18 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.E
 	}
 	line := storage.Line{
 		URL: w.url.String(), Decision: decisionRobots, Standard: c.gate.terms.Standard.String(),
-		Pace: v.pace.d, PaceBy: v.pace.by, Attempt: w.attempt,
+		Attempt: w.attempt,
 	}
 	ex, err := c.ask(ctx, v, fetch.Request{
 		URL: w.url, Accept: robotsAccept,
 		IfNoneMatch: w.need.IfNoneMatch, IfModifiedSince: w.need.IfModifiedSince,
 		MaxBody: robots.MaxBody + 1, Partial: true,
+		FirstByteTimeout: RobotsFirstByte, WholeTimeout: RobotsWhole,
 	})
+	line.Pace, line.PaceBy = v.kept.d, v.kept.by
+	if errors.Is(err, errNotYet) {
+		return heard, false, nil
+	}
 	if err != nil && late(ctx, err) {
 		heard.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
 		return heard, true, c.cfg.Ledger.Append(context.WithoutCancel(ctx), line)
@@ -109,6 +124,12 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.E
 		return heard, false, err
 	}
 	defer ex.Close()
+	if v.entry = entryOf(ex.Failure); v.entry != nil {
+		line.Time, line.Reason, line.Attempt = ex.End, reasonOptOut, 0
+		named(&line, v.entry)
+		heard.Failure = reasonOptOut
+		return heard, true, c.cfg.Ledger.Append(ctx, line)
+	}
 	line.Gap = v.gap(c, ex.Start)
 	if heard, err = heardOf(ex, w.need.URL); err != nil {
 		return heard, false, err
@@ -143,13 +164,19 @@ func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) 
 	return heard, nil
 }
 
-// exchangedPolicy is exchanged for robots.txt.
+// exchangedPolicy is exchanged for robots.txt, where Retry-After means something with any answer (politeness rule 11).
 func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a answer, why string) {
-	obey := restful(a, ex.Status) || a.blame()
+	if a == unwanted && ex.Failure != nil {
+		a = unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
+	}
 	if a == refused || a == gone {
 		a = answered // robots.txt that is not to be had is no refusal of the host: RFC 9309 2.3.1.3
 	}
-	v.exchanged(c, ex, a, why, obey)
+	reason := "robots.txt"
+	if why != "" {
+		reason += ": " + why
+	}
+	v.heard(c, ex, said{answer: a, why: reason, robots: true}, true)
 	if len(ex.Request) > 0 {
 		v.count(CountRobots, 1)
 	}
@@ -164,6 +191,7 @@ func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.
 	case ruled && digest == sha256.Sum256(ex.Body):
 		v.result.Blobs = append(v.result.Blobs, ex.Body)
 		v.knows(rules{book: c.gate.learn(digest, ex.Body)})
+		v.learned = true
 	case !ruled:
 		all, _ := v.state.Verdict()
 		v.knows(rules{all: all})
@@ -176,6 +204,9 @@ func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.
 		v.leave(frontier.Parked, reason, need.After)
 		if ex.Failure == string(fetch.PrivateAddress) {
 			v.leave(frontier.Retired, reason+": see --allow-net", 0)
+		}
+		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
+			v.leave(frontier.Retired, reason, 0)
 		}
 		c.cfg.Log("%s: nothing may be fetched: %s; asked again in %v", origin(v.turn.Authority), v.rest.reason, v.rest.wait.Round(time.Second))
 	}

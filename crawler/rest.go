@@ -15,9 +15,19 @@ const (
 	longestRest    = time.Hour
 	failuresToPark = 5  // failures in a row that park a host for longestRest
 	parksToRetire  = 3  // such parks in one run that retire it
-	noToRefuse     = 10 // refusals in a row, or throttled park periods, that end it
-	unknownToEnd   = 2  // NXDOMAIN answers in one run
+	noToRefuse     = 10 // refusals in a row, or park periods from 429 and 503 in a row, that end it
+	unknownToEnd   = 2  // NXDOMAIN in one run, without an answer in between
 )
+
+// said is what an exchange told of its host.
+type said struct {
+	answer answer
+	why    string
+	robots bool // it was for robots.txt, or a hop of its redirects
+
+	after after // what Retry-After asks for, if that means something with this answer
+	limit limit // what RateLimit says; Retry-After wins over it
+}
 
 // rest is what an exchange means for its host: how long it is left alone, and in which condition.
 type rest struct {
@@ -27,67 +37,77 @@ type rest struct {
 	url       time.Duration // for a task that comes again: how long it waits itself
 }
 
-// after updates n by the answer to an exchange and says how the host rests. asked is what Retry-After asks for; ok is
-// false when it does not, or means nothing with this answer. The wait is never shorter than the pace p.
-func (n *notes) after(a answer, why string, asked time.Duration, ok bool, p time.Duration) rest {
+// after updates n by what an exchange said and says how the host rests: never shorter than the pace p.
+func (n *notes) after(s said, p time.Duration) rest {
 	r := rest{wait: p}
-	if a != refused {
-		n.refusals = 0
+	if s.answer == guarded {
+		return r // nobody was asked: our own limit neither adds to what is in a row nor ends it
 	}
-	if a != throttled {
-		n.throttles = 0
-	}
-	if !a.blame() && a != throttled {
-		n.failures = 0
-	}
-	switch {
-	case a == throttled:
-		n.throttled(&r, why)
-	case a == nowhere:
+	n.interrupt(s)
+	switch s.answer {
+	case throttled:
+		n.throttled(&r, s.why)
+	case nowhere:
 		n.unknown++
-		n.failed(&r, firstNetwork, why, p)
+		n.failed(&r, firstNetwork, s.why)
 		if n.unknown >= unknownToEnd {
 			r.condition = frontier.Retired
 		}
-	case a == unreachable:
-		n.failed(&r, firstNetwork, why, p)
-	case a == broken:
-		n.failed(&r, firstBroken, why, p)
-	case a == refused:
+	case unreachable:
+		n.failed(&r, firstNetwork, s.why)
+	case broken:
+		n.failed(&r, firstBroken, s.why)
+	case refused:
 		if n.refusals++; n.refusals >= noToRefuse {
-			r.condition, r.reason = frontier.Refused, fmt.Sprintf("%d refusals in a row, the last: %s", n.refusals, why)
+			r.condition, r.reason = frontier.Refused, fmt.Sprintf("%d refusals in a row, the last: %s", n.refusals, s.why)
 		}
 	}
-	if ok {
-		n.asked(&r, asked, why)
+	if s.after.given {
+		r.asked(s)
+	} else {
+		r.limited(s.limit)
 	}
 	r.wait = max(r.wait, p)
 	return r
 }
 
-// throttled rests a host that said 429 or 503: one minute, doubled, up to an hour.
-func (n *notes) throttled(r *rest, why string) {
-	n.throttles++
-	n.throttling++
-	r.wait = double(firstThrottle, n.throttles-1)
-	r.url = r.wait
-	r.condition, r.reason = frontier.Parked, why
-	if n.throttling >= noToRefuse {
-		r.condition, r.reason = frontier.Refused, fmt.Sprintf("%d park periods, the last: %s", n.throttling, why)
+// interrupt ends what is in a row. Only an answer does, not a failure to answer. That of robots.txt, which a busy site
+// may give from a cache while its pages fail, ends no row that a page is part of, and no row of refusals: those are of
+// pages alone.
+func (n *notes) interrupt(s said) {
+	if s.answer.blame() || s.answer == throttled {
+		n.pageFailed = n.pageFailed || !s.robots
+		return
+	}
+	n.unknown = 0
+	if s.answer != refused && !s.robots {
+		n.refusals = 0
+	}
+	if !s.robots || !n.pageFailed {
+		n.failures, n.throttles, n.pageFailed = 0, 0, false
 	}
 }
 
-// failed rests a host after a failure. The first one delays its own URL and costs the host twice its pace; the
-// host-wide schedule starts with the second in a row.
-func (n *notes) failed(r *rest, first time.Duration, why string, p time.Duration) {
+// throttled rests a host that said 429 or 503: one minute, doubled, up to an hour.
+func (n *notes) throttled(r *rest, why string) {
+	n.throttles++
+	r.wait = double(firstThrottle, n.throttles-1)
+	r.url = r.wait
+	r.condition, r.reason = frontier.Parked, why
+	if n.throttles >= noToRefuse {
+		r.condition, r.reason = frontier.Refused, fmt.Sprintf("%d park periods in a row, the last: %s", n.throttles, why)
+	}
+}
+
+// failed rests a host after a failure: first, doubled, up to an hour, and an hour after each five in a row.
+func (n *notes) failed(r *rest, first time.Duration, why string) {
 	n.failures++
 	r.url = double(first, n.failures-1)
-	if n.failures == 1 {
-		r.wait = 2 * p
-		return
+	r.wait = r.url
+	r.condition, r.reason = frontier.Parked, why
+	if n.failures > 1 {
+		r.reason = fmt.Sprintf("%d failures in a row, the last: %s", n.failures, why)
 	}
-	r.wait = double(first, n.failures-2)
-	r.condition, r.reason = frontier.Parked, fmt.Sprintf("%d failures in a row, the last: %s", n.failures, why)
 	if n.failures%failuresToPark == 0 {
 		r.wait = longestRest
 		if n.parks++; n.parks >= parksToRetire {
@@ -97,20 +117,47 @@ func (n *notes) failed(r *rest, first time.Duration, why string, p time.Duration
 }
 
 // asked obeys Retry-After: never shortened; above a day the host leaves this run and the next one obeys what is left.
-func (n *notes) asked(r *rest, d time.Duration, why string) {
-	if d < r.wait && r.condition == frontier.Open {
-		return
+func (r *rest) asked(s said) {
+	d := s.after.wait
+	switch {
+	case s.answer == throttled:
+		r.wait, r.url = d, d // an explicit time takes the place of our own guess, shorter or longer
+	case d <= r.wait:
+		return // rule 12 rests the host longer than it asks for, or the pace does
+	default:
+		r.wait, r.url = d, max(r.url, d)
 	}
-	// An explicit time replaces our own guess, shorter or longer.
-	r.wait, r.url = d, d
 	if r.condition == frontier.Open {
 		r.condition = frontier.Parked
 	}
 	if r.condition == frontier.Parked {
-		r.reason = fmt.Sprintf("%s, Retry-After %v", why, d.Round(time.Second))
+		r.reason = s.why + ", Retry-After " + s.after.String()
 		if d > day {
 			r.condition = frontier.Retired
 		}
+	}
+}
+
+// limited obeys RateLimit: a host that has nothing left to give is left alone until it has, and one that wants its
+// requests far apart is named among those that rest.
+func (r *rest) limited(l limit) {
+	d := max(l.wait, l.space)
+	if d <= r.wait {
+		return
+	}
+	r.wait = d
+	if r.condition != frontier.Open || l.wait == 0 && l.space < firstThrottle {
+		return
+	}
+	r.condition = frontier.Parked
+	switch {
+	case l.wait >= l.space:
+		r.reason = fmt.Sprintf("RateLimit: nothing left for %v", l.wait)
+	default:
+		r.reason = fmt.Sprintf("RateLimit: %v between exchanges", l.space)
+	}
+	if d > day {
+		r.condition = frontier.Retired
 	}
 }
 

@@ -118,11 +118,11 @@ func drained(t *testing.T, stop func(c *Crawl, abort func()), repeats int) {
 	})
 }
 
-func TestPoliteness17_TheFirstInterruptDrains(t *testing.T) {
+func TestRule17_TheFirstInterruptDrains(t *testing.T) {
 	drained(t, func(c *Crawl, _ func()) { c.Drain() }, 0)
 }
 
-func TestPoliteness17_TheSecondAbortsAndKeepsThePace(t *testing.T) {
+func TestRule17_TheSecondAbortsAndKeepsThePace(t *testing.T) {
 	drained(t, func(_ *Crawl, abort func()) { abort() }, 1)
 }
 

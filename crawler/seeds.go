@@ -1,8 +1,14 @@
 package crawler
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // seedChain reports whether c is a seed or what a seed redirects to.
@@ -25,8 +31,92 @@ func (c *Crawl) extend(v *visit, task frontier.Task) {
 	c.cfg.Log("seed %s redirects to %s: the scope now includes it", task.Seed, task.URL)
 }
 
+// The seeds that got no usable answer are totals of the frontier, each under a name of its own, so that one which is
+// tried again by the operator is not counted twice, and no more once it is answered. The names are bounded: over that,
+// a seed stays counted once it was.
+const (
+	countPrefixUnanswered = "unanswered seed "
+	maxRememberedSeeds    = 512
+	maxChains             = 10_000 // redirecting seeds of which the whole way is known
+)
+
+// seedBook is what a run knows of its seeds beyond their tasks.
+type seedBook struct {
+	failed map[string]int64    // by name of the total: more than zero while the seed is unanswered
+	chains map[string][]string // by seed: the keys that its redirects led through in this run
+}
+
+func newSeedBook(counts map[string]int64) seedBook {
+	b := seedBook{failed: map[string]int64{}, chains: map[string][]string{}}
+	b.take(counts)
+	return b
+}
+
+// take adds what a turn changed.
+func (b *seedBook) take(counts map[string]int64) {
+	for name, n := range counts {
+		if strings.HasPrefix(name, countPrefixUnanswered) {
+			b.failed[name] += n
+		}
+	}
+}
+
+// seedTotal is the name of a seed's total.
+func seedTotal(seed string) string {
+	sum := sha256.Sum256([]byte(seed))
+	return countPrefixUnanswered + hex.EncodeToString(sum[:8])
+}
+
 // unanswered notes that a seed got no usable answer.
-func (v *visit) unanswered(task frontier.Candidate, why string) {
-	v.count(CountSeedsUnanswered, 1)
+func (c *Crawl) unanswered(v *visit, task frontier.Candidate, why string) {
 	v.seeds = append(v.seeds, task.Seed+": "+why)
+	name := seedTotal(task.Seed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, known := c.book.failed[name]
+	if n > 0 {
+		return
+	}
+	v.count(CountSeedsUnanswered, 1)
+	if known || len(c.book.failed) < maxRememberedSeeds {
+		v.count(name, 1)
+	}
+}
+
+// answeredSeed takes back that a seed is unanswered: the operator had it tried again.
+func (c *Crawl) answeredSeed(v *visit, task frontier.Candidate) {
+	name := seedTotal(task.Seed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.book.failed[name] > 0 {
+		v.count(CountSeedsUnanswered, -1)
+		v.count(name, -1)
+	}
+}
+
+// circles reports whether a seed's redirect leads back to where its redirects came from, and remembers the way if not.
+// A circle would end by itself, since each URL of it is a candidate once, but that of a seed must not pass for an answer.
+func (c *Crawl) circles(task frontier.Task, target canon.URL) bool {
+	if !seedChain(task.Candidate) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	way := c.book.chains[task.Seed]
+	if slices.Contains(way, target.Key()) {
+		return true
+	}
+	if (way != nil || len(c.book.chains) < maxChains) && !slices.Contains(way, task.URL.Key()) {
+		c.book.chains[task.Seed] = append(way, task.URL.Key())
+	}
+	return false
+}
+
+// endOfChain forgets the way of a seed that leads no further.
+func (c *Crawl) endOfChain(task frontier.Task) {
+	if task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.book.chains, task.Seed)
+	}
 }

@@ -16,12 +16,15 @@ const (
 	CountAnswers         = "answers"   // exchanges that brought a response head
 	CountRobots          = "robots"    // exchanges for robots.txt
 	CountTruncated       = "truncated" // bodies cut by our own limits
+	CountSitemaps        = "sitemaps"  // sitemaps read
+	CountListed          = "listed"    // what stood in them, taken or not
 	CountSeedsUnanswered = "seeds unanswered"
-	CountRuns            = "runs" // in which at least one turn was taken: an operator opens the frontier, too
+	CountOddRetryAfter   = "odd retry-after" // Retry-After fields that cannot be read, or ask for over a year
+	CountRuns            = "runs"            // in which at least one turn was taken: an operator opens the frontier, too
 
 	countPrefixLinks    = "links: "    // links of pages that are no candidates, by reason
 	countPrefixUnparsed = "unparsed: " // pages without links, by reason
-	countPrefixErrors   = "errors: "   // exchanges that failed, robots.txt included, by class, mended by a retry or not
+	countPrefixFailures = "failures: " // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
 )
 
 // Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
@@ -46,18 +49,23 @@ type Status struct {
 	Refused int64 `json:"hosts_refused"`
 	Stopped int64 `json:"hosts_stopped"` // parked or dropped by an operator
 
+	LimitedByIP int64 `json:"hosts_limited_by_ip,omitempty"` // that wait for their address, in a running crawl
+
 	Pages     int64 `json:"pages"`
 	Bytes     int64 `json:"bytes"`
 	Exchanges int64 `json:"exchanges"`
 	Robots    int64 `json:"robots_exchanges"`
+	Sitemaps  int64 `json:"sitemaps,omitempty"` // read
+	Listed    int64 `json:"listed,omitempty"`   // entries of sitemaps, taken or not
 
 	Reasons map[string]map[string]int64 `json:"reasons,omitempty"` // closed URLs by outcome and reason
 	Links   map[string]int64            `json:"links_not_followed,omitempty"`
-	Errors  map[string]int64            `json:"errors,omitempty"`  // exchanges that failed, by class, mended by a retry or not
-	Capped  map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
-	Longest []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
-	Resting []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
-	Why     map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
+	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
+	Failures map[string]int64            `json:"failures,omitempty"`
+	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
+	Longest  []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
+	Resting  []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
+	Why      map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
 
 	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
 	Quarantined int64   `json:"quarantined,omitempty"` // URLs that brought it down again and again, alone
@@ -122,6 +130,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if !c.counted.Load() {
 		s.Runs++
 	}
+	s.LimitedByIP = c.slots.waiting()
 	s.Elapsed = time.Since(c.clock.start).Seconds()
 	s.State, s.Killed = "running", false
 	if c.draining.Err() != nil {
@@ -150,8 +159,9 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
 		Pages: st.Counts[CountPages], Bytes: st.Counts[CountBytes],
 		Exchanges: st.Counts[CountExchanges], Robots: st.Counts[CountRobots],
+		Sitemaps: st.Counts[CountSitemaps], Listed: st.Counts[CountListed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
-		Errors: map[string]int64{}, Capped: map[string]int64{},
+		Failures: map[string]int64{}, Capped: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
 		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[CountRuns],
 	}
@@ -165,8 +175,8 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		if reason, ok := strings.CutPrefix(name, countPrefixLinks); ok {
 			s.Links[reason] = n
 		}
-		if class, ok := strings.CutPrefix(name, countPrefixErrors); ok {
-			s.Errors[class] = n
+		if class, ok := strings.CutPrefix(name, countPrefixFailures); ok {
+			s.Failures[class] = n
 		}
 	}
 	for reason, n := range st.Capped {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -14,7 +16,18 @@ import (
 // story is what happens in one turn, from the robots gate to the outcome of at most one URL that needs an exchange.
 // Tasks it does not come to return to the head of their queue.
 func (c *Crawl) story(ctx context.Context, v *visit) error {
-	if ready, err := c.admit(ctx, v); err != nil || !ready {
+	if err := c.recall(ctx, v); err != nil {
+		return err
+	}
+	tasks, err := c.leaveOptedOut(ctx, v)
+	if err != nil || len(tasks) < len(v.turn.Tasks) && len(tasks) == 0 {
+		return err
+	}
+	ready, err := c.admit(ctx, v)
+	if err == nil {
+		err = c.nameMaps(ctx, v)
+	}
+	if err != nil || !ready {
 		return err
 	}
 	if c.cfg.DryRun {
@@ -25,39 +38,72 @@ func (c *Crawl) story(ctx context.Context, v *visit) error {
 		v.leave(frontier.Retired, reasonMaxPerHost, 0)
 		return nil
 	}
-	for _, task := range v.turn.Tasks {
-		judged := c.scope.Judge(inScope(task.Candidate))
-		verdict := v.rules.judge(task.URL.RequestURI())
-		var err error
+	suspect := slices.ContainsFunc(tasks, func(t frontier.Task) bool { return t.Stops > 0 })
+	if c.width(v) > 1 && v.turn.Width > 1 && !suspect { // a suspect has its turn alone
+		return c.flock(ctx, v, tasks)
+	}
+	for _, task := range tasks {
+		verdict, settled, err := c.judge(ctx, v, task)
 		switch {
-		case !judged.In:
-			err = c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: judged.Rule, outcome: frontier.Dropped})
-		case !verdict.Allowed:
-			d := decision{kind: decisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}
-			err = c.settle(ctx, v, task, d)
+		case err != nil:
+			return err
+		case settled:
 		case c.draining.Err() != nil:
 			return nil
 		default:
 			return c.attempt(ctx, v, task, verdict)
 		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// judge asks scope and robots policy about a task, as they are now, and settles one that needs no exchange.
+func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdict robots.Verdict, settled bool, err error) {
+	judged := c.scope.Judge(inScope(task.Candidate))
+	verdict = v.rules.judge(task.URL.RequestURI())
+	switch {
+	case !judged.In:
+		return verdict, true, c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: judged.Rule, outcome: frontier.Dropped})
+	case !verdict.Allowed:
+		d := decision{kind: decisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}
+		return verdict, true, c.settle(ctx, v, task, d)
+	case task.Kind == frontier.KindMap && v.notes.maps >= maxMaps:
+		return verdict, true, c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: reasonMaps, outcome: frontier.Dropped})
+	}
+	if rule := c.held(v, task); rule != "" {
+		return verdict, true, c.hold(ctx, v, task, verdict, rule)
+	}
+	return verdict, false, nil
 }
 
 // exchange fetches one task and settles it by what came back.
 func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict) error {
 	d := decision{kind: decisionAllow, verdict: verdict, attempt: task.Attempts + 1, pace: v.pace}
-	ex, err := c.ask(ctx, v, fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task)})
+	v.was, v.listed = task.Candidate, listed{}
+	maps := v.notes.maps
+	task = c.prepare(v, task)
+	ex, err := c.ask(ctx, v, c.request(v.turn.Width, task))
+	if errors.Is(err, errNotYet) {
+		v.notes.maps = maps
+	}
 	if err != nil {
 		return err
 	}
+	return c.tell(ctx, v, task, ex, d)
+}
+
+// tell settles a task by what its exchange brought.
+func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) (err error) {
 	defer ex.Close()
-	d.status, d.gap = ex.Status, v.gap(c, ex.Start)
+	if hit := entryOf(ex.Failure); hit != nil {
+		return c.settle(ctx, v, task, optedOut(hit))
+	}
+	d.status, d.pace, d.gap = ex.Status, v.kept, v.gap(c, ex.Start)
 	a, why := classify(ex)
 	v.exchanged(c, ex, a, why, restful(a, ex.Status))
+	if task.Kind != frontier.KindMap {
+		v.meet(task)
+	}
 
 	if a == answered && task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
 		c.extend(v, task)
@@ -66,7 +112,7 @@ func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verd
 	if err != nil {
 		return err
 	}
-	if d.record, err = c.record(ctx, ex, page.Robots.NoArchive); err != nil {
+	if err := c.keep(ctx, v, ex, page.Robots, &d); err != nil {
 		return err
 	}
 	c.conclude(v, task, ex, a, why, &d)
@@ -90,6 +136,11 @@ func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a ans
 		if ex.Truncated != "" {
 			v.count(CountTruncated, 1)
 			d.reason = "truncated: " + ex.Truncated
+		} else if v.copied {
+			d.reason = trap.RuleCopy
+		}
+		if v.listed.reason != "" {
+			d.reason, d.note = v.listed.reason, v.listed.note
 		}
 	case redirected:
 		c.redirect(v, task, ex.Header.Get("Location"), d)
@@ -98,7 +149,7 @@ func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a ans
 	case unwanted, guarded:
 		d.outcome = frontier.Dropped
 	case refused:
-		if v.notes.forbidden && v.notes.pages == 0 && ex.Status == http.StatusForbidden {
+		if v.notes.forbidden && ex.Status == http.StatusForbidden && v.notes.pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
 			v.leave(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
 		}
 	default:
@@ -114,7 +165,7 @@ func (c *Crawl) redirect(v *visit, task frontier.Task, location string, d *decis
 	switch {
 	case err != nil:
 		d.outcome, d.reason = frontier.Failed, "redirect: "+string(canon.ReasonOf(err))
-	case loops(task, target):
+	case loops(task, target) || target.Key() != task.URL.Key() && c.circles(task, target):
 		d.outcome, d.reason = frontier.Failed, "redirect loop"
 	case target.Key() == task.URL.Key():
 		d.outcome, d.reason, d.instead = 0, "redirect to its own key", target
@@ -123,6 +174,9 @@ func (c *Crawl) redirect(v *visit, task frontier.Task, location string, d *decis
 	default:
 		next := task.Candidate
 		next.URL, next.Kind, next.Via, next.Hops = target, frontier.KindRedirect, task.URL.String(), task.Hops+1
+		if task.Kind == frontier.KindMap {
+			next.Kind, next.Via = frontier.KindMap, rootMap(task.Candidate)
+		}
 		c.found(v, next, false)
 		d.outcome, d.reason = frontier.Redirected, "to "+short(target.String())
 	}
@@ -165,18 +219,41 @@ func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
 // attempt is exchange, but that a panic in it, or the end of the lease's time, is a failed attempt of the task and no
 // more: a page that makes a parser panic must not stop ten million others. What the task has added is taken back.
 func (c *Crawl) attempt(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict) error {
+	d := decision{kind: decisionAllow, verdict: verdict, attempt: task.Attempts + 1, pace: v.pace}
+	return c.endure(ctx, v, task, d, func() error { return c.exchange(ctx, v, task, verdict) })
+}
+
+// attempted is attempt for an exchange that was made already.
+func (c *Crawl) attempted(ctx context.Context, v *visit, f flight, d decision) error {
+	return c.endure(ctx, v, f.task, d, func() error {
+		switch {
+		case f.panicked != nil:
+			panic(f.panicked)
+		case f.err != nil:
+			v.cut(c)
+			return f.err
+		}
+		v.was, v.listed = f.was, listed{}
+		return c.tell(ctx, v, f.task, f.ex, d)
+	})
+}
+
+// endure makes a failed attempt of a panic in run.
+func (c *Crawl) endure(ctx context.Context, v *visit, task frontier.Task, d decision, run func() error) error {
 	before := v.mark()
-	reason := reasonPanic
-	panicked, err := c.survive(task.URL, func() error { return c.exchange(ctx, v, task, verdict) })
+	d.reason = reasonPanic
+	panicked, err := c.survive(task.URL, run)
 	if !panicked {
+		if errors.Is(err, errNotYet) {
+			return nil
+		}
 		if err == nil || !late(ctx, err) {
 			return err
 		}
-		reason = reasonLease
+		d.reason = reasonLease
 	}
 	v.undo(before)
 	v.cut(c)
-	d := decision{kind: decisionAllow, verdict: verdict, reason: reason, attempt: task.Attempts + 1, pace: before.pace}
 	if d.attempt >= broken.again() {
 		d.outcome = frontier.Failed
 	}

@@ -31,7 +31,7 @@ func (w *world) count(name string) int64 {
 func TestABodyThatIsStillCodedIsNotReadAsHTML(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
-			"/":  {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "br", "X-Robots-Tag": "noarchive"}},
+			"/":  {Links: []string{"/x"}, Header: map[string]string{"Content-Encoding": "deflate", "X-Robots-Tag": "noarchive"}},
 			"/x": {},
 		}}
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
@@ -92,12 +92,14 @@ func TestBytesAreTheOctetsReceived(t *testing.T) {
 
 func TestASeedWhoseRedirectsGoInACircleIsReported(t *testing.T) {
 	for name, pages := range map[string]map[string]crawltest.Page{
-		"back to the seed":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
-		"back to the last":   {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/a"}},
-		"to itself":          {"/": {Redirect: "/"}},
-		"to nowhere":         {"/": {Redirect: "mailto:baker@bakery.test"}},
-		"to a trap":          {"/": {Redirect: "/a/a/a/a/a/"}},
-		"to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
+		"back to the seed":       {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}},
+		"in a circle of its own": {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/c"}, "/c": {Redirect: "/a"}},
+		"in a circle of four":    {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/c"}, "/c": {Redirect: "/d"}, "/d": {Redirect: "/a"}},
+		"back to the last":       {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/a"}},
+		"to itself":              {"/": {Redirect: "/"}},
+		"to nowhere":             {"/": {Redirect: "mailto:baker@bakery.test"}},
+		"to a trap":              {"/": {Redirect: "/a/a/a/a/a/"}},
+		"to an excluded URL":     {"/": {Redirect: "/no"}, "/no": {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -311,7 +313,7 @@ func TestADrainBetweenClaimAndRobotsLeavesNoLease(t *testing.T) {
 	})
 }
 
-func TestPoliteness17_ADrainBetweenClaimAndExchangeBeginsNone(t *testing.T) {
+func TestRule17_ADrainBetweenClaimAndExchangeBeginsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
 		w.cfg.MaxPages = 1
@@ -343,7 +345,7 @@ func TestLinksBeyondTheLimitOfAPageAreCounted(t *testing.T) {
 	})
 }
 
-func TestPoliteness17_AnAbortedRobotsExchangeKeepsThePace(t *testing.T) {
+func TestRule17_AnAbortedRobotsExchangeKeepsThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 3)
 		site.Robots = crawltest.Robots{Body: "User-agent: *\n", Delay: 10 * time.Second}
@@ -364,7 +366,7 @@ func TestPoliteness17_AnAbortedRobotsExchangeKeepsThePace(t *testing.T) {
 	})
 }
 
-func TestPoliteness11_RetryAfterOnAnyRedirection(t *testing.T) {
+func TestRule11_RetryAfterOnAnyRedirection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
 			"/":  {Links: []string{"/1", "/2", "/3"}},

@@ -19,6 +19,8 @@ type Summary struct {
 	// SeedsUnanswered counts the seeds without a usable answer, over all runs; Seeds names those of this run.
 	SeedsUnanswered int64    `json:"seeds_unanswered"`
 	Seeds           []string `json:"seeds,omitempty"`
+
+	Manners Manners `json:"manners"`
 }
 
 // EndedMaxPerHost is how a run ended in which every host that is left has reached MaxPerHost.
@@ -36,11 +38,17 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	if s.Status, err = StatusOf(ctx, c.cfg.Frontier); err != nil {
 		return s, err
 	}
+	if s.EndedBy == EndedWaiting { // then each host with something left is not due
+		if s.Status.Resting, err = left(ctx, c.cfg.Frontier); err != nil {
+			return s, err
+		}
+	}
 	s.Status.Elapsed = time.Since(c.clock.start).Seconds()
 	stats, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
 		return s, err
 	}
+	s.Manners = c.manners(stats)
 	s.SeedsUnanswered = stats.Counts[CountSeedsUnanswered]
 	c.mu.Lock()
 	s.Seeds = c.seeds
@@ -59,7 +67,9 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 			s.EndedBy = EndedMaxPerHost
 		}
 	}
-	left := s.Status.Queued + s.Status.InFlight + s.Status.Deferred
-	s.Incomplete = s.SeedsUnanswered > 0 || s.EndedBy == EndedWaiting && left > 0
+	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
+		s.EndedBy = EndedDrained // an operator dropped what was waited for
+	}
+	s.Incomplete = s.SeedsUnanswered > 0 || s.EndedBy == EndedWaiting
 	return s, nil
 }

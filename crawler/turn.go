@@ -19,6 +19,12 @@ func (c *Crawl) oneTurn(ctx context.Context) (pages int64, err error) {
 	case err != nil:
 		return 0, err
 	case len(claimed.Turns) > 0:
+		select {
+		case c.seats <- struct{}{}: // at most Workers exchanges in all, those of wide turns among them
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		defer func() { <-c.seats }()
 		return c.take(ctx, claimed.Turns[0], c.story)
 	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
 		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
@@ -54,7 +60,7 @@ func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Co
 		v.cut(c)
 		v.leave(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
-		return 0, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
+		return 0, errors.Join(fmt.Errorf("crawler: %s: %w", v.turn.Authority, err), c.unlock(v))
 	}
 	// Cut short by an abort, the turn is finished all the same: its wait must not be forgotten.
 	applied, ferr := c.finish(context.WithoutCancel(ctx), v)
@@ -84,18 +90,12 @@ func (c *Crawl) survive(what fmt.Stringer, run func() error) (panicked bool, err
 
 // finish ends the turn: everything it brought is applied in one step, or, when the lease has run out, nothing.
 func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) {
-	state, err := v.state.AppendBinary(nil)
-	if err != nil {
-		return false, fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
+	if err := c.hostOf(v); err != nil {
+		return false, err
 	}
-	v.result.Host = &frontier.HostUpdate{
-		Condition: v.rest.condition,
-		Reason:    v.rest.reason,
-		Pace:      v.pace.d,
-		Robots:    state,
-		Memory:    v.notes.append(nil),
+	if err := c.unlock(v); err != nil {
+		return false, err
 	}
-	v.result.Wait = v.wait()
 	first := c.counted.CompareAndSwap(false, true)
 	if first {
 		v.count(CountRuns, 1)
@@ -122,6 +122,25 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	return true, nil
 }
 
+// hostOf puts what is known of the host, and how long it waits, into the result.
+func (c *Crawl) hostOf(v *visit) error {
+	state, err := v.state.AppendBinary(nil)
+	if err != nil {
+		return fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
+	}
+	v.notes.history = v.history.Append(nil)
+	v.result.Host = &frontier.HostUpdate{
+		Condition: v.rest.condition,
+		Reason:    v.rest.reason,
+		Pace:      v.pace.d,
+		Width:     c.width(v),
+		Robots:    state,
+		Memory:    v.notes.append(nil),
+	}
+	v.result.Wait = v.wait()
+	return nil
+}
+
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.condition > frontier.Parked && v.rest.reason != reasonDryRun {
@@ -138,4 +157,5 @@ func (c *Crawl) applied(v *visit) {
 		}
 	}
 	c.longest.note(v)
+	c.book.take(v.result.Counts)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -15,6 +18,7 @@ import (
 // visit is one turn in the making: the lease, what we know of the host, and the result it will finish with.
 type visit struct {
 	turn  frontier.Turn
+	clock clock
 	own   bool
 	floor time.Duration
 	notes notes
@@ -22,12 +26,25 @@ type visit struct {
 	rules rules
 	pace  pace // as it was when the turn began; anew once there are new rules, or a new response time
 
+	kept   pace // that was kept before the turn's exchange, the address's included
+	locked bool // the host's lock is ours
+
 	result  frontier.Result
-	refused []refusal // found and refused, without a line of the ledger yet
-	seeds   []string  // seeds that ended without a usable answer, with why
-	end     time.Time // of this turn's exchange; zero when there was none
-	rest    rest      // what the exchange means for the host
-	pages   int64     // 2xx HTML answers this turn brought
+	refused []refusal          // found and refused, without a line of the ledger yet
+	seeds   []string           // seeds that ended without a usable answer, with why
+	end     time.Time          // of this turn's exchange; zero when there was none
+	rest    rest               // what the exchange means for the host
+	pages   int64              // 2xx HTML answers this turn brought
+	first   bool               // this is the host's first turn of the run
+	learned bool               // a robots.txt was learned in this turn
+	was     frontier.Candidate // what the task of the exchange was found as
+	listed  listed             // of a sitemap
+	added   int                // URLs that were new and did not wait for the turn's end
+
+	entry *optout.Hit // that kept an exchange for robots.txt from being made; nil for none
+
+	history trap.History // as notes.history has it
+	copied  bool         // the page is a copy whose links are dropped
 
 	// after, if not nil, is done when the turn is finished: work that must not hold this lease.
 	after func(ctx context.Context) error
@@ -35,11 +52,15 @@ type visit struct {
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, own: c.cfg.own(t.Authority), floor: c.cfg.floor(t.Authority)}
+	v := &visit{turn: t, clock: c.clock}
 	v.result = frontier.Result{Authority: t.Authority, Token: t.Token, Counts: map[string]int64{}}
 	var err error
 	if v.notes, err = readNotes(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)
+	}
+	v.first = v.notes.run != c.run
+	if v.history, err = trap.Read(v.notes.history); err != nil {
+		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
 	v.notes.begin(c.run, c.clock.micros(time.Now()))
 	if len(t.Host.Robots) > 0 {
@@ -47,6 +68,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 			return nil, fmt.Errorf("crawler: %s: robots state: %w", t.Authority, err)
 		}
 	}
+	c.owns(v)
 	v.knows(rules{})
 	return v, nil
 }
@@ -67,7 +89,7 @@ func (c *Crawl) recall(ctx context.Context, v *visit) error {
 // knows sets the rules that hold for the host from now on.
 func (v *visit) knows(r rules) {
 	v.rules = r
-	v.pace = paceOf(v.floor, v.own, r.book, &v.notes)
+	v.pace = paceOf(v.floor, v.own, r.book, &v.notes, v.clock.micros(time.Now()))
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
@@ -83,15 +105,6 @@ func (v *visit) owed(c *Crawl) time.Duration {
 	return 0
 }
 
-// ask makes the turn's exchange. The error is that of fetch.Fetcher.Do; even so the exchange may have begun.
-func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := c.cfg.Fetcher.Do(ctx, r)
-	if err != nil {
-		v.cut(c)
-	}
-	return ex, err
-}
-
 // cut notes that an exchange was cut short, unless it is over: the pace is kept all the same.
 func (v *visit) cut(c *Crawl) {
 	if !v.end.IsZero() {
@@ -105,14 +118,30 @@ func (v *visit) cut(c *Crawl) {
 // exchanged notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
 // something with this answer.
 func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a answer, why string, obey bool) {
-	v.end = ex.End
+	v.heard(c, ex, said{answer: a, why: why}, obey)
+}
+
+// heard is exchanged for what was said of a page or of robots.txt.
+func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
+	if ex.End.After(v.end) {
+		v.end = ex.End
+	}
+	now := c.clock.micros(ex.End)
 	v.notes.heard(ex.ResponseTime)
-	v.notes.lastEnd = c.clock.micros(ex.End)
-	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes)
-	asked, ok := retryAfter(ex.Header, ex.End)
-	v.rest = v.notes.after(a, why, asked, ok && obey, v.pace.d)
-	if a.trouble() {
-		v.count(countPrefixErrors+why, 1)
+	v.notes.lastEnd = max(v.notes.lastEnd, now)
+	if s.limit = rateLimit(ex.Header); obey {
+		s.after = retryAfter(ex.Header, ex.End)
+	}
+	if !s.after.given {
+		v.notes.spacing(s.limit, now)
+	}
+	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes, now)
+	v.rest = v.notes.after(s, v.pace.d)
+	if class := failureClass(s.answer, ex); class != "" {
+		v.count(countPrefixFailures+class, 1)
+	}
+	if s.after.odd {
+		v.count(CountOddRetryAfter, 1)
 	}
 	if len(ex.Request) == 0 {
 		return // no connection came about: nothing was asked of anybody
@@ -130,12 +159,12 @@ func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a answer, why string, ob
 	c.budget.spend(octets, answered)
 }
 
-// gap is the time from the end of the host's previous exchange to start; 0 when there was none.
+// gap is the time from the end of the host's previous exchange to start; 0 when there was none, or when they overlapped.
 func (v *visit) gap(c *Crawl, start time.Time) time.Duration {
 	if v.notes.lastEnd == 0 {
 		return 0
 	}
-	return time.Duration(c.clock.micros(start)-v.notes.lastEnd) * time.Microsecond
+	return max(time.Duration(c.clock.micros(start)-v.notes.lastEnd)*time.Microsecond, 0)
 }
 
 // leave makes the host rest beyond what the exchange asks for.
@@ -157,7 +186,7 @@ func (v *visit) wait() time.Duration {
 // dry reports whether nothing of the host is left to do, as far as this turn knows; it has found so many new URLs.
 func (v *visit) dry(found int) bool {
 	h := v.turn.Host
-	return len(v.turn.Tasks) > 0 && len(v.result.Done) == len(v.turn.Tasks) && h.Queued+h.Deferred == 0 && found == 0
+	return len(v.turn.Tasks) > 0 && len(v.result.Done) == len(v.turn.Tasks) && h.Queued+h.Deferred == 0 && found+v.added == 0
 }
 
 func (v *visit) count(name string, n int64) {
@@ -179,9 +208,14 @@ func (v *visit) undo(before visit) {
 	counts := v.result.Counts
 	v.result, v.refused, v.seeds = before.result, before.refused, before.seeds
 	v.pages, v.notes.pages = before.pages, before.notes.pages
-	for _, name := range []string{CountExchanges, CountBytes, CountAnswers, CountRobots} {
-		if n := counts[name]; n > 0 {
+	for name, n := range counts {
+		switch name {
+		case CountExchanges, CountBytes, CountAnswers, CountRobots, CountOddRetryAfter:
 			v.result.Counts[name] = n
+		default:
+			if strings.HasPrefix(name, countPrefixFailures) {
+				v.result.Counts[name] = n
+			}
 		}
 	}
 }

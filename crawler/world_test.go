@@ -111,9 +111,15 @@ func newWorldOf(t *testing.T, seeds []string, web *crawltest.Web) *world {
 // newWorldLeased is newWorldOf with leases of a length; zero means the default.
 func newWorldLeased(t *testing.T, lease time.Duration, seeds []string, web *crawltest.Web) *world {
 	t.Helper()
-	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}}
 	web.StartPipe()
 	t.Cleanup(func() { web.Close() })
+	return newWorldOn(t, lease, seeds, web)
+}
+
+// newWorldOn prepares a crawl of a web that is served already.
+func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltest.Web) *world {
+	t.Helper()
+	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}}
 	w.front = frontiertest.NewModel(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
 	t.Cleanup(func() { w.front.Close() })
 	var cs []frontier.Candidate
@@ -166,7 +172,7 @@ func (w *world) run() Summary {
 // balanced checks that every URL discovered is somewhere.
 func (w *world) balanced(s Status) {
 	w.t.Helper()
-	sum := s.Fetched + s.Redirected + s.Gone + s.Failed + s.Disallowed + s.Dropped + s.Queued + s.InFlight + s.Deferred
+	sum := s.Fetched + s.Redirected + s.Gone + s.Failed + s.Disallowed + s.Dropped + s.Held + s.Queued + s.InFlight + s.Deferred
 	if sum != s.Discovered {
 		w.t.Errorf("the parts sum to %d, discovered are %d: %+v", sum, s.Discovered, s)
 	}

@@ -1,0 +1,72 @@
+package crawler
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"curtsy/crawler/crawltest"
+)
+
+// squeezed returns text in a content coding.
+func squeezed(t *testing.T, coding, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if coding == "br" {
+		w := brotli.NewWriterLevel(&b, 4)
+		w.Write([]byte(text))
+		w.Close()
+		return b.String()
+	}
+	w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write([]byte(text))
+	w.Close()
+	return b.String()
+}
+
+// Links are read from pages in br and zstd, and rules from a robots.txt in them; bombs, broken codings and heads without
+// an end cost their own page alone.
+func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
+	for _, coding := range []string{"br", "zstd"} {
+		t.Run(coding, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := map[string]string{"Content-Encoding": coding}
+				site := &crawltest.Site{
+					Name: "a.test",
+					Robots: crawltest.Robots{
+						Body:   squeezed(t, coding, "User-agent: *\nDisallow: /no\n"),
+						Header: in,
+					},
+					Pages: map[string]crawltest.Page{
+						"/": {Header: in, Type: "text/html", Body: squeezed(t, coding,
+							`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
+						"/bomb":   {Header: in, Type: "text/html", Body: squeezed(t, coding, strings.Repeat("<p>", 8<<20))},
+						"/broken": {Header: in, Type: "text/html", Body: "<p>bread</p>"},
+						"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
+						"/no":     {},
+						"/last":   {},
+					},
+				}
+				w := newWorld(t, []string{"http://a.test/"}, site)
+				w.cfg.MaxBody = 1 << 20
+				w.run()
+				w.wantOutcomes("http://a.test/", "fetched: no match")
+				w.wantOutcomes("http://a.test/bomb", "fetched: truncated: length")
+				w.wantOutcomes("http://a.test/broken", "failed: coding")
+				w.wantOutcomes("http://a.test/head", "deferred: protocol", "deferred: protocol", "failed: protocol")
+				w.wantOutcomes("http://a.test/last", "fetched: no match")
+				if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
+					t.Errorf("asked for %q", got)
+				}
+			})
+		})
+	}
+}

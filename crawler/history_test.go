@@ -1,0 +1,284 @@
+package crawler
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/scope"
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+)
+
+// long says that the sizes are those of the rule; else they are a tenth, and so are the limits.
+var long = os.Getenv("CURTSY_LONG") != ""
+
+// scaled is n, or a tenth of it.
+func scaled(n int) int {
+	if long {
+		return n
+	}
+	return n / 10
+}
+
+// scaledLimits are the limits of the rule, or a tenth of them.
+func scaledLimits() trap.Limits {
+	if long {
+		return trap.Limits{}
+	}
+	return trap.Limits{Queries: scaled(1000), Template: scaled(10_000)}
+}
+
+// trapsCrawl crawls one site whole, with the limits of traps, and returns how it ended.
+func trapsCrawl(t *testing.T, site *crawltest.Site, limits trap.Limits) (*world, Summary) {
+	t.Helper()
+	w := newWorld(t, []string{"http://" + site.Name + "/"}, site)
+	w.cfg.Traps = limits
+	began := time.Now()
+	s := w.run()
+	w.judged(crawltest.Rules{Pace: Floor})
+	t.Logf("%s: %d exchanges in %v, %d held, %v", site.Name, s.Status.Exchanges, time.Since(began), s.Status.Held, s.Status.Reasons)
+	return w, s
+}
+
+// Politeness rule 22: what only looks like a trap is crawled whole. That it was is for the referee to say.
+func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
+	for _, site := range []*crawltest.Site{
+		crawltest.Forum("forum.test", scaled(5000)),
+		crawltest.Tiles("tiles.test", scaled(20_000)),
+		crawltest.OlderPosts("diary.test", 300),
+		crawltest.Shop("shop.test", scaled(3000)),
+		crawltest.Wiki("wiki.test", scaled(3000)),
+	} {
+		t.Run(site.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, s := trapsCrawl(t, site, scaledLimits())
+				if s.Status.Held != 0 || s.Status.Links[trap.RuleCopy] != 0 || s.EndedBy != EndedDrained || s.Incomplete {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// Politeness rule 22: what has no end is left, each by its rule, after so many requests in it at most.
+func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
+	queries, template := scaled(1000), scaled(10_000)
+	learn := 20 // a limit of 100 leaves no pages before the window in which to learn what the trap shows
+	if long {
+		learn = 0
+	}
+	for _, tt := range []struct {
+		site *crawltest.Site
+		rule string // of what is held; "" when nothing is
+		copy bool   // copies were met
+	}{
+		{crawltest.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
+		{crawltest.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
+		{crawltest.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
+		{crawltest.Mirrored("mirrored.test", 3), "", true},
+		{crawltest.Facets("facets.test", queries+learn), trap.RuleQueries, true},
+		{crawltest.SoftNotFound("soft.test", 6), "", true},
+	} {
+		t.Run(tt.site.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := trapsCrawl(t, tt.site, scaledLimits())
+				in := w.requestsIn(tt.site.Name, tt.site.Traps[0].Prefix)
+				t.Logf("%d requests in the trap, %d are forgiven", in, tt.site.Traps[0].Most)
+				if tt.rule != "" && (s.Status.Held == 0 || s.Status.Reasons["held"][tt.rule] != s.Status.Held) {
+					t.Errorf("held: %d, %v; want %s", s.Status.Held, s.Status.Reasons["held"], tt.rule)
+				}
+				if met := s.Status.Reasons["fetched"][trap.RuleCopy] > 0; met != tt.copy || met != (s.Status.Links[trap.RuleCopy] > 0) {
+					t.Errorf("copies: %v, links dropped: %v", s.Status.Reasons["fetched"], s.Status.Links)
+				}
+				if s.EndedBy != EndedDrained || s.Incomplete {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// requestsIn counts the requests for what begins like that.
+func (w *world) requestsIn(host, prefix string) (n int) {
+	for _, target := range w.asked(host) {
+		if strings.HasPrefix(target, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// The history is of the host and not of the run: it is there after a restart.
+func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 120))
+		w.cfg.Traps = trap.Limits{Queries: 100}
+		for _, pages := range []int64{40, 80, 0} {
+			w.cfg.MaxPages = pages
+			w.run()
+		}
+		if n := w.requestsIn("calendar.test", "/calendar"); n < 100 || n > 120 {
+			t.Errorf("%d requests in three runs; want 100 and a few", n)
+		}
+	})
+}
+
+// Politeness rule 22: what is held has a line that says so and names the rule, and is there to be released.
+func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
+		w.cfg.Traps = trap.Limits{Queries: 50}
+		s := w.run()
+		var held []string
+		for _, l := range w.ledger.all {
+			if l.Decision == decisionHold {
+				if held = append(held, l.URL); l.Outcome != "held" || l.Reason != trap.RuleQueries || l.Attempt != 0 || l.Status != 0 {
+					t.Errorf("%+v", l)
+				}
+			}
+		}
+		if int64(len(held)) != s.Status.Held || len(held) != 2 || len(w.said) != 1 || !strings.Contains(w.said[0], "calendar.test/calendar?…") {
+			t.Errorf("%d held, with lines %q, and said %q", s.Status.Held, held, w.said)
+		}
+		n, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held, Reason: trap.RuleQueries})
+		if err != nil || n.URLs != 2 {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		before := w.requestsIn("calendar.test", "/")
+		again := w.run()
+		if n := w.requestsIn("calendar.test", "/") - before; n != 2 || again.Status.Held != 2 {
+			t.Errorf("%d requests, %d held: what was released is fetched, what it leads to is held", n, again.Status.Held)
+		}
+		for _, url := range held {
+			w.wantOutcomes(url, "held: "+trap.RuleQueries, "fetched: unavailable")
+		}
+	})
+}
+
+// A released URL that fails at first is tried again like any other: to be released twice would be asking too much.
+func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Calendar("calendar.test", false, 999)
+		w := newWorld(t, []string{"http://calendar.test/"}, site)
+		w.cfg.Traps = trap.Limits{Queries: 50}
+		w.run()
+		w.web.Change("calendar.test", func(s *crawltest.Site) {
+			page := s.Traps[0].Page
+			s.Traps[0].Page = func(target string) crawltest.Page {
+				p := page(target)
+				p.FailFirst, p.FailStatus = 1, 500
+				return p
+			}
+		})
+		if _, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held}); err != nil {
+			t.Fatal(err)
+		}
+		before := w.requestsIn("calendar.test", "/")
+		s := w.run()
+		if n := w.requestsIn("calendar.test", "/") - before; n != 4 || s.Status.Held != 2 || s.Status.Failed != 0 {
+			t.Errorf("%d requests, %+v", n, s.Status)
+		}
+	})
+}
+
+// What the operator typed is not held, whatever it looks like.
+func TestRule22_ASeedIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+		var seeds []string
+		for i := range 40 {
+			target := "/?day=" + strconv.Itoa(i)
+			site.Pages[target] = crawltest.Page{Title: "Nothing", Text: "There is nothing here, on no day."}
+			seeds = append(seeds, "http://a.test"+target)
+		}
+		w := newWorld(t, seeds, site)
+		w.cfg.Traps = trap.Limits{Queries: 10, Template: 10}
+		if s := w.run(); s.Status.Fetched != 40 || s.Status.Held != 0 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+func TestRule22_ARuleThatIsOffHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
+		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Queries: -1}, 300
+		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Held != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 999))
+		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Copy: -1}, 100
+		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Links[trap.RuleCopy] != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the links of the first generation of copies are followed: 1 + 5 + 25
+		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 31))
+		w.cfg.Traps = trap.Limits{Copy: 2}
+		w.run()
+		w.judged(crawltest.Rules{})
+		if n := w.requestsIn("soft.test", "/old/"); n != 31 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// A copy is kept: it is fetched, recorded and counted as a page. Its pictures and links are not followed.
+func TestRule22_ACopyIsKeptAndItsLinksAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		text := "We have moved to another place and will be back here before long."
+		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":     {Title: "The house", Links: []string{"/x"}},
+			"/x":    {Body: "<title>Moved</title><p>" + text + "<a href=/y>on</a>", Links: []string{"/y"}},
+			"/y":    {Body: "<title>Moved</title><p>" + text + "<a href=/z>on</a>"}, // the referee knows of no link
+			"/z":    {Body: "never"},
+			"/none": {},
+		}})
+		s := w.run()
+		w.judged(crawltest.Rules{})
+		w.wantOutcomes("http://a.test/y", "fetched: "+trap.RuleCopy)
+		w.wantOutcomes("http://a.test/z")
+		if s.Status.Pages != 3 || s.Status.Links[trap.RuleCopy] != 1 || len(w.archive.records) != 4 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+// A gallery says the same on each page and shows another picture: it is crawled whole. A style sheet of its own makes no
+// page another one.
+func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
+	const text = "Photographs of the town by the members of our club, in no order at all."
+	for _, tt := range []struct {
+		name   string
+		embed  string // of page %d
+		pages  int64
+		copies int64
+	}{
+		{"pictures", "<img src=/img/%d.jpg>", 30, 0},
+		{"style sheets and scripts", "<link rel=stylesheet href=/css/%d.css><script src=/js/%d.js></script>", 2, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+				target := func(i int) string { return "/photo/" + strconv.Itoa(i) }
+				for i := range 30 {
+					n := strconv.Itoa(i)
+					p := crawltest.Page{Body: "<title>Gallery</title>" + strings.ReplaceAll(tt.embed, "%d", n) + "<p>" + text + "<a href=" + target(i+1) + ">next</a>"}
+					site.Pages[target(i)] = p
+				}
+				w := newWorld(t, []string{"http://a.test" + target(0)}, site)
+				w.cfg.Scope.Requisites = scope.RequisitesNone
+				if s := w.run(); s.Status.Pages != tt.pages || s.Status.Links[trap.RuleCopy] != tt.copies {
+					t.Errorf("%d pages, %v", s.Status.Pages, s.Status.Links)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package crawler
+
+import (
+	"context"
+
+	"curtsy/frontier"
+)
+
+// left lists all hosts that have something left to do, with why nothing is done of it now.
+func left(ctx context.Context, f frontier.Frontier) ([]Resting, error) {
+	var out []Resting
+	err := eachHost(ctx, f, 0, func(h frontier.Host) bool {
+		r := restingOf(h)
+		switch {
+		case r.Pending == 0:
+			return true
+		case h.Condition != frontier.Open || h.Hold.Act != 0:
+		case h.Deferred == r.Pending:
+			r.Reason = "its URLs wait to be tried again"
+		default:
+			r.Reason = "its pace"
+		}
+		out = append(out, r)
+		return true
+	})
+	return out, err
+}

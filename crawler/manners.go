@@ -1,0 +1,86 @@
+package crawler
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"curtsy/crawler/extract"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// Totals of what pages ask of robots.
+const (
+	CountNoIndex   = "noindex"   // answers that ask not to be indexed
+	CountNoArchive = "noarchive" // answers that ask not to be archived
+)
+
+// Manners says which wishes a crawl met with, and which choices its operator made about them.
+type Manners struct {
+	OptOut    []optout.Version `json:"opt_out,omitempty"`          // the lists that were in force in this run
+	Troubles  []string         `json:"opt_out_troubles,omitempty"` // lists on disk that could not take effect at the end
+	OptedOut  int64            `json:"opted_out,omitempty"`        // URLs dropped because of them, over all runs
+	NoIndex   int64            `json:"noindex,omitempty"`          // answers, over all runs
+	NoArchive int64            `json:"noarchive,omitempty"`        // likewise
+	Kept      bool             `json:"keep_noarchive"`             // Config.KeepNoArchive
+	FollowRel string           `json:"follow_rel,omitempty"`       // Config.FollowRel
+}
+
+func (c *Crawl) manners(stats frontier.Stats) Manners {
+	return Manners{
+		OptOut: c.cfg.OptOut.Versions(), Troubles: c.cfg.OptOut.Troubles(),
+		OptedOut: stats.Reasons[frontier.Dropped][reasonOptOut],
+		NoIndex:  stats.Counts[CountNoIndex], NoArchive: stats.Counts[CountNoArchive],
+		Kept: c.cfg.KeepNoArchive, FollowRel: strings.Join(c.cfg.FollowRel, ","),
+	}
+}
+
+// directives reads what an answer asks of robots whose links are of no use: an error page is archived, too.
+func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Directives, error) {
+	in := extract.Input{
+		URL: ex.URL, ContentType: ex.Header.Get("Content-Type"), Header: ex.Header, Token: c.cfg.Identity.Token,
+	}
+	if ex.Body != nil && ex.Undecoded == "" {
+		in.Body = io.NewSectionReader(ex.Body, 0, ex.Body.Size())
+	}
+	return c.extract.Directives(ctx, in)
+}
+
+// keep records a page's exchange and notes what the answer asks for, and how it may be used (politeness rules 19, 20).
+func (c *Crawl) keep(ctx context.Context, v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) (err error) {
+	d.asks, d.prefs = asks, prefsOf(v.rules.book, ex.Header)
+	if asks.NoIndex {
+		v.count(CountNoIndex, 1)
+	}
+	if asks.NoArchive {
+		v.count(CountNoArchive, 1)
+	}
+	d.record, err = c.recordWith(ctx, ex, asks.NoArchive && !c.cfg.KeepNoArchive, d.prefs)
+	return err
+}
+
+// named makes a line name the entry that decided.
+func named(l *storage.Line, hit *optout.Hit) {
+	l.RobotsLine, l.RobotsRule, l.List = hit.Line, hit.Text, hit.SHA256()
+	if hit.Entry.Reason != "" {
+		l.RobotsRule += " # " + hit.Entry.Reason
+	}
+}
+
+// joined puts statements one on a line: what breaks lines in one of them becomes a space.
+func joined(said []string) string {
+	clean := make([]string, len(said))
+	for i, s := range said {
+		clean[i] = strings.NewReplacer("\n", " ", "\r", " ").Replace(s)
+	}
+	return strings.Join(clean, "\n")
+}
+
+// CheckFollowRel says what is wrong with a Config.FollowRel, or nil.
+func CheckFollowRel(words []string) error {
+	_, err := extract.ParseRels(words)
+	return err
+}

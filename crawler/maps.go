@@ -1,0 +1,237 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/sitemap"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// Sitemaps says which sitemaps a crawl reads. The zero value is none.
+//
+// A sitemap is a URL like any other: a candidate of frontier.KindMap, accepted once, which has its turn at its own
+// host, is judged there by scope and robots.txt, paced, archived, and has its line of the ledger. No budget of pages
+// counts it. What it lists are candidates of frontier.KindSitemap, or those of an index again of KindMap.
+//
+// Of a candidate of KindMap
+//
+//   - Depth is how many indexes lead to it;
+//   - Via is, as long as neither an index nor a redirect led to it, the robots.txt that named it, empty when the operator
+//     did; from then on it is the sitemap that they named.
+type Sitemaps struct {
+	Robots bool        // those that the robots.txt of a host names
+	URLs   []canon.URL // those that the operator names
+}
+
+func (s Sitemaps) any() bool { return s.Robots || len(s.URLs) > 0 }
+
+// The bounds of what sitemaps may cost.
+const (
+	maxMaps     = 1000 // exchanges for sitemaps with one host, sitemaps that one robots.txt names, that one index lists
+	maxMapDepth = 3    // indexes above a sitemap
+	mapBatch    = 4096 // what a sitemap lists is made durable in batches of so many while it is read
+	mapAccept   = "application/xml,text/xml,application/rss+xml;q=0.9,application/atom+xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+)
+
+// The reasons of what is not taken from sitemaps, beside those of package sitemap.
+const (
+	prefixMaps      = "sitemap:"
+	reasonOtherHost = "sitemap:other-host"    // the sitemap may not speak for the host
+	reasonMapDepth  = "sitemap:index-depth"   // over maxMapDepth
+	reasonMaps      = "sitemap:too many maps" // over maxMaps
+)
+
+// requestedMap reports whether c is a sitemap that the operator named, or what it redirects to.
+func requestedMap(c frontier.Candidate) bool {
+	return c.Kind == frontier.KindMap && c.Depth == 0 && (c.Seed == c.URL.String() || c.Seed == c.Via)
+}
+
+// rootMap is the sitemap that robots.txt or the operator named and that led to c.
+func rootMap(c frontier.Candidate) string {
+	if c.Depth == 0 && c.Hops == 0 {
+		return c.URL.String()
+	}
+	return c.Via
+}
+
+// askForMaps enters the sitemaps that the operator names.
+func (c *Crawl) askForMaps(ctx context.Context) error {
+	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.DryRun {
+		return nil
+	}
+	given := make([]frontier.Candidate, len(c.cfg.Sitemaps.URLs))
+	for i, u := range c.cfg.Sitemaps.URLs {
+		given[i] = frontier.Candidate{URL: u, Kind: frontier.KindMap, Seed: u.String()}
+	}
+	_, err := c.cfg.Frontier.Add(ctx, given)
+	return err
+}
+
+// nameMaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
+// also done in the host's first turn of a run, because it may be the first one that reads sitemaps.
+func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
+	if !c.cfg.Sitemaps.Robots || c.cfg.DryRun || !v.learned && !v.first {
+		return nil
+	}
+	if !c.wantsMapsOf(v.turn) {
+		return nil
+	}
+	maps, refused := namedMaps(v.rules, v.turn.Authority)
+	for reason, n := range refused {
+		v.count(countPrefixLinks+reason, n)
+	}
+	next := frontier.Candidate{Kind: frontier.KindMap, Via: policyURL(v.turn.Authority)}
+	if len(v.turn.Tasks) > 0 {
+		next.Seed, next.Tag = v.turn.Tasks[0].Seed, v.turn.Tasks[0].Tag
+	}
+	for _, next.URL = range maps {
+		c.found(v, next, false)
+	}
+	return c.refuse(ctx, v)
+}
+
+// wantsMapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
+// others alone have sitemaps, too, and nothing in them would be. Where a seed redirects to comes into scope with its
+// answer, after the robots.txt.
+func (c *Crawl) wantsMapsOf(t frontier.Turn) bool {
+	root, err := t.Authority.URL("/")
+	if err == nil && c.scope.Reaches(root) {
+		return true
+	}
+	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return seedChain(task.Candidate) })
+}
+
+// policyURL is where the robots.txt of a host is.
+func policyURL(a canon.Authority) string { return origin(a) + "/robots.txt" }
+
+// namedMaps returns the sitemaps that rules of a host name, up to maxMaps of them, and counts those that it leaves out.
+func namedMaps(r rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
+	if r.book == nil {
+		return nil, nil
+	}
+	base, err := canon.Parse(policyURL(a))
+	if err != nil {
+		return nil, nil // an authority is one
+	}
+	refused = map[string]int64{}
+	for _, ref := range r.book.Policies()[0].Sitemaps() { // they belong to no group: all policies have them
+		u, err := base.Resolve(ref)
+		switch {
+		case err != nil:
+			refused[prefixMaps+string(canon.ReasonOf(err))]++
+		case u == base:
+			refused[prefixMaps+sitemap.ReasonNoURL]++
+		case len(maps) == maxMaps:
+			refused[reasonMaps]++
+		default:
+			maps = append(maps, u)
+		}
+	}
+	return maps, refused
+}
+
+// asMap makes a sitemap of a task that was found as something else, a link most likely, before anybody named it as one.
+func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
+	if task.Kind == frontier.KindMap || !c.cfg.Sitemaps.any() {
+		return task
+	}
+	isMap, via := false, ""
+	for _, u := range c.cfg.Sitemaps.URLs {
+		isMap = isMap || u.Key() == task.URL.Key()
+	}
+	if c.cfg.Sitemaps.Robots && !isMap {
+		maps, _ := namedMaps(v.rules, v.turn.Authority)
+		for _, u := range maps {
+			isMap = isMap || u.Key() == task.URL.Key()
+		}
+		via = policyURL(v.turn.Authority)
+	}
+	if isMap {
+		task.Kind, task.Via, task.Depth, task.Hops, task.Embeds = frontier.KindMap, via, 0, 0, 0
+	}
+	return task
+}
+
+// prepare puts a task as its exchange will treat it.
+func (c *Crawl) prepare(v *visit, task frontier.Task) frontier.Task {
+	task = c.asMap(v, task)
+	if task.Kind == frontier.KindMap {
+		v.notes.maps++
+	}
+	return task
+}
+
+// request is what to ask for in a turn of some width.
+func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
+	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
+	if task.Kind == frontier.KindMap {
+		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
+		r.Accept, r.Want, r.Partial = mapAccept, nil, true
+		if r.MaxBody == 0 || r.MaxBody > sitemap.MaxSize {
+			r.MaxBody = sitemap.MaxSize
+		}
+	}
+	return r
+}
+
+// readMap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
+// turn's result; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
+func (c *Crawl) readMap(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, noFollow bool) error {
+	v.count(CountSitemaps, 1)
+	if ex.Undecoded != "" {
+		v.count(countPrefixUnparsed+"content coding", 1)
+		v.listed = listed{reason: prefixMaps + "content coding"}
+		return nil
+	}
+	l := &listing{c: c, v: v, task: task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
+	in := sitemap.Input{
+		URL: task.URL, ContentType: ex.Header.Get("Content-Type"), Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()),
+	}
+	report, err := sitemap.Read(in, func(e sitemap.Entry) error { return l.take(ctx, e) })
+	if err != nil {
+		return err
+	}
+	entries := report.Entries
+	for reason, n := range report.Refused {
+		v.count(countPrefixLinks+prefixMaps+reason, int64(n))
+		entries += n
+	}
+	v.count(CountListed, int64(entries))
+	v.listed = listed{
+		reason: prefixMaps + string(report.Format),
+		note:   fmt.Sprintf("%d of %d entries in scope", l.in, entries),
+	}
+	if f := report.Finding; f != nil {
+		v.listed.reason = prefixMaps + f.Reason
+		v.listed.note += "; " + f.String()
+		if v.was.Kind == frontier.KindMap && requestedMap(task.Candidate) && report.Entries == 0 {
+			c.unanswered(v, task.Candidate, v.listed.reason)
+		}
+	}
+	return nil
+}
+
+// isPage reports whether what was to be a sitemap and is none may be read as a page, and makes it the candidate of one:
+// sites name as a sitemap what is one for people, even their front page.
+func (c *Crawl) isPage(v *visit, task *frontier.Candidate) bool {
+	if v.listed.reason != prefixMaps+sitemap.FoundNoMap {
+		return false
+	}
+	page := v.was
+	if page.Kind == frontier.KindMap {
+		page.Kind, page.Depth, page.Hops = frontier.KindLink, 1, 0
+		if !c.scope.Judge(inScope(page)).In {
+			return false
+		}
+	}
+	*task = page
+	return true
+}
+
+// listed is what the ledger says of a sitemap.
+type listed struct{ reason, note string }

@@ -1,0 +1,286 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// rival is another crawl of the same user, as host locks show it: now and then it has a host for a while.
+type rival struct {
+	t *testing.T
+
+	mu  sync.Mutex
+	r   *rand.Rand
+	out map[canon.Authority]bool
+}
+
+func (l *rival) Take(a canon.Authority, _ time.Duration) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out[a] {
+		l.t.Errorf("%s is taken twice", a)
+	}
+	if l.r.IntN(6) == 0 {
+		return time.Duration(l.r.IntN(5000)+1) * time.Millisecond, nil
+	}
+	l.out[a] = true
+	return 0, nil
+}
+
+func (l *rival) Release(a canon.Authority, _ time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.out[a] {
+		l.t.Errorf("%s is given back and was not taken", a)
+	}
+	delete(l.out, a)
+	return nil
+}
+
+// countedTurns counts turns, and of each host those that it was given at the instant of the one before.
+type countedTurns struct {
+	frontier.Frontier
+
+	mu    sync.Mutex
+	turns int
+	last  map[canon.Authority]time.Time
+	spun  map[canon.Authority]int // turns at the instant of the one before
+}
+
+func (f *countedTurns) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	claimed, err := f.Frontier.Claim(ctx, w)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range claimed.Turns {
+		f.turns++
+		if now := time.Now(); f.last[t.Authority].Equal(now) {
+			f.spun[t.Authority]++
+		} else {
+			f.last[t.Authority] = now
+		}
+	}
+	return claimed, err
+}
+
+// optedOutHost is a host that opts out while a crawl runs.
+type optedOutHost struct {
+	mu    sync.Mutex
+	host  string
+	since time.Time
+}
+
+func (o *optedOutHost) is(host string, since time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.host, o.since = host, since
+}
+
+// by reports whether the host had opted out by then.
+func (o *optedOutHost) by(host string, then time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.host == host && then.After(o.since)
+}
+
+// fragile is a fetcher that panics at some URLs.
+type fragile struct {
+	fetcher
+	at map[string]bool // these
+}
+
+func (f fragile) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	if f.at[r.URL.String()] {
+		panic("a defect that " + r.URL.String() + " brings about")
+	}
+	return f.fetcher.Do(ctx, r)
+}
+
+// tangle is a web of hosts the robots.txt of many of which lead to another, or fail, or ask for a delay.
+func tangle(r *rand.Rand, hosts int, delays bool) (sites []*crawltest.Site, seeds []string) {
+	for i := range hosts {
+		site := crawltest.Tree(fmt.Sprintf("h%02d.test", i), r.IntN(8)+1)
+		site.Latency = time.Duration(r.IntN(3)*r.IntN(300)) * time.Millisecond
+		switch b, kind := &site.Robots, r.IntN(6); {
+		case i%3 == 0 && kind > 0: // to where it ends: the referee does not know for whom a robots.txt in a chain was asked for
+			b.Redirect = fmt.Sprintf("http://h%02d.test/robots.txt", r.IntN(hosts/3)*3+1+r.IntN(2))
+		case kind == 2 && delays:
+			b.Body = "User-agent: *\nDisallow: /p2\nCrawl-delay: " + strconv.Itoa(r.IntN(7)) + "\n"
+		case kind == 3:
+			b.Body, b.FailFirst = "User-agent: *\nDisallow: /p3\n", r.IntN(3)
+		case kind == 4:
+			b.Body, b.Header = "User-agent: *\nDisallow: /none\n", map[string]string{"Cache-Control": "max-age=300"}
+		}
+		for target, p := range site.Pages {
+			switch r.IntN(12) {
+			case 0:
+				p.FailFirst, p.FailStatus = r.IntN(2)+1, []int{500, 503, 429}[r.IntN(3)]
+				if r.IntN(2) == 0 {
+					p.RetryAfter = strconv.Itoa(r.IntN(200))
+				}
+			case 1:
+				p.Delay = time.Duration(r.IntN(4000)) * time.Millisecond
+			}
+			site.Pages[target] = p
+		}
+		sites, seeds = append(sites, site), append(seeds, "http://"+site.Name+"/")
+	}
+	return sites, seeds
+}
+
+// Whatever comes together: hosts at few addresses, robots.txt that lead elsewhere, another crawl, failures, defects, opt-outs
+// and commands of the operator while the crawl runs, drains and aborts at any instant. The referee finds nothing, no
+// address is asked too soon, no lock or lease is left, no turn is given for nothing, and the ledger's paces were kept.
+func TestPolitenessHoldsWhereTheRulesMeet(t *testing.T) {
+	worlds := uint64(12)
+	if testing.Short() {
+		worlds = 4
+	}
+	if long {
+		worlds = 300
+	}
+	for seed := range worlds {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { meet(t, rand.New(rand.NewPCG(seed, 5))) })
+		})
+	}
+}
+
+func meet(t *testing.T, r *rand.Rand) {
+	const hosts = 24
+	aborts := r.IntN(2) == 0 // a delay that nobody has read to the end binds nobody
+	sites, seeds := tangle(r, hosts, !aborts)
+	w := newWorld(t, seeds, sites...)
+	l := newListed(w, "# nobody yet\n", nil)
+	spots := r.IntN(6) + 1
+	s := w.share(func(host string) []string {
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(host, "h"), ".test"))
+		if err != nil {
+			t.Error(err)
+		}
+		return []string{netip.AddrFrom4([4]byte{8, 8, 8, byte(n%spots + 1)}).String()}
+	})
+	bad := map[string]bool{}
+	for range r.IntN(3) {
+		bad[seeds[r.IntN(hosts)]+"p1.html"] = true
+	}
+	w.cfg.Fetcher = fragile{w.cfg.Fetcher, bad}
+	w.cfg.Workers, w.cfg.MaxWait = r.IntN(10)+2, 50*time.Minute
+	locks := &rival{t: t, r: rand.New(rand.NewPCG(r.Uint64(), 1)), out: map[canon.Authority]bool{}}
+	w.cfg.HostLocks = locks
+	var left optedOutHost
+
+	for run := 0; ; run++ {
+		turns := &countedTurns{Frontier: w.front, last: map[canon.Authority]time.Time{}, spun: map[canon.Authority]int{}}
+		w.cfg.Frontier = turns
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, abort := context.WithCancel(t.Context())
+		last := run == 3
+		var stops []*time.Timer
+		at := func(f func()) {
+			stops = append(stops, time.AfterFunc(time.Duration(r.IntN(60_000_000))*time.Microsecond, f))
+		}
+		if !last {
+			end := c.Drain
+			if aborts {
+				end = abort
+			}
+			at(end)
+			held := parse(t, seeds[r.IntN(hosts)]).Authority()
+			act := []frontier.Act{frontier.Park, frontier.Resume, frontier.Resume}[r.IntN(3)]
+			at(func() {
+				if _, err := w.front.Steer(context.Background(), frontier.Steering{Act: act, Authority: held}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if run == 1 {
+			who := sites[r.IntN(hosts)].Name
+			at(func() {
+				l.write("# somebody\n" + who + "\n")
+				left.is(who, time.Now().Add(5*time.Second)) // until it is noticed, and what is under way has begun
+			})
+		}
+		if last {
+			for _, seed := range seeds {
+				if _, err := w.front.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: parse(t, seed).Authority()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		begin := time.Now()
+		sum, err := c.Run(ctx)
+		if err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+		for _, stop := range stops {
+			stop.Stop()
+		}
+		abort()
+		settled(t, w, turns, locks, hosts, time.Since(begin))
+		if last {
+			w.balanced(sum.Status)
+			for _, rests := range sum.Status.Resting { // no waiting mends a circle of redirects, or a host that is left alone
+				if !strings.HasPrefix(rests.Reason, "robots.txt") && rests.Reason != reasonPanic {
+					t.Errorf("ended by %q: %+v", sum.EndedBy, rests)
+				}
+			}
+			break
+		}
+		w.reopen()
+	}
+	w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true, Repeats: 1000})
+	s.apart(t, LeastIPDelay)
+	for _, x := range w.web.Referee().Requests() {
+		if left.by(x.Host, x.Start) {
+			t.Errorf("%s%s was asked for although it had opted out", x.Host, x.Target)
+		}
+	}
+	for _, line := range w.ledger.all {
+		if line.Attempt > 0 && line.Status > 0 && line.Gap > 0 && line.Gap < line.Pace {
+			t.Errorf("%s: gap %v, pace %v by %s", line.URL, line.Gap, line.Pace, line.PaceBy)
+		}
+	}
+}
+
+// settled checks what must be true between two runs.
+func settled(t *testing.T, w *world, f *countedTurns, locks *rival, hosts int, took time.Duration) {
+	t.Helper()
+	st, err := w.front.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := st.Queued + st.InFlight + st.Deferred
+	for _, n := range st.Outcomes {
+		sum += n
+	}
+	if sum != st.Discovered || st.InFlight != 0 || st.Leases != 0 {
+		t.Errorf("the parts sum to %d, discovered are %d; %d in flight, %d leases", sum, st.Discovered, st.InFlight, st.Leases)
+	}
+	if len(locks.out) != 0 {
+		t.Errorf("locks are left: %v", locks.out)
+	}
+	if most := hosts * (int(took/Floor) + 10); f.turns > most {
+		t.Errorf("%d turns of %d hosts in %v", f.turns, hosts, took)
+	}
+	for a, n := range f.spun {
+		if n > 10 {
+			t.Errorf("%s was given %d turns at the instant of the one before", a, n)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package crawler
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// Own hosts (politeness rule 18). Loopback is own. A public host that the operator names is own only while
+// https://HOST/.well-known/curtsy-owner.txt holds the operator's value for it. That file is asked for through the gate
+// like any other, at the pace of a foreign host, when the host's policy is known and before its first page, and again
+// when a day has passed. A redirect proves nothing. What is proved is that authority alone, https at its usual port:
+// whoever can put a file there need not own what answers on another.
+
+// OwnerPath is where a host holds the proof that it is the operator's own.
+const OwnerPath = "/.well-known/curtsy-owner.txt"
+
+const (
+	proofLife     = day
+	maxProof      = 4 << 10 // octets of the file that are read
+	decisionOwner = "owner" // an exchange for the proof, or why there was none
+)
+
+// OwnerValue is what the file of a host must hold in a line of its own: HMAC-SHA-256 of the host's name under the
+// operator's key. It says nothing of the key, and nothing for another host.
+func OwnerValue(key []byte, host string) string {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte("curtsy owner\n" + host))
+	return "curtsy-owner=" + hex.EncodeToString(m.Sum(nil))
+}
+
+// claimed reports whether the operator names a as own.
+func (c Config) claimed(a canon.Authority) bool {
+	return a.Scheme() == "https" && a.HostPort() == a.Host() && slices.Contains(c.OwnSites, a.Host())
+}
+
+// owns says whether the host of v is own now, and which floor it has.
+func (c *Crawl) owns(v *visit) {
+	a := v.turn.Authority
+	v.own = c.cfg.own(a) || c.cfg.claimed(a) && v.notes.proved && !v.lapsed()
+	v.floor = max(c.cfg.Delay, Floor)
+	if v.own {
+		v.floor = c.cfg.Delay
+	}
+}
+
+// unproved reports whether the proof is to be looked for now.
+func (c *Crawl) unproved(v *visit) bool {
+	return c.cfg.claimed(v.turn.Authority) && !c.cfg.DryRun && v.lapsed()
+}
+
+// lapsed reports whether the proof was never looked for, or too long ago. Until it is looked for anew the host is a
+// foreign one.
+func (v *visit) lapsed() bool {
+	since := time.Since(time.UnixMicro(v.notes.provedAt))
+	return v.notes.provedAt == 0 || since >= proofLife || since < 0
+}
+
+// prove looks for the proof. When it returns false the turn is over: it was spent on the exchange.
+func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
+	u, err := v.turn.Authority.URL(OwnerPath)
+	if err != nil {
+		return false, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
+	}
+	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: decisionOwner}
+	if verdict := v.rules.judge(u.RequestURI()); !verdict.Allowed {
+		line.Pace, line.PaceBy, line.Reason = v.pace.d, v.pace.by, "robots.txt: "+string(verdict.Reason)
+		line.RobotsLine, line.RobotsRule, line.Standard = verdict.Line, verdict.Rule, verdict.Standard.String()
+		c.proved(v, false, line.Reason)
+		return true, c.cfg.Ledger.Append(ctx, line)
+	}
+	if c.draining.Err() != nil {
+		return false, nil
+	}
+	line.Attempt = 1
+	ex, err := c.ask(ctx, v, fetch.Request{URL: u, Accept: robotsAccept, MaxBody: maxProof, Partial: true})
+	line.Pace, line.PaceBy = v.kept.d, v.kept.by
+	if errors.Is(err, errNotYet) {
+		return false, nil
+	}
+	if err != nil && late(ctx, err) {
+		c.proved(v, false, reasonLease)
+		line.Reason, line.Time = reasonLease, v.end
+		return false, c.cfg.Ledger.Append(context.WithoutCancel(ctx), line)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer ex.Close()
+	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked
+		line.Reason, line.Attempt = reasonOptOut, 0
+		named(&line, hit)
+		c.proved(v, false, reasonOptOut)
+		return true, c.cfg.Ledger.Append(ctx, line)
+	}
+	line.Gap = v.gap(c, ex.Start)
+	a, why := classify(ex)
+	v.exchanged(c, ex, a, why, restful(a, ex.Status))
+	if line.Record, err = c.record(ctx, ex, false); err != nil {
+		return false, err
+	}
+	ok := false
+	if a == answered {
+		if ok, err = holds(ex, OwnerValue(c.cfg.OwnKey, v.turn.Authority.Host())); err != nil {
+			return false, err
+		}
+		if why = "proved"; !ok {
+			why = "the file lacks the value"
+		}
+	}
+	c.proved(v, ok, why)
+	line.Time, line.Status, line.Reason = ex.End, ex.Status, why
+	return false, c.cfg.Ledger.Append(ctx, line)
+}
+
+// holds reports whether a line of the body is value.
+func holds(ex *fetch.Exchange, value string) (bool, error) {
+	if ex.Body == nil {
+		return false, nil
+	}
+	b, err := io.ReadAll(io.NewSectionReader(ex.Body, 0, min(ex.Body.Size(), maxProof)))
+	if err != nil {
+		return false, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
+	}
+	for line := range bytes.Lines(b) {
+		if string(bytes.TrimSpace(line)) == value {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// proved notes what became of the proof. The operator is told when that is new.
+func (c *Crawl) proved(v *visit, ok bool, why string) {
+	news := v.notes.provedAt == 0 || v.notes.proved != ok
+	v.notes.proved, v.notes.provedAt = ok, time.Now().UnixMicro()
+	c.owns(v)
+	v.knows(v.rules)
+	if !v.end.IsZero() {
+		v.rest.wait = max(v.rest.wait, v.pace.d)
+	}
+	switch host := origin(v.turn.Authority); {
+	case !news:
+	case ok:
+		c.cfg.Log("%s is proved to be your own", host)
+	default:
+		c.cfg.Log("%s is not proved to be your own (%s: %s): it is crawled like any other", host, OwnerPath, why)
+	}
+}

@@ -1,0 +1,244 @@
+package crawler
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/frontier/canon"
+)
+
+// secured is a fetcher that asks http for what is https: the web of these tests has no certificates, and the crawl
+// must not know.
+type secured struct {
+	fetcher
+	t *testing.T
+}
+
+func (s secured) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	asked := r.URL
+	r.URL = plainOf(s.t, r.URL)
+	ex, err := s.fetcher.Do(ctx, r)
+	if err == nil {
+		ex.URL = asked
+	}
+	return ex, err
+}
+
+func (s secured) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	u, err := a.URL("/")
+	if err != nil {
+		return nil, err
+	}
+	return s.fetcher.Addresses(ctx, plainOf(s.t, u).Authority())
+}
+
+func (s secured) CloseIdle(a canon.Authority) {
+	u, err := a.URL("/")
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	s.fetcher.CloseIdle(plainOf(s.t, u).Authority())
+}
+
+func plainOf(t *testing.T, u canon.URL) canon.URL {
+	if rest, ok := strings.CutPrefix(u.String(), "https://"); ok {
+		return parse(t, "http://"+rest)
+	}
+	return u
+}
+
+var ownKey = []byte("a key of thirty-two octets, say.")
+
+// ownWorld is a crawl of https://own.test/, which the operator says is theirs.
+func ownWorld(t *testing.T, pages int, change func(*crawltest.Site)) *world {
+	t.Helper()
+	site := crawltest.Tree("own.test", pages)
+	site.Pages[OwnerPath] = crawltest.Page{Type: "text/plain", Body: "# ours\r\n" + OwnerValue(ownKey, "own.test") + "\r\n"}
+	site.Robots.Body = "User-agent: *\nDisallow: /none\n"
+	if change != nil {
+		change(site)
+	}
+	w := newWorld(t, []string{"https://own.test/"}, site)
+	w.cfg.Fetcher = secured{w.cfg.Fetcher, t}
+	w.cfg.OwnSites, w.cfg.OwnKey, w.cfg.Delay = []string{"own.test"}, ownKey, 100*time.Millisecond
+	return w
+}
+
+func TestRule18_APublicHostIsOwnOnceItIsProved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 10, nil)
+		begin := time.Now()
+		s := w.run()
+		asked := w.asked("own.test")
+		if s.Status.Fetched != 10 || len(asked) != 12 || asked[0] != "/robots.txt" || asked[1] != OwnerPath {
+			t.Fatalf("%d fetched: %q; robots.txt comes first, then the proof", s.Status.Fetched, asked)
+		}
+		// A foreign pace until it is proved: to the proof, and from its end to the first page.
+		if took, want := time.Since(begin), 2*Floor+9*100*time.Millisecond; took != want {
+			t.Errorf("took %v, want %v", took, want)
+		}
+		if !slices.ContainsFunc(w.said, func(s string) bool { return s == "https://own.test is proved to be your own" }) {
+			t.Errorf("said %q", w.said)
+		}
+		i := slices.IndexFunc(w.archive.records, func(k kept) bool { return k.URL == "https://own.test"+OwnerPath })
+		if i < 0 || !strings.Contains(w.archive.records[i].response, OwnerValue(ownKey, "own.test")) {
+			t.Error("the proof is not in the archive")
+		}
+		var lines int
+		for _, l := range w.ledger.all {
+			if l.Decision == decisionOwner {
+				if lines++; l.Reason != "proved" || l.Status != 200 || l.Record != "record 2" || l.URL != "https://own.test"+OwnerPath {
+					t.Errorf("%+v", l)
+				}
+			}
+		}
+		if lines != 1 || s.Status.Pages != 10 {
+			t.Errorf("%d lines of the proof; %d pages, and the proof is none", lines, s.Status.Pages)
+		}
+	})
+}
+
+func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
+	proof := func(p crawltest.Page) func(*crawltest.Site) {
+		return func(s *crawltest.Site) { s.Pages[OwnerPath] = p }
+	}
+	value := OwnerValue(ownKey, "own.test")
+	for name, tt := range map[string]struct {
+		change func(*crawltest.Site)
+		why    string
+		asked  bool
+	}{
+		"no file":             {func(s *crawltest.Site) { delete(s.Pages, OwnerPath) }, "status 404", true},
+		"another host's":      {proof(crawltest.Page{Type: "text/plain", Body: OwnerValue(ownKey, "www.own.test")}), "the file lacks the value", true},
+		"another key's":       {proof(crawltest.Page{Type: "text/plain", Body: OwnerValue([]byte("another key, just as long as that"), "own.test")}), "the file lacks the value", true},
+		"within a line":       {proof(crawltest.Page{Type: "text/plain", Body: "x" + value}), "the file lacks the value", true},
+		"beyond 4 KiB":        {proof(crawltest.Page{Type: "text/plain", Body: strings.Repeat("#\n", 3000) + value}), "the file lacks the value", true},
+		"with an error":       {proof(crawltest.Page{Type: "text/plain", Body: value, Status: 404}), "status 404", true},
+		"elsewhere":           {proof(crawltest.Page{Redirect: "/elsewhere"}), "status 302", true},
+		"disallowed":          {func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /.well-known/\n" }, "robots.txt: disallow rule", false},
+		"a page that answers": {proof(crawltest.Page{}), "the file lacks the value", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := ownWorld(t, 5, tt.change)
+				w.cfg.PerHost = 8
+				w.cfg.Delay = -1
+				s := w.run()
+				if s.Status.Fetched != 5 || slices.Contains(w.asked("own.test"), OwnerPath) != tt.asked {
+					t.Errorf("%d fetched: %q", s.Status.Fetched, w.asked("own.test"))
+				}
+				w.seeds = []string{"http://own.test/", "http://own.test" + OwnerPath}
+				w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+				said := 0
+				for _, line := range w.said {
+					if strings.Contains(line, "is not proved to be your own") && strings.Contains(line, tt.why) {
+						said++
+					}
+				}
+				if said != 1 {
+					t.Errorf("said %q", w.said)
+				}
+				w.reopen()
+				w.run() // nothing left: and nothing is said again
+				if len(w.said) > 1 {
+					t.Errorf("said %q", w.said)
+				}
+			})
+		})
+	}
+}
+
+func TestRule18_TheProofIsLookedForEachDayAndHoldsOnlyWhileItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 60, nil)
+		w.cfg.MaxPages = 20
+		w.run()
+		time.Sleep(23 * time.Hour)
+		w.reopen()
+		w.cfg.MaxPages = 40
+		w.run()
+		if n := count(w.asked("own.test"), OwnerPath); n != 1 {
+			t.Fatalf("asked for %d times within a day", n)
+		}
+		w.web.Change("own.test", func(s *crawltest.Site) { delete(s.Pages, OwnerPath) })
+		time.Sleep(2 * time.Hour)
+		w.reopen()
+		w.cfg.MaxPages = 55
+		begin := time.Now()
+		w.run()
+		if n := count(w.asked("own.test"), OwnerPath); n != 2 {
+			t.Errorf("asked for %d times, want a second time after a day", n)
+		}
+		if took := time.Since(begin); took < 15*Floor {
+			t.Errorf("15 pages took %v: the host is foreign again", took)
+		}
+		time.Sleep(25 * time.Hour)
+		w.reopen()
+		w.cfg.MaxPages = 0
+		w.run()
+		if n := count(w.asked("own.test"), OwnerPath); n != 3 || len(w.said) != 2 {
+			t.Errorf("asked for %d times; said %q: that it is own, and once that it is not any more", n, w.said)
+		}
+	})
+}
+
+// A proof that is a day old proves nothing: what is asked for until it is found again is asked of a foreign host.
+func TestRule18_ALapsedProofIsAskedForAtAForeignPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ownWorld(t, 60, nil)
+		w.cfg.MaxPages, w.cfg.Delay = 20, -1
+		w.run()
+		time.Sleep(25 * time.Hour)
+		w.reopen()
+		w.cfg.MaxPages = 0
+		w.run()
+		requests := w.web.Referee().Requests()[22:]
+		if requests[0].Target != "/robots.txt" || requests[1].Target != OwnerPath {
+			t.Fatalf("%q, %q", requests[0].Target, requests[1].Target)
+		}
+		for i, want := range []time.Duration{Floor, Floor, 0} { // up to the first page, as when it was looked for at first
+			if gap := requests[i+1].Start.Sub(requests[i].End); gap != want {
+				t.Errorf("%s came after %v, want %v", requests[i+1].Target, gap, want)
+			}
+		}
+	})
+}
+
+func TestRule18_WhatIsProvedIsThatAuthorityAlone(t *testing.T) {
+	c := Config{OwnSites: []string{"own.test"}}
+	for u, want := range map[string]bool{
+		"https://own.test/": true, "https://own.test:443/": true, "http://own.test/": false, "https://own.test:8443/": false,
+		"https://www.own.test/": false, "https://test/": false,
+	} {
+		if got := c.claimed(parse(t, u).Authority()); got != want {
+			t.Errorf("%s: %v", u, got)
+		}
+	}
+}
+
+// The value is part of what others store: it may never change.
+func TestRule18_TheValueIsStable(t *testing.T) {
+	if got, want := OwnerValue([]byte("k"), "own.test"), "curtsy-owner="; !strings.HasPrefix(got, want) || len(got) != len(want)+64 {
+		t.Errorf("%s", got)
+	}
+	if OwnerValue(ownKey, "a.test") == OwnerValue(ownKey, "b.test") || OwnerValue(ownKey, "a.test") == OwnerValue([]byte("other"), "a.test") {
+		t.Error("one value for two hosts, or two keys")
+	}
+}
+
+func count(all []string, what string) (n int) {
+	for _, s := range all {
+		if s == what {
+			n++
+		}
+	}
+	return n
+}

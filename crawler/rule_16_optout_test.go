@@ -1,0 +1,321 @@
+package crawler
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
+	"curtsy/frontier"
+)
+
+// listedWorld is a world with an opt-out list, which notes what is looked up and dialled.
+type listedWorld struct {
+	*world
+	path string
+
+	mu     sync.Mutex
+	names  []string
+	dialed []string
+}
+
+// newListed gives a crawl an opt-out list. more are further addresses of names.
+func newListed(w *world, list string, more map[string][]netip.Addr) *listedWorld {
+	w.t.Helper()
+	l := &listedWorld{world: w, path: filepath.Join(w.t.TempDir(), "optout.txt")}
+	if list != "" {
+		l.write(list)
+	}
+	var err error
+	if w.cfg.OptOut, err = optout.Open([]optout.File{{Path: l.path, MayMiss: true}}, w.cfg.Log); err != nil {
+		w.t.Fatal(err)
+	}
+	w.fetchBy(func(c *fetch.Config) {
+		resolve, dial := c.Resolve, c.Dial
+		c.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			l.mu.Lock()
+			l.names = append(l.names, host)
+			l.mu.Unlock()
+			if all, ok := more[host]; ok {
+				return all, nil
+			}
+			return resolve(ctx, host)
+		}
+		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			l.mu.Lock()
+			l.dialed = append(l.dialed, address)
+			l.mu.Unlock()
+			return dial(ctx, network, address)
+		}
+		c.Refuse = func(a netip.Addr) error {
+			if hit := w.cfg.OptOut.Addr(a); hit != nil {
+				return hit
+			}
+			return nil
+		}
+	})
+	return l
+}
+
+func (l *listedWorld) write(list string) {
+	l.t.Helper()
+	if err := os.WriteFile(l.path, []byte(list), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// addr is where a name of the web is.
+func (w *world) addr(name string) netip.Addr {
+	w.t.Helper()
+	all, err := w.web.Resolve(w.t.Context(), name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all[0]
+}
+
+// dropped is the line of the ledger that says that a URL opted out.
+func (w *world) dropped(url string) (line, list string) {
+	w.t.Helper()
+	for _, l := range w.ledger.all {
+		if l.URL == url && l.Decision == decisionOptOut {
+			if l.Outcome != "dropped" || l.Reason != "opt-out" || l.Attempt != 0 || l.Record != "" || l.RobotsLine == 0 {
+				w.t.Errorf("%+v", l)
+			}
+			return l.RobotsRule, l.List
+		}
+	}
+	w.t.Errorf("no line says that %s opted out: %q", url, w.ledger.of(url))
+	return "", ""
+}
+
+// A host that opted out by its name is not looked up and asked for nothing, robots.txt included; all others are crawled.
+func TestRule16_AHostThatOptedOutIsAskedForNothing(t *testing.T) {
+	for _, entry := range []string{"a.test", ".a.test", ".test\nb.test.", "http://a.test", "a.test:80", "a.test/", "a.test/robots.txt"} {
+		t.Run(entry, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := crawltest.Tree("a.test", 30), crawltest.Tree("b.example", 5)
+				seeds := []string{"http://a.test/", "http://a.test/p1.html", "http://b.example/"}
+				l := newListed(newWorld(t, seeds, a, b), "# asked by mail\n"+strings.Replace(entry, "\nb", "\tby mail\nb", 1)+"\n", nil)
+				s := l.run()
+				l.wantAsked("a.test")
+				for _, name := range l.names {
+					if name == "a.test" {
+						t.Error("the name was looked up")
+					}
+				}
+				if n := len(l.asked("b.example")); n != 6 {
+					t.Errorf("%d requests of the other host", n)
+				}
+				rule, list := l.dropped("http://a.test/")
+				if !strings.HasPrefix(rule, strings.Split(entry, "\n")[0]) || len(s.Manners.OptOut) != 1 || list != s.Manners.OptOut[0].SHA256 {
+					t.Errorf("rule %q of list %s; in force was %+v", rule, list, s.Manners.OptOut)
+				}
+				if s.Status.Dropped != 2 || s.Status.Reasons["dropped"]["opt-out"] != 2 || s.Manners.OptedOut != 2 || s.EndedBy != EndedDrained || s.SeedsUnanswered != 2 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// A network is judged by the address that is about to be dialled, and before any name is looked up when the URL has it.
+func TestRule16_ANetworkThatOptedOutIsNotDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 40), crawltest.Tree("b.test", 3)
+		w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+		for i := 1; i < 40; i++ {
+			u := parse(t, "http://a.test/x"+strings.Repeat("y", i))
+			if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindLink, Seed: "http://a.test/"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		literal := parse(t, "http://"+w.addr("a.test").String()+"/")
+		if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: literal, Kind: frontier.KindLink, Seed: "http://a.test/"}}); err != nil {
+			t.Fatal(err)
+		}
+		l := newListed(w, w.addr("a.test").String()+"/32\n", nil)
+		s := l.run()
+		l.wantAsked("a.test")
+		if n := len(l.asked("b.test")); n != 4 {
+			t.Errorf("%d requests of the other host", n)
+		}
+		if s.Status.Reasons["dropped"]["opt-out"] != 41 || s.EndedBy != EndedDrained {
+			t.Errorf("%+v", s.Status)
+		}
+		l.dropped("http://a.test/")
+		l.dropped(literal.String())
+		for _, address := range l.dialed {
+			if strings.HasPrefix(address, w.addr("a.test").String()+":") {
+				t.Errorf("%s was dialled", address)
+			}
+		}
+	})
+}
+
+// Of several addresses those that opted out are left out.
+func TestRule16_AnotherAddressOfAHostIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 2))
+		out := netip.MustParseAddr("198.18.77.7")
+		l := newListed(w, "198.18.77.0/24\n", map[string][]netip.Addr{"a.test": {out, w.addr("a.test")}})
+		l.run()
+		if n := len(l.asked("a.test")); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+		for _, address := range l.dialed {
+			if address == "198.18.77.7:80" {
+				t.Error("the address that opted out was dialled")
+			}
+		}
+	})
+}
+
+func TestRule16_APathThatOptedOutIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+			"/":          {Links: []string{"/private/1", "/%70rivate/2", "/public"}, Embeds: []string{"/private/x.png"}},
+			"/private/1": {}, "/private/2": {}, "/private/x.png": {}, "/public": {},
+		}}
+		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "http://a.test/private/", nil)
+		s := l.run()
+		l.wantAsked("a.test", "/robots.txt", "/", "/public")
+		l.judged(crawltest.Rules{Pace: Floor, Partial: true})
+		if s.Status.Reasons["dropped"]["opt-out"] != 3 {
+			t.Errorf("%+v", s.Status)
+		}
+	})
+}
+
+// It beats robots.txt, in whatever order the two would be heard.
+func TestRule16_AnOptOutIsHeardBeforeRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 3)
+		site.Robots.Status = 503
+		l := newListed(newWorld(t, []string{"http://a.test/"}, site), "a.test", nil)
+		if s := l.run(); s.EndedBy != EndedDrained || s.Status.Parked != 0 {
+			t.Errorf("%+v", s)
+		}
+		l.wantAsked("a.test")
+	})
+}
+
+func TestRule16_ARedirectLeadsNowhereThatOptedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://b.test/"}}}
+		l := newListed(newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2)), ".b.test", nil)
+		l.run()
+		l.wantAsked("a.test", "/robots.txt", "/")
+		l.wantAsked("b.test")
+		l.dropped("http://b.test/")
+	})
+}
+
+// A robots.txt that redirects to who opted out is not followed. There is no policy then, so nothing else is asked for.
+func TestRule16_ARobotsRedirectLeadsNowhereThatOptedOut(t *testing.T) {
+	for _, entry := range []string{"b.test", "b.test/robots.txt", "address"} {
+		t.Run(entry, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := crawltest.Tree("a.test", 2)
+				a.Robots.Redirect = "http://b.test/robots.txt"
+				w := newWorld(t, []string{"http://a.test/"}, a, crawltest.Tree("b.test", 2))
+				if entry == "address" {
+					entry = w.addr("b.test").String()
+				}
+				l := newListed(w, entry, nil)
+				s := l.run()
+				l.wantAsked("a.test", "/robots.txt")
+				l.wantAsked("b.test")
+				said := false
+				for _, line := range w.ledger.all {
+					said = said || line.URL == "http://b.test/robots.txt" && line.Reason == "opt-out" && line.RobotsLine == 1 && line.List != "" && line.Record == ""
+				}
+				if !said {
+					t.Error("the ledger does not say why the redirect was not followed")
+				}
+				if s.EndedBy != EndedWaiting || s.Status.Retired != 1 || len(s.Status.Resting) != 1 || !strings.Contains(s.Status.Resting[0].Reason, "opt-out") {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// The list of a running crawl changes: what comes later is left alone, queue and kept connection notwithstanding.
+func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
+	for _, how := range []string{"name", "address"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := crawltest.Tree("a.test", 60), crawltest.Tree("b.test", 60)
+				w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
+				l := newListed(w, "", nil)
+				begin := time.Now()
+				entry := "a.test"
+				if how == "address" {
+					entry = w.addr("a.test").String()
+				}
+				const after = 10*time.Second + 300*time.Millisecond
+				time.AfterFunc(after, func() { l.write(entry) })
+				time.AfterFunc(2*after, func() { l.write("no good") })
+				time.AfterFunc(3*after, func() { os.Remove(l.path) })
+				s := l.run()
+				last := time.Time{}
+				for _, r := range w.web.Referee().Requests() {
+					if r.Host == "a.test" {
+						last = r.Start
+					}
+				}
+				if at := last.Sub(begin); at > after+optout.Look || at < after-Floor {
+					t.Errorf("the last request came after %v; the list changed after %v", at, after)
+				}
+				if n := len(l.asked("b.test")); n != 61 {
+					t.Errorf("%d requests of the other host", n)
+				}
+				asked := int64(len(l.asked("a.test"))) - 1
+				if got := s.Status.Reasons["dropped"]["opt-out"]; got == 0 || got+asked+60 != s.Status.Discovered {
+					t.Errorf("%d dropped, %d asked for: %+v", got, asked, s.Status)
+				}
+				if s.EndedBy != EndedDrained || len(s.Manners.OptOut) != 1 {
+					t.Errorf("%+v", s)
+				}
+				said := strings.Join(w.said, "\n")
+				for _, want := range []string{"has changed", "no good", "has vanished", "in force"} {
+					if !strings.Contains(said, want) {
+						t.Errorf("the operator was not told %q:\n%s", want, said)
+					}
+				}
+				w.judged(crawltest.Rules{Pace: Floor, Partial: true})
+			})
+		})
+	}
+}
+
+// Where all that is to be fetched opted out, there is no reason to ask for robots.txt.
+func TestRule16_NoRobotsIsAskedForTheSakeOfWhatOptedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newListed(newWorld(t, []string{"http://a.test/p1.html", "http://a.test/p2.html"}, crawltest.Tree("a.test", 3)), "a.test/p", nil)
+		if s := l.run(); s.Status.Dropped != 2 || s.EndedBy != EndedDrained {
+			t.Errorf("%+v", s)
+		}
+		l.wantAsked("a.test")
+	})
+}
+
+func TestRule16_ADryRunAsksNobodyWhoOptedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newListed(newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 1), crawltest.Tree("b.test", 1)), "a.test", nil)
+		l.cfg.DryRun = true
+		l.run()
+		l.wantAsked("a.test")
+		l.wantAsked("b.test", "/robots.txt")
+	})
+}

@@ -1,0 +1,372 @@
+package crawler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// trouble is a way to fail, and what politeness rules 11 and 12 make of it.
+type trouble struct {
+	name   string
+	status int           // zero: no complete answer
+	first  time.Duration // rest after the first in a row; zero: the pace
+	obeys  bool          // Retry-After with it means something on a page
+}
+
+func troubles() []trouble {
+	s, m := time.Second, time.Minute
+	return []trouble{
+		{"429", 429, m, true}, {"503", 503, m, true},
+		{"500", 500, 30 * s, false}, {"502", 502, 30 * s, false}, {"504", 504, 30 * s, false},
+		{"408", 408, 30 * s, false}, {"425", 425, 30 * s, false},
+		{"302", 302, 0, true}, {"403", 403, 0, false}, {"404", 404, 0, false}, {"400", 400, 0, false},
+		{"reset", 0, m, false}, {"incomplete", 0, m, false}, {"protocol", 0, m, false}, {"timeout", 0, m, false},
+	}
+}
+
+// answer fails in the way of tr.
+func (tr trouble) answer(rw http.ResponseWriter, r *http.Request, retryAfter string) {
+	if retryAfter != "" {
+		rw.Header().Set("Retry-After", retryAfter)
+	}
+	switch tr.name {
+	case "reset":
+		panic(http.ErrAbortHandler)
+	case "timeout":
+		silent(rw, r)
+	case "incomplete":
+		rw.Header().Set("Content-Length", "100")
+		rw.WriteHeader(200)
+		http.NewResponseController(rw).Flush()
+		panic(http.ErrAbortHandler)
+	case "protocol":
+		raw("HTTP/1.1 what\r\n\r\n")(rw, r)
+	case "302":
+		rw.Header().Set("Location", "/target"+r.URL.Path)
+		fallthrough
+	default:
+		rw.WriteHeader(tr.status)
+	}
+}
+
+// asks are the values of Retry-After, and what they ask for at an instant. A negative time is none.
+func asks() map[string]time.Duration {
+	return map[string]time.Duration{
+		"": -1, "10": 10 * time.Second, "date": 5 * time.Minute, "0": 0, "-5": day, "soon": day, "999999999": day, "90000": 25 * time.Hour,
+	}
+}
+
+// least is the rest that the rules ask for after the i-th failure in a row, from 0: written down once more, in other
+// words than the code's.
+func (tr trouble) least(i int, asked time.Duration, robots bool) time.Duration {
+	rest := Floor
+	if tr.status == 0 && tr.name != "incomplete" {
+		asked = -1 // no head, no field
+	}
+	if tr.first > 0 {
+		rest = min(tr.first<<i, time.Hour)
+		if i == 4 && tr.status != 429 && tr.status != 503 {
+			rest = time.Hour
+		}
+	}
+	if asked >= 0 {
+		switch {
+		case tr.status == 429 || tr.status == 503:
+			rest = max(asked, Floor)
+		case tr.status == 302 || robots:
+			rest = max(asked, rest)
+		}
+	}
+	if denies := tr.status == 0 || tr.status >= 408; robots && denies {
+		rest = max(rest, min(time.Minute<<i, time.Hour)) // rule 6
+	}
+	return rest
+}
+
+// The whole table: each way to fail, so many times in a row, with each Retry-After, on pages and on robots.txt, with the
+// process ended and begun again in the middle. What is measured is the time from the end of a failure to the next request.
+func TestRule11And12_EachFailureRestsTheHostAsTheRulesSay(t *testing.T) {
+	for _, tr := range troubles() {
+		for field, asked := range asks() {
+			for _, row := range []int{1, 2, 5} {
+				if testing.Short() && row == 2 && os.Getenv("CURTSY_LONG") == "" {
+					continue
+				}
+				for _, robots := range []bool{false, true} {
+					if answers := tr.status > 0 && tr.first == 0; robots && answers && (row > 1 || tr.name == "302") {
+						continue // robots.txt is had then; a redirect of it is a hop: policy_test.go
+					}
+					name := fmt.Sprintf("%s/%q/%d in a row/robots %v", tr.name, field, row, robots)
+					t.Run(name, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { tr.play(t, field, asked, row, robots) })
+					})
+				}
+			}
+		}
+	}
+}
+
+// play lets a host fail row times and crawls until it is done, each run a process of its own.
+func (tr trouble) play(t *testing.T, field string, asked time.Duration, row int, robots bool) {
+	type asking struct{ begin, end time.Time }
+	var mu sync.Mutex
+	var all []*asking
+	var failed []int // of all
+	site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		// A connection that is used again and ends before an answer is no failure yet: a fresh one is tried at once.
+		rw.Header().Set("Connection", "close")
+		file := r.URL.Path == "/robots.txt"
+		this := &asking{begin: time.Now()}
+		mu.Lock()
+		fails := file == robots && len(failed) < row && !strings.HasPrefix(r.URL.Path, "/target")
+		if fails {
+			failed = append(failed, len(all))
+		}
+		all = append(all, this)
+		mu.Unlock()
+		defer func() { this.end = time.Now() }()
+		value := field
+		if field == "date" {
+			value = time.Now().Add(asked).UTC().Format(http.TimeFormat)
+		}
+		switch {
+		case fails:
+			tr.answer(rw, r, value)
+		case file:
+			fmt.Fprint(rw, "User-agent: *\nAllow: /\n")
+		default:
+			fmt.Fprint(rw, "fine")
+		}
+	})}
+	var seeds []string
+	for i := range 8 {
+		seeds = append(seeds, "http://a.test/p"+strconv.Itoa(i))
+	}
+	w := newWorld(t, seeds, site)
+	for run := range 60 {
+		w.cfg.MaxTime = time.Duration(1+run%3) * 50 * time.Second
+		w.cfg.MaxWait = 24 * time.Hour
+		if s := w.run(); s.EndedBy == EndedDrained {
+			break
+		}
+		w.reopen()
+		if run > 3 {
+			time.Sleep(7 * time.Hour)
+		}
+	}
+	if len(failed) != row || failed[row-1] == len(all)-1 {
+		t.Fatalf("%d of %d requests failed, want %d and one more; said %q", len(failed), len(all), row, w.said)
+	}
+	for i, at := range failed {
+		least := tr.least(i, asked, robots)
+		if field == "date" {
+			least -= time.Second // dates are whole seconds
+		}
+		if rested := all[at+1].begin.Sub(all[at].end); rested < least {
+			t.Errorf("after failure %d the host rested %v, want at least %v", i+1, rested, least)
+		}
+	}
+	if tr.status != 403 && tr.status != 400 { // the referee calls an answered 4xx settled
+		w.judged(crawltest.Rules{Pace: Floor, Partial: true, Repeats: 40})
+	}
+}
+
+// Without anything that cuts it short the rest is exactly what the rules say, so that no crawl is slower than it must be.
+func TestRule12_NoRestIsLongerThanTheRulesSay(t *testing.T) {
+	for _, tr := range troubles() {
+		t.Run(tr.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var begins, ends []time.Time
+				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					rw.Header().Set("Connection", "close")
+					if r.URL.Path == "/robots.txt" {
+						http.NotFound(rw, r)
+						return
+					}
+					begins = append(begins, time.Now())
+					defer func() { ends = append(ends, time.Now()) }()
+					if len(begins) <= 5 {
+						tr.answer(rw, r, "")
+					}
+				})}
+				w := newWorld(t, []string{"http://a.test/0", "http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4", "http://a.test/5"}, site)
+				w.cfg.MaxWait = 2 * time.Hour
+				w.run()
+				for i := range 5 {
+					if got, want := begins[i+1].Sub(ends[i]), tr.least(i, -1, false); got < want || got > want+time.Millisecond {
+						t.Errorf("after failure %d the host rested %v, want %v", i+1, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Over a day, the host leaves the run at once, and the next run asks it no earlier than it said.
+func TestRule11_OverADayTheHostLeavesTheRunAndTheNextOneObeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 3)
+		site.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "172800"}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		w.cfg.MaxWait = 100 * time.Hour
+		begin := time.Now()
+		s := w.run()
+		if took := time.Since(begin); took > time.Minute || s.EndedBy != EndedWaiting || !s.Incomplete || s.Status.Retired != 1 {
+			t.Fatalf("took %v, ended by %q: %+v", took, s.EndedBy, s.Status)
+		}
+		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "Retry-After 48h0m0s") || r[0].Wait < 172700 {
+			t.Errorf("resting: %+v", r)
+		}
+		for range 3 { // however often it is tried
+			time.Sleep(time.Hour)
+			w.reopen()
+			w.cfg.MaxWait = 10 * time.Minute
+			if s := w.run(); s.EndedBy != EndedWaiting || len(w.asked("a.test")) != 3 {
+				t.Fatalf("ended by %q after %q", s.EndedBy, w.asked("a.test"))
+			}
+		}
+		w.reopen()
+		w.cfg.MaxWait = 100 * time.Hour
+		if s := w.run(); s.Status.Fetched != 3 || time.Since(begin) < 48*time.Hour {
+			t.Errorf("%d fetched after %v", s.Status.Fetched, time.Since(begin))
+		}
+		w.judged(crawltest.Rules{Pace: Floor})
+	})
+}
+
+func TestRule11_WhatCannotBeReadIsFlagged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 2)
+		site.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, FailStatus: 429, RetryAfter: "in a while"}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		s := w.run()
+		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "24h0m0s (what it says cannot be read") {
+			t.Errorf("resting: %+v", r)
+		}
+		if w.count(CountOddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {
+			t.Errorf("%d odd, failures %v", w.count(CountOddRetryAfter), s.Status.Failures)
+		}
+	})
+}
+
+// The three parks of rule 12 and the retirement are of one run; what is in a row goes on over runs.
+func TestRule12_FailuresInARowOutliveTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n int
+		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.NotFound(rw, r)
+				return
+			}
+			n++
+			rw.WriteHeader(500)
+		})}
+		var seeds []string
+		for i := range 20 {
+			seeds = append(seeds, "http://a.test/"+strconv.Itoa(i))
+		}
+		w := newWorld(t, seeds, site)
+		w.cfg.MaxWait = 50 * time.Minute
+		w.run() // to the first park of an hour
+		if n != 5 {
+			t.Fatalf("%d requests before the host is parked for an hour, want 5", n)
+		}
+		w.reopen()
+		w.cfg.MaxWait = 3 * time.Hour
+		s := w.run()
+		if n != 20 || s.Status.Retired != 1 || s.Status.Failures["5xx"] != 20 {
+			t.Errorf("%d requests, %v, %d retired; want three parks of this run, at the 10th, the 15th and the 20th", n, s.Status.Failures, s.Status.Retired)
+		}
+		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "20 failures in a row, the last: status 500") {
+			t.Errorf("resting: %+v", r)
+		}
+	})
+}
+
+// Politeness rule 9: whatever answers take, no exchange starts earlier than the pace after the end of the one before,
+// and jitter there is none: it starts just then.
+func TestRule09_TheErrorOfTheGapIsNeverNegative(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 9))
+			delays := make([]time.Duration, 60)
+			for i := range delays {
+				delays[i] = time.Duration(rng.ExpFloat64() * float64(time.Duration(1+rng.IntN(2000))*time.Millisecond))
+			}
+			i := 0
+			site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				i++
+				time.Sleep(delays[i%len(delays)])
+				rw.WriteHeader(200)
+				http.NewResponseController(rw).Flush()
+				time.Sleep(delays[(i*7)%len(delays)] / 3)
+				if r.URL.Path == "/robots.txt" {
+					fmt.Fprint(rw, "User-agent: *\nAllow: /\n")
+				}
+			})}
+			var seeds []string
+			for i := range 30 {
+				seeds = append(seeds, "http://a.test/"+strconv.Itoa(i))
+			}
+			w := newWorld(t, seeds, site)
+			w.cfg.Delay = time.Duration(1000+rng.IntN(700)) * time.Millisecond
+			w.run()
+			w.judged(crawltest.Rules{Pace: w.cfg.Delay})
+			checked := 0
+			for _, l := range w.ledger.all {
+				if l.Gap == 0 {
+					continue
+				}
+				if checked++; l.Gap < l.Pace || l.Gap > l.Pace+time.Millisecond {
+					t.Errorf("%s: a gap of %v at a pace of %v (%s)", l.URL, l.Gap, l.Pace, l.PaceBy)
+				}
+			}
+			if checked != 30 {
+				t.Errorf("%d gaps, want 30", checked)
+			}
+		})
+	}
+}
+
+// The attempts of a URL are bounded, whatever the host does, and each is counted on its line.
+func TestRule12_AttemptsAreCounted(t *testing.T) {
+	for _, tr := range troubles() {
+		want := map[bool]int{true: 5, false: 3}[tr.status == 429 || tr.status == 503]
+		if tr.first == 0 {
+			want = 1
+		}
+		t.Run(tr.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/x" {
+						http.NotFound(rw, r)
+						return
+					}
+					tr.answer(rw, r, "")
+				})}
+				w := newWorld(t, []string{"http://a.test/x"}, site)
+				w.cfg.MaxWait = 2 * time.Hour
+				w.run()
+				var attempts []int
+				for _, l := range w.ledger.all {
+					if l.URL == "http://a.test/x" {
+						attempts = append(attempts, l.Attempt)
+					}
+				}
+				if len(attempts) != want || attempts[want-1] != want {
+					t.Errorf("attempts %v, want %d", attempts, want)
+				}
+			})
+		})
+	}
+}

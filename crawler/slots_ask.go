@@ -1,0 +1,131 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/frontier/canon"
+)
+
+// hostLocks keeps other crawls of this user on this machine from talking to a host while we do, and keeps the pace
+// between us and them (politeness rule 17). *hostlock.Locks is one.
+type hostLocks interface {
+	// Take makes a ours and returns zero, or returns how long to wait before asking again. Should this process be killed,
+	// others wait for pace from now.
+	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
+	// Release gives a up; nobody may take it before rest is over.
+	Release(a canon.Authority, rest time.Duration) error
+}
+
+// errNotYet says that the exchange has to wait for its address, or for another crawl: the turn ends without one, its wait
+// is noted, and nothing has happened to its tasks.
+var errNotYet = errors.New("crawler: the exchange has to wait")
+
+// ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
+//
+// A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken and its place
+// in line before that address called upon; then that address is dialled and no other. One that cannot be reached gives
+// way to the next one, before the same lock, and the host counts as out of reach when none could be.
+func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
+	if ex := c.notAsked(r.URL); ex != nil {
+		return ex, nil
+	}
+	v.kept = v.pace
+	if v.own {
+		return c.do(ctx, v, r)
+	}
+	a := v.turn.Authority
+	for {
+		among, err := c.cfg.Fetcher.Addresses(ctx, a)
+		var failure *fetch.Failure
+		if errors.As(err, &failure) {
+			return fetch.Unmade(r.URL, failure), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.Addr = c.addresses.pick(a, among)
+		if wait, err := c.lock(v); wait > 0 || err != nil {
+			return nil, c.later(v, wait, err)
+		}
+		wait, due := c.slots.take(a, r.Addr.Addr())
+		if wait > 0 {
+			return nil, c.later(v, wait, nil)
+		}
+		v.keptFor(c, due)
+		r.Begin = func(ctx context.Context) error { return c.slots.send(ctx, r.Addr.Addr()) }
+		r.Begun = func() { c.slots.sent(r.Addr.Addr()) }
+		ex, err := c.do(ctx, v, r)
+		if err != nil {
+			return nil, err
+		}
+		if another := c.addresses.used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
+			return ex, nil
+		}
+		if err := ex.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace.
+func (c *Crawl) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
+	ex, err := c.cfg.Fetcher.Do(ctx, r)
+	if err != nil {
+		v.cut(c)
+	}
+	return ex, err
+}
+
+// unreached reports whether no connection came about.
+func unreached(ex *fetch.Exchange) bool {
+	return ex.Failure != nil && len(ex.Request) == 0 && (ex.Failure.Class == fetch.Connect || ex.Failure.Class == fetch.Timeout)
+}
+
+// later ends the turn for now.
+func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
+	if err != nil {
+		return err
+	}
+	v.rest.wait = max(v.rest.wait, wait)
+	c.patient.Store(true)
+	c.gate.hops.ownTurn(v.turn.Authority)
+	return errNotYet
+}
+
+// keptFor notes what the ledger says of the pace, when the host had to wait for its address until due: the time from the
+// end of its own last exchange to that, or, before its first one, the pace of the address.
+func (v *visit) keptFor(c *Crawl, due time.Time) {
+	switch {
+	case due.IsZero():
+	case v.notes.lastEnd == 0:
+		v.kept = pace{c.cfg.IPDelay, byAddress}
+	default:
+		v.kept = v.kept.atLeast(v.gap(c, due), byAddress)
+	}
+}
+
+// lock takes the host's lock for the rest of the turn.
+func (c *Crawl) lock(v *visit) (wait time.Duration, err error) {
+	if c.cfg.HostLocks == nil || v.locked {
+		return 0, nil
+	}
+	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.d)
+	v.locked = wait == 0 && err == nil
+	return wait, err
+}
+
+// unlock gives the host's lock back, if the turn has it: others may have the host when our pace is over.
+func (c *Crawl) unlock(v *visit) error {
+	if !v.locked {
+		return nil
+	}
+	v.locked = false
+	rest := time.Duration(0)
+	if !v.end.IsZero() {
+		rest = v.pace.d - time.Since(v.end)
+	}
+	return c.cfg.HostLocks.Release(v.turn.Authority, rest)
+}

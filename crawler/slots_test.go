@@ -1,0 +1,217 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+const halfSecond = 500 * time.Millisecond
+
+func hostN(t testing.TB, n int) canon.Authority {
+	t.Helper()
+	a, err := canon.ParseAuthority(fmt.Sprintf("http://h%d.test", n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
+	for addr, want := range map[string]string{
+		"8.8.8.8": "8.8.8.8/32", "8.8.8.9": "8.8.8.9/32", "::ffff:8.8.8.8": "8.8.8.8/32",
+		"2606:2800:220:1::1": "2606:2800:220:1::/64", "2606:2800:220:1:ffff::2": "2606:2800:220:1::/64",
+		"2606:2800:220:2::1": "2606:2800:220:2::/64", "fe80::1%eth0": "fe80::/64",
+	} {
+		if got := spotOf(netip.MustParseAddr(addr)); got.String() != want {
+			t.Errorf("%s counts as %s, want %s", addr, got, want)
+		}
+	}
+}
+
+// Fifty hosts that come when they are told get their starts in the order in which they asked first, one every half second,
+// none of them in vain.
+func TestRule10_FirstComeFirstServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, at := newSlots(halfSecond), netip.MustParseAddr("8.8.8.8")
+		begin := time.Now()
+		for i := range 50 {
+			wait, due := s.take(hostN(t, i), at)
+			if want := time.Duration(i) * halfSecond; wait != want || !due.IsZero() {
+				t.Fatalf("host %d is to wait %v, want %v", i, wait, want)
+			}
+		}
+		if got := s.waiting(); got != 49 {
+			t.Errorf("%d hosts wait", got)
+		}
+		for i := 1; i < 50; i++ {
+			time.Sleep(time.Until(begin.Add(time.Duration(i) * halfSecond)))
+			if wait, _ := s.take(hostN(t, 100+i), at); wait <= 0 {
+				t.Fatal("a newcomer is let pass before those in line")
+			}
+			if wait, due := s.take(hostN(t, i), at); wait != 0 || !due.Equal(time.Now()) {
+				t.Fatalf("host %d came in time and is to wait %v, due %v", i, wait, due)
+			}
+		}
+	})
+}
+
+// Who is late lets others pass, and goes first when it comes; the gap is kept all the same.
+func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, at := newSlots(halfSecond), netip.MustParseAddr("8.8.8.8")
+		for i := range 4 {
+			s.take(hostN(t, i), at) // 0 has its start, 1 to 3 are told 0.5, 1.0 and 1.5 s
+		}
+		time.Sleep(2 * halfSecond) // host 1 has not come
+		if wait, _ := s.take(hostN(t, 2), at); wait != 0 {
+			t.Fatalf("host 2 is to wait %v for one that did not come", wait)
+		}
+		time.Sleep(halfSecond / 2)
+		if wait, _ := s.take(hostN(t, 1), at); wait != halfSecond/2 {
+			t.Fatalf("host 1 is to wait %v, want what is left of the gap", wait)
+		}
+		time.Sleep(halfSecond / 2)
+		if wait, _ := s.take(hostN(t, 3), at); wait != halfSecond {
+			t.Fatalf("host 3 is to wait %v: host 1 has been told this moment, and was here first", wait)
+		}
+		if wait, _ := s.take(hostN(t, 1), at); wait != 0 {
+			t.Fatalf("host 1 is to wait %v", wait)
+		}
+		time.Sleep(placeLife + 2*halfSecond)
+		if wait, due := s.take(hostN(t, 3), at); wait != 0 || !due.IsZero() {
+			t.Errorf("a place is kept for a minute: wait %v, due %v", wait, due)
+		}
+	})
+}
+
+// Property: whatever hosts ask when at which of a few addresses, late, early or never again, no two starts at one of them
+// are closer than the pace, every host that comes when it is told gets its start, and memory follows the hosts in line.
+func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			s := newSlots(halfSecond)
+			last := map[netip.Prefix]time.Time{}
+			told := map[int]time.Time{}
+			starts := 0
+			for range 4000 {
+				time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+				i := r.IntN(60)
+				if due, ok := told[i]; ok && r.IntN(10) > 0 && time.Until(due) > 0 {
+					continue // most come no sooner than told
+				}
+				addr := netip.AddrFrom4([4]byte{8, 8, 8, byte(i % 3)})
+				if r.IntN(50) == 0 {
+					addr = netip.AddrFrom4([4]byte{8, 8, 8, 9}) // the name leads elsewhere now
+				}
+				wait, _ := s.take(hostN(t, i), addr)
+				if wait > 0 {
+					told[i] = time.Now().Add(wait)
+				} else {
+					delete(told, i)
+					starts++
+					key := spotOf(addr)
+					if gap := time.Since(last[key]); gap < halfSecond {
+						t.Fatalf("seed %d: a gap of %v at %v", seed, gap, key)
+					}
+					last[key] = time.Now()
+				}
+			}
+			if starts < 300 {
+				t.Errorf("seed %d: %d starts only", seed, starts)
+			}
+			if len(s.held) > 60 {
+				t.Errorf("%d places for 60 hosts", len(s.held))
+			}
+		})
+	}
+}
+
+func TestRule10_MemoryFollowsTheHostsInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(halfSecond)
+		for i := range 20 * leastSweep {
+			addr := netip.AddrFrom4([4]byte{8, 9, byte(i >> 9), byte(i >> 1)}) // two hosts at each, the second in line
+			s.take(hostN(t, i), addr)
+			time.Sleep(100 * time.Millisecond) // so 600 places of a minute, and as many addresses
+			if n := len(s.spots) + len(s.held); n > 3*leastSweep {
+				t.Fatalf("after %d hosts %d are remembered", i, n)
+			}
+		}
+	})
+}
+
+// A request goes out no sooner than the pace after the last one at its address, however long connecting took.
+func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, at := newSlots(halfSecond), netip.MustParseAddr("2606:2800:220:1::1")
+		other := netip.MustParseAddr("2606:2800:220:1::2")
+		if err := s.send(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		s.sent(at)
+		begin := time.Now()
+		if err := s.send(t.Context(), other); err != nil || time.Since(begin) != halfSecond {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		if wait, _ := s.take(hostN(t, 1), at); wait != halfSecond {
+			t.Errorf("a start is granted in %v", wait)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := s.send(ctx, at); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+}
+
+func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
+	of := func(ss ...string) (out []netip.AddrPort) {
+		for _, s := range ss {
+			out = append(out, netip.AddrPortFrom(netip.MustParseAddr(s), 80))
+		}
+		return out
+	}
+	s, a := newAddresses(), hostN(t, 1)
+	pick := func(want string, among ...string) netip.Addr {
+		t.Helper()
+		got := s.pick(a, of(among...))
+		if got.Addr().String() != want || got.Port() != 80 {
+			t.Errorf("of %v: %v, want %s", among, got, want)
+		}
+		return got.Addr()
+	}
+	s.used(a, pick("8.8.8.1", "8.8.8.1", "8.8.8.2"), true, 2)
+	s.used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver turns them round
+	s.used(a, pick("8.8.8.3", "8.8.8.3", "8.8.8.2"), true, 2) // gone
+	if !s.used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+		t.Error("one of three unreachable, and no other is tried")
+	}
+	if !s.used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+		t.Error("two of three unreachable, and no other is tried")
+	}
+	if s.used(a, pick("8.8.8.2", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+		t.Error("all are unreachable, and another is tried")
+	}
+	if !s.used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+		t.Error("a new round ends with its first address")
+	}
+	s.used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), true, 3)
+	pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4")
+	for i := range 3 * maxAddresses {
+		s.used(hostN(t, i+2), netip.MustParseAddr("8.8.8.8"), true, 1)
+	}
+	if len(s.now)+len(s.old) > 2*maxAddresses {
+		t.Errorf("%d hosts are remembered", len(s.now)+len(s.old))
+	}
+	pick("8.8.8.2", "8.8.8.2", "8.8.8.4") // forgotten
+}

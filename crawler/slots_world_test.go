@@ -1,0 +1,489 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/hostlock"
+	"curtsy/frontier/canon"
+)
+
+// shared is a fetcher whose hosts are at addresses that a test says, and that notes when a request goes out at which of
+// them. The exchange itself goes where the web of the test has the host.
+type shared struct {
+	fetcher
+	at   func(host string) []string
+	down map[string]bool // addresses that cannot be reached
+
+	mu       sync.Mutex
+	starts   map[netip.Prefix][]time.Time
+	requests int
+	dialed   []string // host and address
+	reused   int
+}
+
+func (s *shared) Addresses(_ context.Context, a canon.Authority) ([]netip.AddrPort, error) {
+	var out []netip.AddrPort
+	for _, text := range s.at(a.Host()) {
+		out = append(out, netip.AddrPortFrom(netip.MustParseAddr(text), 80))
+	}
+	if len(out) == 0 {
+		return nil, &fetch.Failure{Class: fetch.NXDomain, Err: fmt.Errorf("no such name: %s", a.Host())}
+	}
+	return out, nil
+}
+
+func (s *shared) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	at, begun := r.Addr.Addr(), r.Begun
+	s.mu.Lock()
+	s.dialed = append(s.dialed, r.URL.Authority().Host()+" "+at.String())
+	s.mu.Unlock()
+	if s.down[at.String()] {
+		ex := fetch.Unmade(r.URL, &fetch.Failure{Class: fetch.Connect, Err: syscall.ECONNREFUSED})
+		ex.Addr = r.Addr
+		return ex, nil
+	}
+	r.Addr, r.Begun = netip.AddrPort{}, func() {
+		s.mu.Lock()
+		s.requests++
+		s.starts[spotOf(at)] = append(s.starts[spotOf(at)], time.Now())
+		s.mu.Unlock()
+		begun()
+	}
+	ex, err := s.fetcher.Do(ctx, r)
+	if err == nil && ex.Reused {
+		s.mu.Lock()
+		s.reused++
+		s.mu.Unlock()
+	}
+	return ex, err
+}
+
+// share puts the hosts of w at addresses, and returns who notes the starts.
+func (w *world) share(at func(host string) []string) *shared {
+	s := &shared{fetcher: w.cfg.Fetcher, at: at, starts: map[netip.Prefix][]time.Time{}, down: map[string]bool{}}
+	w.cfg.Fetcher = s
+	return s
+}
+
+// apart fails the test if two requests at one address were closer than every.
+func (s *shared) apart(t *testing.T, every time.Duration) {
+	t.Helper()
+	for at, times := range s.starts {
+		for i := 1; i < len(times); i++ {
+			if gap := times[i].Sub(times[i-1]); gap < every {
+				t.Errorf("%v: request %d came %v after the one before", at, i, gap)
+			}
+		}
+	}
+}
+
+// many returns n sites of so many pages, and their seeds.
+func many(n, pages int) (sites []*crawltest.Site, seeds []string) {
+	for i := range n {
+		name := fmt.Sprintf("h%02d.test", i)
+		sites, seeds = append(sites, crawltest.Tree(name, pages)), append(seeds, "http://"+name+"/")
+	}
+	return sites, seeds
+}
+
+// Fifty hosts at one address: the address decides, to the full: requests leave one every half second, and no host is
+// favoured.
+func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 50, 3
+		sites, seeds := many(hosts, pages)
+		w := newWorld(t, seeds, sites...)
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.run()
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+		s.apart(t, halfSecond)
+		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
+		if len(times) != hosts*(pages+1) {
+			t.Fatalf("%d requests", len(times))
+		}
+		took := times[len(times)-1].Sub(times[0])
+		if want := time.Duration(len(times)-1) * halfSecond; took > want+want/50 {
+			t.Errorf("%d requests took %v, the address permits %v", len(times), took, want)
+		}
+		first := map[string]int{} // how many hosts had been asked for the first time when each was
+		for _, r := range w.web.Referee().Requests() {
+			if _, ok := first[r.Host]; !ok {
+				first[r.Host] = len(first)
+				if n := r.Start.Sub(times[0]); n > hosts*halfSecond+5*time.Second {
+					t.Errorf("%s was asked for the first time after %v", r.Host, n)
+				}
+			}
+		}
+		byAddr := 0
+		for _, l := range w.ledger.all {
+			if l.PaceBy == byAddress {
+				byAddr++
+				if l.Gap > 0 && l.Gap < l.Pace {
+					t.Errorf("%s: gap %v, pace %v", l.URL, l.Gap, l.Pace)
+				}
+			}
+		}
+		if byAddr < hosts {
+			t.Errorf("the ledger says of %d exchanges that the address decided", byAddr)
+		}
+	})
+}
+
+func TestRule10_AddressesAndNetworksApart(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		at    func(n int) string
+		spots int
+	}{
+		{"ten addresses", func(n int) string { return fmt.Sprintf("8.8.8.%d", n%10+1) }, 10},
+		{"one /64", func(n int) string { return fmt.Sprintf("2606:2800:220:1::%x", n+1) }, 1},
+		{"four /64", func(n int) string { return fmt.Sprintf("2606:2800:220:%x::%x", n%4, n+1) }, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const hosts = 20
+				sites, seeds := many(hosts, 2)
+				w := newWorld(t, seeds, sites...)
+				w.cfg.IPDelay = 800 * time.Millisecond
+				s := w.share(func(host string) []string {
+					n := 0
+					if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
+						t.Error(err)
+					}
+					return []string{c.at(n)}
+				})
+				begin := time.Now()
+				w.run()
+				w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
+				s.apart(t, w.cfg.IPDelay)
+				if len(s.starts) != c.spots {
+					t.Errorf("%d addresses, want %d", len(s.starts), c.spots)
+				}
+				if took, most := time.Since(begin), time.Duration(hosts*3/c.spots+8)*w.cfg.IPDelay; took > most {
+					t.Errorf("took %v, want at most %v", took, most)
+				}
+			})
+		})
+	}
+}
+
+// A request over a kept connection is a start like any other.
+func TestRule10_KeptConnectionsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(4, 6)
+		w := newWorld(t, seeds, sites...)
+		w.cfg.IPDelay = 700 * time.Millisecond // a turn of each within the life of a connection
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.run()
+		s.apart(t, w.cfg.IPDelay)
+		if s.reused < 12 || s.requests != 4*7 {
+			t.Errorf("%d of %d requests went over a kept connection", s.reused, s.requests)
+		}
+	})
+}
+
+// The robots.txt of some hosts leads to another host, with pages of its own or without, all at one address that is never
+// idle: every policy is had in good time, not when all others are done.
+func TestRule10_NoDeadlockWithRobotsHops(t *testing.T) {
+	for target, hopping := range map[string]int{"far.test": 1, "h00.test": 4} {
+		t.Run(target, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const hosts, pages = 20, 20
+				sites, seeds := many(hosts, pages)
+				if target == "far.test" {
+					sites = append(sites, crawltest.Tree(target, 1))
+				}
+				for _, site := range sites[hosts-hopping : hosts] {
+					site.Robots.Redirect, site.Robots.Delay = "http://"+target+"/robots.txt", 200*time.Millisecond // out of step with the others
+				}
+				w := newWorld(t, seeds, sites...)
+				w.cfg.Workers = 4
+				s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+				begin := time.Now()
+				sum := w.run()
+				s.apart(t, halfSecond)
+				if sum.EndedBy != EndedDrained || sum.Status.Fetched != hosts*pages {
+					t.Errorf("ended by %q, %d fetched", sum.EndedBy, sum.Status.Fetched)
+				}
+				whole := time.Duration(s.requests) * halfSecond
+				if took := time.Since(begin); took > whole+whole/20 {
+					t.Errorf("%d requests took %v, the address permits %v", s.requests, took, whole)
+				}
+				for _, site := range sites[hosts-hopping : hosts] {
+					asked := w.first(site.Name, "/")
+					if after := asked.Sub(begin); asked.IsZero() || after > whole/2 {
+						t.Errorf("the first page of %s came after %v of %v", site.Name, after, whole)
+					}
+				}
+			})
+		})
+	}
+}
+
+// first returns when a host was asked for a target for the first time.
+func (w *world) first(host, target string) time.Time {
+	for _, r := range w.web.Referee().Requests() {
+		if r.Host == host && r.Target == target {
+			return r.Start
+		}
+	}
+	return time.Time{}
+}
+
+// Own hosts are asked without regard to their address, and to other crawls.
+func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://localhost/"}, crawltest.Tree("localhost", 5))
+		s := &strict{fetcher: w.cfg.Fetcher, t: t}
+		w.cfg.Fetcher, w.cfg.HostLocks, w.cfg.Delay = s, refusing{}, -1
+		begin := time.Now()
+		if sum := w.run(); sum.Status.Fetched != 5 || time.Since(begin) > time.Second {
+			t.Errorf("%d fetched in %v", sum.Status.Fetched, time.Since(begin))
+		}
+	})
+}
+
+// strict fails the test when it is asked for addresses, or told one.
+type strict struct {
+	fetcher
+	t *testing.T
+}
+
+func (s *strict) Addresses(context.Context, canon.Authority) ([]netip.AddrPort, error) {
+	s.t.Error("an own host is looked up ahead")
+	return nil, syscall.EINVAL
+}
+
+func (s *strict) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	if r.Addr.IsValid() || r.Begin != nil {
+		s.t.Error("an own host is paced by its address")
+	}
+	return s.fetcher.Do(ctx, r)
+}
+
+// The next address is for when the one before could not be reached; the host is out of reach when none could be.
+func TestRule10_AnUnreachableAddressGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2", "8.8.8.3"} })
+		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
+		sum := w.run()
+		want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}
+		for range 5 {
+			want = append(want, "a.test 8.8.8.3")
+		}
+		if sum.Status.Fetched != 4 || !slices.Equal(s.dialed, want) {
+			t.Errorf("%d fetched, dialled %q", sum.Status.Fetched, s.dialed)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+		w.cfg.MaxWait = time.Second
+		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2"} })
+		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
+		sum := w.run()
+		if want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}; !slices.Equal(s.dialed, want) {
+			t.Errorf("dialled %q, want %q", s.dialed, want)
+		}
+		if len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "connect") {
+			t.Errorf("%+v", sum.Status.Resting)
+		}
+	})
+}
+
+func TestRule10_ANameThatDoesNotExistIsNotDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+		w.cfg.MaxWait = time.Second
+		s := w.share(func(string) []string { return nil })
+		sum := w.run()
+		if len(s.dialed) != 0 || len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "nxdomain") {
+			t.Errorf("dialled %q; %+v", s.dialed, sum.Status.Resting)
+		}
+	})
+}
+
+func TestRule10_StatusSaysHowManyHostsWaitForTheirAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(20, 1)
+		w := newWorld(t, seeds, sites...)
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g errgroup.Group
+		g.Go(func() error { _, err := c.Run(t.Context()); return err })
+		time.Sleep(time.Second + time.Millisecond)
+		s, err := c.Status(t.Context())
+		if err != nil || s.LimitedByIP < 15 || s.LimitedByIP > 19 {
+			t.Errorf("%d hosts limited by IP, %v", s.LimitedByIP, err)
+		}
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+		if s, err := c.Status(t.Context()); err != nil || s.LimitedByIP != 0 {
+			t.Errorf("at the end %d hosts limited by IP, %v", s.LimitedByIP, err)
+		}
+	})
+}
+
+func TestIPDelayIsAtLeast100ms(t *testing.T) {
+	w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
+	for d, ok := range map[time.Duration]bool{0: true, 100 * time.Millisecond: true, 99 * time.Millisecond: false, -1: false, time.Hour: true} {
+		w.cfg.IPDelay = d
+		if err := w.cfg.Validate(); (err == nil) != ok {
+			t.Errorf("%v: %v", d, err)
+		}
+	}
+}
+
+// Politeness rule 17: two crawls of one user share the hosts: never both at once, and the pace between them.
+func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := crawltest.Tree("a.test", 8), crawltest.Tree("b.test", 8)
+		a.Robots.Body = "User-agent: *\nCrawl-delay: 7\n"
+		seeds := []string{"http://a.test/", "http://b.test/"}
+		one := newWorld(t, seeds, a, b)
+		path := filepath.Join(t.TempDir(), "locks")
+		two := newWorldOn(t, 0, seeds, one.web)
+		var g errgroup.Group
+		for _, w := range []*world{one, two} {
+			l, err := hostlock.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			if why := l.Missing(); why != "" {
+				t.Skip(why)
+			}
+			w.cfg.HostLocks = l
+			g.Go(func() error {
+				c, err := New(t.Context(), w.cfg)
+				if err != nil {
+					return err
+				}
+				s, err := c.Run(t.Context())
+				if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != 16) {
+					err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		last := map[string]time.Time{}
+		for _, r := range one.web.Referee().Requests() {
+			// The first crawl's Crawl-delay is known to the second once it has robots.txt itself: Floor holds from the start.
+			if gap := r.Start.Sub(last[r.Host]); gap < Floor {
+				t.Errorf("%s%s came %v after the last exchange ended", r.Host, r.Target, gap)
+			}
+			last[r.Host] = r.End
+		}
+		if n := len(one.web.Referee().Requests()); n != 2*2*9 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// refusing is host locks whose disk fails.
+type refusing struct{}
+
+func (refusing) Take(canon.Authority, time.Duration) (time.Duration, error) {
+	return 0, syscall.EIO
+}
+func (refusing) Release(canon.Authority, time.Duration) error { return nil }
+
+func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		w.cfg.HostLocks = refusing{}
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); err == nil || len(w.asked("a.test")) != 0 {
+			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
+		}
+	})
+}
+
+// Politeness rule 23: a name that leads to a public address at first and to a private one later is not followed there.
+func TestRule23_RebindingIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("a.test", 3)
+		site.Robots.Body = "User-agent: *\nCrawl-delay: 90\n" // longer than an answer of the resolver is kept
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		n := 0
+		var dialed []string
+		f, err := fetch.New(fetch.Config{
+			Identity: fetch.Identity{Version: "1"}, AllowNet: []netip.Prefix{w.web.Net()}, SpoolDir: t.TempDir(),
+			Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+				if n++; n > 1 {
+					return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+				}
+				return w.web.Resolve(ctx, host)
+			},
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialed = append(dialed, address)
+				return w.web.Dial(ctx, network, address)
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		w.cfg.Fetcher = f
+		w.run()
+		w.wantAsked("a.test", "/robots.txt")
+		w.wantOutcomes("http://a.test/", "dropped: private address")
+		if len(dialed) != 1 {
+			t.Errorf("dialled %q", dialed)
+		}
+	})
+}
+
+// robots-policy, table 3.1: 20 s to the first octet of robots.txt, 30 s for all of it; then nothing is allowed.
+func TestRule06_RobotsHasLessPatienceThanAPage(t *testing.T) {
+	for _, c := range []struct {
+		delay time.Duration
+		robot bool // of robots.txt, or of the page
+		ok    bool
+	}{{19 * time.Second, true, true}, {21 * time.Second, true, false}, {40 * time.Second, false, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("a.test", 1)
+			if c.robot {
+				site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Delay: c.delay}
+			} else {
+				p := site.Pages["/"]
+				p.Delay = c.delay
+				site.Pages["/"] = p
+			}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.MaxWait = 30 * time.Second
+			s := w.run()
+			if ok := s.Status.Fetched == 1; ok != c.ok {
+				t.Errorf("%+v: fetched %d, resting %+v", c, s.Status.Fetched, s.Status.Resting)
+			}
+			if !c.ok && (len(s.Status.Resting) != 1 || s.Status.Resting[0].Reason != "robots.txt: timeout") {
+				t.Errorf("%+v: %+v", c, s.Status.Resting)
+			}
+		})
+	}
+}

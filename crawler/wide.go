@@ -1,0 +1,259 @@
+package crawler
+
+import (
+	"context"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/robots"
+)
+
+// An own host whose effective pace is zero may be asked for several pages at one time (politeness rule 18). Then the
+// exchanges alone run side by side: what they bring is told one after the other by the goroutine that holds the turn, so
+// that all else of a visit is as in a turn of one exchange.
+
+// wideTurn bounds such a turn: the next one serves those who need this host for their robots.txt.
+const wideTurn = time.Minute
+
+// width is how many exchanges v may have in flight, as far as is known now.
+func (c *Crawl) width(v *visit) int {
+	if v.own && v.pace.d == 0 && v.rest.condition == frontier.Open && c.cfg.PerHost > 1 {
+		return c.cfg.PerHost
+	}
+	return 1
+}
+
+// flight is an exchange of a wide turn.
+type flight struct {
+	task    frontier.Task
+	was     frontier.Candidate // what it was found as
+	verdict robots.Verdict
+	ex      *fetch.Exchange
+	err     error
+
+	panicked any // with what, if it did: it is told like all else, where a panic is a failed attempt
+}
+
+// wide is a turn with several exchanges.
+type wide struct {
+	c       *Crawl
+	v       *visit
+	width   int
+	queue   []frontier.Task // under the lease, not begun
+	aloft   int             // exchanges in flight
+	slots   int             // of c.seats, beyond the worker's own
+	tickets int             // of the budget
+	landed  chan flight
+	begun   bool      // an exchange, or more
+	closing bool      // no further exchange is begun
+	failed  bool      // an exchange made the host rest: what was in flight then counts for that one
+	rows    rows      // as they were before that exchange
+	due     time.Time // when the host may be asked again, by all that was said in this turn
+	until   time.Time
+}
+
+// flock is the part of a story that makes exchanges, for a turn of some width.
+func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) error {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &wide{
+		c: c, v: v, width: min(v.turn.Width, c.width(v)), queue: tasks, tickets: 1,
+		landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
+	}
+	defer w.end()
+	defer cancel()
+	v.kept = v.pace
+	for {
+		if err := w.launch(ctx); err != nil {
+			return err
+		}
+		if w.aloft == 0 {
+			break
+		}
+		f := <-w.landed
+		w.aloft--
+		if err := w.land(ctx, f); err != nil {
+			return err
+		}
+		if err := w.more(ctx); err != nil {
+			return err
+		}
+	}
+	if wait := w.due.Sub(v.end); !v.end.IsZero() {
+		v.rest.wait = max(wait, v.rest.wait)
+	}
+	return nil
+}
+
+// end waits for what is in flight, and leaves the worker with the slot and the ticket that it came with.
+func (w *wide) end() {
+	for ; w.aloft > 0; w.aloft-- {
+		if f := <-w.landed; f.ex != nil {
+			f.ex.Close()
+		}
+	}
+	for ; w.slots > 0; w.slots-- {
+		<-w.c.seats
+	}
+	w.c.budget.hold(1 - w.tickets)
+}
+
+// launch begins exchanges while there is room for them, and settles on the way what needs none.
+func (w *wide) launch(ctx context.Context) error {
+	for len(w.queue) > 0 && w.aloft < w.width && !w.closing {
+		if w.c.draining.Err() != nil || ctx.Err() != nil || w.begun && w.stale() {
+			w.closing = true
+			return nil
+		}
+		task := w.queue[0]
+		verdict, settled, err := w.c.judge(ctx, w.v, task)
+		if err != nil {
+			return err
+		}
+		if !settled {
+			if !w.room() {
+				return nil
+			}
+			w.begun = true
+			w.aloft++
+			f := flight{task: w.c.prepare(w.v, task), was: task.Candidate, verdict: verdict}
+			go func() {
+				defer func() {
+					f.panicked = recover()
+					w.landed <- f
+				}()
+				if f.ex = w.c.notAsked(task.URL); f.ex == nil {
+					f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, w.c.request(w.v.turn.Width, f.task))
+				}
+			}()
+		}
+		w.queue = w.queue[1:]
+	}
+	return nil
+}
+
+// stale reports whether another turn must see to the host before anything else is asked of it: its policy or its proof
+// is to be had anew.
+func (w *wide) stale() bool {
+	now, a := time.Now(), w.v.turn.Authority
+	return !now.Before(w.until) || w.c.unproved(w.v) || w.c.gate.terms.Need(w.v.state, origin(a), now).Action != robots.Judge
+}
+
+// room takes what one more exchange needs: a slot and a ticket. The first in flight has the worker's own.
+func (w *wide) room() bool {
+	if most := w.c.cfg.MaxPerHost; most > 0 && int64(w.v.notes.pages)+int64(w.aloft) >= most {
+		return false
+	}
+	if w.slots < w.aloft {
+		select {
+		case w.c.seats <- struct{}{}:
+			w.slots++
+		default:
+			return false
+		}
+	}
+	if w.tickets <= w.aloft {
+		if !w.c.budget.more() {
+			return false
+		}
+		w.tickets++
+	}
+	return true
+}
+
+// land tells what an exchange brought.
+func (w *wide) land(ctx context.Context, f flight) error {
+	v := w.v
+	before, rows, pages := v.rest, v.notes.rows(), v.pages
+	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
+		v.notes.setRows(w.rows)
+	}
+	d := decision{kind: decisionAllow, verdict: f.verdict, attempt: f.task.Attempts + 1, pace: v.pace}
+	if err := w.c.attempted(ctx, v, f, d); err != nil {
+		return err
+	}
+	// The budget knows of each page at once, and not with the turn: other turns take their tickets meanwhile.
+	w.c.budget.give(v.pages - pages)
+	w.tickets--
+	v.pages = pages
+
+	if w.failed {
+		v.notes.setRows(rows)
+	}
+	if due := v.end.Add(v.rest.wait); due.After(w.due) {
+		w.due = due
+	}
+	if before.condition > v.rest.condition {
+		v.rest.condition, v.rest.reason = before.condition, before.reason
+	}
+	if v.rest.condition != frontier.Open && !w.failed {
+		w.failed, w.rows = true, rows
+	}
+	w.closing = w.closing || w.c.width(v) == 1 // a host that rests has no width
+	return nil
+}
+
+// more hands in what is done and asks for as many tasks as there is room for.
+func (w *wide) more(ctx context.Context) error {
+	if w.closing || len(w.queue) >= w.width {
+		return nil
+	}
+	tasks, ok, err := w.c.extendTurn(ctx, w.v, 2*w.width)
+	w.queue = append(w.queue, tasks...)
+	w.closing = !ok
+	return err
+}
+
+// extendTurn finishes what a turn has brought so far and keeps its lease. ok is false when that is lost.
+func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []frontier.Task, ok bool, err error) {
+	if err := c.hostOf(v); err != nil {
+		return nil, false, err
+	}
+	v.result.Keep, v.result.Want = true, want
+	finished, err := c.cfg.Frontier.Finish(context.WithoutCancel(ctx), []frontier.Result{v.result})
+	switch {
+	case err != nil:
+		return nil, false, err
+	case finished[0].Err != nil:
+		v.result.Keep, v.result.Want = false, 0 // the end of the turn is answered likewise, and says what that means
+		return nil, false, nil
+	}
+	c.applied(v)
+	v.turn.Tasks = append(unsettled(v.turn.Tasks, v.result), finished[0].Tasks...)
+	v.turn.Host.Queued = max(v.turn.Host.Queued+int64(finished[0].Added.New-len(finished[0].Tasks)), 0)
+	v.turn.Host.Deferred += int64(len(v.result.Deferred))
+	v.result = frontier.Result{Authority: v.turn.Authority, Token: v.turn.Token, Counts: map[string]int64{}}
+	v.seeds = nil
+	return finished[0].Tasks, true, nil
+}
+
+// unsettled are the tasks that r does not name.
+func unsettled(tasks []frontier.Task, r frontier.Result) (left []frontier.Task) {
+	named := map[frontier.Fingerprint]bool{}
+	for _, d := range r.Done {
+		named[d.Print] = true
+	}
+	for _, d := range r.Deferred {
+		named[d.Print] = true
+	}
+	for _, t := range tasks {
+		if !named[t.Print] {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// rows are what is counted in a row.
+type rows struct {
+	failures, throttles, parks, unknown uint64
+	pageFailed                          bool
+}
+
+func (n *notes) rows() rows {
+	return rows{n.failures, n.throttles, n.parks, n.unknown, n.pageFailed}
+}
+
+func (n *notes) setRows(r rows) {
+	n.failures, n.throttles, n.parks, n.unknown, n.pageFailed = r.failures, r.throttles, r.parks, r.unknown, r.pageFailed
+}

@@ -1,0 +1,305 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// most is the largest number of requests in flight at one time at a host.
+func (w *world) most(host string) (most int) {
+	all := w.web.Referee().Requests()
+	for _, r := range all {
+		n := 0
+		for _, o := range all {
+			if o.Host == host && r.Host == host && !o.Start.After(r.Start) && o.End.After(r.Start) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// wideWorld is a crawl of an own site whose pages take 100 ms each.
+func wideWorld(t *testing.T, site *crawltest.Site) *world {
+	w := newWorld(t, []string{"http://localhost/"}, site)
+	w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers = -1, 8, 64
+	return w
+}
+
+func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 101)
+		site.Latency = 100 * time.Millisecond
+		for target, p := range site.Pages {
+			if target != "/" {
+				p.Links = nil
+				site.Pages[target] = p
+			}
+		}
+		root := crawltest.Page{}
+		for i := 1; i <= 100; i++ {
+			root.Links = append(root.Links, fmt.Sprintf("/p%d.html", i))
+		}
+		site.Pages["/"] = root
+		w := wideWorld(t, site)
+		begin := time.Now()
+		s := w.run()
+		if s.Status.Fetched != 101 || s.Status.Pages != 101 {
+			t.Fatalf("%d fetched, %d pages", s.Status.Fetched, s.Status.Pages)
+		}
+		if most := w.most("localhost"); most != 8 {
+			t.Errorf("%d in flight at once, want 8", most)
+		}
+		// robots.txt, the root, then a hundred in thirteen rounds.
+		if took := time.Since(begin); took > 1600*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		w.judged(crawltest.Rules{Width: 8})
+		for _, l := range w.ledger.all {
+			if l.Gap < 0 {
+				t.Errorf("%s: a gap of %v", l.URL, l.Gap)
+			}
+		}
+	})
+}
+
+// A Crawl-delay, a Retry-After and a RateLimit hold for own hosts, too, and make the width one.
+func TestRule18_WhatTheHostAsksForEndsTheWidth(t *testing.T) {
+	for name, change := range map[string]func(*crawltest.Site){
+		"Crawl-delay": func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 2\n" },
+		"RateLimit": func(s *crawltest.Site) {
+			s.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: map[string]string{"RateLimit": `"q";r=30;t=60`}}
+		},
+		"a delay of the operator": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := crawltest.Tree("localhost", 12)
+				if change != nil {
+					change(site)
+				}
+				w := wideWorld(t, site)
+				if change == nil {
+					w.cfg.Delay = 2 * time.Second
+				}
+				if s := w.run(); s.Status.Fetched != 12 {
+					t.Fatalf("%d fetched", s.Status.Fetched)
+				}
+				w.judged(crawltest.Rules{Pace: 2 * time.Second})
+			})
+		})
+	}
+}
+
+// All that is in flight when a host asks for rest may end; then it has its rest, and the row has grown by one.
+func TestRule18_ManyRefusedAtOnceAreOnePark(t *testing.T) {
+	for _, status := range []int{503, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			var fails []time.Time
+			var after time.Time
+			site := crawltest.Tree("localhost", 40)
+			pages := site.Pages
+			site.Pages = nil
+			down := true
+			site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				time.Sleep(50 * time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case r.URL.Path == "/robots.txt":
+					http.NotFound(rw, r)
+				case r.URL.Path != "/" && down:
+					fails = append(fails, time.Now())
+					rw.WriteHeader(status)
+				default:
+					if r.URL.Path != "/" && after.IsZero() {
+						after = time.Now()
+					}
+					rw.Header().Set("Content-Type", "text/html")
+					for _, l := range pages[r.URL.Path].Links {
+						fmt.Fprintf(rw, `<a href="%s">x</a>`, l)
+					}
+				}
+			})
+			w := wideWorld(t, site)
+			time.AfterFunc(20*time.Second, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				down = false
+			})
+			s := w.run()
+			if len(fails) < 2 || len(fails) > 8 || s.Status.Refused != 0 || s.Status.Fetched != 40 {
+				t.Errorf("%d: %d failed, %d fetched, %d refused", status, len(fails), s.Status.Fetched, s.Status.Refused)
+			}
+			rest := map[int]time.Duration{503: time.Minute, 500: 30 * time.Second}[status]
+			if d := after.Sub(fails[len(fails)-1]); d < rest || d > rest+time.Second {
+				t.Errorf("%d: rested %v, want %v", status, d, rest)
+			}
+		})
+	}
+}
+
+// One of those in flight asks for a rest; others that end later say nothing of it, and do not shorten it.
+func TestRule18_RetryAfterHoldsWhateverIsInFlight(t *testing.T) {
+	for _, status := range []int{429, 503, 302} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("localhost", 60)
+			site.Latency = 300 * time.Millisecond
+			site.Pages["/p9.html"] = crawltest.Page{Delay: time.Millisecond, FailFirst: 1, FailStatus: status, RetryAfter: "100"}
+			for i := 10; i < 20; i++ {
+				target := fmt.Sprintf("/p%d.html", i)
+				p := site.Pages[target]
+				p.Delay = time.Duration(i) * 100 * time.Millisecond
+				site.Pages[target] = p
+			}
+			w := wideWorld(t, site)
+			begin := time.Now()
+			s := w.run()
+			if took := time.Since(begin); s.Status.Fetched < 55 || took < 100*time.Second || took > 120*time.Second {
+				t.Errorf("%d: %d fetched in %v", status, s.Status.Fetched, took)
+			}
+			w.judged(crawltest.Rules{Width: 8, Partial: true})
+		})
+	}
+}
+
+func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
+	for _, workers := range []int{1, 3, 64} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("localhost", 60)
+			site.Latency = 10 * time.Millisecond
+			w := wideWorld(t, site)
+			w.cfg.MaxPages, w.cfg.Workers = 23, workers
+			s := w.run()
+			if s.Status.Pages != 23 || s.EndedBy != EndedMaxPages {
+				t.Errorf("%d workers: %d pages, ended by %q", workers, s.Status.Pages, s.EndedBy)
+			}
+			if most := w.most("localhost"); most > workers {
+				t.Errorf("%d in flight with %d workers", most, workers)
+			}
+			w.cfg.MaxPages, w.cfg.MaxPerHost = 0, 41
+			w.reopen()
+			if s := w.run(); s.Status.Pages != 41 || s.EndedBy != EndedMaxPerHost {
+				t.Errorf("%d workers: %d pages of the host, ended by %q", workers, s.Status.Pages, s.EndedBy)
+			}
+		})
+	}
+}
+
+// A wide turn that is interrupted or loses its lease repeats what was in flight and no more.
+func TestRule17_AWideTurnDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 200)
+		site.Latency = 100 * time.Millisecond
+		w := wideWorld(t, site)
+		w.cfg.MaxTime = 1050 * time.Millisecond
+		first := w.run()
+		if first.EndedBy != EndedMaxTime || first.Status.InFlight != 0 || first.Status.Fetched == 0 || first.Status.Fetched == 200 {
+			t.Fatalf("ended by %q: %+v", first.EndedBy, first.Status)
+		}
+		w.reopen()
+		w.cfg.MaxTime = 0
+		if s := w.run(); s.Status.Fetched != 200 {
+			t.Errorf("%d fetched", s.Status.Fetched)
+		}
+		w.judged(crawltest.Rules{Width: 8})
+	})
+}
+
+// An exchange that outlasts its lease's time is a failed attempt; those beside it, and the others, are not.
+func TestRule18_AWideTurnEndsBeforeItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 30)
+		site.Pages["/p2.html"] = crawltest.Page{Delay: time.Hour}
+		w := newWorldLeased(t, 30*time.Second, []string{"http://localhost/"}, crawltest.New(site))
+		w.cfg.Delay, w.cfg.PerHost = -1, 8
+		s := w.run()
+		if s.Status.Fetched+s.Status.Failed == 0 || s.Status.InFlight != 0 {
+			t.Errorf("%+v", s.Status)
+		}
+		w.wantOutcomes("http://localhost/p2.html", "deferred: lease", "deferred: lease", "failed: lease")
+		for _, l := range w.ledger.all {
+			if l.URL != "http://localhost/p2.html" && l.Reason == reasonLease {
+				t.Errorf("%+v", l)
+			}
+		}
+		for _, said := range w.said {
+			if strings.Contains(said, "longer than its lease") {
+				t.Errorf("said %q", said)
+			}
+		}
+		w.judged(crawltest.Rules{Width: 8, Partial: true, Repeats: 2})
+	})
+}
+
+// The policy is asked for anew when its time comes, in the middle of a site that goes on and on.
+func TestRule05_AWideTurnJudgesByAPolicyThatIsValid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 400)
+		site.Latency = 10 * time.Second
+		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: map[string]string{"Cache-Control": "max-age=20"}}
+		w := wideWorld(t, site)
+		w.cfg.PerHost = 4
+		time.AfterFunc(200*time.Second, func() {
+			w.web.Change("localhost", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /\n" })
+		})
+		begin := time.Now()
+		s := w.run()
+		var last time.Time
+		for _, r := range w.web.Referee().Requests() {
+			if r.Target != "/robots.txt" {
+				last = r.Start
+			}
+		}
+		if s.Status.Disallowed == 0 || last.Sub(begin) > 300*time.Second {
+			t.Errorf("%d disallowed; the last page was asked for after %v", s.Status.Disallowed, last.Sub(begin))
+		}
+		w.judged(crawltest.Rules{Width: 4, Partial: true})
+	})
+}
+
+func TestRule17_AnAbortOfAWideTurnLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("localhost", 60)
+		site.Latency = time.Second
+		w := wideWorld(t, site)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5500*time.Millisecond, cancel)
+		s, err := c.Run(ctx)
+		if err != nil || s.Status.InFlight != 0 || s.Status.Fetched == 0 {
+			t.Fatalf("%v: %+v", err, s.Status)
+		}
+		w.balanced(s.Status)
+		synctest.Wait() // until the server has noticed: only then is it no longer at what was aborted
+		w.reopen()
+		if s := w.run(); s.Status.Fetched != 60 {
+			t.Errorf("%d fetched", s.Status.Fetched)
+		}
+		w.judged(crawltest.Rules{Width: 8, Repeats: 8})
+	})
+}
+
+func TestAPanicInAWideTurnIsAFailedAttemptOfItsTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := wideWorld(t, crawltest.Tree("localhost", 30))
+		w.cfg.Fetcher = panicking{w.cfg.Fetcher, "/p7.html"}
+		if s := w.run(); s.Status.Failed != 1 || s.Status.InFlight+s.Status.Queued != 0 {
+			t.Errorf("%+v", s.Status)
+		}
+		w.wantOutcomes("http://localhost/p7.html", "deferred: panic", "deferred: panic", "failed: panic")
+	})
+}
