@@ -2,10 +2,15 @@ package main
 
 import (
 	"slices"
+	"time"
 
+	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
+
+// maxWorkers is the largest number of workers.
+const maxWorkers = 10_000
 
 // check refuses settings and seeds that cannot work, before anything is made or asked.
 func (s *settings) check(seeds []frontier.Candidate) error {
@@ -16,10 +21,19 @@ func (s *settings) check(seeds []frontier.Candidate) error {
 	if s.scope == "any" && s.maxPages.n == 0 && s.maxTime == 0 {
 		return usagef("--scope any has no end: give --max-pages or --max-time")
 	}
+	if d := time.Duration(s.ipDelay); d < crawler.LeastIPDelay {
+		return usagef("--ip-delay %v: hosts of others may share an address; %v is the least", &s.ipDelay, crawler.LeastIPDelay)
+	}
 	if s.maxBody == 0 {
 		return usagef("--max-body 0 keeps nothing of any page: leave it out for 100MiB")
 	}
-	if _, err := s.loopbackForeign(); err != nil {
+	if s.workers.n > maxWorkers {
+		return usagef("--workers %d: each takes memory and a connection; %d is the most", s.workers.n, maxWorkers)
+	}
+	if err := s.own(&crawler.Config{}); err != nil {
+		return err
+	}
+	if err := s.checkManners(); err != nil {
 		return err
 	}
 	fc, err := s.fetchConfig(nil, "", world{})
@@ -29,8 +43,12 @@ func (s *settings) check(seeds []frontier.Candidate) error {
 	if err := fc.Validate(); err != nil {
 		return usagef("%w", err)
 	}
+	maps, err := s.sitemapConfig()
+	if err != nil {
+		return err
+	}
 	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !loopback(c.URL.Authority()) })
-	if foreign || s.scope == "any" || s.requisites == "all" {
+	if foreign || s.scope == "any" || s.requisites == "all" || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return usagef("%w", err)
 		}

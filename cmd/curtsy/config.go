@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"curtsy/crawler"
@@ -38,23 +37,9 @@ func (s *settings) scopeConfig() (scope.Config, error) {
 		depth := int(s.depth.n)
 		c.Depth = &depth
 	}
-	for _, t := range s.traps {
-		name, value, ok := strings.Cut(t, "=")
-		n := 0
-		if ok && value != "off" {
-			var err error
-			n, err = strconv.Atoi(value)
-			ok = err == nil && n > 0
-		}
-		if !ok {
-			return c, usagef("--trap %q: write RULE=N or RULE=off", t)
-		}
-		if c.Traps == nil {
-			c.Traps = map[string]int{}
-		}
-		c.Traps[name] = n
-	}
-	return c, nil
+	var err error
+	c.Traps, _, err = s.trapConfig()
+	return c, err
 }
 
 // newScope tries the scope on seeds, so that a bad pattern is found before anything is made.
@@ -70,12 +55,15 @@ func (s *settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
 	return scope.New(c, us)
 }
 
-// fetchConfig is how the settings reach the network. Seeds that are literal loopback or private addresses, or
+// fetchConfig is how the settings reach the network. Seeds, and sitemaps of --sitemaps, that are literal loopback or private addresses, or
 // localhost, may be reached; a name exempts nothing (politeness rule 23).
 func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.identity(), Resolve: w.resolve, Dial: w.dial,
-		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, MaxBody: int64(s.maxBody),
+		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, MaxBody: int64(s.maxBody), MaxRate: int64(s.maxRate),
+	}
+	if s.lists != nil {
+		c.Refuse = s.refuse
 	}
 	for _, cidr := range s.allowNet {
 		p, err := netip.ParsePrefix(cidr)
@@ -84,14 +72,26 @@ func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fe
 		}
 		c.AllowNet = append(c.AllowNet, p.Masked())
 	}
+	maps, err := s.sitemapConfig()
+	if err != nil {
+		return c, err
+	}
+	typed := maps.URLs
 	for _, seed := range seeds {
-		if seed.From != "" {
-			continue // where a seed redirected to is no decision of the operator
+		if seed.From == "" { // where a seed redirected to is no decision of the operator
+			typed = append(typed, seed.URL)
 		}
-		a := seed.URL.Authority()
+	}
+	met := map[canon.Authority]bool{}
+	for _, u := range typed {
+		a := u.Authority()
+		if met[a] {
+			continue
+		}
+		met[a] = true
 		port, err := strconv.ParseUint(a.Port(), 10, 16)
 		if err != nil {
-			return c, fmt.Errorf("seed %s: %w", seed.URL, err)
+			return c, fmt.Errorf("seed %s: %w", u, err)
 		}
 		if addr, ok := a.Addr(); ok {
 			c.AllowAddr = append(c.AllowAddr, netip.AddrPortFrom(addr, uint16(port)))
@@ -120,10 +120,18 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 	if err != nil {
 		return crawler.Config{}, err
 	}
+	maps, err := s.sitemapConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	_, limits, err := s.trapConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
 	c := crawler.Config{
-		Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger,
-		Identity: s.identity(), Scope: sc, Standard: robots.Standard(s.standard), Workers: int(s.workers.n),
-		Delay: time.Duration(s.delay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
+		Traps: limits, Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger,
+		Identity: s.identity(), Scope: sc, Sitemaps: maps, Standard: robots.Standard(s.standard), Workers: int(s.workers.n),
+		Delay: time.Duration(s.delay), IPDelay: time.Duration(s.ipDelay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
 		MaxPages: s.maxPages.n, MaxPerHost: s.maxPerHost.n, MaxBytes: int64(s.maxBytes), MaxTime: time.Duration(s.maxTime),
 		MaxBody: int64(s.maxBody), MaxWait: max(time.Duration(s.maxWait), 1), Log: log,
 	}
@@ -131,19 +139,8 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 	if s.delay == 0 {
 		c.Delay = -1
 	}
-	c.LoopbackForeign, err = s.loopbackForeign()
-	return c, err
-}
-
-// loopbackForeign reads --own-site.
-func (s *settings) loopbackForeign() (bool, error) {
-	switch s.ownSite {
-	case "loopback":
-		return false, nil
-	case "none":
-		return true, nil
-	}
-	return false, usagef("--own-site %q: only loopback hosts can be your own: write loopback or none", s.ownSite)
+	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.keepNoArchive, s.followRel
+	return c, s.own(&c)
 }
 
 // warcInfo is what the archive says of the crawl.
@@ -151,12 +148,13 @@ func (s *settings) warcInfo() warc.Info {
 	return warc.Info{
 		Software: "curtsy/" + version, Operator: s.operator, Contact: s.contact, Description: s.purpose,
 		UserAgent: s.identity().UserAgent(), RobotsPolicy: s.standard.String(),
+		Fields: s.listFields(),
 	}
 }
 
 // restartPace is the pause before any host of unknown pace is asked again after a kill.
 func (s *settings) restartPace() time.Duration {
-	if s.ownSite == "none" {
+	if s.loopbackForeign() {
 		return max(crawler.Floor, time.Duration(s.delay))
 	}
 	return time.Duration(s.delay)

@@ -39,7 +39,7 @@ func newCrawl(std stdio) *cobra.Command {
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (err error) {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -47,28 +47,44 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, a
 		return err
 	}
 	warnEnv(std.err, settingNames())
-	from, err := openSeeds(args, o.seeds, o.verbose, std)
-	if err != nil {
+	var config []byte
+	var seeds []frontier.Candidate
+	err := untilSignal(ctx, func(ctx context.Context) (err error) {
+		if config, seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
+			err = ctx.Err() // a signal that came too late to stop anything before
+		}
 		return err
-	}
-	defer func() { err = errors.Join(err, from.close()) }()
-	first, err := from.next()
-	if err != nil {
-		return err
-	}
-	if err := s.check(first); err != nil {
-		return err
-	}
-	config, err := formatLayer(flags, settingNames())
+	})
 	if err != nil {
 		return err
 	}
 	if o.dryRun {
-		seeds, err := rest(first, from, s)
-		if err != nil {
-			return err
-		}
 		return dryRun(ctx, s, o, config, seeds, std)
+	}
+	return runCrawl(ctx, s, o, world{}, std)
+}
+
+// prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns them.
+func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (config []byte, seeds []frontier.Candidate, err error) {
+	std.in = stdinUntil(ctx, std.in)
+	from, err := openSeeds(args, o.seeds, o.verbose, std)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	first, err := from.next()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.check(first); err != nil {
+		return nil, nil, err
+	}
+	if config, err = formatLayer(flags, settingNames()); err != nil {
+		return nil, nil, err
+	}
+	if o.dryRun {
+		seeds, err = rest(ctx, first, from, s)
+		return config, seeds, err
 	}
 	if o.dir == "" {
 		o.dir = defaultDir(first, time.Now())
@@ -85,15 +101,15 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, a
 	if err == nil {
 		err = from.report(o.dir)
 	}
-	if err != nil {
-		return err
-	}
-	return runCrawl(ctx, s, o, world{}, std)
+	return nil, nil, err
 }
 
 // rest returns all seeds of which the first are known.
-func rest(seeds []frontier.Candidate, from *seedSource, s *settings) ([]frontier.Candidate, error) {
+func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *settings) ([]frontier.Candidate, error) {
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		batch, err := from.next()
 		if errors.Is(err, io.EOF) {
 			return seeds, from.report("")

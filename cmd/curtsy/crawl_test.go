@@ -26,6 +26,8 @@ func inside(t *testing.T, args ...string) result {
 	t.Setenv("XDG_CONFIG_HOME", config)
 	t.Setenv("HOME", config)
 	t.Setenv("AppData", config)
+	t.Setenv("XDG_CACHE_HOME", config)
+	t.Setenv("LocalAppData", config)
 	var out, errs bytes.Buffer
 	code := run(context.Background(), args, stdio{strings.NewReader(""), &out, &errs})
 	return result{out.String(), errs.String(), code}
@@ -108,7 +110,7 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "0", "--max-pages", "10", "--dir", dir, web.LoopbackURL("bakery.test")).
-		want(t, exitDone, "--max-pages is reached", "curtsy resume "+dir)
+		want(t, exitDone, "--max-pages is reached", "curtsy resume --max-pages 0 "+dir)
 	r := inside(t, "status", "--json", dir)
 	var s crawler.Status
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
@@ -126,7 +128,7 @@ func TestIdentityIsKeptAndSent(t *testing.T) {
 	config := t.TempDir()
 	with := func(args ...string) *exec.Cmd {
 		cmd := curtsy(t, args...)
-		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config)
+		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config, "XDG_CACHE_HOME="+config, "LocalAppData="+config)
 		return cmd
 	}
 	r := ended(t, with("identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--agent", "libbot"))

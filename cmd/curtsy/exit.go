@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -57,7 +59,18 @@ func report(w io.Writer, err error) int {
 		code = e.code
 	}
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintf(w, "curtsy: %v\n", plain(err.Error()))
+		fmt.Fprintf(w, "curtsy: %s\n", plain(once(err.Error())))
 	}
 	return code
+}
+
+// once leaves out lines that repeat another: what fails a command fails the closing after it, too.
+func once(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

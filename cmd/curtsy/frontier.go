@@ -15,7 +15,7 @@ func newFrontier(std stdio) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newFrontierLs(std), newFrontierAdd(std), newFrontierDrop(std), newFrontierPark(std), newFrontierResume(std),
-		newFrontierRetry(std), newFrontierExport(std), newFrontierImport(std), newFrontierCompact(std), newFrontierCheck(std), newFrontierRebuild(std))
+		newFrontierRetry(std), newFrontierRelease(std), newFrontierExport(std), newFrontierImport(std), newFrontierCompact(std), newFrontierCheck(std), newFrontierRebuild(std))
 	return cmd
 }
 
@@ -25,7 +25,10 @@ func dirFirst(least, most int) cobra.PositionalArgs {
 		if n := len(args) - 1; n >= least && (most < 0 || n <= most) {
 			return nil
 		}
-		return fmt.Errorf("%s does not take %d arguments: write %s", cmd.Name(), len(args), cmd.UseLine())
+		if len(args) == 0 {
+			return fmt.Errorf("%s takes a crawl directory first: write %s", cmd.Name(), cmd.UseLine())
+		}
+		return fmt.Errorf("%s does not take %s: write %s", cmd.Name(), several(int64(len(args)), "argument"), cmd.UseLine())
 	}
 }
 

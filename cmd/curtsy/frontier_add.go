@@ -22,7 +22,9 @@ func newFrontierAdd(std stdio) *cobra.Command {
 		Example: "  curtsy frontier add news https://www.your-domain.org/\n" +
 			"  curtsy frontier add --seeds list.txt news",
 		Args: dirFirst(0, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return add(cmd.Context(), args[0], args[1:], &o, std) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return untilSignal(cmd.Context(), func(ctx context.Context) error { return add(ctx, args[0], args[1:], &o, std) })
+		},
 	}
 	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
 	inGroup(cmd.Flags(), "Seeds")
@@ -39,6 +41,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std stdio) 
 	if err != nil {
 		return err
 	}
+	std.in = stdinUntil(ctx, std.in)
 	seeds, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -33,13 +34,15 @@ func newFrontierExport(std stdio) *cobra.Command {
 
 func export(ctx context.Context, dir, to string, std stdio) error {
 	var ended ndjson.Ended
-	err := reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) (err error) {
-		if to == "" {
-			ended, err = exportTo(ctx, f, std.out)
+	err := untilSignal(ctx, func(ctx context.Context) error {
+		return reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) (err error) {
+			if to == "" {
+				ended, err = exportTo(ctx, f, std.out)
+				return err
+			}
+			ended, err = exportFile(ctx, f, to)
 			return err
-		}
-		ended, err = exportFile(ctx, f, to)
-		return err
+		})
 	})
 	if err != nil {
 		return err
@@ -62,11 +65,11 @@ func exportFile(ctx context.Context, f *bolt.Frontier, path string) (ended ndjso
 	if _, err := os.Lstat(path); err == nil {
 		return ended, usagef("%s exists: name a new file with --output, or remove it first", path)
 	}
-	tmp := path + ".new"
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
 		return ended, fmt.Errorf("export: %w", err)
 	}
+	tmp := out.Name()
 	defer func() {
 		if err != nil {
 			os.Remove(tmp)

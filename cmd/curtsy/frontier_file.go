@@ -34,7 +34,11 @@ func newFrontierCompact(std stdio) *cobra.Command {
 			if err := mustNotRun(cmd.Context(), dir, "compact"); err != nil {
 				return err
 			}
-			before, after, err := bolt.Compact(cmd.Context(), inDir(dir, frontierName), forget)
+			var before, after int64
+			err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
+				before, after, err = bolt.Compact(ctx, inDir(dir, frontierName), forget)
+				return err
+			})
 			if err != nil {
 				return inUse(err, dir)
 			}
@@ -102,7 +106,9 @@ func newFrontierRebuild(std stdio) *cobra.Command {
 			"was fetched and is not known to be so any more is fetched again.",
 		Example: "  curtsy frontier rebuild news",
 		Args:    oneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return rebuild(cmd.Context(), args[0], std) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return untilSignal(cmd.Context(), func(ctx context.Context) error { return rebuild(ctx, args[0], std) })
+		},
 	}
 }
 

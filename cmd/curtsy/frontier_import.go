@@ -27,7 +27,9 @@ func newFrontierImport(std stdio) *cobra.Command {
 		Example: "  curtsy frontier import news2 news.ndjson\n  zstd -dc news.ndjson.zst | curtsy frontier import news2 -",
 		Args:    dirFirst(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return importFrontier(cmd.Context(), args[0], args[1], partial, std)
+			return untilSignal(cmd.Context(), func(ctx context.Context) error {
+				return importFrontier(ctx, args[0], args[1], partial, std)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&partial, "partial", false, "import what is readable of a damaged export, and list each damaged line")
@@ -36,7 +38,7 @@ func newFrontierImport(std stdio) *cobra.Command {
 }
 
 func importFrontier(ctx context.Context, dir, file string, partial bool, std stdio) error {
-	in, name := std.in, "standard input"
+	in, name := stdinUntil(ctx, std.in), "standard input"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

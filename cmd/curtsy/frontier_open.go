@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"curtsy/crawler"
 	"curtsy/frontier"
@@ -91,13 +89,13 @@ func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	if asked != nil {
 		return do(ctx, inDir(dir, frontierName))
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // what is as large as the frontier is not left behind
-	defer stop()
-	path, err := remote.Snapshot(ctx)
-	if err != nil {
-		return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
-	}
-	return errors.Join(do(ctx, path), os.Remove(path))
+	return untilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
+		path, err := remote.Snapshot(ctx)
+		if err != nil {
+			return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
+		}
+		return errors.Join(do(ctx, path), os.Remove(path))
+	})
 }
 
 // reading has do read the frontier of the crawl in dir, running or not.
@@ -107,7 +105,7 @@ func reading(ctx context.Context, dir string, do func(ctx context.Context, f *bo
 		if err != nil {
 			return inUse(err, dir)
 		}
-		return errors.Join(do(ctx, f), f.Close())
+		return damaged(errors.Join(do(ctx, f), f.Close()), dir)
 	})
 }
 

@@ -315,7 +315,7 @@ func TestWrongWordsForFrontierAreExplained(t *testing.T) {
 		{"ls --urls --condition parked DIR", "leave out --urls"},
 		{"add DIR", "no seed"},
 		{"add DIR ftp://a.test/", "only http and https"},
-		{"import DIR", "import does not take 1 arguments"},
+		{"import DIR", "import does not take 1 argument: write"},
 		{"export", "export takes one crawl directory"},
 	} {
 		args := strings.Fields("frontier " + tt.args)

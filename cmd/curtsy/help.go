@@ -55,7 +55,8 @@ func flagHelp(fs *pflag.FlagSet) string {
 	fs.SortFlags = false
 	var texts []string // one for each flag, aligned
 	for line := range strings.Lines(fs.FlagUsagesWrapped(columns)) {
-		if strings.HasPrefix(strings.TrimLeft(line, " "), "-") {
+		// What goes on with the line before stands further to the right, and may begin with the name of a flag, too.
+		if strings.HasPrefix(line, "  -") || strings.HasPrefix(line, "      --") {
 			texts = append(texts, "")
 		}
 		texts[len(texts)-1] += line

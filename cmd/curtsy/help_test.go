@@ -53,6 +53,31 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 	}
 }
 
+// A description may break before a word that looks like a flag.
+func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
+	for _, c := range commands(t) {
+		out := inside(t, append(strings.Fields(c.CommandPath())[1:], "--help")...).out
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			title := "Help"
+			if g, ok := f.Annotations[groupKey]; ok {
+				title = g[0]
+			}
+			_, below, _ := strings.Cut(out, "\n"+title+":\n")
+			below, _, _ = strings.Cut(below, "\n\n")
+			at := strings.Index("\n"+below, "  --"+f.Name)
+			if f.Shorthand != "" {
+				at = strings.Index("\n"+below, "\n  -"+f.Shorthand+", --"+f.Name)
+			}
+			if at < 0 {
+				t.Errorf("%s: --%s is not under %s:\n%s", c.CommandPath(), f.Name, title, out)
+			}
+			if name, _ := pflag.UnquoteUsage(f); name != strings.ToUpper(name) {
+				t.Errorf("%s: --%s takes %q: name it", c.CommandPath(), f.Name, name)
+			}
+		})
+	}
+}
+
 func TestHelpOfCrawlIsGrouped(t *testing.T) {
 	out := inside(t, "help", "crawl").out
 	at := -1

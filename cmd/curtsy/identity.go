@@ -33,7 +33,7 @@ func newIdentity(std stdio) *cobra.Command {
 		Args:  knownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newIdentitySet(std))
+	cmd.AddCommand(newIdentitySet(std), newIdentityOwn(std))
 	return cmd
 }
 

@@ -150,6 +150,9 @@ func setFlag(f *pflag.Flag, values []string) error {
 	if len(values) != 1 {
 		return errors.New("one value is expected, not a list")
 	}
+	if _, err := strconv.ParseBool(values[0]); err != nil && f.Value.Type() == "bool" {
+		return fmt.Errorf("%q: write true or false", values[0])
+	}
 	return f.Value.Set(values[0])
 }
 
@@ -203,6 +206,8 @@ func formatLayer(flags *pflag.FlagSet, names []string) ([]byte, error) {
 			v = list.GetSlice()
 		} else if n, err := strconv.ParseInt(f.Value.String(), 10, 64); err == nil && strings.HasPrefix(f.Value.Type(), "int") {
 			v = n
+		} else if f.Value.Type() == "bool" {
+			v = f.Value.String() == "true"
 		}
 		line, err := toml.Marshal(map[string]any{name: v})
 		if err != nil {

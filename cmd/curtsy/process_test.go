@@ -18,6 +18,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCurtsy) != "" {
 		main()
 	}
+	if os.Getenv(asRude) != "" {
+		rude(os.Args[len(os.Args)-1])
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -28,7 +32,7 @@ func curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	config := t.TempDir()
-	cmd.Env = append(os.Environ(), asCurtsy+"=1", "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config)
+	cmd.Env = append(os.Environ(), asCurtsy+"=1", "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config, "XDG_CACHE_HOME="+config, "LocalAppData="+config)
 	return cmd
 }
 

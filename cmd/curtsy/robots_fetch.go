@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -60,7 +61,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &robotsAsker{fetcher: f, heard: map[string]robots.Exchange{}, last: map[canon.Authority]time.Time{}}
+	a := &robotsAsker{fetcher: f, lists: c.lists, heard: map[string]robots.Exchange{}, last: map[canon.Authority]time.Time{}}
 	if c.url != "" {
 		source = func(ctx context.Context, _ canon.URL, s robots.Standard) (hadRobots, error) {
 			return a.ask(ctx, given[0].Authority(), given[0].String(), s)
@@ -89,6 +90,9 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 		}
 		seeds = append(seeds, frontier.Seed{URL: u})
 	}
+	if err := c.openLists("", nil); err != nil {
+		return nil, err
+	}
 	fc, err := c.fetchConfig(seeds, "", world{})
 	if err != nil {
 		return nil, err
@@ -103,6 +107,7 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 // robotsAsker fetches robots.txt files, each URL once.
 type robotsAsker struct {
 	fetcher *fetch.Fetcher
+	lists   *optout.Watch              // of those who are asked for nothing
 	heard   map[string]robots.Exchange // by URL
 	last    map[canon.Authority]time.Time
 }
@@ -150,6 +155,9 @@ func (a *robotsAsker) exchange(ctx context.Context, raw string) (robots.Exchange
 	if err != nil {
 		return robots.Exchange{URL: raw, Failure: "redirect to no URL"}, nil
 	}
+	if a.lists.URL(u) != nil {
+		return robots.Exchange{URL: raw, Failure: string(fetch.OptOut)}, nil
+	}
 	au := u.Authority()
 	if last, ok := a.last[au]; ok && !loopback(au) {
 		select {
@@ -160,6 +168,7 @@ func (a *robotsAsker) exchange(ctx context.Context, raw string) (robots.Exchange
 	}
 	got, err := a.fetcher.Do(ctx, fetch.Request{
 		URL: u, Accept: "text/plain, */*;q=0.5", MaxBody: robots.MaxBody + 1, Partial: true,
+		FirstByteTimeout: crawler.RobotsFirstByte, WholeTimeout: crawler.RobotsWhole,
 	})
 	a.last[au] = time.Now()
 	if err != nil {

@@ -35,7 +35,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDemo(std), newCrawl(std), newResume(std), newStatus(std), newFrontier(std), newIdentity(std), newRobots(std), newVersion(std))
+	root.AddCommand(newDemo(std), newCrawl(std), newResume(std), newStatus(std), newFrontier(std), newIdentity(std), newRobots(std), newOptOut(std), newCrawltest(std), newVersion(std))
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	finishCommands(root)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,6 +50,12 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 
 // runIn runs the crawl in o.dir, unless it is finished already.
 func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) (_ crawler.Summary, sig os.Signal, err error) {
+	if err := mustHoldCrawl(o.dir); err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	if err := s.openLists(o.dir, voice.say); err != nil {
+		return crawler.Summary{}, nil, err
+	}
 	d, err := openDirWith(o.dir, s.warcInfo(), s.frontierOptions(), voice.say)
 	if err != nil {
 		return crawler.Summary{}, nil, err
@@ -57,7 +64,11 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err := warn(ctx, d.frontier, o.dir, voice); err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	if summary, ok, err := finished(ctx, d.frontier); ok || err != nil {
+	more, err := s.asksForMore(ctx, d.frontier)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	if summary, ok, err := finished(ctx, d.frontier); ok && !more || err != nil {
 		return summary, nil, err
 	}
 	if w.config != nil {
@@ -81,6 +92,14 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	cc, err := s.crawlerConfig(d, f, voice.say)
 	if err != nil {
 		return crawler.Summary{}, nil, err
+	}
+	if w.dial == nil { // else the names are not those of real hosts
+		locks, err := openHostLocks(voice.say)
+		if err != nil {
+			return crawler.Summary{}, nil, err
+		}
+		defer func() { err = errors.Join(err, locks.Close()) }()
+		cc.HostLocks = locks
 	}
 	if o.verbose {
 		cc.Ledger = spoken{cc.Ledger, voice}
@@ -129,7 +148,7 @@ func warn(ctx context.Context, f frontier.Frontier, dir string, voice *voice) er
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
 func (s *settings) announce(o *options, seeds []frontier.Seed, again bool, voice *voice) {
-	given, foreign := int64(0), s.ownSite == "none"
+	given, foreign := int64(0), s.loopbackForeign()
 	for _, seed := range seeds {
 		if seed.From == "" {
 			given++
@@ -143,6 +162,10 @@ func (s *settings) announce(o *options, seeds []frontier.Seed, again bool, voice
 		voice.say("going on with the crawl from %s in %s", several(given, "seed"), o.dir)
 	default:
 		voice.say("crawling from %s into %s", several(given, "seed"), o.dir)
+	}
+	if names := s.ownNames(); len(names) > 0 && !o.dryRun {
+		voice.say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
+		foreign = false // the crawl says of each whether it is
 	}
 	if foreign && time.Duration(s.delay) < crawler.Floor {
 		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", &s.delay, crawler.Floor)

@@ -19,6 +19,9 @@ const schemeOctets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 // maxSeedLine is the longest line of a seed file.
 const maxSeedLine = 64 << 10
 
+// maxTag is the longest tag: every URL that descends from the seed carries it.
+const maxTag = 1 << 10
+
 // maxComplaints is how many bad lines of a seed file are shown; the others are counted.
 const maxComplaints = 20
 
@@ -95,7 +98,10 @@ func (l *seedLines) next() (frontier.Candidate, error) {
 		if raw == "" || strings.HasPrefix(raw, "#") {
 			continue
 		}
-		c, err := seed(raw, strings.TrimSpace(tag))
+		if tag = strings.TrimSpace(tag); len(tag) > maxTag {
+			return frontier.Candidate{}, &badLine{l.n, fmt.Sprintf("tag longer than %d octets; line passed over", maxTag)}
+		}
+		c, err := seed(raw, tag)
 		if err != nil {
 			return frontier.Candidate{}, &badLine{l.n, err.Error() + "; line passed over"}
 		}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"curtsy/crawler/optout"
 )
 
 // settings are all settings of a crawl, as flags, environment and files give them.
@@ -16,14 +18,22 @@ type settings struct {
 	requisites       string
 	depth            number
 	traps            []string
+	sitemaps         []string
 
-	delay, maxCrawlDelay duration
-	ownSite              string
-	standard             standard
+	delay, ipDelay, maxCrawlDelay duration
+	ownSite                       []string
+	perHost                       number
+	standard                      standard
+
+	optOut        []string
+	lists         *optout.Watch // of optOut and the default places, once open
+	keepNoArchive bool
+	followRel     []string
 
 	maxPages, maxPerHost number
 	maxBytes, maxBody    size
 	maxTime, maxWait     duration
+	maxRate              size
 
 	order                                  order
 	maxDBSize                              size
@@ -45,16 +55,22 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 
 	s.delay = duration(time.Second)
 	fs.Var(&s.delay, "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
+	s.ipDelay = duration(500 * time.Millisecond)
+	fs.Var(&s.ipDelay, "ip-delay", "shortest `TIME` between two exchanges at one address, whatever hosts are there; 100ms at least")
 	s.maxCrawlDelay = duration(300 * time.Second)
 	fs.Var(&s.maxCrawlDelay, "max-crawl-delay", "leave a host alone that asks for more `TIME` between exchanges")
-	fs.StringVar(&s.ownSite, "own-site", "loopback", "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, or none")
+	fs.StringSliceVar(&s.ownSite, "own-site", []string{"loopback"}, "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, none, or names that hold what curtsy identity own prints; repeatable")
+	s.perHost = number{1, 1}
+	fs.Var(&s.perHost, "per-host", "`N` exchanges at once with a host of your own, where --delay is 0")
 	fs.Var(&s.standard, "robots-standard", "read robots.txt by this `STANDARD`, too: draft1996 and std1994 add refusals to those of rfc9309")
+	s.mannersFlags(fs)
 	inGroup(fs, "Politeness")
 
 	fs.Var(&s.maxPages, "max-pages", "end after `N` HTML pages; 0 for no limit")
 	fs.Var(&s.maxPerHost, "max-per-host", "at most `N` HTML pages of one host; 0 likewise")
 	fs.Var(&s.maxBytes, "max-bytes", "end after this `SIZE` was received; 0 likewise")
 	fs.Var(&s.maxTime, "max-time", "end after this `TIME`; 0 likewise")
+	fs.Var(&s.maxRate, "max-rate", "receive at most this `SIZE` per second; 0 likewise")
 	s.maxBody = 100 << 20
 	fs.Var(&s.maxBody, "max-body", "largest `SIZE` of a body, decoded")
 	s.maxWait = duration(10 * time.Minute)
@@ -64,8 +80,8 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.Var(&s.order, "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")
 	fs.Var(&s.maxDBSize, "max-db-size", "end before the frontier outgrows this `SIZE`; 0 for no limit")
 	fs.Var(&s.maxURLs, "max-urls", "take at most `N` URLs that links lead to; 0 likewise")
-	fs.Var(&s.maxURLsPerHost, "max-urls-per-host", "likewise, of one host")
-	fs.Var(&s.maxURLsDomain, "max-urls-per-domain", "likewise, of one registrable domain")
+	fs.Var(&s.maxURLsPerHost, "max-urls-per-host", "take at most `N` of these of one host; 0 likewise")
+	fs.Var(&s.maxURLsDomain, "max-urls-per-domain", "take at most `N` of these of one registrable domain; 0 likewise")
 	inGroup(fs, "Frontier")
 
 	s.workers = number{64, 1}
@@ -74,6 +90,15 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.caFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.acceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	inGroup(fs, "Network")
+}
+
+// defaultFollowRel are the words of rel with which links are followed unless the user says otherwise.
+var defaultFollowRel = []string{"ugc", "sponsored"}
+
+func (s *settings) mannersFlags(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&s.optOut, "opt-out", nil, "ask nothing of whom this `FILE` lists; read again when it changes; repeatable")
+	fs.BoolVar(&s.keepNoArchive, "keep-noarchive", false, "keep the bodies of pages that ask not to be archived")
+	fs.StringSliceVar(&s.followRel, "follow-rel", defaultFollowRel, "follow links with these words of rel, a `LIST` of nofollow, ugc, sponsored; or none")
 }
 
 func (s *settings) identityFlags(fs *pflag.FlagSet) {
@@ -93,6 +118,7 @@ func (s *settings) scopeFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.requisites, "requisites", "scope", "`WHICH` images, styles, scripts, media: none, those in scope, or all")
 	s.depth = number{unlimited, unlimited}
 	fs.Var(&s.depth, "depth", "at most `N` links from a seed; -1 for no limit")
+	fs.StringArrayVar(&s.sitemaps, "sitemaps", nil, "read sitemaps, too: `WHICH` is robots, for those that robots.txt names,\nor a URL; repeatable (default none)")
 	fs.StringArrayVar(&s.traps, "trap", nil, "set a trap `RULE=N`, or RULE=off; repeatable")
 	inGroup(fs, "Scope")
 }

@@ -55,6 +55,9 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 		return st, nil
 	}
 	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
+	if errors.Is(err, bolt.ErrInUse) && errors.Is(asked, crawler.ErrNotRunning) {
+		return crawler.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
+	}
 	if errors.Is(err, bolt.ErrInUse) {
 		return crawler.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
 	}

@@ -33,8 +33,11 @@ func statusText(s crawler.Status, now time.Time) string {
 		}
 	}
 	row("received", "%s, %s in %s, %d for robots.txt", several(s.Pages, "HTML page"), roughSize(s.Bytes), several(s.Exchanges, "exchange"), s.Robots)
-	if len(s.Errors) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "errors", because(s.Errors))
+	if s.Sitemaps > 0 {
+		row("sitemaps", "%d read, %s in them", s.Sitemaps, several(s.Listed, "URL"))
+	}
+	if len(s.Failures) > 0 {
+		fmt.Fprintf(&b, "%-12s%s\n", "failures", because(s.Failures))
 	}
 	if len(s.Links) > 0 {
 		fmt.Fprintf(&b, "%-12s%s\n", "not followed", because(s.Links))
@@ -83,6 +86,9 @@ func hostsText(b *strings.Builder, s crawler.Status) {
 		}
 	}
 	b.WriteString("\n")
+	if s.LimitedByIP > 0 {
+		fmt.Fprintf(b, "  limited by IP: %s\n", several(s.LimitedByIP, "host"))
+	}
 	for _, condition := range slices.Sorted(maps.Keys(s.Why)) {
 		if len(s.Why[condition]) > 1 {
 			fmt.Fprintf(b, "  %-10s%s\n", condition, because(s.Why[condition]))
@@ -107,7 +113,7 @@ func hostsText(b *strings.Builder, s crawler.Status) {
 	}
 	for i, r := range s.Resting {
 		if i == maxShown {
-			fmt.Fprintf(b, "  … see --json, or curtsy frontier ls\n")
+			fmt.Fprintf(b, "  … see --json for more, or curtsy frontier ls\n")
 			break
 		}
 		fmt.Fprintf(b, "  %s %s", oneLine(r.Host), r.Condition)

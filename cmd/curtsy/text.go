@@ -56,6 +56,13 @@ var endings = map[string]string{
 	crawler.EndedMaxDBSize:   "the frontier is as large as --max-db-size lets it be",
 }
 
+// limitOf names the flags of limits that count over all runs: with the same limit resume would end at once.
+var limitOf = map[string]string{
+	crawler.EndedMaxPages:   "--max-pages",
+	crawler.EndedMaxBytes:   "--max-bytes",
+	crawler.EndedMaxPerHost: "--max-per-host",
+}
+
 // summaryText says how a run ended, or that there was nothing to run, where everything is, and what to do next
 // if the crawl can go on.
 func summaryText(s crawler.Summary, dir string, goOn bool) string {
@@ -76,12 +83,15 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
 		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", several(more, further(len(s.Seeds))+"seed"))
 	}
+	b.WriteString(mannersText(s.Manners))
 	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", oneLine(inDir(dir, warcName)), oneLine(inDir(dir, ledgerName)))
 	switch {
 	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
 	case s.EndedBy == crawler.EndedMaxDBSize:
 		size := size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
 		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, oneLine(word(dir)))
+	case limitOf[s.EndedBy] != "":
+		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], oneLine(word(dir)))
 	default:
 		fmt.Fprintf(&b, "go on    curtsy resume %s\n", oneLine(word(dir)))
 	}

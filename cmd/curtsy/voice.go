@@ -205,6 +205,8 @@ func reasonOf(l storage.Line) string {
 	switch {
 	case l.Outcome == frontier.Disallowed.String() && l.RobotsLine > 0:
 		return fmt.Sprintf("robots.txt line %d: %s", l.RobotsLine, l.RobotsRule)
+	case l.List != "":
+		return fmt.Sprintf("opt-out list line %d: %s", l.RobotsLine, l.RobotsRule)
 	case l.Outcome == frontier.Fetched.String():
 		return ""
 	}

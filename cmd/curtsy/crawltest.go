@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawltest"
+)
+
+// newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
+func newCrawltest(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "crawltest",
+		Short: "Try a crawler, any crawler, on a web that shows its manners",
+		Args:  knownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCrawltestServe(std), newCrawltestScore(std))
+	return cmd
+}
+
+func newCrawltestServe(std stdio) *cobra.Command {
+	var token string
+	var wing, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Serve that web until Ctrl-C, then print the verdict",
+		Long: "Serve a small web, well- and ill-behaved, on loopback ports until Ctrl-C. It\n" +
+			"prints the URL to begin at and the port of each host; at the end, what the\n" +
+			"crawler that came made of the rules of politeness.",
+		Example: "  curtsy crawltest serve --token examplebot",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return crawltestServe(cmd.Context(), token, wing, asJSON, std)
+		},
+	}
+	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
+	wingFlag(cmd.Flags(), &wing)
+	inGroup(cmd.Flags(), "Crawler")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the map at the start, the verdict at the end")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std stdio) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	board, err := startBoard(token, wing)
+	if err != nil {
+		return err
+	}
+	defer board.Close()
+	if asJSON {
+		err = writeJSON(std.out, newBoardMap(board))
+	} else {
+		err = writeBoard(std.out, board)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "serving until Ctrl-C")
+	<-ctx.Done()
+	if err := board.Close(); err != nil {
+		return err
+	}
+	score := board.Judge(crawltest.Ending{})
+	if asJSON {
+		err = writeJSON(std.out, newScoreJSON(score, board.Seed()))
+	} else {
+		fmt.Fprintln(std.out)
+		err = score.WriteTable(std.out)
+	}
+	if err == nil && !score.OK() {
+		err = silent(exitFound)
+	}
+	return err
+}
+
+func wingFlag(fs *pflag.FlagSet, wing *bool) {
+	fs.BoolVar(wing, "wing", false, "serve all sites that misbehave, not a few of them: takes minutes more")
+}
+
+// startBoard serves the scoreboard for a crawler of that product token.
+func startBoard(token string, wing bool) (*crawltest.Board, error) {
+	if !canBeToken(token) {
+		return nil, usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
+	}
+	board := crawltest.Scoreboard(token, wing)
+	if err := board.Start(); err != nil {
+		return nil, err
+	}
+	return board, nil
+}
+
+// canBeToken reports whether a name can stand in a User-agent line and mean one crawler.
+func canBeToken(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
+}
+
+// writeBoard prints where a crawl begins and which port is which host.
+func writeBoard(w io.Writer, board *crawltest.Board) error {
+	fmt.Fprintf(w, "seed  %s\n\n", board.Seed())
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "HOST\tSERVED AT")
+	for _, h := range board.Hosts() {
+		fmt.Fprintf(tw, "%s\t%s\n", h, board.LoopbackURL(h))
+	}
+	return tw.Flush()
+}

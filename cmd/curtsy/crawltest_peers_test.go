@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bot stands behind the name in a User-Agent: who is asked politely says how to be reached.
+const bot = "(+https://crawler-contact.org/bot)"
+
+// peer is another crawler, with the options that make it as polite as its documentation knows. docs/scoreboard.md has
+// what came of it, and says why these options.
+type peer struct {
+	program, token string
+	version        []string // prints it
+	args           []string
+	passes, fails  []string // at least these rules
+}
+
+func peers(t *testing.T) []peer {
+	spider, err := filepath.Abs(filepath.Join("testdata", "scoreboard_spider.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unreachable := []string{"robots.txt answers 503", "robots.txt answers 429", "Crawl-delay", "X-Robots-Tag nofollow", "Retry-After: seconds"}
+	return []peer{
+		{
+			program: "wget", token: "wget", version: []string{"wget", "--version"},
+			args: []string{"-r", "-l", "20", "-w", "1", "--tries", "2", "--waitretry", "10", "-T", "15", "--max-redirect", "10",
+				"--no-cookies", "-U", "wget/1 " + bot, "-P", "{dir}", "{seed}"},
+			passes: []string{"contact", "pace of 1 s", "one exchange at a time", "robots.txt: own group"}, fails: unreachable,
+		},
+		{
+			program: "wget2", token: "wget2", version: []string{"wget2", "--version"},
+			args: []string{"-r", "-l", "20", "-w", "1", "--max-threads", "1", "--tries", "2", "--waitretry", "10", "-T", "15",
+				"--max-redirect", "10", "--no-cookies", "-U", "wget/2 " + bot, "-P", "{dir}", "{seed}"},
+			passes: []string{"contact"}, fails: unreachable,
+		},
+		{
+			program: "httrack", token: "HTTrack", version: []string{"httrack", "--version"},
+			args: []string{"{seed}", "-O", "{dir}", "+127.0.0.1:*", "-r20", "-c1", "-%c1", "-s3", "-b0", "-R1", "-T15", "-%!", "-A100000000",
+				"-F", "HTTrack/3 " + bot, "-q"},
+			passes: []string{"contact"}, fails: slices.DeleteFunc(slices.Clone(unreachable), func(r string) bool { return r == "X-Robots-Tag nofollow" }),
+		},
+		{
+			program: "scrapy", token: "Scrapy", version: []string{"scrapy", "version"},
+			args: []string{"runspider", spider, "-a", "seed={seed}", "-s", "USER_AGENT=Scrapy/2 " + bot, "-s", "ROBOTSTXT_OBEY=1",
+				"-s", "DOWNLOAD_DELAY=1", "-s", "RANDOMIZE_DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1",
+				"-s", "AUTOTHROTTLE_ENABLED=1", "-s", "AUTOTHROTTLE_START_DELAY=1", "-s", "COOKIES_ENABLED=0",
+				"-s", "DEPTH_LIMIT=20", "-s", "DOWNLOAD_MAXSIZE=16777216", "-s", "REDIRECT_MAX_TIMES=10", "-s", "RETRY_TIMES=1", "-s", "DOWNLOAD_TIMEOUT=15"},
+			passes: []string{"contact", "robots.txt: own group"}, fails: unreachable,
+		},
+	}
+}
+
+// What docs/scoreboard.md says of other crawlers can be seen again. They take minutes each: they run beside each other.
+func TestScoreOfOtherCrawlers(t *testing.T) {
+	if !full() {
+		t.Skip("minutes of waiting: CURTSY_LONG=1")
+	}
+	for _, p := range peers(t) {
+		t.Run(p.program, func(t *testing.T) {
+			t.Parallel()
+			skipWithout(t, p.program)
+			version, err := exec.Command(p.version[0], p.version[1:]...).CombinedOutput()
+			if err != nil {
+				t.Logf("%v: %v", p.version, err)
+			}
+			first, _, _ := strings.Cut(strings.TrimSpace(string(version)), "\n")
+			log := filepath.Join(t.TempDir(), "log")
+			score, r := scored(t, append([]string{"--token", p.token, "--timeout", "7m", "--log", log, "--", p.program}, p.args...)...)
+			r.want(t, exitFound)
+			by := score.verdicts()
+			for _, rule := range p.passes {
+				if !slices.Contains(by["pass"], rule) {
+					t.Errorf("%s: not passed", rule)
+				}
+			}
+			for _, rule := range p.fails {
+				if slices.Contains(by["pass"], rule) { // not shown is possible: a peer may end early
+					t.Errorf("%s: passed: docs/scoreboard.md is out of date", rule)
+				}
+			}
+			t.Logf("%s: %d passed, %d failed, %d not shown\nfailed: %q\nnot shown: %q", first, score.Passed, score.Failed, score.NotShown, by["FAIL"], by["not shown"])
+			if text, err := os.ReadFile(log); err != nil || len(text) == 0 && p.program != "httrack" {
+				t.Errorf("it printed nothing: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// ran is how the command of a crawler ended.
+type ran struct {
+	command     []string
+	exit        *int // nil when a signal ended it
+	took        time.Duration
+	timedOut    bool
+	interrupted bool // by whoever runs us
+}
+
+func (r ran) ending() crawltest.Ending {
+	if r.timedOut || r.interrupted {
+		return crawltest.Ending{Shown: true, Cut: r.took}
+	}
+	return crawltest.Ending{Shown: true}
+}
+
+// grace is how long a command may take to end after it was asked to.
+const grace = 10 * time.Second
+
+// crawl runs the command to its end, or to the time-out.
+func (s *scoring) crawl(ctx context.Context, board *crawltest.Board, command []string, std stdio) (_ ran, err error) {
+	dir, err := os.MkdirTemp("", "curtsy-score-")
+	if err != nil {
+		return ran{}, err
+	}
+	defer os.RemoveAll(dir)
+	fill := strings.NewReplacer("{seed}", board.Seed(), "{dir}", filepath.Join(dir, "crawl"))
+	if err := os.Mkdir(filepath.Join(dir, "crawl"), 0o777); err != nil {
+		return ran{}, err
+	}
+	r := ran{}
+	for _, arg := range command {
+		r.command = append(r.command, fill.Replace(arg))
+	}
+	out, err := s.output(dir, std)
+	if err != nil {
+		return ran{}, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+
+	limited, cancel := context.WithTimeout(ctx, time.Duration(s.timeout))
+	defer cancel()
+	cmd := exec.CommandContext(limited, r.command[0], r.command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = grace
+	together(cmd)
+	voice := newVoice(std.err, &s.options)
+	defer voice.finish()
+	voice.say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)
+	}
+	failed := s.watch(cmd, board, voice)
+	endAll(cmd)
+	r.took = time.Since(begun)
+	r.interrupted = ctx.Err() != nil
+	r.timedOut = !r.interrupted && limited.Err() != nil
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		r.exit = &code
+	}
+	voice.finish()
+	voice.say("%s", r.describe(failed))
+	idle := len(board.Referee().Requests()) == 0
+	if idle {
+		voice.say("it has asked for nothing; was it told that it may go to 127.0.0.1?")
+	}
+	if failed := r.exit != nil && *r.exit != 0 && !r.timedOut; (failed || idle) && !s.verbose {
+		voice.say("%s", out.tail())
+	}
+	return r, nil
+}
+
+// describe says how the command ended.
+func (r ran) describe(failed error) string {
+	took := r.took.Round(time.Second)
+	switch {
+	case r.interrupted:
+		return fmt.Sprintf("interrupted after %v", took)
+	case r.timedOut:
+		return fmt.Sprintf("the command was ended after %v, the time-out", took)
+	case r.exit != nil:
+		return fmt.Sprintf("the command ended after %v with exit code %d", took, *r.exit)
+	}
+	return fmt.Sprintf("the command ended after %v: %v", took, failed)
+}
+
+// watch waits for the command, and says meanwhile how far it has come.
+func (s *scoring) watch(cmd *exec.Cmd, board *crawltest.Board, voice *voice) error {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	every := plainEvery
+	if voice.live {
+		every = liveEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for begun := time.Now(); ; {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if !voice.quiet && !(s.verbose && voice.live) {
+				voice.show(fmt.Sprintf("%s  %s", clockTime(time.Since(begun)), several(int64(len(board.Referee().Requests())), "request")))
+			}
+		}
+	}
+}
+
+// transcript is what a command prints: kept in a file, and shown if asked for.
+type transcript struct {
+	*os.File
+	shown io.Writer // nil for not
+}
+
+func (s *scoring) output(dir string, std stdio) (*transcript, error) {
+	path := s.log
+	if path == "" {
+		path = filepath.Join(dir, "output")
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &transcript{File: f}
+	if s.verbose {
+		t.shown = std.err
+	}
+	return t, nil
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	if t.shown != nil {
+		fmt.Fprint(t.shown, plain(string(p)))
+	}
+	return t.File.Write(p)
+}
+
+// tail returns the last lines, safe for a terminal.
+func (t *transcript) tail() string {
+	const most = 2 << 10
+	size, err := t.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return "it has printed nothing"
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(t, max(0, size-most), most)) // what there is
+	lines := strings.Split(strings.TrimSpace(plain(string(text))), "\n")
+	return "its last words:\n  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
+}

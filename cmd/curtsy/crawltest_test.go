@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// oursPolite is how curtsy is run on the scoreboard: with the pace for strangers, on loopback.
+var oursPolite = []string{
+	"crawl", "--dir", "{dir}", "--scope", "any", "--max-time", "4m", "--max-wait", "25s", "--max-body", "16MiB",
+	"--own-site", "none", "--ip-delay", "100ms", "--allow-net", "127.0.0.0/8", "--contact", "https://crawler-contact.org/bot", "{seed}",
+}
+
+// scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
+// test binary it is curtsy as well, unless env says otherwise.
+func scored(t *testing.T, args ...string) (scoreJSON, result) {
+	t.Helper()
+	one := curtsy(t, append([]string{"crawltest", "score", "--json"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // other crawlers take longer than a command of ours may
+	cmd.Env = one.Env
+	r := ended(t, cmd)
+	var score scoreJSON
+	if err := json.Unmarshal([]byte(r.out), &score); err != nil {
+		t.Fatalf("%v: %s\n%s", err, r.out, r.err)
+	}
+	return score, r
+}
+
+// verdicts returns the rules by verdict.
+func (s scoreJSON) verdicts() map[string][]string {
+	m := map[string][]string{}
+	for _, r := range s.Rules {
+		m[r.Verdict] = append(m[r.Verdict], r.Rule)
+	}
+	return m
+}
+
+// A crawler without manners is told so, rule by rule, with evidence; what it showed nothing of is not held against it.
+func TestScoreOfARudeCrawler(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no env command")
+	}
+	skipWithout(t, "env")
+	score, r := scored(t, "--token", "rude", "--", "env", "-u", asCurtsy, asRude+"=1", os.Args[0], "{seed}")
+	r.want(t, exitFound)
+	by := score.verdicts()
+	for _, rule := range []string{
+		"identity", "contact", "no cookies, no credentials",
+		"robots.txt: own group", "robots.txt: groups merged", "robots.txt: longest match", "robots.txt: * and $",
+		"robots.txt: format of lines", "robots.txt: redirected", "redirect to disallowed",
+		"robots.txt answers 503", "robots.txt answers 429", "robots.txt: no answer", "robots.txt broken off",
+		"Crawl-delay", "one exchange at a time", "pace of 1 s", "pace: after robots.txt", "pace: after a redirect",
+		"pace: slow server spared", "Retry-After: seconds", "Retry-After: date", "Retry-After: 31 years",
+		"back-off after a 429", "back-off after two 5xx", "403 at the door", "403 ten times in a row",
+		"rel=nofollow", "meta robots nofollow", "X-Robots-Tag nofollow", "X-Robots-Tag by name",
+		"trap: path tree", "trap: calendar", "hostile: endless body", "hostile: robots.txt of 50 MiB",
+	} {
+		if !slices.Contains(by["FAIL"], rule) {
+			t.Errorf("%s did not fail", rule)
+		}
+	}
+	for _, rule := range []string{"GET and HEAD only", "no trap: long chain", "the crawl ends"} {
+		if !slices.Contains(by["pass"], rule) {
+			t.Errorf("%s did not pass", rule)
+		}
+	}
+	for _, rule := range score.Rules {
+		if rule.Verdict == "FAIL" && (len(rule.Findings) == 0 || rule.Findings[0].Text == "") {
+			t.Errorf("%s failed without evidence", rule.Rule)
+		}
+	}
+	t.Logf("passed %q", by["pass"])
+}
+
+// Ours, over sockets and in real time, at one exchange a second: every row is shown, and kept.
+func TestScoreOfOursIsAllKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as politeness does")
+	}
+	score, r := scored(t, append([]string{"--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)
+	r.want(t, exitDone)
+	for _, rule := range score.Rules {
+		if rule.Verdict != "pass" {
+			t.Errorf("%s: %s: %s", rule.Rule, rule.Verdict, rule.Evidence)
+		}
+	}
+}
+
+func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
+	skipWithout(t, "sh", "sleep")
+	score, r := scored(t, "--token", "x", "--timeout", "50ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
+	r.want(t, exitFound, "was ended after")
+	if by := score.verdicts(); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
+		t.Errorf("%v", by)
+	}
+}
+
+func TestScoreOfACommandThatCannotBeRun(t *testing.T) {
+	inside(t, "crawltest", "score", "--token", "x", "--", "/there/is/no/crawler", "{seed}").want(t, exitFailed, "the crawler could not be run")
+}
+
+func TestScoreRefusesWhatCannotWork(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "which crawler?"},
+		{[]string{"--", "wget"}, "does not mention {seed}"},
+		{[]string{"--timeout", "0", "--", "wget", "{seed}"}, "--timeout"},
+		{[]string{"--", "./a crawler", "{seed}"}, "is no product token"},
+		{[]string{"--token", "2bot", "--", "wget", "{seed}"}, "has letters, - and _"},
+		{[]string{"--token", "bot:", "--", "wget", "{seed}"}, "has letters, - and _"},
+		{[]string{"--rules", "pace,etiquette", "--", "wget", "{seed}"}, `no rule is called "etiquette"`},
+		{[]string{"-q", "-v", "--", "wget", "{seed}"}, "contradict"},
+	} {
+		inside(t, append([]string{"crawltest", "score"}, tc.args...)...).want(t, exitUsage, tc.says)
+	}
+}
+
+// The rules asked for are shown, and no others; what the command printed is kept; the table needs no wide terminal.
+func TestScoreShowsTheRulesAskedFor(t *testing.T) {
+	skipWithout(t, "echo")
+	log := t.TempDir() + "/log"
+	r := inside(t, "crawltest", "score", "--rules", "Pace, crawl ENDS", "--log", log, "--token", "x", "--", "echo", "{seed}")
+	r.want(t, exitDone, "running echo http://127.0.0.1:", "exit code 0")
+	if !strings.Contains(r.out, "pace of 1 s") || !strings.Contains(r.out, "the crawl ends") || strings.Contains(r.out, "identity") {
+		t.Errorf("%s", r.out)
+	}
+	for line := range strings.SplitSeq(r.out, "\n") {
+		if n := len([]rune(line)); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if text, err := os.ReadFile(log); err != nil || !strings.HasPrefix(string(text), "http://127.0.0.1:") {
+		t.Errorf("%v: %q", err, text)
+	}
+}
+
+// serve says where everything is, serves it, and at the end says what came of it.
+func TestCrawltestServe(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	cmd := curtsy(t, "crawltest", "serve", "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(out)
+	var board boardMap
+	if err := dec.Decode(&board); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(board.Hosts["own.test"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var score scoreJSON
+	if err := dec.Decode(&score); err != nil {
+		t.Fatal(err)
+	}
+	if by := score.verdicts(); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
+		t.Errorf("%v", by)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFound {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+)
+
+func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
+	lines := newSeedLines(strings.NewReader("http://a.example/\t" + strings.Repeat("t", maxTag) + "\nhttp://b.example/\t" + strings.Repeat("t", maxTag+1) + "\n"))
+	if c, err := lines.next(); err != nil || len(c.Tag) != maxTag {
+		t.Errorf("%d octets, %v", len(c.Tag), err)
+	}
+	var wrong *badLine
+	if _, err := lines.next(); !errors.As(err, &wrong) || wrong.n != 2 || !strings.Contains(wrong.why, "tag") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Each worker costs memory from the start.
+func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--workers", itoa(maxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, exitUsage, "--workers", itoa(maxWorkers))
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a directory was made")
+	}
+}
+
+// Resume may be called from elsewhere.
+func TestCAFileIsKeptWithItsWholePath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s := settings{caFile: "ca.pem"}
+	s.checkManners()
+	if want := filepath.Join(dir, "ca.pem"); s.caFile != want {
+		t.Errorf("%s, want %s", s.caFile, want)
+	}
+}
+
+// A resume with the same limit would end at once.
+func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
+	for ended, flag := range map[string]string{
+		crawler.EndedMaxPages: "--max-pages", crawler.EndedMaxBytes: "--max-bytes", crawler.EndedMaxPerHost: "--max-per-host",
+	} {
+		text := summaryText(crawler.Summary{EndedBy: ended, Status: crawler.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
+		if want := "curtsy resume " + flag + " 0 news"; !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", ended, want, text)
+		}
+	}
+}
+
+func TestWrongNumbersOfArgumentsAreSaidInWords(t *testing.T) {
+	inside(t, "frontier", "add").want(t, exitUsage, "add takes a crawl directory first: write curtsy frontier add [flags] DIR [URL…]")
+	inside(t, "frontier", "import", "d").want(t, exitUsage, "import does not take 1 argument: write curtsy frontier import [flags] DIR FILE")
+}
+
+// What stands beside the file that is written may be somebody's, or another export under way.
+func TestExportTouchesNothingBesideItsFile(t *testing.T) {
+	dir := unanswered(t)
+	to := filepath.Join(t.TempDir(), "x.ndjson")
+	if err := os.WriteFile(to+".new", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "frontier", "export", "-o", to, dir).want(t, exitDone)
+	if b, err := os.ReadFile(to + ".new"); err != nil || string(b) != "mine" {
+		t.Errorf("%.20q, %v", b, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(to)); err != nil || len(left) != 2 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// Another command on a stopped crawl has its frontier: that is no running crawl.
+func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
+	dir := unanswered(t)
+	f, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := inside(t, "status", dir)
+	r.want(t, exitFailed, "another command")
+	if strings.Contains(r.err, "no crawl is running") {
+		t.Error(r.err)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// release is what the flags of frontier release ask for.
+type release struct {
+	trap, host string
+	json       bool
+}
+
+func newFrontierRelease(std stdio) *cobra.Command {
+	var r release
+	cmd := &cobra.Command{
+		Use:   "release [flags] DIR",
+		Short: "Fetch after all what a trap's rule holds",
+		Long: "Release URLs that a trap's rule set aside: a path with ever new queries, or URLs\n" +
+			"that differ in their numbers alone, when they had brought hardly anything new\n" +
+			"for long. They keep their place in the queue, and are not held again; what they\n" +
+			"lead to is, unless the rule is off or has a larger number: resume takes --trap.\n" +
+			"A running crawl obeys at once, a stopped one when it is resumed.",
+		Example: "  curtsy frontier release news\n" +
+			"  curtsy frontier release --trap queries --host www.your-domain.org news",
+		Args: oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries or template")
+	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
+	inGroup(fs, "What to release")
+	jsonFlag(cmd, &r.json, "print one JSON object")
+	return cmd
+}
+
+// reason is that of the URLs to release; empty for all.
+func (r *release) reason() (string, error) {
+	switch rule := "trap:" + strings.TrimPrefix(r.trap, "trap:"); {
+	case r.trap == "":
+		return "", nil
+	case rule == trap.RuleQueries || rule == trap.RuleTemplate:
+		return rule, nil
+	}
+	return "", usagef("--trap %s: no such rule holds URLs; queries and template do", r.trap)
+}
+
+// run releases, and says how many.
+func (r *release) run(ctx context.Context, dir string, std stdio) error {
+	reason, err := r.reason()
+	if err != nil {
+		return err
+	}
+	released := int64(0)
+	running, err := operate(ctx, dir, func(o operated) error {
+		authorities := []canon.Authority{{}} // all
+		if r.host != "" {
+			if authorities, err = authoritiesOf(ctx, o, []string{r.host}, false); err != nil {
+				return err
+			}
+		}
+		for _, a := range authorities {
+			n, err := o.Retry(ctx, frontier.Retrial{Outcome: frontier.Held, Reason: reason, Authority: a})
+			if err != nil {
+				return err
+			}
+			released += n.URLs
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.json {
+		return writeJSON(std.out, map[string]int64{"released": released})
+	}
+	if _, err := fmt.Fprintf(std.out, "%s released\n", several(released, "URL")); err != nil {
+		return err
+	}
+	if released > 0 {
+		goOn(std, dir, running)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
+func TestHostileWingInBoundedMemory(t *testing.T) {
+	const most = 256 << 10 // KiB, as the kernel counts
+	sites := crawltest.Wing(2 * time.Second)
+	web := crawltest.New(sites...)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := web.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	args := []string{"crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--max-per-host", "100", "--dir", t.TempDir() + "/wing"}
+	for _, s := range sites {
+		args = append(args, web.LoopbackURL(s.Name))
+	}
+	cmd := curtsy(t, args...)
+	r := ended(t, cmd)
+	r.want(t, exitIncomplete)
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	t.Logf("at most %d MiB", peak>>10)
+	if peak > most && !racing {
+		t.Errorf("at most %d MiB in memory, want no more than %d", peak>>10, most>>10)
+	}
+	// A host that failed rests for longer than --max-wait: what is left of it is not held against the crawl.
+	report := web.Referee().Judge(crawltest.Rules{Partial: true})
+	var table strings.Builder
+	if err := report.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if !report.OK() {
+		t.Errorf("the referee:\n%s", &table)
+	}
+	for _, row := range report.Rows {
+		if strings.HasPrefix(string(row.Rule), "hostile: ") && row.Verdict != crawltest.Kept {
+			t.Errorf("%s: %s, %s", row.Rule, row.Verdict, row.Evidence)
+		}
+	}
+}

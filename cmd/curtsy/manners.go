@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"curtsy/crawler"
+)
+
+// mannersText says which lists were in force and which choices were made about what pages ask for; nothing when nothing
+// differs from the default and nobody opted out.
+func mannersText(m crawler.Manners) string {
+	var b strings.Builder
+	for i, v := range m.OptOut {
+		if i == maxShown {
+			fmt.Fprintf(&b, "         … see --json for more\n")
+			break
+		}
+		fmt.Fprintf(&b, "opt-out  %s, %s, sha256 %.12s, since %s\n", oneLine(v.File), entries(v.Entries), v.SHA256, v.Since.Format("2006-01-02T15:04:05Z"))
+	}
+	for _, trouble := range m.Troubles {
+		fmt.Fprintf(&b, "         %s\n", oneLine(trouble))
+	}
+	if m.Kept {
+		fmt.Fprintf(&b, "kept     bodies of pages that ask not to be archived (--keep-noarchive): %d so far\n", m.NoArchive)
+	} else if m.NoArchive > 0 {
+		fmt.Fprintf(&b, "left out bodies that are not to be archived (noarchive): %s\n", several(m.NoArchive, "page"))
+	}
+	if m.NoIndex > 0 {
+		fmt.Fprintf(&b, "noindex  %s, kept; the ledger marks them\n", several(m.NoIndex, "page"))
+	}
+	if m.FollowRel != "" && m.FollowRel != strings.Join(defaultFollowRel, ",") {
+		fmt.Fprintf(&b, "rel      links with %s are followed (--follow-rel)\n", oneLine(m.FollowRel))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler/optout"
+)
+
+// newOptOut is the group of commands about those who do not want to be crawled.
+func newOptOut(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "optout",
+		Short: "Keep the lists of those who do not want to be crawled",
+		Args:  knownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newOptOutAdd(std), newOptOutList(std))
+	return cmd
+}
+
+func newOptOutAdd(std stdio) *cobra.Command {
+	var user bool
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "add [flags] DIR ENTRY…",
+		Short: "Leave hosts, domains, networks or paths alone from now on",
+		Long: "Add entries to the opt-out list of a crawl, or with --user, and without DIR, to\n" +
+			"your own, which holds for all your crawls. A crawl that runs obeys at its next\n" +
+			"decision, a second later at most; what was waiting in its queue is dropped.\n\n" +
+			"An entry is a host (example.org), a domain with everything below it\n" +
+			"(.example.org), an address or network (192.0.2.0/24), or the beginning of URLs\n" +
+			"(example.org/private/); http:// or https:// before a host mean that alone.",
+		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
+			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := userOptOut()
+			if !user {
+				if len(args) == 0 {
+					return usagef("optout add takes a crawl directory and entries, or --user and entries")
+				}
+				if err := mustHoldCrawl(args[0]); err != nil {
+					return err
+				}
+				path, err, args = inDir(args[0], optOutName), nil, args[1:]
+			}
+			if err != nil {
+				return err
+			}
+			return addOptOuts(path, args, reason, std)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&user, "user", false, "add to your own list, which holds for all your crawls")
+	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
+	inGroup(fs, "What to add")
+	return cmd
+}
+
+// addOptOuts adds entries to a list.
+func addOptOuts(path string, texts []string, reason string, std stdio) error {
+	if len(texts) == 0 {
+		return usagef("nothing to add: name a host, .domain, address, network, or host/path")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("opt-out list: %w", err)
+	}
+	added, err := optout.Append(path, texts, reason)
+	var io *fs.PathError
+	switch {
+	case errors.As(err, &io):
+		return err
+	case err != nil:
+		return usagef("%w", err)
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%s added to %s", entries(added), plain(path))
+	if known := len(texts) - added; known > 0 {
+		fmt.Fprintf(std.err, ", %d stood there already", known)
+	}
+	fmt.Fprintln(std.err)
+	return nil
+}
+
+func newOptOutList(std stdio) *cobra.Command {
+	var user, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [flags] DIR",
+		Short: "Show who is left alone",
+		Long: "Show the entries that bind a crawl, of all its lists: those that --opt-out\n" +
+			"named, your own, and the crawl's. With --user, and without DIR, your own alone.",
+		Example: "  curtsy optout list news\n  curtsy optout list --user",
+		RunE: func(_ *cobra.Command, args []string) error {
+			var s settings
+			dir := ""
+			if !user {
+				if len(args) != 1 {
+					return usagef("optout list takes one crawl directory, or --user")
+				}
+				dir = args[0]
+				if err := mustHoldCrawl(dir); err != nil {
+					return err
+				}
+				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+				s.flags(flags)
+				if err := resolve(flags, "", inDir(dir, configName)); err != nil {
+					return err
+				}
+			} else if len(args) > 0 {
+				return usagef("optout list --user takes no directory")
+			}
+			if err := s.openLists(dir, nil); err != nil {
+				return err
+			}
+			return printOptOuts(s.lists, asJSON, std)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&user, "user", false, "your own list, which holds for all your crawls")
+	inGroup(fs, "What to show")
+	fs.BoolVar(&asJSON, "json", false, "print a JSON object for each entry")
+	inGroup(fs, "Output")
+	return cmd
+}
+
+// printOptOuts shows entries.
+func printOptOuts(lists *optout.Watch, asJSON bool, std stdio) error {
+	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, l := range lists.Lists() {
+		for _, e := range l.Entries() {
+			if !asJSON {
+				fmt.Fprintf(table, "%s\t%s\t%s:%d\n", oneLine(e.Text), oneLine(e.Reason), oneLine(l.Name()), e.Line)
+				continue
+			}
+			err := json.NewEncoder(std.out).Encode(struct {
+				Entry  string `json:"entry"`
+				Reason string `json:"reason,omitempty"`
+				File   string `json:"file"`
+				Line   int    `json:"line"`
+			}{e.Text, e.Reason, l.Name(), e.Line})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return table.Flush()
+}

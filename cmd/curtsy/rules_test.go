@@ -1,0 +1,127 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// ledgerLinesIn reads a crawl's ledger.
+func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
+	t.Helper()
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// Rules 1, 2, 4, 5, 6, 7 and 8 in one crawl: the command as users run it, a process of its own, sockets, files. What
+// is judged is what the servers saw, and what archive and ledger say about it.
+func TestRules01To08_OverSockets(t *testing.T) {
+	const (
+		pace  = 300 * time.Millisecond
+		delay = 500 * time.Millisecond
+		file  = "User-agent: libbot\nDisallow: /p1\n\nUser-agent: curtsy\nDisallow: /p2\nCrawl-delay: 0.5\n\nUser-agent: *\nDisallow: /\n"
+	)
+	named, plain, moved, broken := crawltest.Tree("named.test", 6), crawltest.Tree("plain.test", 4), crawltest.Tree("moved.test", 4), crawltest.Tree("broken.test", 4)
+	named.Robots.Body, broken.Robots.Status = file, 503
+	moved.Robots.Redirect = "http://plain.test/rules.txt"
+	plain.Pages["/rules.txt"] = crawltest.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /p3.html\n"}
+	web := crawltest.New(named, plain, moved, broken)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	args := []string{
+		"crawl", "--agent", "libbot", "--contact", "crawl@library.org", "--operator", "The Library", "--purpose", "a test of rules",
+		"--delay", pace.String(), "--max-wait", "5s", "--dir", dir,
+	}
+	for _, host := range web.Hosts() {
+		args = append(args, web.LoopbackURL(host))
+	}
+	ended(t, curtsy(t, args...)).want(t, exitIncomplete, "robots.txt: status 503")
+
+	report := judged(t, web, crawltest.Rules{Token: "libbot", Pace: pace})
+	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.RobotsDown, crawltest.Pace, crawltest.CrawlDelay, crawltest.Identity, crawltest.Coverage, crawltest.Once} {
+		if row := report.Row(rule); row.Verdict != crawltest.Kept {
+			t.Errorf("%s: %s: %s", rule, row.Verdict, row.Evidence)
+		}
+	}
+	if h := report.Host("named.test"); h.Gap < delay || h.Pages != 3 {
+		t.Errorf("named.test: gap %v, %d pages", h.Gap, h.Pages)
+	}
+	const agent = "libbot/" + version + " (+crawl@library.org) curtsy/" + version
+	for _, r := range web.Referee().Requests() {
+		if r.UserAgent != agent || !slices.Equal(r.Header.Values("From"), []string{"crawl@library.org"}) {
+			t.Errorf("%s%s: User-Agent: %q, From: %q", r.Host, r.Target, r.UserAgent, r.Header.Values("From"))
+		}
+	}
+	archive := archiveText(t, dir)
+	for _, want := range []string{"operator: The Library", "description: a test of rules", "User-Agent: " + agent, file, "Disallow: /p3.html"} {
+		if !strings.Contains(archive, want) {
+			t.Errorf("the archive lacks %q", want)
+		}
+	}
+	rules := map[string]int{}
+	for _, l := range ledgerLinesIn(t, dir) {
+		switch {
+		case l.Decision == "robots" && l.Status == 200 && (l.RobotsSHA256 == "" || !strings.Contains(archive, l.Record)):
+			t.Errorf("an exchange without its record: %+v", l)
+		case l.Decision == "disallow":
+			rules[l.RobotsRule]++
+		}
+	}
+	if rules["Disallow: /p1"] != 1 || rules["Disallow: /p2"] != 1 || rules["Disallow: /p3.html"] != 1 {
+		t.Errorf("the ledger names %v", rules)
+	}
+}
+
+// Rule 24: a proxy that the environment names is not asked, and nothing that a site says reaches the terminal with its
+// control characters.
+func TestRule24_NoProxyAndNoControlCharacters(t *testing.T) {
+	const evil = "\x1b]0;owned\x07\u202e\u0085"
+	var proxied atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { proxied.Add(1) }))
+	defer proxy.Close()
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/":   {Body: "<title>" + evil + "</title><a href='/a" + evil + "'>x</a> <a href='/to'>x</a> <a href='/shut" + evil + "'>x</a>"},
+		"/to": {Redirect: "/b%1b%5d0;owned%07"},
+	}, Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shut*" + evil + "\nDisallow: /shut\n"}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "-v", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("bakery.test"))
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"} {
+		cmd.Env = append(cmd.Env, name+"="+proxy.URL)
+	}
+	cmd.Env = append(cmd.Env, "NO_PROXY=", "no_proxy=")
+	said := ended(t, cmd)
+	said.want(t, exitDone)
+	for _, more := range []result{ended(t, curtsy(t, "status", dir)), ended(t, curtsy(t, "status", "--json", dir))} {
+		said.out, said.err = said.out+more.out, said.err+more.err
+	}
+	for _, r := range said.out + said.err {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) {
+			t.Errorf("%U reached the terminal", r)
+		}
+	}
+	if proxied.Load() > 0 || len(web.Referee().Requests()) < 3 {
+		t.Errorf("%d requests went to the proxy, %d to the site", proxied.Load(), len(web.Referee().Requests()))
+	}
+}

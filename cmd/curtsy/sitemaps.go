@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// sitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
+// for: a crawl is of what links lead to from its seeds, and a list of all the site has is another, often larger, crawl.
+func (s *settings) sitemapConfig() (crawler.Sitemaps, error) {
+	var maps crawler.Sitemaps
+	for _, value := range s.sitemaps {
+		switch value {
+		case "none":
+			if len(s.sitemaps) > 1 {
+				return maps, usagef("--sitemaps none stands alone: leave out the others, or none")
+			}
+		case "robots":
+			maps.Robots = true
+		default:
+			c, err := seed(value, "")
+			if err != nil {
+				return maps, usagef("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", quoted(value))
+			}
+			maps.URLs = append(maps.URLs, c.URL)
+		}
+	}
+	return maps, nil
+}
+
+// mapsAbroad reports whether sitemaps may lead to hosts that are not on this machine.
+func mapsAbroad(maps crawler.Sitemaps) bool {
+	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !loopback(u.Authority()) })
+}
+
+// asksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
+func (s *settings) asksForMore(ctx context.Context, f frontier.Frontier) (bool, error) {
+	maps, err := s.sitemapConfig()
+	if err != nil || len(maps.URLs) == 0 {
+		return false, err
+	}
+	seen, err := f.Seen(ctx, maps.URLs)
+	return slices.Contains(seen, false), err
+}
