@@ -40,12 +40,14 @@ func (c *Crawl) controlHandler(dir, token string) http.Handler {
 		if err := s.Check(); err != nil {
 			return frontier.Steered{}, badOrder{err}
 		}
+		defer c.overlook.forget()
 		return c.cfg.Frontier.Steer(ctx, s)
 	}))
 	mux.HandleFunc("POST /retry", obeying(func(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 		if err := r.Check(); err != nil {
 			return frontier.Retried{}, badOrder{err}
 		}
+		defer c.overlook.forget()
 		return c.cfg.Frontier.Retry(ctx, r)
 	}))
 	mux.HandleFunc("POST /find", obeying(func(ctx context.Context, w wantedHost) ([]canon.Authority, error) {
@@ -140,6 +142,7 @@ func (c *Crawl) orderAdd(ctx context.Context, orders []seedOrder) (frontier.Adde
 	for _, o := range orders {
 		c.scope.Extend(o.URL)
 	}
+	defer c.overlook.forget()
 	added, err := c.cfg.Frontier.Add(ctx, cs)
 	if err == nil {
 		c.cfg.Log("seeds added by the operator: %d; the scope includes them now", len(cs))

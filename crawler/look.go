@@ -29,6 +29,13 @@ func newLook[T any]() look[T] {
 	return look[T]{turn: make(chan struct{}, 1), last: new(found[T])}
 }
 
+// forget has the next question answered anew: what it is about has just been changed by whoever will ask.
+func (l look[T]) forget() {
+	l.turn <- struct{}{} // whoever holds it gives it back, cancelled or not
+	*l.last = found[T]{}
+	<-l.turn
+}
+
 // ask returns the answer that is kept, or the one that find gives now.
 func (l look[T]) ask(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
 	var none T

@@ -1,0 +1,28 @@
+package crawler
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An answer that costs the crawl time is given again for a while, but not after an operator has changed what it is about.
+func TestAnOperatorsOrderHasTheNextLookTakenAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, n := newLook[int](), 0
+		find := func(context.Context) (int, error) {
+			time.Sleep(time.Second)
+			n++
+			return n, nil
+		}
+		for i, want := range []int{1, 1, 2, 2} {
+			if i == 2 {
+				l.forget()
+			}
+			if got, err := l.ask(t.Context(), find); err != nil || got != want {
+				t.Errorf("question %d: %d, %v, want %d", i, got, err, want)
+			}
+		}
+	})
+}
