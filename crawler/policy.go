@@ -124,6 +124,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.E
 		return heard, false, err
 	}
 	defer ex.Close()
+	ctx = context.WithoutCancel(ctx) // it was made, and is kept, though the lease's time may be over by now
 	if v.entry = entryOf(ex.Failure); v.entry != nil {
 		line.Time, line.Reason, line.Attempt = ex.End, reasonOptOut, 0
 		named(&line, v.entry)

@@ -285,6 +285,36 @@ func TestARobotsTxtThatOutlastsTheLeaseIsUnreachable(t *testing.T) {
 	})
 }
 
+// slowOnce is a frontier that does not answer the first question about a host before the lease is nearly over.
+type slowOnce struct {
+	frontier.Frontier
+	asked *atomic.Bool
+}
+
+func (f slowOnce) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+	if f.asked.CompareAndSwap(false, true) {
+		<-ctx.Done()
+		return frontier.Host{}, false, ctx.Err()
+	}
+	return f.Frontier.Host(ctx, a)
+}
+
+// Whatever a turn is at when the lease's time is over: it ends, and the crawl goes on.
+func TestALeaseThatIsOverEndsTheTurnAndNotTheCrawl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := crawltest.Tree("bakery.test", 3)
+		site.Robots = crawltest.Robots{Redirect: "http://mill.test/robots.txt"}
+		mill := crawltest.Tree("mill.test", 1)
+		mill.Robots = crawltest.Robots{Body: "User-agent: *\nDisallow:\n"}
+		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site, mill))
+		w.cfg.Frontier = slowOnce{w.front, new(atomic.Bool)}
+		s := w.run()
+		if s.EndedBy != EndedDrained || s.Status.Fetched != 3 || !w.cfg.Frontier.(slowOnce).asked.Load() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // draining is a frontier that drains the crawl between a claim and what is made of it.
 type draining struct {
 	frontier.Frontier

@@ -52,6 +52,11 @@ func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Co
 	defer cancel()
 	before := v.mark()
 	panicked, err := c.survive(v.turn.Authority, func() error { return story(within, v) })
+	if err != nil && late(within, err) {
+		// The lease's time was over in the middle of something: what is done is kept, the rest is for the next turn.
+		v.cut(c)
+		err = nil
+	}
 	switch {
 	case panicked:
 		// Not over one task (see attempt) but over what all of them need: the host is left for this run.
