@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
@@ -9,25 +10,52 @@ import (
 type Line struct {
 	Time     time.Time // when it was decided
 	URL      string
+	Via      string // the page that led here, or the URL that redirected; empty for a seed
+	Kind     string // how it was found: "seed", "link", "embed", "redirect", "sitemap", "map"; empty for what is no task
+	Depth    int    // links between it and its seed; redirects and embeds do not count
 	Seed     string // the seed it descends from
 	Tag      string // that seed's tag
-	Decision string // "allow", "deny", "scope", "robots", …: which part of the story decided; see docs
+	Decision string // "allow", "disallow", "refuse", "robots", …: which part of the story decided; see docs
 	Reason   string // in that part's words
+	Own      bool   // the host is the operator's own (politeness rule 18)
 
 	// The robots verdict, when one was asked for.
 	RobotsLine   int    // line of robots.txt, from 1; 0 when no line decided
 	RobotsRule   string // that line's rule, as written
+	RobotsGroup  string // the value of the user-agent line whose group decided, as written
+	RunnerUp     string // the next best rule that matches, as written
 	RobotsSHA256 string // hex digest of the file; empty without one
+	RobotsRecord string // id of the record of the exchange that last said what the policy is; empty when that is not known
 	Standard     string // "rfc9309", …
 
-	Pace   time.Duration // the pace that applied
-	PaceBy string        // who asked for it: "floor", "crawl-delay", "response time", …
+	Pace   time.Duration // the pause that was due before the exchange
+	PaceBy string        // who asked for it: "floor", "crawl-delay", "retry-after", "response time", "address", …
 	Gap    time.Duration // from the end of the previous exchange with the authority to the start of this one; 0 when none is known
 
-	Attempt int    // 1 for the first exchange; 0 without an exchange
-	Outcome string // a frontier outcome's name, or "deferred"
-	Status  int    // HTTP status; 0 without one
-	Record  string // id of the archived record; empty without one
+	Rest   time.Duration // the rest, from the end of this exchange, that its answer imposed on the host beyond the pace; 0 for none
+	RestBy string        // who asked for it: "retry-after", "errors", "ratelimit"
+
+	// The exchange, when there was one.
+	Attempt   int            // 1 for the first; 0 without an exchange
+	Began     time.Time      // when the first octet of the request was sent
+	Took      time.Duration  // from then to the last octet of the answer, or the failure
+	FirstByte time.Duration  // from the request sent to the first octet of the answer; 0 when none came
+	Addr      netip.AddrPort // the address dialled
+	Outcome   string         // a frontier outcome's name, or "deferred"
+	Status    int            // HTTP status; 0 without one
+	Type      string         // the answer's media type, without parameters and in lower case; empty without one
+	Octets    int64          // received, as they crossed the connection
+	Payload   string         // hex SHA-256 of the payload, as in the record; empty without one
+	Truncated string         // why the answer ends early, as in the record
+	Record    string         // id of the archived record; empty without one
+
+	// Change is what became of the URL since the crawl's generation before: "new", "changed", "unchanged", "fresh" (not
+	// asked, because the archived answer holds still) or "gone". Empty in the first generation, and where nothing was learned.
+	Change string
+
+	// Count is not zero on a line that stands for others: so many URLs of the host met the same decision and reason, and
+	// URL is one of them (a sample).
+	Count int64
 
 	List string // hex digest of the opt-out list that decided; RobotsLine and RobotsRule then are its line and entry
 

@@ -14,10 +14,12 @@ type Record struct {
 	Addr     netip.AddrPort    // the address dialled
 	Request  []byte            // octets sent
 	Response *io.SectionReader // octets received, head and body with their transfer coding; nil when none came
+	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
 
 	// PayloadDigest is the SHA-256 of the body without its transfer coding, its content coding kept (WARC 1.1
 	// 5.9), valid when HasPayload.
 	PayloadDigest [32]byte
+	PayloadSize   int64
 	HasPayload    bool
 
 	// Protocols are the protocols spoken, in the words of the field WARC-Protocol that the IIPC's tools share:
@@ -29,16 +31,44 @@ type Record struct {
 	// "disconnect" or "unspecified".
 	Truncated string
 
-	// Prefs are the usage preferences that hold for the response, as in Line.Prefs. They are metadata: no octet of them
-	// is a part of the exchange.
-	Prefs string
+	// Repeatable says that the answer may be kept as a revisit of an earlier one with the same payload, and that a later
+	// one may be kept as a revisit of it. It is false for robots.txt, which is always kept whole, and for what was cut.
+	Repeatable bool
+	// NotModified is the exchange whose answer the server says still holds (304). Nil for any other answer.
+	NotModified *Original
+
+	// Line is the decision that the exchange belongs to, without its Record; it becomes the metadata record. Nil means
+	// that there is none.
+	Line *Line
+	// Outlinks are the links found in the answer, in their order, for the metadata record.
+	Outlinks []Outlink
 }
+
+// Original is an archived answer that a revisit refers to (WARC 1.1 6.7).
+type Original struct {
+	URL  string    // its WARC-Target-URI
+	Date time.Time // its WARC-Date
+	ID   string    // its WARC-Record-ID, a URN without angle brackets; empty when that is not known
+}
+
+// Outlink is a link of a page.
+type Outlink struct {
+	URL  string
+	Kind string // "link", "embed" or "redirect"
+}
+
+// MaxGather is how long a Recorder may keep what it was given by Refuse before a Sync has it written.
+const MaxGather = 10 * time.Second
 
 // Recorder keeps records. Its methods may be called concurrently.
 type Recorder interface {
-	// Record appends r and returns the record id of its response (or, without one, of its request), a URN. An
+	// Record appends r and returns the record id of its response or revisit (or, without one, of its request), a URN. An
 	// exchange of which nothing crossed the connection leaves no record, and its id is empty. It does not sync.
 	Record(ctx context.Context, r Record) (id string, err error)
+	// Refuse keeps the line of a decision without an exchange: a URL that was not asked for, and why. Such lines may be
+	// gathered, for MaxGather: a Sync later than that puts them into the archive, and so does the end of the Recorder. Who
+	// has nothing else to sync must call it for them.
+	Refuse(ctx context.Context, l Line) error
 	// Sync makes durable what Record returned for before the call.
 	Sync(ctx context.Context) error
 }

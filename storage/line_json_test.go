@@ -1,0 +1,167 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+var full = Line{
+	Time: time.Date(2026, 3, 4, 5, 6, 7, 89_012_999, time.FixedZone("", 3600)),
+	URL:  "http://a.test/x?a=1&b=<2>", Via: "http://a.test/v", Kind: "link", Depth: 3, Seed: "http://a.test/", Tag: "tags \"é\"",
+	Decision: "deny", Reason: "disallowed", Own: true,
+	RobotsLine: 7, RobotsRule: "Disallow: /x", RobotsGroup: "*", RunnerUp: "Allow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:uuid:0", Standard: "rfc9309",
+	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1500_020_999, Rest: 5 * time.Second, RestBy: "retry-after",
+	Attempt: 2, Change: "changed", Began: time.Date(2026, 3, 4, 4, 6, 6, 89_012_999, time.UTC), Took: 999*time.Millisecond + 1, FirstByte: 7 * time.Millisecond,
+	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
+	Truncated: "length", Record: "urn:uuid:1", Count: 4,
+	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1",
+}
+
+func TestGolden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		line Line
+		want string
+	}{
+		{"all fields, in the schema's order", full, `{"time":"2026-03-04T04:06:07.089012Z","url":"http://a.test/x?a=1&b=<2>",` +
+			`"via":"http://a.test/v","kind":"link","depth":3,"seed":"http://a.test/","tag":"tags \"é\"","decision":"deny","reason":"disallowed",` +
+			`"own":true,"line":7,"rule":"Disallow: /x","group":"*","runner_up":"Allow: /","robots_sha256":"00ff","robots_record":"urn:uuid:0",` +
+			`"standard":"rfc9309","pace_ms":1500,"pace_by":"crawl-delay","gap_ms":1500.02,"attempt":2,` +
+			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443",` +
+			`"outcome":"disallowed","status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
+			`"record":"urn:uuid:1","change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
+			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"]}`},
+		{"what says nothing is left out", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
+			`{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"scope"}`},
+		{"a pace of 0 that was asked for is said", Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
+			`{"time":"1970-01-01T00:00:01.000000Z","url":"u","decision":"allow","pace_ms":0,"pace_by":"floor"}`},
+	} {
+		if got := string(c.line.AppendJSON(nil)); got != c.want {
+			t.Errorf("%s:\n got %swant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMillisAreCutToTheMicrosecond(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		999: "0", 1000: "0.001", 10_000: "0.01", 100_000: "0.1", 1_000_000: "1", 1_020_000: "1.02", 1_999_999: "1.999",
+		-1_500_000: "-1.5", -999: "0", 1<<63 - 1: "9223372036854.775", -1 << 63: "-9223372036854.775",
+	} {
+		if got := string(appendMillis(nil, d)); got != want {
+			t.Errorf("%d ns: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestStringsAreHostile(t *testing.T) {
+	for in, want := range map[string]string{
+		``:                  `""`,
+		"a\"b\\c/":          `"a\"b\\c/"`,
+		"\x00\n\r\t\x1b[0m": `"\u0000\u000a\u000d\u0009\u001b[0m"`,
+		"del\x7fc1\u009b":   `"del\u007fc1\u009b"`,
+		"ls\u2028ps\u2029":  `"ls\u2028ps\u2029"`,
+		"bidi\u202eevil":    `"bidi\u202eevil"`,
+		"bad\xffutf\xc3":    `"bad\ufffdutf\ufffd"`,
+		"München 漢 😀":       `"München 漢 😀"`,
+		"tag\U000e0041":     `"tag\udb40\udc41"`,
+		"\ufeff\ufffd":      `"\ufeff` + "\ufffd\"",
+	} {
+		if got := string(appendString(nil, in)); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// FuzzLine: a line is one line of printable text, encoding/json reads in it what was written, and parse gives back
+// the Line, octets that are no UTF-8 and parts of a microsecond excepted.
+func FuzzLine(f *testing.F) {
+	f.Add("http://a.test/", "Disallow: /\xff\u2028", "floor", int64(1), int64(1500), int64(-1), 3)
+	f.Add("\x00\"\\\x7f\U000e0041", "", "", int64(-1), int64(0), int64(1<<62), 0)
+	f.Fuzz(func(t *testing.T, url, rule, by string, µs, pace, gap int64, n int) {
+		µs %= 200_000_000_000_000_000 // within the years of RFC 3339
+		if µs < 0 {
+			µs = -µs
+		}
+		l := Line{
+			Time: time.UnixMicro(µs), URL: url, Seed: rule, Tag: by, Decision: url, Reason: rule, RobotsLine: n, List: by, Directives: rule, Asked: url + "\n" + rule, Prefs: by,
+			RobotsRule: rule, RobotsSHA256: by, Standard: url, Pace: time.Duration(pace), PaceBy: by,
+			Gap: time.Duration(gap), Attempt: n, Outcome: rule, Status: n, Record: url,
+		}
+		b := l.AppendJSON([]byte("before"))
+		b, ok := bytes.CutPrefix(b, []byte("before"))
+		if !ok || bytes.IndexByte(b, '\n') >= 0 || !json.Valid(b) {
+			t.Fatalf("%q", b)
+		}
+		for s := b; len(s) > 0; {
+			r, k := utf8.DecodeRune(s)
+			if !strconv.IsPrint(r) {
+				t.Fatalf("%q in %q", r, b)
+			}
+			s = s[k:]
+		}
+		var m map[string]any
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatal(err)
+		}
+		valid := func(s string) string { return string([]rune(s)) } // one U+FFFD for each bad octet
+		if m["url"] != valid(url) || m["decision"] != valid(url) || rule != "" && m["rule"] != valid(rule) {
+			t.Fatalf("%q %q: read %v", url, rule, m)
+		}
+		got, err := ParseLine(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := l
+		for _, s := range []*string{&want.URL, &want.Seed, &want.Tag, &want.Decision, &want.Reason, &want.RobotsRule,
+			&want.RobotsSHA256, &want.Standard, &want.PaceBy, &want.Outcome, &want.Record,
+			&want.List, &want.Directives, &want.Asked, &want.Prefs} {
+			*s = valid(*s)
+		}
+		want.Time = want.Time.UTC()
+		want.Pace, want.Gap = want.Pace.Truncate(time.Microsecond), want.Gap.Truncate(time.Microsecond)
+		if got != want {
+			t.Fatalf("\n got %+v\nwant %+v", got, want)
+		}
+	})
+}
+
+// TestEveryFieldIsKept fails when Line gets a field that its JSON does not have.
+func TestEveryFieldIsKept(t *testing.T) {
+	v := reflect.ValueOf(full)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("the example sets no %s", v.Type().Field(i).Name)
+		}
+	}
+	got, err := ParseLine(full.AppendJSON(nil))
+	want := full
+	want.Time, want.Gap = want.Time.UTC().Truncate(time.Microsecond), want.Gap.Truncate(time.Microsecond)
+	want.Began, want.Took = want.Began.Truncate(time.Microsecond), want.Took.Truncate(time.Microsecond)
+	if err != nil || got != want {
+		t.Errorf("\n got %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestAppendAllocatesNothing(t *testing.T) {
+	b := make([]byte, 0, 4096)
+	long := full
+	long.RobotsRule = strings.Repeat("\x00\xff漢", 100)
+	if n := testing.AllocsPerRun(100, func() { b = long.AppendJSON(b[:0]) }); n != 0 {
+		t.Errorf("%v allocations for a line", n)
+	}
+}
+
+// TestSchemaGrows: a reader of this version passes over fields of a later one.
+func TestSchemaGrows(t *testing.T) {
+	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
+	if err != nil || l.URL != "u" || l.Gap != 9007199254740993*time.Microsecond {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
