@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"curtsy/storage"
 )
 
 // html is a page of about n octets that compresses about as well as pages do, 4:1.
@@ -32,8 +34,15 @@ func html(n int) string {
 func BenchmarkRecord(b *testing.B) {
 	const size = 20 << 10
 	wire := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20480\r\n\r\n" + html(size)
-	for name, parallel := range map[string]bool{"alone": false, "parallel": true} {
-		b.Run(name, func(b *testing.B) {
+	line, links := decision, make([]storage.Outlink, 40)
+	for i := range links {
+		links[i] = storage.Outlink{URL: fmt.Sprintf("http://a.test/some/page-%d.html", i), Kind: "link"}
+	}
+	for _, c := range []struct {
+		name           string
+		parallel, told bool
+	}{{"alone", false, false}, {"parallel", true, false}, {"alone, with metadata", false, true}, {"parallel, with metadata", true, true}} {
+		b.Run(c.name, func(b *testing.B) {
 			w, err := Open(Options{Dir: b.TempDir(), Name: "bench"})
 			if err != nil {
 				b.Fatal(err)
@@ -43,11 +52,14 @@ func BenchmarkRecord(b *testing.B) {
 			b.ReportAllocs()
 			one := func() {
 				r := record("http://a.test/page", "GET /page HTTP/1.1\r\nHost: a.test\r\nUser-Agent: curtsy\r\n\r\n", wire, 0)
+				if c.told {
+					r.Line, r.Outlinks = &line, links
+				}
 				if _, err := w.Record(b.Context(), r); err != nil {
 					b.Error(err)
 				}
 			}
-			if !parallel {
+			if !c.parallel {
 				for b.Loop() {
 					one()
 				}

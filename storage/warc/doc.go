@@ -13,11 +13,19 @@
 //
 // # Records
 //
-// An exchange is a request record and, directly behind it, a response record; each names the other in
-// WARC-Concurrent-To. A block is the octets as they crossed the connection, transfer coding included. An exchange
-// without an answer is a request record alone, which names no other; why no answer came is said by the ledger's
-// line that carries the record's id. An exchange of which not even a request was sent (no address, no connection)
-// leaves no record.
+// An exchange is a request record, directly behind it a response or revisit record, and behind that a metadata record
+// with the decision that the exchange belongs to and the links found. Request and answer name each other in
+// WARC-Concurrent-To, metadata names the answer (or the request, if none came), and the first record names metadata as
+// well, in a second WARC-Concurrent-To: so it is known from the first record on what belongs to the exchange. A block is
+// the octets as they crossed the connection, transfer coding included. An exchange of which not even a request was
+// sent (no address, no connection) leaves no record.
+//
+// A revisit record (6.7) stands for an answer whose payload an Originals knows: its block is the HTTP head. It also
+// stands for a 304, whose block is what crossed the connection and which has no payload digest: that of nothing would
+// be taken for that of the original. What is not storage.Record.Repeatable is always kept whole.
+//
+// Decisions without an exchange (refusals) are gathered and become metadata records without WARC-Target-URI, of
+// application/warc-fields, with a field refusal for each: its value is a line as in the ledger.
 //
 // Fields are written as the standard and the notes in its annotated edition say
 // (https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1-annotated/):
@@ -37,20 +45,30 @@
 // A record is hashed and compressed outside the lock, in memory up to 256 KiB and in a temporary file beside the
 // segments (NAME.*.spool) beyond, so memory is bounded whatever the block's size. Only finished members are
 // appended, both of an exchange at once. Nothing is durable before Sync. A segment is complete when another
-// exchange would take it over SegmentSize; an exchange larger than that has a segment to itself.
+// exchange would take it over SegmentSize; an exchange larger than that has a segment to itself. Refusals gathered so
+// far go with it if they fit, and with the next if not.
+//
+// An Index is told of each answer under the lock of the append, so in the order of the file.
 //
 // The first failure of an append or a sync poisons the Writer: it cannot know what reached the disk, so it refuses
 // everything after, and leaves the segment to the next Open.
 //
 // # Cutting
 //
-// Open reads an .open segment member by member and keeps it up to the end of its last whole exchange: a request
-// whose response was torn goes with it. A tail that merely ends early, as a kill leaves it, is dropped. A tail that
+// Open reads an .open segment member by member and keeps it up to the end of its last whole exchange: what its first
+// record names and is not there was torn, and the rest goes with it. Archives of older versions, without metadata
+// records, are mended by the same rule. A tail that merely ends early, as a kill leaves it, is dropped. A tail that
 // is damaged in another way (a fault of the disk, a loss of power) may hold records behind the damage; it is kept as
 // NAME-NNNNN.warc.gz.cut before it is cut off. An error of reading cuts nothing.
 //
+// # Reading
+//
+// A Reader is strict: it reads what this package writes and stops at anything else, since recovery must not guess. A
+// Lenient reads any crawler's archive, names what is unusual as Findings and goes on behind what it cannot read. A
+// Checker verifies on top of it digests and references between records. None holds a record, or more than its head, in memory.
+//
 // # What the package never does
 //
-// It interprets no HTTP, changes no octet of a block, overwrites no complete segment, and keeps no lock against a
+// When writing it reads of HTTP only status and media type, and those for the Index alone. It changes no octet of a block, overwrites no complete segment, and keeps no lock against a
 // second Writer in the same directory: that is its user's part.
 package warc

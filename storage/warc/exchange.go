@@ -5,49 +5,128 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/google/uuid"
 
 	"curtsy/storage"
 )
 
-// exchange is a storage.Record made ready: checked, digested, its ids given. It can be pressed more than once.
+// exchange is a storage.Record made ready: checked, digested, its ids given. It can be pressed more than once, and
+// it belongs to a press, so that its memory is used again.
 type exchange struct {
-	request, response head // without a warcinfo id; a kind "" is no record
-	sent              *bytes.Reader
-	received          *io.SectionReader
+	request, answer, told head // without a warcinfo id; a kind "" is no record
+	sent                  bytes.Reader
+	received              *io.SectionReader
+	line                  bytes.Reader // the block of told
+	entry                 Entry        // of the answer, for an Index; without File, Offset and Length
+	from, to              int64        // where the answer's member stands in the spool
 }
 
-// prepare checks r and computes the digests of its blocks.
-func prepare(ctx context.Context, p *press, newID func() uuid.UUID, r *storage.Record) (*exchange, error) {
+// prepare checks r, chooses its records and computes the digests of their blocks.
+func (e *exchange) prepare(ctx context.Context, p *press, w *Writer, r *storage.Record) error {
 	if err := check(r); err != nil {
-		return nil, err
+		return err
 	}
 	common := head{date: r.Time, target: r.URL, addr: r.Addr.Addr(), protocols: r.Protocols}
-	e := &exchange{sent: bytes.NewReader(r.Request), received: r.Response}
+	e.request, e.answer, e.told, e.received = head{}, head{}, head{}, r.Response
+	e.sent.Reset(r.Request)
 	var err error
 	if n := int64(len(r.Request)); n > 0 {
-		h := common
-		h.kind, h.media, h.length, h.id = "request", typeRequest, n, newID().URN()
-		if h.block, err = p.digest(ctx, e.sent, n); err != nil {
-			return nil, err
+		e.request = common
+		e.request.kind, e.request.media, e.request.length, e.request.id = "request", typeRequest, n, w.newID().URN()
+		if e.request.block, err = p.digest(ctx, &e.sent, n); err != nil {
+			return err
 		}
-		e.request = h
 	}
 	if r.Response != nil && r.Response.Size() > 0 {
-		h := common
-		h.kind, h.media, h.length, h.id = "response", typeResponse, r.Response.Size(), newID().URN()
-		h.truncated = r.Truncated
-		if r.HasPayload {
-			h.payload = &r.PayloadDigest
+		e.answer = common
+		if err := e.choose(w.originals, r); err != nil {
+			return err
 		}
-		if h.block, err = p.digest(ctx, e.received, h.length); err != nil {
-			return nil, fmt.Errorf("warc: read the response of %s: %w", r.URL, err)
+		e.answer.media, e.answer.id = typeResponse, w.newID().URN()
+		if e.answer.block, err = p.digest(ctx, e.received, e.answer.length); err != nil {
+			return fmt.Errorf("warc: read the response of %s: %w", r.URL, err)
 		}
-		e.response = h
 	}
-	e.request.concurrent, e.response.concurrent = e.response.id, e.request.id
-	return e, nil
+	e.request.concurrent, e.answer.concurrent = e.answer.id, e.request.id
+	if err := e.tell(ctx, p, w.newID, r); err != nil {
+		return err
+	}
+	if w.index != nil && e.answer.kind != "" {
+		return e.describe(p, r)
+	}
+	return nil
+}
+
+// choose decides whether the answer is a response or a revisit, and what of it is kept.
+func (e *exchange) choose(originals Originals, r *storage.Record) error {
+	a := &e.answer
+	a.kind, a.length, a.truncated = "response", r.Response.Size(), r.Truncated
+	if r.NotModified != nil {
+		// A 304 has no payload: a digest here would be that of nothing, and not of what the server says still holds.
+		a.kind, a.profile = "revisit", profileNotModified
+		a.refersTo(r.NotModified)
+		return nil
+	}
+	a.payload, a.hasPayload = r.PayloadDigest, r.HasPayload
+	if originals == nil || !r.Repeatable || !r.HasPayload || r.PayloadSize == 0 || r.HeadSize == 0 || r.Truncated != "" {
+		return nil
+	}
+	o, known, err := originals.Original(r.PayloadDigest)
+	if err != nil {
+		return fmt.Errorf("warc: look for an earlier answer like that of %s: %w", r.URL, err)
+	}
+	// What an earlier archive's index says is not ours: what would leave its line is not referred to.
+	if !known || o.URL == "" || !solid(o.URL) || !solid(o.ID) || o.Date.IsZero() {
+		return nil
+	}
+	a.kind, a.profile, a.length = "revisit", profileIdentical, r.HeadSize
+	a.refersTo(&o)
+	return nil
+}
+
+func (h *head) refersTo(o *storage.Original) {
+	h.refersID, h.refersURI, h.refersDate = o.ID, o.URL, o.Date
+}
+
+// tell makes the metadata record of the decision.
+func (e *exchange) tell(ctx context.Context, p *press, newID func() uuid.UUID, r *storage.Record) (err error) {
+	if r.Line == nil || e.id() == "" {
+		return nil
+	}
+	p.meta = appendMetadata(p.meta[:0], r.Line, r.Outlinks)
+	e.line.Reset(p.meta)
+	e.told = head{
+		kind: "metadata", date: r.Time, target: r.URL, id: newID().URN(), concurrent: e.id(),
+		media: typeFields, length: int64(len(p.meta)),
+	}
+	// The first record names the last, so that a reader knows what belongs to the exchange before it has seen it; that is
+	// how Open finds a torn one.
+	first := &e.request
+	if first.kind == "" {
+		first = &e.answer
+	}
+	first.last = e.told.id
+	e.told.block, err = p.digest(ctx, &e.line, e.told.length)
+	return err
+}
+
+// describe makes the answer's entry for an Index.
+func (e *exchange) describe(p *press, r *storage.Record) error {
+	e.entry = Entry{
+		Kind: e.answer.kind, ID: e.answer.id, URL: r.URL, Date: r.Time.UTC().Truncate(time.Microsecond),
+		Payload: e.answer.payload, HasPayload: e.answer.hasPayload, Repeatable: r.Repeatable && e.answer.kind == "response",
+	}
+	if !e.answer.hasPayload {
+		e.entry.Payload = digest{}
+	}
+	b := p.buf[:min(int64(len(p.buf)), r.HeadSize, e.answer.length)]
+	if n, err := e.received.ReadAt(b, 0); n < len(b) {
+		return fmt.Errorf("warc: read the response of %s: %w", r.URL, err)
+	}
+	e.entry.Status, e.entry.Type = StatusAndType(b)
+	return nil
 }
 
 // check refuses what would not stay within its line.
@@ -63,29 +142,47 @@ func check(r *storage.Record) error {
 			return fmt.Errorf("warc: record of %s: %q cannot be a WARC-Protocol", r.URL, p)
 		}
 	}
+	if o := r.NotModified; o != nil && (!solid(o.URL) || !solid(o.ID)) {
+		return fmt.Errorf("warc: record of %s: %q of record %q cannot be what a revisit refers to", r.URL, o.URL, o.ID)
+	}
+	if r.Response != nil && (r.HeadSize < 0 || r.HeadSize > r.Response.Size()) {
+		return fmt.Errorf("warc: record of %s: a head of %d octets in a response of %d", r.URL, r.HeadSize, r.Response.Size())
+	}
 	return nil
 }
 
 // id is the id by which the exchange is known, "" when nothing crossed the connection.
 func (e *exchange) id() string {
-	if e.response.id != "" {
-		return e.response.id
+	if e.answer.id != "" {
+		return e.answer.id
 	}
 	return e.request.id
 }
 
 // press adds the exchange's members to p's spool, for a segment whose warcinfo record is info.
 func (e *exchange) press(ctx context.Context, p *press, info string) error {
-	e.request.info, e.response.info = info, info
+	e.request.info, e.answer.info, e.told.info = info, info, info
 	if e.request.kind != "" {
-		if err := p.member(ctx, &e.request, e.sent); err != nil {
+		if err := p.member(ctx, &e.request, &e.sent); err != nil {
 			return fmt.Errorf("warc: compress the request of %s: %w", e.request.target, err)
 		}
 	}
-	if e.response.kind != "" {
-		if err := p.member(ctx, &e.response, e.received); err != nil {
-			return fmt.Errorf("warc: compress the response of %s: %w", e.response.target, err)
+	if e.from = p.spool.size; e.answer.kind != "" {
+		if err := p.member(ctx, &e.answer, e.received); err != nil {
+			return fmt.Errorf("warc: compress the response of %s: %w", e.answer.target, err)
+		}
+	}
+	if e.to = p.spool.size; e.told.kind != "" {
+		if err := p.member(ctx, &e.told, &e.line); err != nil {
+			return fmt.Errorf("warc: compress the metadata of %s: %w", e.told.target, err)
 		}
 	}
 	return nil
+}
+
+// forget lets go of the caller's octets.
+func (e *exchange) forget() {
+	e.sent.Reset(nil)
+	e.line.Reset(nil)
+	e.received, e.entry = nil, Entry{}
 }

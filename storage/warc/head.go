@@ -17,6 +17,12 @@ const (
 	typeResponse = "application/http; msgtype=response"
 )
 
+// What a revisit record leaves out (WARC 1.1, 6.7).
+const (
+	profileIdentical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+)
+
 // digest is the SHA-256 of a block or payload.
 type digest = [32]byte
 
@@ -29,10 +35,16 @@ type head struct {
 	target     string
 	info       string // the warcinfo record's id
 	concurrent string // the id of the exchange's other record
+	last       string // the id of the exchange's metadata record, in its first record
+	profile    string // of a revisit
+	refersID   string // what it refers to
+	refersURI  string
+	refersDate time.Time
 	addr       netip.Addr
 	protocols  []string
 	block      digest
-	payload    *digest
+	payload    digest // valid when hasPayload
+	hasPayload bool
 	truncated  string
 	media      string
 	length     int64
@@ -49,6 +61,15 @@ func (h *head) append(b []byte) []byte {
 	b = appendField(b, "WARC-Target-URI", h.target)
 	b = appendID(b, "WARC-Warcinfo-ID", h.info)
 	b = appendID(b, "WARC-Concurrent-To", h.concurrent)
+	b = appendID(b, "WARC-Concurrent-To", h.last)
+	b = appendField(b, "WARC-Profile", h.profile)
+	b = appendID(b, "WARC-Refers-To", h.refersID)
+	b = appendField(b, "WARC-Refers-To-Target-URI", h.refersURI)
+	if !h.refersDate.IsZero() {
+		b = append(b, "WARC-Refers-To-Date: "...)
+		b = h.refersDate.UTC().AppendFormat(b, dateForm)
+		b = append(b, "\r\n"...)
+	}
 	if h.addr.IsValid() {
 		// A zone is ours, not the site's, and an IPv4 address stays one on a dual-stack socket (5.10).
 		b = append(b, "WARC-IP-Address: "...)
@@ -59,8 +80,8 @@ func (h *head) append(b []byte) []byte {
 		b = appendField(b, "WARC-Protocol", p)
 	}
 	b = appendDigest(b, "WARC-Block-Digest", &h.block)
-	if h.payload != nil {
-		b = appendDigest(b, "WARC-Payload-Digest", h.payload)
+	if h.hasPayload {
+		b = appendDigest(b, "WARC-Payload-Digest", &h.payload)
 	}
 	b = appendField(b, "WARC-Truncated", h.truncated)
 	b = appendField(b, "Content-Type", h.media)

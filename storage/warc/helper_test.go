@@ -44,3 +44,10 @@ func noise(n int) []byte {
 	rand.NewChaCha8([32]byte{1}).Read(b)
 	return b
 }
+
+func writeFile(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

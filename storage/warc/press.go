@@ -18,6 +18,8 @@ type press struct {
 	sum   hash.Hash
 	head  []byte
 	buf   []byte // for copying blocks
+	meta  []byte // the block of a metadata record
+	ex    exchange
 }
 
 func newPress(dir, pattern string, level int) (*press, error) {

@@ -19,6 +19,9 @@ type Record struct {
 	Length  int64  // of the block, in octets
 	Offset  int64  // of the record's gzip member, from the Reader's beginning
 
+	// Within is how many octets of its decompressed member come before the record: 0 unless the member holds several.
+	Within int64
+
 	// Block reads the block, exactly Length octets or an error, until the next call of the Reader's Next or End.
 	Block io.Reader
 }
@@ -34,11 +37,17 @@ func (r *Record) TargetURI() string { return bare(r.Fields.Get("WARC-Target-URI"
 
 // Date returns the WARC-Date (WARC 1.1, 5.4: a date of W3CDTF with a time, in UTC).
 func (r *Record) Date() (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, r.Fields.Get("WARC-Date"))
+	t, err := parseDate(r.Fields.Get("WARC-Date"))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("warc: read WARC-Date of the record at offset %d: %w", r.Offset, err)
 	}
 	return t, nil
+}
+
+// parseDate reads a date with a time, in UTC whatever its offset.
+func parseDate(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	return t.UTC(), err
 }
 
 func bare(uri string) string {

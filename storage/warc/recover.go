@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"curtsy/storage/durable"
 )
 
 // recover completes the segments that were left open, removes spools left behind, and returns the number of the
@@ -33,7 +36,7 @@ func (w *Writer) recover() (next int, err error) {
 			}
 		}
 	}
-	return next, syncDir(w.dir)
+	return next, durable.Names(w.dir)
 }
 
 // mend cuts the open segment of path behind its last whole exchange and completes it, or removes it if it has none.
@@ -68,16 +71,34 @@ func (w *Writer) mend(path string) error {
 	if err := f.Close(); err != nil { // before the rename: Windows renames no open file
 		return err
 	}
+	if err := w.tellMended(path, end); err != nil {
+		return err
+	}
 	if end == 0 {
 		return os.Remove(path + openSuffix)
 	}
-	return rename(path)
+	if err := rename(path); err != nil || w.index == nil {
+		return err
+	}
+	if err := durable.Names(w.dir); err != nil { // so that what is complete in the index is so here
+		return err
+	}
+	return w.index.Complete(filepath.Base(path))
+}
+
+// tellMended tells the index before the segment has its final name: a kill in between repeats both.
+func (w *Writer) tellMended(path string, end int64) error {
+	if w.index == nil {
+		return nil
+	}
+	return w.index.Mended(path+openSuffix, filepath.Base(path), end, end == 0)
 }
 
 // whole returns the offset behind the last whole exchange of a segment, 0 if there is none, and what is wrong with
 // the record behind it, nil if there is no more. The error is one of reading, which says nothing about the segment.
 func whole(f io.Reader) (end int64, cause, err error) {
 	rd := NewReader(f)
+	var u unit
 	for {
 		rec, err := rd.Next()
 		var at int64
@@ -92,12 +113,39 @@ func whole(f io.Reader) (end int64, cause, err error) {
 		case err != nil:
 			return end, err, nil
 		}
-		// A warcinfo record is not worth keeping alone, nor half an exchange: its request names the response.
-		if rec.Type != "warcinfo" && (rec.Type != "request" || rec.ConcurrentTo() == "") {
+		// A warcinfo record is not worth keeping alone, nor part of an exchange.
+		if rec.Type != "warcinfo" && u.ends(rec) {
 			end = at
 		}
 	}
 }
+
+// unit is the records of an exchange that were met so far. Its first record names the answer and, in archives of
+// this version, the metadata record, so what has yet to come is known.
+type unit struct{ met, awaited []string }
+
+// ends adds r and reports whether the exchange is whole with it.
+func (u *unit) ends(r *Record) bool {
+	if r.Type == "request" || len(u.met) == maxUnit {
+		u.met, u.awaited = u.met[:0], u.awaited[:0] // nothing of ours, or another begins: the one before stays torn
+	}
+	id := r.ID()
+	u.met = append(u.met, id)
+	u.awaited = slices.DeleteFunc(u.awaited, func(s string) bool { return s == id })
+	for _, v := range r.Fields.Values("WARC-Concurrent-To") {
+		if other := bare(v); !slices.Contains(u.met, other) && len(u.awaited) < maxUnit {
+			u.awaited = append(u.awaited, other)
+		}
+	}
+	if len(u.awaited) > 0 {
+		return false
+	}
+	u.met = u.met[:0]
+	return true
+}
+
+// maxUnit is more than the records of an exchange.
+const maxUnit = 8
 
 // keep copies f from offset at on to a new file of path, durably.
 func keep(f *os.File, at int64, path string) (err error) {

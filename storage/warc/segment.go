@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"curtsy/storage/durable"
 )
 
 const (
@@ -28,6 +28,7 @@ type file interface {
 // segment is one file of the archive. Its file is created with its first exchange, so that no segment is empty.
 type segment struct {
 	number int
+	name   string // its final one, without its folder
 	info   string // the id of its warcinfo record
 	file   file   // nil until created
 	size   int64
@@ -36,7 +37,7 @@ type segment struct {
 }
 
 func (w *Writer) newSegment(number int) *segment {
-	return &segment{number: number, info: w.newID().URN()}
+	return &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: w.newID().URN()}
 }
 
 // path is where a complete segment stands.
@@ -61,7 +62,7 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 		return err
 	}
 	s.file = f
-	if err := syncDir(w.dir); err != nil {
+	if err := durable.Names(w.dir); err != nil {
 		return err
 	}
 	if err := p.spool.copyTo(s.file); err != nil {
@@ -83,7 +84,10 @@ func (w *Writer) finish(s *segment) error {
 		return err
 	}
 	s.synced, s.done = s.size, true
-	return syncDir(w.dir)
+	if err := durable.Names(w.dir); err != nil || w.index == nil {
+		return err
+	}
+	return w.index.Complete(s.name)
 }
 
 // rename gives the segment that is to stand at path its final name.
@@ -102,7 +106,7 @@ func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
+	return durable.Names(filepath.Dir(dir))
 }
 
 func create(path string) (file, error) {
@@ -136,20 +140,4 @@ func isSpool(archive, base string) bool {
 	digits, ok := strings.CutSuffix(rest, ".spool")
 	_, err := strconv.ParseUint(digits, 10, 64)
 	return ok && err == nil
-}
-
-// syncDir makes the names in dir durable. Windows has no such call, and some file systems refuse it.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package warc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,6 +24,9 @@ type Options struct {
 	SegmentSize int64
 	// Level is the gzip level, 1 to 9. Zero means 1.
 	Level int
+
+	Index     Index     // nil: nobody is told
+	Originals Originals // nil: every payload is kept whole
 }
 
 func (o *Options) validate() error {
@@ -44,6 +48,10 @@ type Writer struct {
 	info      Info
 	limit     int64 // SegmentSize
 	level     int
+
+	index     Index
+	originals Originals
+	refused   batch
 
 	cutFile string
 	cut     int64
@@ -71,7 +79,7 @@ func Open(o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		dir: o.Dir, name: o.Name, info: o.Info,
-		limit: o.SegmentSize, level: o.Level,
+		limit: o.SegmentSize, level: o.Level, index: o.Index, originals: o.Originals,
 		now: time.Now, newID: uuid.New, create: create,
 	}
 	if w.limit == 0 {
@@ -106,27 +114,34 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (id string, err e
 			err = rerr
 		}
 	}()
-	e, err := prepare(ctx, p, w.newID, &r)
-	if err != nil || e.id() == "" {
+	e := &p.ex
+	defer e.forget()
+	if err := e.prepare(ctx, p, w, &r); err != nil || e.id() == "" {
 		return "", err
 	}
-	// The warcinfo id is within the members, so when the segment is full at the append they are pressed anew for
-	// the next. Every repeat means that another exchange was appended or a segment completed.
+	if err := w.place(ctx, p, func(seg *segment) error { return e.press(ctx, p, seg.info) }, e); err != nil {
+		return "", err
+	}
+	return e.id(), nil
+}
+
+// place appends what press puts into p's spool for a segment. The warcinfo id is within the members, so when the
+// segment is full at the append they are pressed anew for the next. Every repeat means that something else was
+// appended or a segment completed.
+func (w *Writer) place(ctx context.Context, p *press, press func(*segment) error, e *exchange) error {
 	for {
 		seg, err := w.current()
 		if err != nil {
-			return "", err
+			return err
 		}
 		if err := p.spool.reset(); err != nil {
-			return "", err
+			return err
 		}
-		if err := e.press(ctx, p, seg.info); err != nil {
-			return "", err
+		if err := press(seg); err != nil {
+			return err
 		}
-		if ok, err := w.append(ctx, seg, &p.spool); err != nil {
-			return "", err
-		} else if ok {
-			return e.id(), nil
+		if ok, err := w.append(ctx, seg, &p.spool, e); ok || err != nil {
+			return err
 		}
 	}
 }
@@ -137,14 +152,18 @@ func (w *Writer) current() (*segment, error) {
 	return w.seg, w.err
 }
 
-// append adds the members in s to seg. It reports false if seg is, or thereby becomes, complete.
-func (w *Writer) append(ctx context.Context, seg *segment, s *spool) (bool, error) {
+// append adds the members in s, those of e if it is not nil, to seg. It reports false if seg is, or thereby becomes,
+// complete.
+func (w *Writer) append(ctx context.Context, seg *segment, s *spool, e *exchange) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil || w.seg != seg {
 		return false, w.err
 	}
 	if seg.file != nil && seg.size+s.size > w.limit {
+		if err := w.gathered(context.WithoutCancel(ctx), seg); err != nil {
+			return false, w.poison("append to", seg, err)
+		}
 		if err := w.finish(seg); err != nil {
 			return false, w.poison("complete", seg, err)
 		}
@@ -160,8 +179,41 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool) (bool, erro
 	if err := s.copyTo(seg.file); err != nil {
 		return false, w.poison("append to", seg, err)
 	}
+	at := seg.size
 	seg.size += s.size
+	if w.index == nil || e == nil || e.answer.kind == "" {
+		return true, nil
+	}
+	entry := e.entry
+	entry.File, entry.Offset, entry.Length = seg.name, at+e.from, e.to-e.from
+	if err := w.index.Add(entry); err != nil {
+		return false, w.poison("index", seg, err)
+	}
 	return true, nil
+}
+
+// gathered adds the refusals gathered so far to a segment that is about to be complete, if they fit; otherwise they
+// are for the next.
+func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
+	w.refused.mu.Lock()
+	defer w.refused.mu.Unlock()
+	if w.refused.count == 0 {
+		return nil
+	}
+	p, err := w.press()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.release(p)) }()
+	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.size > w.limit {
+		return err
+	}
+	if err := p.spool.copyTo(seg.file); err != nil {
+		return err
+	}
+	seg.size += p.spool.size
+	w.refused.takeLocked()
+	return nil
 }
 
 // poison stops the Writer for good.
@@ -174,6 +226,9 @@ func (w *Writer) poison(did string, s *segment, err error) error {
 func (w *Writer) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("warc: sync: %w", err)
+	}
+	if err := w.writeLines(context.WithoutCancel(ctx), w.refused.take(syncBatch, w.now(), syncAge)); err != nil {
+		return err
 	}
 	w.mu.Lock()
 	seg, size, synced, err := w.seg, w.seg.size, w.seg.synced, w.err
@@ -199,6 +254,10 @@ func (w *Writer) Sync(ctx context.Context) error {
 
 // Close completes the segment. A poisoned Writer leaves it open, for the next Open, and returns why it stopped.
 func (w *Writer) Close() error {
+	lines := w.refused.close()
+	if _, err := w.current(); err == nil {
+		_ = w.writeLines(context.Background(), lines) // a failure is in w.err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.err
@@ -224,6 +283,9 @@ func (w *Writer) press() (*press, error) {
 
 func (w *Writer) release(p *press) error {
 	err := p.spool.reset()
+	if cap(p.meta) > 1<<20 {
+		p.meta = nil
+	}
 	w.presses.Put(p)
 	return err
 }

@@ -1,0 +1,250 @@
+package warc
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Checker checks archives, also those of other crawlers: what a Lenient reader finds, digests, and references between
+// the records of all files that it is given. Of a record it remembers fingerprints of 16 octets, of a response twice as
+// many, so about 50 octets with the table they are in.
+type Checker struct {
+	seed   maphash.Seed
+	ids    map[uint64]uint64 // fingerprints: of a record id, of its payload digest (0 for none)
+	wanted map[uint64]want   // references to what was not met yet
+	many   bool              // there were more than maxWanted
+
+	file  int
+	found func(Finding)
+	stats Checked
+}
+
+// want is a reference to a record that was not met yet.
+type want struct {
+	file    int
+	offset  int64
+	code    string
+	payload uint64 // of the revisit that refers to it
+}
+
+// maxWanted bounds the references that are remembered. In an archive in order few are open at any time.
+const maxWanted = 1 << 20
+
+// Checked says how much was checked.
+type Checked struct {
+	Records int64
+	Blocks  int64 // block digests that hold
+	Bodies  int64 // payload digests that hold
+}
+
+// NewChecker returns a Checker that has met nothing.
+func NewChecker() *Checker {
+	return &Checker{seed: maphash.MakeSeed(), ids: map[uint64]uint64{}, wanted: map[uint64]want{}}
+}
+
+// File checks the archive that r reads from its beginning and calls found for each finding. Its error is one of
+// reading.
+func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
+	c.found, c.stats = found, Checked{}
+	defer func() { c.file++ }()
+	l := NewLenient(r, found)
+	for {
+		rec, err := l.Next()
+		if errors.Is(err, io.EOF) {
+			return c.stats, nil
+		}
+		if err != nil {
+			return c.stats, err
+		}
+		if c.stats.Records++; c.stats.Records == 1 && rec.Type != "warcinfo" {
+			c.tell(rec, NoWarcinfo, "the file begins with a %.40q record, not with warcinfo", rec.Type)
+		}
+		c.head(rec)
+		c.digests(rec)
+	}
+}
+
+// Finish calls found for each reference to a record that no file holds, with the number of its file, from 0.
+func (c *Checker) Finish(found func(file int, f Finding)) {
+	var left []want
+	for _, w := range c.wanted {
+		left = append(left, w)
+	}
+	slices.SortFunc(left, func(a, b want) int {
+		return cmp.Or(a.file-b.file, cmp.Compare(a.offset, b.offset), strings.Compare(a.code, b.code))
+	})
+	for _, w := range left {
+		found(w.file, Finding{w.offset, w.code, map[string]string{
+			MissingWarcinfo:   "the warcinfo record that it names is not there",
+			MissingConcurrent: "a record of the same exchange that it names is not there",
+			MissingOriginal:   "what the revisit refers to is not in the files given",
+		}[w.code]})
+	}
+}
+
+func (c *Checker) tell(r *Record, code, format string, args ...any) {
+	c.found(Finding{r.Offset, code, fmt.Sprintf(format, args...)})
+}
+
+// print is the fingerprint of s, never 0.
+func (c *Checker) print(s string) uint64 { return maphash.String(c.seed, s) | 1 }
+
+// head checks the fields of r.
+func (c *Checker) head(r *Record) {
+	if r.Type == "" {
+		c.tell(r, NoType, "no WARC-Type")
+	}
+	date, err := r.Date()
+	if err != nil {
+		c.tell(r, BadDate, "no WARC-Date that can be read: %.60q", r.Fields.Get("WARC-Date"))
+	}
+	switch r.Type {
+	case "request", "response", "revisit", "resource", "conversion", "continuation":
+		if r.TargetURI() == "" {
+			c.tell(r, NoTarget, "a %s record without WARC-Target-URI", r.Type)
+		}
+	}
+	var payload uint64
+	if d := r.Fields.Get("WARC-Payload-Digest"); d != "" {
+		payload = c.print(strings.ToLower(d))
+	}
+	if id := r.ID(); id == "" {
+		c.tell(r, NoID, "no WARC-Record-ID")
+	} else if _, met := c.ids[c.print(id)]; met {
+		c.tell(r, SameID, "another record has the id %.80q", id)
+	} else {
+		c.met(r, c.print(id), payload)
+	}
+	if r.Type == "response" || r.Type == "resource" {
+		c.met(r, c.print(r.TargetURI()+"\n"+date.Format(dateForm)), payload)
+	}
+	for _, v := range r.Fields.Values("WARC-Concurrent-To") {
+		c.refer(r, bare(v), MissingConcurrent, 0)
+	}
+	c.refer(r, bare(r.Fields.Get("WARC-Warcinfo-ID")), MissingWarcinfo, 0)
+	if r.Type == "revisit" {
+		c.original(r, payload)
+	}
+}
+
+// met remembers a record.
+func (c *Checker) met(r *Record, id, payload uint64) {
+	c.ids[id] = payload
+	w, ok := c.wanted[id]
+	if delete(c.wanted, id); ok && w.payload != 0 && payload != 0 && w.payload != payload {
+		c.tell(r, OtherPayload, "the revisit at offset %d refers to this and names another payload digest", w.offset)
+	}
+}
+
+// original checks what a revisit refers to.
+func (c *Checker) original(r *Record, payload uint64) {
+	if r.Fields.Get("WARC-Profile") == "" {
+		c.tell(r, NoProfile, "a revisit record without WARC-Profile")
+	}
+	if id := bare(r.Fields.Get("WARC-Refers-To")); id != "" {
+		c.refer(r, id, MissingOriginal, payload)
+		return
+	}
+	uri, date := bare(r.Fields.Get("WARC-Refers-To-Target-URI")), r.Fields.Get("WARC-Refers-To-Date")
+	if t, err := parseDate(date); uri != "" && err == nil {
+		c.refer(r, uri+"\n"+t.Format(dateForm), MissingOriginal, payload)
+	}
+}
+
+// refer checks that the record which r names is there, or will be.
+func (c *Checker) refer(r *Record, id, code string, payload uint64) {
+	if id == "" {
+		return
+	}
+	fp := c.print(id)
+	if have, met := c.ids[fp]; met {
+		if payload != 0 && have != 0 && payload != have {
+			c.tell(r, OtherPayload, "what the revisit refers to has another payload digest")
+		}
+		return
+	}
+	if _, ok := c.wanted[fp]; ok {
+		return
+	}
+	if len(c.wanted) < maxWanted {
+		c.wanted[fp] = want{c.file, r.Offset, code, payload}
+	} else if !c.many {
+		c.many = true
+		c.tell(r, ManyReferences, "more than %d references to records that were not met yet: from here on they are not checked", maxWanted)
+	}
+}
+
+// digests reads the block of r and verifies what is said of it. A block that ends early has been named by the reader.
+func (c *Checker) digests(r *Record) {
+	block := c.digest(r, "WARC-Block-Digest")
+	src := r.Block
+	if block != nil {
+		src = io.TeeReader(src, block)
+	}
+	var payload *labelledDigest
+	// A revisit's is that of another record's payload; of a truncated or segmented one not all is here.
+	if r.Type != "revisit" && r.Fields.Get("WARC-Truncated") == "" && r.Fields.Get("WARC-Segment-Number") == "" {
+		payload = c.digest(r, "WARC-Payload-Digest")
+	}
+	good := true
+	if payload != nil {
+		good = c.payload(r, src, payload)
+	}
+	if _, err := io.Copy(io.Discard, src); err != nil || !good || block == nil {
+		return
+	}
+	if !block.holds() {
+		c.tell(r, BlockDigest, "the block of %.200q has another digest than WARC-Block-Digest says", r.TargetURI())
+		return
+	}
+	c.stats.Blocks++
+}
+
+// digest reads a digest field of r, nil if there is none that can be verified.
+func (c *Checker) digest(r *Record, field string) *labelledDigest {
+	v := r.Fields.Get(field)
+	if v == "" {
+		return nil
+	}
+	d := parseDigest(v)
+	if d == nil {
+		c.tell(r, UnknownDigest, "%s: %.80q is not verified: its form is not known", field, v)
+	}
+	return d
+}
+
+// payload reads the payload from src, verifies its digest, and reports whether src could be read.
+func (c *Checker) payload(r *Record, src io.Reader, said *labelledDigest) bool {
+	coded := parseDigest(r.Fields.Get("WARC-Payload-Digest")) // of the body with its transfer coding
+	if !strings.HasPrefix(strings.ToLower(r.Fields.Get("Content-Type")), "application/http") {
+		if _, err := io.Copy(said, src); err != nil {
+			return false
+		}
+		coded = said
+	} else {
+		h, err := ReadHTTP(src)
+		if err != nil {
+			return false
+		}
+		h.src.w = coded
+		_, _ = io.Copy(said, h.Payload) // a body that does not keep its coding has another digest
+		if _, err := io.Copy(io.Discard, &h.src); err != nil {
+			return false
+		}
+	}
+	switch {
+	case said.holds():
+		c.stats.Bodies++
+	case coded.holds():
+		c.stats.Bodies++
+		c.tell(r, CodedDigest, "WARC-Payload-Digest is of the body with its transfer coding")
+	default:
+		c.tell(r, PayloadDigest, "the payload of %.200q has another digest than WARC-Payload-Digest says", r.TargetURI())
+	}
+	return true
+}

@@ -1,0 +1,249 @@
+package warc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage"
+)
+
+// checked is the codes of what a Checker finds in files.
+func checked(t *testing.T, files ...[]byte) (codes []string, stats Checked) {
+	t.Helper()
+	c := NewChecker()
+	for _, b := range files {
+		n, err := c.File(bytes.NewReader(b), func(f Finding) { codes = append(codes, f.Code) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats.Records, stats.Blocks, stats.Bodies = stats.Records+n.Records, stats.Blocks+n.Blocks, stats.Bodies+n.Bodies
+	}
+	c.Finish(func(_ int, f Finding) { codes = append(codes, f.Code) })
+	return codes, stats
+}
+
+// ours is a whole segment with each kind of record, decompressed.
+func ours(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	k := &known{by: map[[32]byte]storage.Original{}}
+	w := open(t, Options{Dir: dir, Originals: k, Index: k})
+	first := told(1)
+	write(t, w, first)
+	k.by[first.PayloadDigest] = storage.Original{URL: k.added[0].URL, Date: k.added[0].Date, ID: k.added[0].ID}
+	write(t, w, told(1), simple(2))
+	if err := w.Refuse(t.Context(), refusal(1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	closing(t, w)
+	return string(gunzip(t, filepath.Join(dir, "crawl-00000.warc.gz")))
+}
+
+// TestCheckFindsEachFault: an archive of ours is clean, and each thing that can be wrong with it is named.
+func TestCheckFindsEachFault(t *testing.T) {
+	text := ours(t)
+	codes, n := checked(t, []byte(text))
+	if strings.Join(codes, " ") != PlainFile || n.Records != 10 || n.Blocks != 10 || n.Bodies != 2 {
+		t.Fatalf("clean: %q, %+v", codes, n)
+	}
+	const u = "<urn:uuid:00000000-0000-0000-0000-00000000000"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"payload", "\r\n\r\n0002", "\r\n\r\n9992", BlockDigest + " " + PayloadDigest},
+		{"head", "Content-Length: 4\r\n\r\n0002", "Content-Length: 5\r\n\r\n0002", BlockDigest},
+		{"metadata", "gapMs: 1501.999", "gapMs: 1502.999", BlockDigest},
+		{"refusal", `"reason":"disallowed"`, `"reason":"disallowEd"`, BlockDigest},
+		{"type", "WARC-Type: request", "X: y", NoType},
+		{"date", "WARC-Date: 2026-03-04T04:06:07", "WARC-Date: yesterday, 04:06:07", BadDate},
+		{"target", "WARC-Target-URI: http://a.test/2", "X: y", NoTarget},
+		{"id", "WARC-Record-ID: " + u + "2", "X: " + u + "2", NoID + " " + MissingConcurrent},
+		{"same id", "WARC-Record-ID: " + u + "4", "WARC-Record-ID: " + u + "1", MissingConcurrent + " " + SameID},
+		{"warcinfo", "WARC-Record-ID: " + u + "1", "WARC-Record-ID: <urn:x:1", MissingWarcinfo},
+		{"profile", "WARC-Profile", "X", NoProfile},
+		{"original", "WARC-Refers-To: " + u + "3", "WARC-Refers-To: " + u + "f", MissingOriginal},
+		{"original by URL", "WARC-Refers-To: " + u + "3>\r\nWARC-Refers-To-Target-URI: http://a.test/", "WARC-Refers-To-Target-URI: http://b.test/", MissingOriginal},
+		{"no warcinfo", "WARC-Type: warcinfo", "WARC-Type: metadata", NoWarcinfo},
+		{"unknown digest", "WARC-Payload-Digest: sha256", "WARC-Payload-Digest: sha999", OtherPayload + " " + UnknownDigest},
+	} {
+		if !strings.Contains(text, c.old) {
+			t.Fatalf("%s: %q is not there", c.name, c.old)
+		}
+		codes, _ := checked(t, members(records(strings.Replace(text, c.old, c.new, 1))...))
+		for _, want := range strings.Fields(c.want) {
+			if !strings.Contains(strings.Join(codes, " "), want) {
+				t.Errorf("%s: found %q, want %q", c.name, codes, c.want)
+			}
+		}
+		if len(codes) != len(strings.Fields(c.want)) {
+			t.Errorf("%s: found %q, want %q", c.name, codes, c.want)
+		}
+	}
+}
+
+// records splits what ours returns.
+func records(text string) (rs []string) {
+	for i, part := range strings.Split(text, "\r\n\r\nWARC/1.1\r\n") {
+		if i > 0 {
+			part = "WARC/1.1\r\n" + part
+		}
+		rs = append(rs, part+"\r\n\r\n")
+	}
+	last := len(rs) - 1
+	rs[last] = strings.TrimSuffix(rs[last], "\r\n\r\n")
+	return rs
+}
+
+// TestCheckAcrossFiles: what one file refers to may be in another.
+func TestCheckAcrossFiles(t *testing.T) {
+	rs := records(ours(t))
+	first, second := members(rs[:4]...), members(rs[4:]...)
+	if codes, _ := checked(t, first, second); strings.Join(codes, " ") != NoWarcinfo {
+		t.Errorf("both: %q", codes)
+	}
+	if codes, _ := checked(t, second); strings.Join(codes, " ") != NoWarcinfo+" "+MissingWarcinfo+" "+MissingOriginal {
+		t.Errorf("the second: %q", codes)
+	}
+}
+
+// TestDigestForms: base16 and base32, padded or not, in either case; what is not known is nil.
+func TestDigestForms(t *testing.T) {
+	for s, want := range map[string]bool{
+		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                    true,
+		"SHA1:3i42h3s6nnfq2msvx7xzkyayscx5qbyj":                                    true,
+		"sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709":                            true,
+		"md5:d41d8cd98f00b204e9800998ecf8427e":                                     true,
+		"sha256:4OYMIQUY7QOBJGX36TEJS35ZEQT24QPEMSNZGTFESWMRW6CSXBKQ====":          true,
+		"sha-256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
+		"sha1:da39": false, "sha1": false, "crc:00": false, "": false,
+	} {
+		if d := parseDigest(s); (d != nil) != want || want && !d.holds() {
+			t.Errorf("%q: %v", s, d)
+		}
+	}
+}
+
+// coded compresses text with a content coding.
+func coded(t *testing.T, coding, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch coding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "raw":
+		w, err = flate.NewWriter(&b, 1)
+	case "br":
+		w = brotli.NewWriter(&b)
+	case "zstd":
+		w, err = zstd.NewWriter(&b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, text) // a bytes.Buffer never fails
+	w.Close()
+	return b.String()
+}
+
+// TestBody: transfer and content codings are undone, those that are said and not there are passed over, and what is
+// decoded is bounded.
+func TestBody(t *testing.T) {
+	text := strings.Repeat("hello ", 1000)
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for _, c := range []struct{ name, block, want string }{
+		{"plain", ok + "\r\n" + text, text},
+		{"line feeds", "HTTP/1.0 200 OK\nA: b\n\n" + text, text},
+		{"chunked", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n1;x=y\r\n!\r\n0\r\nTrailer: x\r\n\r\n", "ok!"},
+		{"said to be chunked", ok + "Transfer-Encoding: chunked\r\n\r\n<html>", "<html>"},
+		{"gzip", ok + "Content-Encoding: GZip\r\n\r\n" + coded(t, "gzip", text), text},
+		{"said to be gzip", ok + "Content-Encoding: gzip\r\n\r\n" + text, text},
+		{"deflate", ok + "Content-Encoding: deflate\r\n\r\n" + coded(t, "deflate", text), text},
+		{"bare deflate", ok + "Content-Encoding: deflate\r\n\r\n" + coded(t, "raw", text), text},
+		{"br", ok + "Content-Encoding: br\r\n\r\n" + coded(t, "br", text), text},
+		{"zstd", ok + "Content-Encoding: zstd\r\n\r\n" + coded(t, "zstd", text), text},
+		{"two", ok + "Content-Encoding: gzip, br\r\n\r\n" + coded(t, "br", coded(t, "gzip", text)), text},
+		{"empty", ok + "Content-Encoding: gzip\r\n\r\n", ""},
+		{"no end of head", ok + "A: b", ""},
+		{"no head", "\r\nhello", "hello"},
+		{"unreadable head", "HTTP/1.1 200 OK\r\n: x\r\n\r\nhello", "hello"},
+		{"long head", ok + "A: " + strings.Repeat("x", 4095) + "\r\n\r\nhello", "hello"},
+	} {
+		h, err := ReadHTTP(strings.NewReader(c.block))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		r, err := h.Body(1 << 20)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if b, err := io.ReadAll(r); string(b) != c.want || err != nil {
+			t.Errorf("%s: %d octets, %v, want %d", c.name, len(b), err, len(c.want))
+		}
+	}
+	h, _ := ReadHTTP(strings.NewReader(ok + "Content-Encoding: gzip\r\n\r\n" + coded(t, "gzip", text)))
+	r, _ := h.Body(10)
+	if b, err := io.ReadAll(r); string(b) != text[:10] || err != ErrTooLarge {
+		t.Errorf("bounded: %q, %v", b, err)
+	}
+	h, _ = ReadHTTP(strings.NewReader(ok + "Content-Encoding: rot13\r\n\r\nx"))
+	if _, err := h.Body(10); err == nil {
+		t.Error("an unknown coding is undone")
+	}
+}
+
+// TestPayloadDigestOfChunks: old tools hash the body with its transfer coding; that is a note, and a wrong one is not.
+func TestPayloadDigestOfChunks(t *testing.T) {
+	body := "2\r\nok\r\n0\r\n\r\n"
+	for digest, want := range map[string]string{labelled([]byte("ok")): "", labelled([]byte(body)): CodedDigest, labelled([]byte("no")): PayloadDigest} {
+		block := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+		r := strings.Replace(rec("response", block), "Content-Length", "WARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: "+digest+"\r\nContent-Length", 1)
+		codes, _ := checked(t, members(r))
+		if got := strings.TrimSpace(strings.TrimPrefix(strings.Join(codes, " "), NoWarcinfo)); got != want {
+			t.Errorf("%s: %q, want %q", digest, got, want)
+		}
+	}
+}
+
+// FuzzReadHTTP: head and payload are the block, unless a transfer coding was undone, and it always ends.
+func FuzzReadHTTP(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 304 x\nContent-Length: 7\n\nhello"))
+	f.Add([]byte("\x00"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		h, err := ReadHTTP(bytes.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		coded := h.Header.Get("Transfer-Encoding") != "" || h.Payload != io.Reader(&h.src)
+		b, err := io.ReadAll(h.Payload)
+		if !coded && (err != nil || !bytes.Equal(append(h.Head, b...), in)) {
+			t.Fatalf("%q + %q of %q, %v", h.Head, b, in, err)
+		}
+		if h.Status < 0 || h.Status > 999 {
+			t.Fatal(h.Status)
+		}
+	})
+}
+
+// TestGoldenIsReadByBoth: the golden file, plain, reads leniently as it does strictly.
+func TestGoldenIsReadByBoth(t *testing.T) {
+	b, err := os.ReadFile("testdata/golden.warc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if codes, n := checked(t, b); strings.Join(codes, " ") != PlainFile || n.Records != 7 {
+		t.Errorf("%q, %+v", codes, n)
+	}
+}

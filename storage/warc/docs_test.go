@@ -1,0 +1,55 @@
+package warc
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryFindingIsDocumented: docs/warc.md has each code once, and says rightly whether it is a note.
+func TestEveryFindingIsDocumented(t *testing.T) {
+	src, err := os.ReadFile("finding.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "warc.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.Contains(cells[1], "---") {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(cells[1], -1) {
+			said[m[1]] = strings.TrimSpace(cells[2]) == "yes"
+		}
+	}
+	codes := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(src), -1)
+	if len(codes) < 30 || len(codes) != len(said) {
+		t.Errorf("%d codes, %d documented", len(codes), len(said))
+	}
+	for _, c := range codes {
+		note, ok := said[c[1]]
+		if !ok || note != (Finding{Code: c[1]}).Note() {
+			t.Errorf("%s: documented %v, as a note %v", c[1], ok, note)
+		}
+	}
+}
+
+// TestEveryMetadataFieldIsDocumented: docs/warc.md names each field of an exchange's metadata record.
+func TestEveryMetadataFieldIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "warc.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(wantMetadata) {
+		name, _, _ := strings.Cut(line, ":")
+		if !strings.Contains(string(doc), "`"+name+"`") && !strings.Contains(string(doc), "`"+name+": ") {
+			t.Errorf("%s is not in docs/warc.md", name)
+		}
+	}
+}

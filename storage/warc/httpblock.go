@@ -1,0 +1,168 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// HTTP is the block of a response or revisit record, split.
+type HTTP struct {
+	Head   []byte // status line and fields as they stand there, with the empty line
+	Status int    // 0 if the head cannot be read
+	Header http.Header
+	// Payload reads the body without its transfer coding, its content coding kept: what WARC-Payload-Digest is of. It
+	// shares its source with Body: read one of them.
+	Payload io.Reader
+	// Complete says whether the head has its end.
+	Complete bool
+	src      tap // what follows Head
+}
+
+// tap gives what is read to w as well, if there is one.
+type tap struct {
+	r io.Reader
+	w io.Writer
+}
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	if t.w != nil {
+		_, _ = t.w.Write(p[:n]) // a hash never fails
+	}
+	return n, err
+}
+
+// maxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body.
+const maxHTTPHead = 256 << 10
+
+// maxCodings is the most content codings that are undone.
+const maxCodings = 4
+
+// ErrTooLarge is returned by a body's reader that reached its limit.
+var ErrTooLarge = errors.New("warc: the decoded body is larger than the limit")
+
+// ReadHTTP splits the block of a response or revisit record. Of a head that cannot be parsed nothing is made, and what
+// follows it is the payload as it stands; an error is one of reading block.
+func ReadHTTP(block io.Reader) (*HTTP, error) {
+	in := bufio.NewReaderSize(block, 4<<10)
+	h := &HTTP{src: tap{r: in}, Header: http.Header{}}
+	h.Payload = &h.src
+	for goesOn := false; !h.Complete && len(h.Head) < maxHTTPHead; {
+		b, err := in.ReadSlice('\n')
+		h.Head = append(h.Head, b...)
+		h.Complete = err == nil && !goesOn && len(bytes.TrimRight(b, "\r\n")) == 0
+		goesOn = err != nil
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+	}
+	h.Status, _ = StatusAndType(h.Head)
+	if !h.Complete {
+		return h, nil
+	}
+	// The head is parsed apart from the body, so that the parser cannot read past it.
+	r, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(h.Head), &h.src)), nil) //nolint:bodyclose // it has nothing to close: there is no connection
+	if err != nil {
+		return h, nil //nolint:nilerr // what cannot be parsed is kept as it stands
+	}
+	h.Status, h.Header = r.StatusCode, r.Header
+	if len(r.TransferEncoding) > 0 {
+		// Some crawlers keep the field and undo the coding.
+		if first, err := in.Peek(1); err == nil && bytes.IndexByte([]byte("0123456789abcdefABCDEF"), first[0]) >= 0 {
+			h.Payload = r.Body
+		}
+	}
+	return h, nil
+}
+
+// Body reads the payload without its content codings, at most limit octets: then ErrTooLarge follows. A coding that
+// the payload does not have, though the head says so, is passed over; one that is not known is an error.
+func (h *HTTP) Body(limit int64) (io.Reader, error) {
+	var codings []string
+	for _, v := range h.Header.Values("Content-Encoding") {
+		for c := range strings.SplitSeq(v, ",") {
+			if c = strings.ToLower(strings.TrimSpace(c)); c != "" && c != "identity" {
+				codings = append(codings, c)
+			}
+		}
+	}
+	if len(codings) > maxCodings {
+		return nil, fmt.Errorf("warc: decode a body: %d content codings", len(codings))
+	}
+	body := h.Payload
+	for i := len(codings) - 1; i >= 0; i-- {
+		var err error
+		if body, err = decode(codings[i], body); err != nil {
+			return nil, fmt.Errorf("warc: decode a body: %w", err)
+		}
+	}
+	return &limited{body, limit}, nil
+}
+
+func decode(coding string, body io.Reader) (io.Reader, error) {
+	in := bufio.NewReaderSize(body, 4<<10)
+	b, _ := in.Peek(4)
+	if len(b) == 0 {
+		return in, nil
+	}
+	switch coding {
+	case "gzip", "x-gzip":
+		if !bytes.HasPrefix(b, gzipMagic[:2]) {
+			return in, nil
+		}
+		return gzip.NewReader(in)
+	case "deflate":
+		// RFC 9110 8.4.1.2: the zlib format; some servers send the bare stream.
+		if len(b) >= 2 && b[0]&15 == 8 && (int(b[0])<<8|int(b[1]))%31 == 0 {
+			return zlib.NewReader(in)
+		}
+		return flate.NewReader(in), nil
+	case "br":
+		return brotli.NewReader(in), nil
+	case "zstd":
+		if !isZstd(b) {
+			return in, nil
+		}
+		// RFC 9659: a decoder need not take windows of more than 8 MiB.
+		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return nil, fmt.Errorf("the content coding %.40q is not known", coding)
+}
+
+// limited is like io.LimitedReader, but says that there was more.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return n - 1, ErrTooLarge
+	}
+	return n, err
+}

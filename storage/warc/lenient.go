@@ -1,0 +1,289 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Lenient reads the records of any crawler's archive, compressed or plain, one after another, in memory that depends
+// neither on their size nor on their number. What is not as the standard says is a Finding and not an error; after
+// what cannot be read it goes on with the next record that can. Only a failure of reading itself is an error.
+type Lenient struct {
+	found func(Finding)
+	base  int64 // offset of the reader's beginning
+	src   source
+	in    *bufio.Reader // of src
+	gz    *gzip.Reader  // of in
+	unzip source        // of gz: counts the octets of the member
+	out   *bufio.Reader // of unzip
+	cur   *bufio.Reader // where records are: in, out, or nil between two members
+	zip   bool          // the file is compressed
+	begun bool          // a record or garbage was met
+	at    int64         // where the current member begins
+	inner int           // records met in the current member
+	rec   *Record       // the current one; nil between two
+	block *lenientBlock // of rec
+	err   error
+}
+
+// NewLenient returns a reader of the archive that r reads from its beginning. It calls found, unless that is nil, for
+// each finding, in order, from within its own methods.
+func NewLenient(r io.Reader, found func(Finding)) *Lenient {
+	return newBuffers().lenient(r, 0, found)
+}
+
+// ErrZstd is returned for an archive compressed with Zstandard, which this package does not read.
+var ErrZstd = errors.New("warc: this is a .warc.zst, which cannot be read here; decompress it (zstd -d) and read the .warc")
+
+// Next returns the next record that can be read, passing over what is left of the one before, and io.EOF at the end.
+func (l *Lenient) Next() (*Record, error) {
+	for {
+		l.pass()
+		if l.err != nil {
+			return nil, l.err
+		}
+		if l.cur == nil {
+			l.enter()
+			continue
+		}
+		if !l.seek() {
+			l.leave()
+			continue
+		}
+		if rec := l.head(); rec != nil {
+			l.rec = rec
+			return rec, nil
+		}
+	}
+}
+
+// End passes over what is left of the current record and returns the offset behind it, or behind its member, if that
+// holds nothing else; otherwise that of its member.
+func (l *Lenient) End() (int64, error) {
+	l.pass()
+	if l.err != nil && !errors.Is(l.err, io.EOF) {
+		return 0, l.err
+	}
+	if l.zip && l.cur != nil {
+		return l.at, nil
+	}
+	return l.offset(), nil
+}
+
+func (l *Lenient) offset() int64 { return l.base + l.src.n - int64(l.in.Buffered()) }
+
+// within is how many octets of the current member were read.
+func (l *Lenient) within() int64 {
+	if !l.zip {
+		return 0
+	}
+	return l.unzip.n - int64(l.out.Buffered())
+}
+
+func (l *Lenient) find(code, format string, args ...any) {
+	at := l.at
+	if !l.zip {
+		at = l.offset()
+	}
+	if l.rec != nil {
+		at = l.rec.Offset
+	}
+	l.found(Finding{at, code, fmt.Sprintf(format, args...)})
+}
+
+// enter goes into what comes next in the file: a member, or in a plain file a record.
+func (l *Lenient) enter() {
+	l.at = l.offset()
+	b, err := l.in.Peek(4)
+	if len(b) == 0 {
+		l.stop(err)
+		return
+	}
+	if !l.begun {
+		if isZstd(b) {
+			l.err = ErrZstd
+			return
+		}
+		l.begun, l.zip = true, !bytes.HasPrefix(b, []byte("WARC"))
+		if !l.zip {
+			l.find(PlainFile, "the file is not compressed")
+			l.cur = l.in
+			return
+		}
+	}
+	if err != nil && len(b) < len(gzipMagic) && bytes.HasPrefix(gzipMagic, b) {
+		_, _ = l.in.Discard(len(b))
+		l.damaged(io.ErrUnexpectedEOF)
+		return
+	}
+	if !bytes.HasPrefix(b, gzipMagic) {
+		_, blank, which := scan(l.in, true, l.at == l.base)
+		l.tellSkipped(l.at, l.offset()-l.at, blank)
+		if l.stop(l.src.err); which == atHead {
+			l.zip, l.cur = false, l.in
+		}
+		return
+	}
+	if err := l.gz.Reset(l.in); err != nil {
+		l.damaged(err)
+		return
+	}
+	l.gz.Multistream(false)
+	l.unzip = source{r: l.gz}
+	l.out.Reset(&l.unzip)
+	l.cur, l.inner = l.out, 0
+}
+
+// stop ends the reading if err says so: with io.EOF, or because the file cannot be read.
+func (l *Lenient) stop(err error) {
+	switch {
+	case l.src.err != nil:
+		l.err = fmt.Errorf("warc: read at offset %d: %w", l.offset(), l.src.err)
+	case errors.Is(err, io.EOF):
+		l.err = io.EOF
+	}
+}
+
+// leave goes out of a member, or ends a plain file.
+func (l *Lenient) leave() {
+	if l.cur = nil; !l.zip {
+		l.stop(io.EOF)
+	}
+}
+
+// damaged names what is wrong with the current member and leaves it.
+func (l *Lenient) damaged(err error) {
+	l.cur = nil
+	if l.stop(nil); l.err != nil {
+		return
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if _, more := l.in.Peek(1); more != nil {
+			l.find(Torn, "the file ends within a record or its gzip member")
+			return
+		}
+	}
+	l.find(DamagedMember, "the gzip member cannot be decompressed to its end: %v", err)
+}
+
+// ends deals with the end of the current layer and reports whether there is one: err of a read from l.cur.
+func (l *Lenient) ends(err error, where string) bool {
+	switch {
+	case err == nil:
+		return false
+	case !l.zip:
+		if l.stop(io.EOF); errors.Is(l.err, io.EOF) {
+			l.find(Torn, "the file ends within %s", where)
+		}
+		l.cur = nil
+	case errors.Is(err, io.EOF):
+		l.find(ShortMember, "the gzip member ends within %s", where)
+		l.cur = nil
+	default:
+		l.damaged(err)
+	}
+	return true
+}
+
+// seek goes to the head of the next record in the current member, or plain file, and reports whether there is one.
+func (l *Lenient) seek() bool {
+	at := l.offset()
+	if l.zip {
+		at = l.at
+	}
+	b, err := l.cur.Peek(len(headMagic))
+	if bytes.Equal(b, headMagic) {
+		return true
+	}
+	if err != nil && bytes.HasPrefix(headMagic, b) {
+		switch {
+		case len(b) > 0 || !errors.Is(err, io.EOF):
+			l.ends(err, "a head")
+		case l.zip && l.inner == 0:
+			l.find(Garbage, "an empty gzip member")
+		}
+		return false
+	}
+	n, blank, which := scan(l.cur, false, true)
+	l.tellSkipped(at, n, blank)
+	if _, err := l.cur.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		if l.zip {
+			l.damaged(err)
+		}
+		return false
+	}
+	return which == atHead
+}
+
+// blanks passes over empty lines behind a record: whoever reads no further wants the checksum behind them verified all
+// the same. A wrong octet in a Content-Length leaves such lines.
+func (l *Lenient) blanks() {
+	n := int64(0)
+	for {
+		b, _ := l.cur.Peek(1)
+		if len(b) == 0 || b[0] != '\r' && b[0] != '\n' {
+			break
+		}
+		l.skip(1)
+		n++
+	}
+	l.tellSkipped(l.at, n, true)
+}
+
+func (l *Lenient) tellSkipped(at, n int64, blank bool) {
+	switch {
+	case n == 0, l.src.err != nil:
+	case blank:
+		l.found(Finding{at, ExtraLines, fmt.Sprintf("%d octets of empty lines between records", n)})
+	default:
+		l.found(Finding{at, Garbage, fmt.Sprintf("%d octets that are no record", n)})
+	}
+}
+
+// pass reads the current record to its end.
+func (l *Lenient) pass() {
+	rec := l.rec
+	if rec == nil {
+		return
+	}
+	if _, err := io.Copy(io.Discard, l.block); err != nil {
+		l.rec = nil
+		return
+	}
+	if l.cur == nil { // the block ended early
+		l.rec = nil
+		return
+	}
+	b, err := l.cur.Peek(len(recordEnd))
+	switch {
+	case string(b) == recordEnd:
+		l.skip(len(b))
+	case bytes.HasPrefix(b, []byte("\n\n")):
+		l.find(ShortEnd, "LF alone behind the block")
+		l.skip(2)
+	case bytes.HasPrefix(b, []byte("\r\n")), bytes.HasPrefix(b, []byte("\n")):
+		l.find(ShortEnd, "one line end behind the block")
+		l.skip(bytes.IndexByte(b, '\n') + 1)
+	case len(b) < len(recordEnd) && len(bytes.Trim(b, "\r\n")) == 0:
+		l.ends(err, "the end of a record")
+	default:
+		l.find(NoEnd, "%q behind the block, not the end of a record: the Content-Length is wrong", b)
+	}
+	if l.zip && l.cur != nil { // at the end of its member the checksum is verified
+		l.blanks()
+		if _, err := l.cur.Peek(1); errors.Is(err, io.EOF) {
+			l.cur = nil
+		} else if err != nil {
+			l.damaged(err)
+		}
+	}
+	l.rec = nil
+}
+
+// skip passes over what was peeked.
+func (l *Lenient) skip(n int) { _, _ = l.cur.Discard(n) }

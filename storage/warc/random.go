@@ -1,0 +1,94 @@
+package warc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// ReadAt opens the archive file at path and returns the record at an offset, as an Entry or a Reader names it: that of
+// its gzip member, or in a plain file its own. Its block can be read until the Closer is closed.
+func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
+	l, f, err := LenientAt(path, offset, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err := l.Next()
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && (rec.Offset != offset || rec.Within != 0):
+		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
+	case err != nil:
+		err = fmt.Errorf("warc: %s: %w", path, err)
+	default:
+		return rec, f, nil
+	}
+	f.Close() // only read
+	return nil, nil, err
+}
+
+// LenientAt opens the archive file at path for reading from an offset on, where a gzip member or a record of a plain
+// file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's Close.
+func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Closer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("warc: %w", err)
+	}
+	if offset < 0 {
+		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
+	} else if offset > 0 {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close() // only read
+		return nil, nil, err
+	}
+	b := buffered.Get().(*buffers) //nolint:forcetypeassert // there is nothing else in it
+	l := b.lenient(f, offset, found)
+	return l, &closer{f, l, b}, nil
+}
+
+// buffers are the memory that a Lenient works with, many times that of most records.
+type buffers struct {
+	in, out *bufio.Reader
+	gz      *gzip.Reader
+}
+
+func newBuffers() *buffers {
+	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead), new(gzip.Reader)}
+}
+
+func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient {
+	if found == nil {
+		found = func(Finding) {}
+	}
+	l := &Lenient{found: found, base: base, src: source{r: r}, in: b.in, out: b.out, gz: b.gz}
+	l.in.Reset(&l.src)
+	return l
+}
+
+// buffered are the buffers of readers that were closed, for the next: a reader of one record has them for that alone.
+var buffered = sync.Pool{New: func() any { return newBuffers() }}
+
+// closer closes a file and takes the buffers from its reader, which from then on has an error and no record.
+type closer struct {
+	file io.Closer
+	l    *Lenient
+	b    *buffers // nil when it was closed
+}
+
+func (c *closer) Close() error {
+	if c.b != nil {
+		c.l.in, c.l.out, c.l.gz = bufio.NewReaderSize(nil, 0), bufio.NewReaderSize(nil, 0), nil
+		c.l.err, c.l.cur, c.l.rec = fmt.Errorf("warc: the archive file is closed: %w", os.ErrClosed), nil, nil
+		c.b.in.Reset(nil) // it would hold on to the file
+		c.b.out.Reset(nil)
+		buffered.Put(c.b)
+		c.b = nil
+	}
+	return c.file.Close()
+}
