@@ -1,0 +1,97 @@
+package cdxj
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A complete segment that a fault of the disk has damaged, and that has no index, does not keep a crawl from going on: what
+// can be read has its lines, the rest is said, and nothing refers to it.
+func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	for i := range 5 {
+		c.record(t, page(i, fmt.Sprintf("http://a.test/%d", i), strings.Repeat(fmt.Sprintf("page %d ", i), 200)))
+	}
+	c.close(t)
+	whole := contents(t, dir)["curtsy-00000.cdxj"]
+	path := filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var third Line
+	for text := range strings.Lines(whole) {
+		if l, err := ParseLine([]byte(text)); err == nil && l.URL == "http://a.test/2" {
+			third = l
+		}
+	}
+	copy(b[third.Offset+third.Length/2:], "damage") // within the answer
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, indexDir)); err != nil {
+		t.Fatal(err)
+	}
+	c = crawling(t, dir, 0)
+	if said := c.store.Damaged(); len(said) != 1 || !strings.Contains(said[0], path) {
+		t.Errorf("it says %q", said)
+	}
+	for i := range 5 {
+		body := strings.Repeat(fmt.Sprintf("page %d ", i), 200)
+		if _, known, err := c.store.Original(digestOf(body)); known != (i != 2) || err != nil {
+			t.Errorf("page %d may be referred to: %v, %v", i, known, err)
+		}
+	}
+	c.close(t)
+	got := contents(t, dir)["curtsy-00000.cdxj"]
+	if strings.Count(got, "\n") != 4 || strings.Contains(got, "a.test/2") {
+		t.Errorf("the index is\n%s", got)
+	}
+	for line := range strings.Lines(got) {
+		if !strings.Contains(whole, line) {
+			t.Errorf("a line that was not there before: %s", line)
+		}
+	}
+	var said []string
+	if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) }); err != nil || len(said) != 1 {
+		t.Errorf("made anew: %v, and it says %q", err, said)
+	}
+	if again := contents(t, dir)["curtsy-00000.cdxj"]; again != got {
+		t.Errorf("made anew\n%s\nbefore\n%s", again, got)
+	}
+}
+
+// What Open must make first can be broken off, and leaves nothing that would pass for an index.
+func TestOpenCanBeBrokenOff(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, some()...)
+	c.close(t)
+	built := contents(t, dir)
+	index := filepath.Join(dir, indexDir)
+	if err := os.RemoveAll(index); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, dir, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(index, "curtsy-00000.cdxj")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	crawling(t, dir, 0).close(t)
+	if again := contents(t, dir); again["curtsy-00000.cdxj"] != built["curtsy-00000.cdxj"] {
+		t.Errorf("built\n%v\nagain\n%v", built, again)
+	}
+	earlier := filepath.Join(index, "curtsy-00000.cdxj")
+	if _, err := Open(ctx, t.TempDir(), []string{earlier}); !errors.Is(err, context.Canceled) {
+		t.Errorf("an earlier index is read all the same: %v", err)
+	}
+}

@@ -1,0 +1,225 @@
+package cdxj
+
+import (
+	"encoding/base32"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/warc"
+)
+
+// indexOf returns the only complete index in dir.
+func indexOf(dir string) string { return filepath.Join(dir, indexDir, "curtsy-00000.cdxj") }
+
+// TestEarlierCrawl: with its archive at hand an earlier answer is referred to by its id and exact date; without it, by
+// what the index says.
+func TestEarlierCrawl(t *testing.T) {
+	first := t.TempDir()
+	c := crawling(t, first, 0)
+	c.record(t, some()...)
+	id := ""
+	if o, _, err := c.store.Original(digestOf("second")); err != nil {
+		t.Fatal(err)
+	} else {
+		id = o.ID
+	}
+	c.close(t)
+	apart := filepath.Join(t.TempDir(), "curtsy-00000.cdxj")
+	b, err := os.ReadFile(indexOf(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(apart, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	at := began.Add(7 * time.Second)
+	for path, want := range map[string]storage.Original{
+		indexOf(first): {URL: "http://a.test/", Date: at, ID: id},
+		apart:          {URL: "http://a.test/", Date: at.Truncate(time.Second)},
+	} {
+		dir := t.TempDir()
+		c := crawling(t, dir, 0, path)
+		c.record(t, page(100, "http://a.test/new", "second"), page(101, "http://a.test/half", "half of it"))
+		for _, body := range []string{"", "never met"} {
+			if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
+				t.Errorf("%q: %v %v", body, o, err)
+			}
+		}
+		c.close(t)
+		if ls := captures(t, dir, "http://a.test/new"); len(ls) != 1 || ls[0].Mime != revisitType {
+			t.Errorf("%v: not a revisit", ls)
+		}
+		f, err := os.Open(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var rec *warc.Record
+		for rd := warc.NewReader(f); rec == nil || rec.Type != "revisit"; {
+			if rec, err = rd.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, value := range map[string]string{
+			"WARC-Refers-To": want.ID, "WARC-Refers-To-Target-URI": want.URL, "WARC-Refers-To-Date": want.Date.Format(dateForm),
+		} {
+			if got := strings.Trim(rec.Fields.Get(name), "<>"); got != value && !(name == "WARC-Refers-To-Date" && sameTime(got, value)) {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+			}
+		}
+	}
+}
+
+func sameTime(a, b string) bool {
+	t, err1 := time.Parse(time.RFC3339Nano, a)
+	u, err2 := time.Parse(time.RFC3339Nano, b)
+	return err1 == nil && err2 == nil && t.Equal(u)
+}
+
+// TestEarlierAnswerThatIsNoWholePageIsNotReferredTo: of what was cut the index does not tell, the archive beside it does.
+func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
+	first := t.TempDir()
+	c := crawling(t, first, 0)
+	c.record(t, some()...)
+	c.close(t)
+	c = crawling(t, t.TempDir(), 0, indexOf(first))
+	defer c.close(t)
+	for _, body := range []string{"half of it", "User-agent: *\nDisallow: /x\n", "moved", "nothing"} {
+		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
+			t.Errorf("%q: %v %v", body, o, err)
+		}
+	}
+}
+
+func TestDigestsOfOtherTools(t *testing.T) {
+	d := digestOf("body")
+	base := base32.StdEncoding.EncodeToString(d[:])
+	for s, want := range map[string]bool{
+		hex.EncodeToString(d[:]):                  true,
+		"sha256:" + hex.EncodeToString(d[:]):      true,
+		strings.ToUpper(hex.EncodeToString(d[:])): true,
+		base:                               true,
+		strings.TrimRight(base, "="):       true,
+		"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ": false, // SHA-1
+		hex.EncodeToString(d[:31]):         false,
+		strings.Repeat("g", 64):            false,
+		strings.Repeat("1", 52):            false,
+		"":                                 false,
+	} {
+		if got, ok := parseDigest(s); ok != want || ok && got != d {
+			t.Errorf("%q: %x %v", s, got, ok)
+		}
+	}
+}
+
+func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
+	path := fileOf(t, "other.cdxj", "!OpenWayback-CDXJ 1.0\n",
+		`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ","filename":"x"}`+"\n",
+		`test,a)/2 20260304050607 {"url":"http://a.test/2","digest":"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ","filename":"x"}`+"\n",
+		"nonsense\n",
+		fmt.Sprintf(`test,a)/3 20260304050607 {"url":"http://a.test/3","mime":"warc/revisit","digest":"%x"}`, digestOf("revisit"))+"\n",
+		fmt.Sprintf(`test,a)/4 20260304050607 {"url":"http://a.test/4 5","digest":"%x"}`, digestOf("a URL with a space"))+"\n",
+	)
+	c := crawling(t, t.TempDir(), 0, path)
+	defer c.close(t)
+	notes := strings.Join(c.store.Notes(), "\n")
+	for _, want := range []string{"2 captures have a digest that is no SHA-256", "1 lines are no CDXJ", "no payload in it"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes lack %q:\n%s", want, notes)
+		}
+	}
+	for _, body := range []string{"revisit", "a URL with a space"} {
+		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
+			t.Errorf("%q: %v %v", body, o, err)
+		}
+	}
+	if _, err := Open(t.Context(), t.TempDir(), []string{path + ".none"}); err == nil || !strings.Contains(err.Error(), path+".none") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestEarlierIndexThatChangesIsNotBelieved: what stands at the place is compared with the whole digest.
+func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
+	line := fmt.Sprintf(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"%x","filename":"x"}`, digestOf("body"))
+	path := fileOf(t, "e.cdxj", line+"\n")
+	c := crawling(t, t.TempDir(), 0, path)
+	defer c.close(t)
+	for _, now := range []string{strings.Replace(line, fmt.Sprintf("%x", digestOf("body")), fmt.Sprintf("%x", digestOf("other")), 1), "nonsense", ""} {
+		if _, known, err := c.store.Original(digestOf("body")); now != "nonsense" && now != "" && (!known || err != nil) {
+			t.Fatalf("not known before: %v", err)
+		}
+		if err := os.WriteFile(path, []byte(now), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if o, known, err := c.store.Original(digestOf("body")); known || err != nil {
+			t.Errorf("%q: %v %v", now, o, err)
+		}
+	}
+}
+
+// TestConcurrent has many archive and look up at once; the race detector watches.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 20_000)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 60 {
+				body := fmt.Sprint("body ", (g+i)%40)
+				if _, err := c.warc.Record(t.Context(), page(i, fmt.Sprintf("http://a.test/%d/%d", g, i), body)); err != nil {
+					t.Error(err)
+				}
+				if o, known, err := c.store.Original(digestOf(body)); !known || err != nil || o.ID == "" {
+					t.Errorf("%q: %v %v %v", body, o, known, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	c.close(t)
+	n, revisits := 0, 0
+	for _, text := range contents(t, dir) {
+		n += strings.Count(text, "\n")
+		revisits += strings.Count(text, revisitType)
+	}
+	if n != 8*60 || revisits < 8*60-40*8 {
+		t.Errorf("%d lines, %d of revisits", n, revisits)
+	}
+}
+
+// FuzzOriginalRoundTrip: what the log holds is read back, and a flipped bit of it is noticed.
+func FuzzOriginalRoundTrip(f *testing.F) {
+	f.Add([]byte("body"), "http://a.test/", "urn:uuid:0", "x.warc.gz", int64(7), int64(1772600767000001))
+	f.Add([]byte{}, "u", "", "f", int64(0), int64(0))
+	f.Fuzz(func(t *testing.T, body []byte, url, id, file string, offset, micros int64) {
+		if !oneWord(url) || !oneWord(file) || !oneWord(id+"x") || id == noID {
+			t.Skip()
+		}
+		o := original{
+			Payload: digestOf(string(body)), Original: storage.Original{URL: url, ID: id, Date: time.UnixMicro(micros & (1<<57 - 1)).UTC()},
+			File: file, Offset: offset,
+		}
+		if o.Date.Year() > 9999 {
+			t.Skip()
+		}
+		line := o.append([]byte("before\n"))[7:]
+		got, err := parseOriginal(line)
+		if err != nil || got != o {
+			t.Fatalf("%q\n%+v\n%+v\n%v", line, o, got, err)
+		}
+		for i := range line {
+			line[i] ^= 1
+			if got, err := parseOriginal(line); err == nil {
+				t.Fatalf("%q was read as %+v", line, got)
+			}
+			line[i] ^= 1
+		}
+	})
+}

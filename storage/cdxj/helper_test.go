@@ -1,0 +1,156 @@
+package cdxj
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/warc"
+)
+
+// began is when the first exchange of the tests begins.
+var began = time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
+
+// answer is an exchange with a URL, whose answer has the body, at a second of its own.
+func answer(second int, url, head, body string) storage.Record {
+	text := "HTTP/1.1 " + head + "\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n"
+	r := storage.Record{
+		URL: url, Time: began.Add(time.Duration(second) * time.Second),
+		Request:  []byte("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"),
+		Response: io.NewSectionReader(bytes.NewReader([]byte(text+body)), 0, int64(len(text)+len(body))),
+		HeadSize: int64(len(text)), PayloadDigest: sha256.Sum256([]byte(body)), PayloadSize: int64(len(body)), HasPayload: true,
+		Repeatable: true,
+	}
+	return r
+}
+
+func page(second int, url, body string) storage.Record {
+	return answer(second, url, "200 OK\r\nContent-Type: text/html; charset=utf-8", body)
+}
+
+// crawl is a crawl directory that is written.
+type crawl struct {
+	dir   string
+	store *Store
+	warc  *warc.Writer
+}
+
+// crawling opens dir as a crawl does.
+func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl {
+	t.Helper()
+	s, err := Open(t.Context(), dir, earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: segment, Index: s, Originals: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &crawl{dir, s, w}
+}
+
+func (c *crawl) record(t testing.TB, rs ...storage.Record) {
+	t.Helper()
+	for _, r := range rs {
+		if _, err := c.warc.Record(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *crawl) close(t testing.TB) {
+	t.Helper()
+	if err := c.warc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents reads the files of the index that are lines.
+func contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	paths, err := Files(filepath.Join(dir, indexDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(path)] = string(b)
+	}
+	return all
+}
+
+// rebuilt reads the index as it is made from the archive alone.
+func rebuilt(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	into := t.TempDir()
+	if err := Rebuild(context.Background(), filepath.Join(dir, warcDir), filepath.Join(into, indexDir), nil); err != nil {
+		t.Fatal(err)
+	}
+	return contents(t, into)
+}
+
+// captures looks a URL up.
+func captures(t testing.TB, dir, url string) (ls []Line) {
+	t.Helper()
+	paths, err := Files(filepath.Join(dir, indexDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l, err := range Lookup(paths, url) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ls = append(ls, l)
+	}
+	return ls
+}
+
+func readerOf(s string) *io.SectionReader {
+	return io.NewSectionReader(bytes.NewReader([]byte(s)), 0, int64(len(s)))
+}
+
+func digestOf(body string) [32]byte { return sha256.Sum256([]byte(body)) }
+
+// mustReferToWhatIsThere fails if a revisit of an equal payload names a record that is not in the archive before it.
+func mustReferToWhatIsThere(t testing.TB, dir string) {
+	t.Helper()
+	segments, err := filepath.Glob(filepath.Join(dir, warcDir, "*"+warcSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := map[string]bool{}
+	for _, path := range segments {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		rd := warc.NewReader(f)
+		for rec, err := rd.Next(); err != io.EOF; rec, err = rd.Next() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Type == "response" {
+				met[rec.ID()] = true
+			}
+			if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" && id != "urn:uuid:0" && !met[id] {
+				t.Errorf("%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package cdxj
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"curtsy/storage/warc"
+)
+
+// Index writes the lines of WARC files of any crawler to w, sorted, in memory that does not depend on their number. It
+// tells found what is wrong in a file; what cannot be read has no line.
+func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Finding), paths ...string) (err error) {
+	s := newSorter("", runSize)
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, path := range paths {
+		if err := s.addFile(ctx, path, func(f warc.Finding) { found(path, f) }); err != nil {
+			return fmt.Errorf("cdxj: index %s: %w", path, err)
+		}
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	if err := s.writeTo(ctx, b); err != nil {
+		return fmt.Errorf("cdxj: sort the lines: %w", err)
+	}
+	return b.Flush()
+}
+
+// NoIndex is the code of a finding about a record that has no line: others are those of a warc.Lenient.
+const NoIndex = "no-index"
+
+func (s *sorter) addFile(ctx context.Context, path string, found func(warc.Finding)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	bad := func(offset int64, err error) {
+		found(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()})
+	}
+	var line []byte
+	rd := &counted{records: warc.NewLenient(f, found)}
+	err = scan(ctx, rd, filepath.Base(path), bad, func(c *capture) error {
+		if c.Length <= 0 { // several records in a member: no offset names one of them
+			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))
+			return nil
+		}
+		l := c.line()
+		if line = l.Append(line[:0]); len(line) > maxLine {
+			bad(c.Offset, fmt.Errorf("its line would be longer than %d octets", maxLine))
+			return nil
+		}
+		return s.add(line)
+	})
+	if err == nil && rd.n == 0 {
+		return errors.New("there is no WARC record in it")
+	}
+	return err
+}
+
+// counted counts records.
+type counted struct {
+	records
+	n int
+}
+
+func (c *counted) Next() (*warc.Record, error) {
+	rec, err := c.records.Next()
+	if err == nil {
+		c.n++
+	}
+	return rec, err
+}

@@ -1,0 +1,194 @@
+package cdxj
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"curtsy/storage"
+	"curtsy/storage/durable"
+	"curtsy/storage/warc"
+)
+
+// Add implements warc.Index.
+func (s *Store) Add(e warc.Entry) error {
+	c := capture{Entry: e, original: worth(&e)}
+	if e.HasPayload {
+		c.digest = fmt.Sprintf("%x", e.Payload)
+	}
+	if err := s.add(&c); err != nil {
+		return fmt.Errorf("cdxj: index %s at %d: %w", e.File, e.Offset, err)
+	}
+	return nil
+}
+
+func (s *Store) add(c *capture) error {
+	if s.journal == nil || s.file != c.File {
+		if err := s.begin(c.File); err != nil {
+			return err
+		}
+	}
+	l := c.line()
+	s.line = l.Append(s.line[:0])
+	if _, err := s.journal.Write(s.line); err != nil {
+		return err
+	}
+	return s.remember(c)
+}
+
+// remember makes the payload of c known, if it is worth it and not known yet.
+func (s *Store) remember(c *capture) error {
+	if !c.original {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known, err := s.known(c.Payload); known || err != nil {
+		return err
+	}
+	at, err := s.log.add(&original{
+		Payload: c.Payload, Original: storage.Original{URL: c.URL, Date: c.Date, ID: c.ID}, File: c.File, Offset: c.Offset,
+	})
+	if err != nil {
+		return err
+	}
+	s.table.add(s.hash(&c.Payload), s.base+at)
+	return nil
+}
+
+// begin begins the journal of a segment.
+func (s *Store) begin(file string) error {
+	if err := s.endJournal(); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(s.index, indexName(file)+openSuffix))
+	s.journal, s.file = f, file
+	return err
+}
+
+func (s *Store) endJournal() error {
+	if s.journal == nil {
+		return nil
+	}
+	err := s.journal.Close()
+	s.journal = nil
+	return err
+}
+
+// Complete implements warc.Index. It sorts the journal.
+func (s *Store) Complete(file string) error {
+	if err := s.complete(context.Background(), file); err != nil {
+		return fmt.Errorf("cdxj: complete the index of %s: %w", file, err)
+	}
+	return nil
+}
+
+func (s *Store) complete(ctx context.Context, file string) error {
+	if s.journal == nil || s.file != file { // no capture in it
+		if err := s.begin(file); err != nil {
+			return err
+		}
+	}
+	if err := s.endJournal(); err != nil {
+		return err
+	}
+	if err := s.log.f.Sync(); err != nil { // first: an index says that its segment's originals are known
+		return err
+	}
+	to := filepath.Join(s.index, indexName(file))
+	if err := sortFile(ctx, to+openSuffix, to, s.index); err != nil {
+		return err
+	}
+	if err := durable.Names(s.index); err != nil {
+		return err
+	}
+	_ = os.Remove(to + openSuffix) // Windows removes no file that a reader has open; the next Open does it then
+	return nil
+}
+
+// Mended implements warc.Index.
+func (s *Store) Mended(path, file string, end int64, removed bool) error {
+	s.mu.Lock()
+	if removed {
+		end = 0
+	}
+	_, err := s.log.add(&original{Cut: true, File: file, Offset: end})
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+	case removed:
+		if err = os.Remove(filepath.Join(s.index, indexName(file)+openSuffix)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	default:
+		err = s.remake(context.Background(), path, file, false)
+	}
+	if err != nil {
+		return fmt.Errorf("cdxj: index %s anew: %w", file, err)
+	}
+	return nil
+}
+
+// remake writes the journal of a segment anew, from the segment at path.
+func (s *Store) remake(ctx context.Context, path, file string, torn bool) error {
+	if err := s.begin(file); err != nil {
+		return err
+	}
+	return scanFile(ctx, path, file, torn, s.add)
+}
+
+// remakeWhole is remake for a complete segment. One that is damaged is no reason to end the crawl: what can be read of it is
+// indexed, and the rest is said.
+func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
+	err := s.remake(ctx, path, file, false)
+	if pathErr := (*fs.PathError)(nil); err == nil || ctx.Err() != nil || errors.As(err, &pathErr) {
+		return err
+	}
+	if err := s.begin(file); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var rd sieve
+	rd.records = warc.NewLenient(f, func(f warc.Finding) { rd.take(f) })
+	bad := func(offset int64, err error) { rd.take(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()}) }
+	err = scan(ctx, &rd, file, bad, func(c *capture) error {
+		if rd.found > rd.before || c.Length <= 0 {
+			return nil // nobody could read it, and nothing may refer to it
+		}
+		return s.add(c)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at octet %d (%s), and in %d places in all: the index has what can be read of it", path, rd.first.Offset, rd.first.Text, rd.found))
+	return nil
+}
+
+// sieve counts what is wrong in a file, and how much of that before the current record.
+type sieve struct {
+	records
+	found, before int
+	first         warc.Finding
+}
+
+func (s *sieve) take(f warc.Finding) {
+	if f.Note() {
+		return
+	}
+	if s.found++; s.found == 1 {
+		s.first = f
+	}
+}
+
+func (s *sieve) Next() (*warc.Record, error) {
+	rec, err := s.records.Next()
+	s.before = s.found
+	return rec, err
+}

@@ -1,0 +1,64 @@
+package cdxj
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/frontier/canon"
+)
+
+// TestKey shows the rules; that the keys are those of warcio, for many more URLs, is tested with warcio itself.
+func TestKey(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://www.Example.test/A?b=2&a=1": "test,example)/a?a=1&b=2",
+		"https://example.test:443/":         "test,example)/",
+		"https://example.test:8443/":        "test,example:8443)/",
+		"http://127.0.0.1:8080/x":           "1,0,0,127:8080)/x",
+		"http://[2001:DB8::80]/":            "[2001:db8::80])/",
+		"http://bücher.test/ä":              "test,xn--bcher-kva)/%C3%A4",
+		"http://xn--bcher-kva.test/%C3%A4":  "test,xn--bcher-kva)/%c3%a4", // as warcio has it
+		"dns:example.test":                  "dns:example.test",
+		"urn:a b\nc":                        "urn:a%20b%0ac",
+		"":                                  "-",
+	} {
+		if got := Key(url); got != want {
+			t.Errorf("%q: %q, want %q", url, got, want)
+		}
+	}
+}
+
+// FuzzKey: a key is one word; of a canonical URL it depends on neither case nor the order of the query nor "www.", and
+// begins with the host turned round.
+func FuzzKey(f *testing.F) {
+	for _, s := range []string{"http://www.a.test/X?b&a", "https://[::1]:8443/", "http://127.0.0.1/%7e", "dns:x y", "http://a.test/\u2028", "http://www1.www2.a.test:81/a;b?c=d&c=D&"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		key := Key(s)
+		if key == "" || strings.ContainsAny(key, " \t\r\n\x00\x7f") {
+			t.Fatalf("%q: key %q is no word", s, key)
+		}
+		u, err := canon.Parse(s)
+		if err != nil {
+			return
+		}
+		c := u.String()
+		key = Key(c)
+		if lower := Key(strings.ToLower(c)); lower != key {
+			t.Fatalf("%q: %q, in lower case %q", c, key, lower)
+		}
+		if path, query, ok := strings.Cut(c, "?"); ok {
+			first, others, more := strings.Cut(query, "&")
+			if turned := Key(path + "?" + others + "&" + first); more && turned != key {
+				t.Fatalf("%q: %q, turned round %q", c, key, turned)
+			}
+		}
+		scheme, rest, _ := strings.Cut(c, "://")
+		if with, err := canon.Parse(scheme + "://www." + rest); err == nil && !strings.HasPrefix(rest, "www") && with.Host() == "www."+u.Host() && Key(with.String()) != key {
+			t.Fatalf("%q: %q, with www. %q", c, key, Key(with.String()))
+		}
+		if !strings.Contains(key, ")/") {
+			t.Fatalf("%q: %q has no host", c, key)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package cdxj
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fileOf writes a file of the index.
+func fileOf(t testing.TB, name string, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func lineOf(url string, second int, file string, offset int64) Line {
+	return Line{Key: Key(url), Time: began.Truncate(time.Second).Add(time.Duration(second) * time.Second), URL: url, Mime: "text/html", Filename: file, Offset: offset}
+}
+
+func TestLookupAcrossSegmentsIsInOrderOfTime(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 1500)
+	for i := range 30 {
+		c.record(t, page(i, fmt.Sprintf("http://a.test/%d", i%3), fmt.Sprint("body ", i)))
+	}
+	open := captures(t, dir, "http://www.a.test/1")
+	c.close(t)
+	done := captures(t, dir, "http://a.test/1")
+	if !slices.Equal(open, done) || len(done) != 10 {
+		t.Errorf("while crawling\n%v\nafterwards\n%v", open, done)
+	}
+	files := map[string]bool{}
+	for i, l := range done {
+		files[l.Filename] = true
+		if want := began.Truncate(time.Second).Add(time.Duration(3*i+1) * time.Second); !l.Time.Equal(want) || l.URL != "http://a.test/1" {
+			t.Errorf("capture %d: %+v", i, l)
+		}
+	}
+	if len(files) < 3 {
+		t.Errorf("only in %v", files)
+	}
+	if ls := captures(t, dir, "http://a.test/none"); len(ls) != 0 {
+		t.Errorf("found %v", ls)
+	}
+}
+
+// FuzzLookupEqualsScan: halving finds what reading every line finds.
+func FuzzLookupEqualsScan(f *testing.F) {
+	f.Add(uint64(1), uint16(40), uint16(3), "a")
+	f.Add(uint64(2), uint16(700), uint16(9000), "")
+	f.Add(uint64(3), uint16(0), uint16(0), "zz")
+	f.Fuzz(func(t *testing.T, seed uint64, n, pad uint16, also string) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		urls := []string{"http://a.test/" + also, "http://0.test/", "http://zz.test/~"}
+		for range 12 {
+			urls = append(urls, fmt.Sprintf("http://%c.test/%s", 'a'+r.IntN(4), strings.Repeat("x", r.IntN(4))))
+		}
+		var all []string
+		for i := range int(n % 1000) {
+			l := lineOf(urls[2+r.IntN(len(urls)-2)], r.IntN(50), "f", int64(i))
+			l.Digest = strings.Repeat("d", r.IntN(int(pad)+1))
+			all = append(all, string(l.Append(nil)))
+		}
+		journal := fileOf(t, "x.cdxj.open", all...)
+		slices.Sort(all)
+		sorted := fileOf(t, "x.cdxj", all...)
+		if len(all) > 0 && seed%2 == 0 { // the last line of a foreign file may have no end
+			b := []byte(strings.Join(all, ""))
+			if err := os.WriteFile(sorted, b[:len(b)-1], 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, url := range urls {
+			if a, b := found(t, sorted, url), found(t, journal, url); !slices.Equal(a, b) {
+				t.Fatalf("%s: by halving\n%v\nby reading\n%v", url, a, b)
+			}
+		}
+	})
+}
+
+func found(t *testing.T, path, url string) (ls []Line) {
+	t.Helper()
+	for l, err := range Lookup([]string{path, path + ".gone"}, url) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ls = append(ls, l)
+	}
+	return ls
+}
+
+func TestLookupNamesWhatCannotBeRead(t *testing.T) {
+	bad := fileOf(t, "bad.cdxj", "test,a)/ 20260304050607 nonsense\n")
+	l := lineOf("http://a.test/", 1, "good", 1)
+	good := fileOf(t, "good.cdxj", string(l.Append(nil)))
+	errs, lines := 0, 0
+	for _, err := range Lookup([]string{bad, good}, "http://a.test/") {
+		if err != nil {
+			if errs++; !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "octet 0") {
+				t.Error(err)
+			}
+			continue
+		}
+		lines++
+	}
+	if errs != 1 || lines != 1 {
+		t.Errorf("%d errors, %d lines", errs, lines)
+	}
+	long := fileOf(t, "long.cdxj", "test,a)/ "+strings.Repeat("x", maxLine))
+	for _, err := range Lookup([]string{long}, "http://a.test/") {
+		if err == nil || !strings.Contains(err.Error(), "longer than") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSortAndMergeInRuns(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var all []string
+	for i := range 5000 {
+		l := lineOf(fmt.Sprintf("http://a.test/%d", r.IntN(900)), r.IntN(9), "f", int64(i))
+		all = append(all, string(l.Append(nil)))
+	}
+	dir := t.TempDir()
+	for _, size := range []int{1, 2000, 200_000, runSize} { // 1: a run for each line, so that runs are merged in two stages
+		s := newSorter(dir, size)
+		lines := all[:min(len(all), 300+size)]
+		for _, l := range lines {
+			if err := s.add([]byte(l)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var b bytes.Buffer
+		if err := s.writeTo(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Join(slices.Sorted(slices.Values(lines)), ""); b.String() != want {
+			t.Errorf("runs of %d octets: %d octets, want %d", size, b.Len(), len(want))
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	a := fileOf(t, "a", "a 1\n", "c 1\n", "c 3\n")
+	b := fileOf(t, "b", "b 1\n", "c 2") // without its newline
+	empty := fileOf(t, "empty")
+	var out bytes.Buffer
+	if err := Merge(&out, a, empty, b); err != nil || out.String() != "a 1\nb 1\nc 1\nc 2\nc 3\n" {
+		t.Errorf("%q %v", &out, err)
+	}
+	wrong := fileOf(t, "wrong", "b\n", "a\n")
+	if err := Merge(&out, a, wrong); err == nil || !strings.Contains(err.Error(), wrong+" is not sorted") {
+		t.Errorf("%v", err)
+	}
+	if err := Merge(&out, a+".none"); err == nil {
+		t.Error("a file that is not there was merged")
+	}
+}
+
+func TestACancelledSortLeavesNothing(t *testing.T) {
+	l := lineOf("http://a.test/", 1, "f", 1)
+	from := fileOf(t, "x.cdxj.open", string(l.Append(nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	if err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
+		t.Error("it went on")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}

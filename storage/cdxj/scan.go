@@ -1,0 +1,179 @@
+package cdxj
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"curtsy/storage/warc"
+)
+
+// emptyPayload is the digest of a payload of no octets. Nothing is saved by referring to one.
+var emptyPayload = sha256.Sum256(nil)
+
+// maxHTTPHead is how much of a block is searched for the end of its HTTP head. It is less than maxLine.
+const maxHTTPHead = maxLine - 1
+
+// readHead is how much of a head is read for its status and media type: as much as the writer of the archive reads.
+const readHead = 32 << 10
+
+// capture is a record that has a line.
+type capture struct {
+	warc.Entry
+	digest   string // as the record has it, without the algorithm's name
+	original bool   // its payload is whole, and worth referring to
+}
+
+// line returns the line of c.
+func (c *capture) line() Line {
+	l := Line{
+		Key: Key(c.URL), Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
+		Length: c.Length, Offset: c.Offset, Filename: c.File,
+	}
+	if c.Kind == "revisit" {
+		l.Mime = revisitType
+	}
+	return l
+}
+
+// errFields is that of a record that can be passed over.
+var errFields = errors.New("it has no place in an index")
+
+// captureOf reads the head of a record of a file. Its kind is empty for a record that has no line.
+func captureOf(rec *warc.Record, file string) (c capture, err error) {
+	kind := strings.ToLower(rec.Type)
+	media := rec.Fields.Get("Content-Type")
+	switch url := rec.TargetURI(); {
+	case url == "", kind == "request", kind == "warcinfo", kind == "continuation":
+		return c, nil
+	case (kind == "metadata" || kind == "resource") && mediaType(media) == "application/warc-fields":
+		return c, nil
+	default:
+		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url, Type: mediaType(media)}
+	}
+	if c.Date, err = rec.Date(); err != nil {
+		return c, fmt.Errorf("%w: %w", errFields, err)
+	}
+	digest := rec.Fields.Get("WARC-Payload-Digest")
+	if _, value, ok := strings.Cut(digest, ":"); ok {
+		c.digest, _, _ = strings.Cut(value, ":")
+	}
+	if strings.HasPrefix(strings.ToLower(digest), "sha256:") {
+		c.Payload, c.HasPayload = parseDigest(digest)
+	}
+	if kind != "response" && kind != "revisit" {
+		return c, nil
+	}
+	c.Type = ""
+	if !strings.HasPrefix(mediaType(media), "application/http") {
+		return c, nil
+	}
+	head := httpHead(rec.Block)
+	c.Status, c.Type = warc.StatusAndType(head[:min(len(head), readHead)])
+	// What was cut, or kept without its body, cannot stand in for another. Nor does robots.txt: it is kept whole always.
+	// An error page is no page that another may be said to repeat.
+	c.Repeatable = kind == "response" && 200 <= c.Status && c.Status <= 299 && head != nil && rec.Length > int64(len(head)) && rec.Fields.Get("WARC-Truncated") == "" &&
+		!strings.HasSuffix(strings.ToLower(path.Base(withoutQuery(c.URL))), "robots.txt")
+	c.original = worth(&c.Entry)
+	return c, nil
+}
+
+// worth reports whether later answers may refer to that of e.
+func worth(e *warc.Entry) bool {
+	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) && oneWord(e.File+"x") && oneWord(e.ID+"x")
+}
+
+func withoutQuery(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	return url
+}
+
+// mediaType returns a media type without parameters, in lower case.
+func mediaType(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	return strings.ToLower(strings.TrimSpace(s))
+}
+
+// httpHead reads up to the empty line behind a response's head, those of interim responses before it included (RFC 9110
+// 15.2). Without one, or beyond maxHTTPHead, it returns nil; why a block cannot be read is said at the record's end.
+func httpHead(block io.Reader) (head []byte) {
+	in := newLinesSize(io.LimitReader(block, maxHTTPHead), 4<<10)
+	begins, interim := true, false
+	for {
+		line, _, whole, err := in.next()
+		if err != nil || !whole {
+			return nil
+		}
+		if begins {
+			status, _ := warc.StatusAndType(line)
+			interim = 100 <= status && status < 200 && status != 101
+		}
+		head = append(head, line...)
+		if begins = len(bytes.TrimRight(line, "\r\n")) == 0; begins && !interim {
+			return head
+		}
+	}
+}
+
+// records are those of a WARC file: a strict reader of our own, a lenient one of others'.
+type records interface {
+	Next() (*warc.Record, error)
+	End() (int64, error)
+}
+
+// scan gives each capture to see, in the order of the file. Of a record whose fields cannot be read it tells bad, and goes
+// on; without bad that is an error.
+func scan(ctx context.Context, rd records, file string, bad func(offset int64, err error), see func(c *capture) error) error {
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c, err := captureOf(rec, file)
+		if err != nil && (bad == nil || !errors.Is(err, errFields)) {
+			return err
+		}
+		if err != nil {
+			bad(rec.Offset, err)
+			c = capture{}
+		}
+		end, err := rd.End()
+		if err != nil {
+			return err
+		}
+		if c.Length = end - rec.Offset; c.Kind != "" {
+			if err := see(&c); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// scanFile gives each capture of a segment of ours to see. torn says that it may end within a record.
+func scanFile(ctx context.Context, path, file string, torn bool, see func(c *capture) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = scan(ctx, warc.NewReader(f), file, nil, see)
+	if torn && errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package cdxj
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"curtsy/storage"
+	"curtsy/storage/warc"
+)
+
+// The names in a crawl directory, and of an index.
+const (
+	indexDir     = "index"
+	warcDir      = "warc"
+	logName      = "originals"
+	suffix       = ".cdxj"
+	openSuffix   = ".open" // behind suffix, and behind warcSuffix: being written
+	newSuffix    = ".new"  // of what is renamed once it is whole
+	warcSuffix   = ".warc.gz"
+	tempPattern  = "sort-*.tmp"
+	tempPrefix   = "sort-"
+	tempSuffix   = ".tmp"
+	maxNotedPath = 200
+)
+
+// indexName returns the name of a segment's index.
+func indexName(file string) string { return strings.TrimSuffix(file, warcSuffix) + suffix }
+
+// Store is the index of a crawl that is written. It is a warc.Index, and a warc.Originals.
+type Store struct {
+	index, archive string
+	notes          []string
+	damaged        []string
+	seed           maphash.Seed
+	journal        *os.File // of the segment named file; nil between two
+	file           string
+	line           []byte
+
+	mu      sync.RWMutex // of what is below
+	table   table
+	log     *originalLog
+	base    int64 // the log's first place in the table
+	earlier []*earlier
+}
+
+var (
+	_ warc.Index     = (*Store)(nil)
+	_ warc.Originals = (*Store)(nil)
+)
+
+// Open opens the index in the crawl directory dir, or begins it, and reads the indexes of earlier crawls for their
+// payloads. The index of a complete segment that has none is made, which takes as long as the segment is large; broken off
+// by ctx, the next Open does it. The archive must be opened after it, and closed before it.
+func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err error) {
+	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed()}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cdxj: open the index: %w", errors.Join(err, s.release()))
+		}
+	}()
+	if err := os.Mkdir(s.index, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := tidy(s.index); err != nil {
+		return nil, err
+	}
+	for _, path := range earlierPaths {
+		if err := s.openEarlier(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	if s.log, err = openLog(filepath.Join(s.index, logName), func(o original, at int64) {
+		s.table.add(s.hash(&o.Payload), s.base+at)
+	}); err != nil {
+		return nil, err
+	}
+	return s, s.catchUp(ctx)
+}
+
+// tidy removes what a kill left half-written.
+func tidy(index string) error {
+	entries, err := os.ReadDir(index)
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix) {
+			err = errors.Join(err, os.Remove(filepath.Join(index, name)))
+		}
+	}
+	return err
+}
+
+// openEarlier takes up the payloads of another crawl.
+func (s *Store) openEarlier(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file; name the CDXJ files in it", path)
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	e := &earlier{path: path, f: f, base: s.base, size: fi.Size()}
+	s.earlier, s.base = append(s.earlier, e), s.base+fi.Size()
+	n := 0
+	var failed error
+	other, bad, err := e.read(ctx, func(d [32]byte, at int64) {
+		_, known, err := s.known(d)
+		failed = cmp.Or(failed, err)
+		if known {
+			n++
+		} else if err == nil && s.table.add(s.hash(&d), e.base+at) {
+			n++
+		}
+	})
+	err = errors.Join(err, failed)
+	shown := path[max(0, len(path)-maxNotedPath):]
+	if other > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d captures have a digest that is no SHA-256; they cannot be compared with what is fetched now", shown, other))
+	}
+	if bad > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines are no CDXJ and were passed over", shown, bad))
+	}
+	if n == 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: no payload in it can be referred to", shown))
+	}
+	return err
+}
+
+// Notes returns what a user should know of the earlier indexes, a sentence each.
+func (s *Store) Notes() []string { return s.notes }
+
+// Damaged returns what a user should know of complete segments that could not be read from end to end when their index was
+// made, a sentence each.
+func (s *Store) Damaged() []string { return s.damaged }
+
+// catchUp makes the index of complete segments that have none, and voids what the log says of segments that are gone.
+func (s *Store) catchUp(ctx context.Context) error {
+	segments, open, err := segmentsIn(s.archive)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, file := range append(segments, open...) {
+		there[file] = true
+	}
+	for _, file := range segments {
+		if _, err := os.Stat(filepath.Join(s.index, indexName(file))); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		path := filepath.Join(s.archive, file)
+		fi, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if _, err := s.log.add(&original{Cut: true, File: file, Offset: fi.Size()}); err != nil {
+			return err
+		}
+		if err := s.remakeWhole(ctx, path, file); err != nil {
+			return err
+		}
+		if err := s.complete(ctx, file); err != nil {
+			return err
+		}
+	}
+	if err := s.dropJournals(open); err != nil {
+		return err
+	}
+	gone := map[string]bool{}
+	if _, err := s.log.f.Seek(0, 0); err != nil {
+		return err
+	}
+	if _, err := tornLog(s.log.f, func(o original, _ int64) { gone[o.File] = !there[o.File] }); err != nil {
+		return err
+	}
+	for file, is := range gone {
+		if is {
+			s.log.cuts[file] = append(s.log.cuts[file], cut{before: s.log.size})
+		}
+	}
+	return nil
+}
+
+// dropJournals removes the journals of segments that are not open: a kill, or a rebuild that was broken off, left them.
+func (s *Store) dropJournals(open []string) error {
+	paths, err := Files(s.index)
+	if err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, file := range open {
+		keep[indexName(file)+openSuffix] = true
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, openSuffix) && !keep[filepath.Base(path)] {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// segmentsIn returns the final names of the complete segments of an archive, and of those left open.
+func segmentsIn(archive string) (complete, open []string, err error) {
+	entries, err := os.ReadDir(archive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, warcSuffix) {
+			complete = append(complete, name)
+		} else if name, ok := strings.CutSuffix(name, warcSuffix+openSuffix); ok {
+			open = append(open, name+warcSuffix)
+		}
+	}
+	return complete, open, err
+}
+
+func (s *Store) hash(payload *[32]byte) uint64 { return maphash.Bytes(s.seed, payload[:]) }
+
+// Original implements warc.Originals.
+func (s *Store) Original(payload [32]byte) (o storage.Original, known bool, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if o, known, err = s.known(payload); err != nil {
+		err = fmt.Errorf("cdxj: look up the payload %x: %w", payload, err)
+	}
+	return o, known, err
+}
+
+// known is Original for who holds mu.
+func (s *Store) known(payload [32]byte) (o storage.Original, known bool, err error) {
+	err = s.table.find(s.hash(&payload), func(place int64) (bool, error) {
+		for _, e := range s.earlier {
+			if place < e.base+e.size {
+				o, known, err = e.at(place-e.base, payload)
+				return known, err
+			}
+		}
+		in, ok, err := s.log.at(place - s.base)
+		if known = ok && in.Payload == payload; known {
+			o = in.Original
+		}
+		return known, err
+	})
+	return o, known, err
+}
+
+// Close releases the index. The archive's Close, before it, has completed the last segment.
+func (s *Store) Close() error {
+	if err := s.release(); err != nil {
+		return fmt.Errorf("cdxj: close the index: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) release() error {
+	errs := []error{s.endJournal()}
+	if s.log != nil {
+		errs = append(errs, s.log.f.Sync(), s.log.f.Close())
+	}
+	for _, e := range s.earlier {
+		errs = append(errs, e.f.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,283 @@
+package cdxj
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// some are exchanges of every kind that has a line, or none.
+func some() []storage.Record {
+	cut := page(8, "http://a.test/cut", "half of it")
+	cut.Truncated, cut.Repeatable = "disconnect", false
+	whole := page(0, "http://a.test/robots.txt", "User-agent: *\nDisallow: /x\n")
+	whole.Repeatable = false
+	silent := page(9, "http://a.test/silent", "")
+	silent.Response, silent.HeadSize, silent.HasPayload = nil, 0, false
+	same := answer(10, "http://a.test/", "304 Not Modified", "")
+	same.NotModified = &storage.Original{URL: "http://a.test/", Date: began.Add(time.Second), ID: "urn:uuid:0"}
+	odd := answer(11, "http://a.test/odd", "2000 what\r\nContent-Type: Text/HTML nonsense", "odd")
+	broken := page(12, "http://a.test/broken", "no head ends here")
+	broken.HeadSize, broken.HasPayload, broken.Truncated = 0, false, "disconnect"
+	broken.Response = readerOf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")
+	hinted := page(13, "http://a.test/hinted", "")
+	hints := "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: Text/CSS;a=b\r\n\r\n"
+	hinted.Response, hinted.HeadSize = readerOf(hints), int64(len(hints))
+	return []storage.Record{
+		whole,
+		page(1, "http://a.test/", "first"),
+		page(2, "http://www.a.test/Again?b=2&a=1", "first"), // a revisit
+		answer(3, "http://a.test/moved", "301 Moved\r\nLocation: /", "moved"),
+		answer(4, "https://b.test:8443/i.png", "200 OK\r\nContent-Type: IMAGE/PNG", "\x89PNG"),
+		answer(5, "http://[2001:db8::1]/", "404 Not Found\r\nContent-Type: text/plain", "nothing"),
+		answer(6, "http://127.0.0.1:8080/%7Euser", "500 Oh", ""),
+		page(7, "http://a.test/", "second"),
+		cut, silent, same, odd, broken, hinted,
+	}
+}
+
+func TestBuiltWhileCrawlingEqualsRebuilt(t *testing.T) {
+	for _, segment := range []int64{0, 1500} {
+		dir := t.TempDir()
+		c := crawling(t, dir, segment)
+		c.record(t, some()...)
+		c.close(t)
+		built := contents(t, dir)
+		if again := rebuilt(t, dir); !maps.Equal(built, again) {
+			t.Errorf("segments of %d: built\n%v\nrebuilt\n%v", segment, built, again)
+		}
+		if segment > 0 && len(built) < 3 {
+			t.Errorf("only %d segments", len(built))
+		}
+		n := 0
+		for name, text := range built {
+			n += strings.Count(text, "\n")
+			if lines := strings.SplitAfter(text, "\n"); !slices.IsSorted(lines[:len(lines)-1]) {
+				t.Errorf("%s is not sorted:\n%s", name, text)
+			}
+		}
+		if n != len(some())-1 {
+			t.Errorf("%d lines of %d answers", n, len(some())-1)
+		}
+	}
+}
+
+// TestTornSegment cuts the archive of a killed crawl at every few octets: what the next run makes of its index is what
+// the archive alone gives, and no revisit refers to what is gone.
+func TestTornSegment(t *testing.T) {
+	killed := t.TempDir()
+	c := crawling(t, killed, 0)
+	c.record(t, some()...)
+	open := filepath.Join(killed, warcDir, "curtsy-00000.warc.gz.open")
+	archive, err := os.ReadFile(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, torn := range []struct {
+		name         string
+		journal, log int // octets lost of each
+	}{{"all was written", 0, 0}, {"the index is behind", 700, 300}, {"the index is torn", 5, 7}} {
+		t.Run(torn.name, func(t *testing.T) {
+			for end := 0; end <= len(archive); end += 397 {
+				dir := t.TempDir()
+				if err := os.CopyFS(dir, os.DirFS(killed)); err != nil {
+					t.Fatal(err)
+				}
+				for name, by := range map[string]int{"curtsy-00000.cdxj.open": torn.journal, logName: torn.log} {
+					shorten(t, filepath.Join(dir, indexDir, name), by)
+				}
+				shorten(t, filepath.Join(dir, warcDir, filepath.Base(open)), len(archive)-end)
+				again := crawling(t, dir, 0)
+				again.record(t, page(100, "http://a.test/after", "first"), page(101, "http://a.test/more", "second"))
+				again.close(t)
+				built := contents(t, dir)
+				if want := rebuilt(t, dir); !maps.Equal(built, want) {
+					t.Fatalf("cut at %d: built\n%v\nrebuilt\n%v", end, built, want)
+				}
+				mustReferToWhatIsThere(t, dir)
+			}
+		})
+	}
+	c.close(t)
+}
+
+func shorten(t *testing.T, path string, by int) {
+	t.Helper()
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, fi.Size()-int64(by)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, some()...)
+	c.close(t)
+	built := contents(t, dir)
+	if err := os.RemoveAll(filepath.Join(dir, indexDir)); err != nil {
+		t.Fatal(err)
+	}
+	c = crawling(t, dir, 0)
+	if o, known, err := c.store.Original(digestOf("second")); !known || err != nil || o.URL != "http://a.test/" {
+		t.Errorf("original of what was archived before: %v %v %v", o, known, err)
+	}
+	c.close(t)
+	if again := contents(t, dir); !maps.Equal(built, again) {
+		t.Errorf("built\n%v\nagain\n%v", built, again)
+	}
+}
+
+func TestSegmentThatIsGoneIsNotReferredTo(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, page(1, "http://a.test/", "first"))
+	c.close(t)
+	if err := os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")); err != nil {
+		t.Fatal(err)
+	}
+	c = crawling(t, dir, 0)
+	defer c.close(t)
+	if o, known, err := c.store.Original(digestOf("first")); known || err != nil {
+		t.Errorf("%v %v", o, err)
+	}
+}
+
+func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
+	c := crawling(t, t.TempDir(), 0)
+	defer c.close(t)
+	c.record(t, some()...)
+	for body, want := range map[string]string{
+		"first":                         "http://a.test/",
+		"second":                        "http://a.test/",
+		"moved":                         "http://a.test/moved",
+		"half of it":                    "", // cut
+		"User-agent: *\nDisallow: /x\n": "", // robots.txt
+		"":                              "",
+		"never met":                     "",
+	} {
+		o, known, err := c.store.Original(digestOf(body))
+		if o.URL != want || known != (want != "") || err != nil {
+			t.Errorf("%q: %v %v %v, want %q", body, o, known, err, want)
+		}
+	}
+	if o, _, _ := c.store.Original(digestOf("first")); !o.Date.Equal(began.Add(time.Second)) || !strings.HasPrefix(o.ID, "urn:uuid:") {
+		t.Errorf("date %v, id %q", o.Date, o.ID)
+	}
+}
+
+func TestFullDiskIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, page(1, "http://a.test/", "first"))
+	c.store.journal.Close()
+	if _, err := c.warc.Record(t.Context(), page(2, "http://a.test/2", "other")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	c.warc.Close()
+	c.store.Close()
+	again := crawling(t, dir, 0) // and the next run has all that is in the archive
+	again.close(t)
+	if built, want := contents(t, dir), rebuilt(t, dir); !maps.Equal(built, want) || strings.Count(fmt.Sprint(built), "\n") != 2 {
+		t.Errorf("built\n%v\nrebuilt\n%v", built, want)
+	}
+}
+
+// TestRebuildOfAKilledCrawl: what is left open has a journal, up to where it is torn; what is gone has no index.
+func TestRebuildOfAKilledCrawl(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, some()...)
+	want := contents(t, dir)["curtsy-00000.cdxj.open"]
+	open := filepath.Join(dir, warcDir, "curtsy-00000.warc.gz.open")
+	for _, torn := range []int{0, 5} {
+		shorten(t, open, torn)
+		for name, text := range map[string]string{"curtsy-00009.cdxj": "x\n", "curtsy-00000.cdxj.open": ""} {
+			if err := os.WriteFile(filepath.Join(dir, indexDir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil); err != nil {
+			t.Fatal(err)
+		}
+		got := contents(t, dir)
+		if len(got) != 1 || !strings.HasPrefix(want, got["curtsy-00000.cdxj.open"]) || len(got["curtsy-00000.cdxj.open"]) < len(want)-torn*100 {
+			t.Errorf("%d octets torn:\n%v\nwant\n%s", torn, got, want)
+		}
+	}
+	c.warc.Close()
+	c.store.Close()
+	if err := Rebuild(t.Context(), filepath.Join(dir, "none"), filepath.Join(dir, indexDir), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without an archive: %v", err)
+	}
+}
+
+func TestHalfWrittenFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.close(t)
+	for _, name := range []string{"curtsy-00000.cdxj.new", "sort-1.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, indexDir, name), bytes.Repeat([]byte("x"), 9), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crawling(t, dir, 0).close(t)
+	entries, err := os.ReadDir(filepath.Join(dir, indexDir))
+	if err != nil || len(entries) != 1 || entries[0].Name() != logName {
+		t.Errorf("%v %v", entries, err)
+	}
+}
+
+// TestStaleLogOfACompleteSegment: after a loss of power the log may name what never reached the archive.
+func TestStaleLogOfACompleteSegment(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, page(1, "http://a.test/", "first"))
+	ghost := original{Payload: digestOf("ghost"), Original: storage.Original{URL: "http://a.test/", Date: began}, File: "curtsy-00000.warc.gz", Offset: 1 << 20}
+	if _, err := c.store.log.add(&ghost); err != nil {
+		t.Fatal(err)
+	}
+	c.close(t)
+	if err := os.Remove(indexOf(dir)); err != nil { // the kill came before it was made
+		t.Fatal(err)
+	}
+	for range 2 {
+		c = crawling(t, dir, 0)
+		if o, known, err := c.store.Original(digestOf("ghost")); known || err != nil {
+			t.Errorf("%v %v", o, err)
+		}
+		if _, known, err := c.store.Original(digestOf("first")); !known || err != nil {
+			t.Errorf("what is there is not known: %v", err)
+		}
+		c.close(t)
+	}
+}
+
+func TestStaleJournalIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	c := crawling(t, dir, 0)
+	c.record(t, some()...)
+	c.close(t)
+	built := contents(t, dir)
+	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open"} {
+		if err := os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crawling(t, dir, 0).close(t)
+	if again := contents(t, dir); !maps.Equal(built, again) {
+		t.Errorf("%v", again)
+	}
+}
