@@ -1,56 +1,59 @@
-// Package ledger writes and reads the ledger of a crawl: one line for every decision on a URL, refusals included.
+// Package ledger writes and reads the ledger of a crawl: one line for every decision on a URL, refusals included,
+// chained so that an edit shows.
 //
 // # Files
 //
-// A ledger is a directory of segments NNNNNN.jsonl, from 000000.jsonl on, each of newline-delimited JSON in UTF-8.
-// A line is one JSON object; lines stand in the order of Append, and none is ever changed. A segment is complete
-// when the next one exists. While the crawl runs, the last one may end within a line: such a line is not there yet.
-// Read passes over it, and Open cuts it off.
+// A ledger is a directory of segments, from 000000 on, each of newline-delimited JSON in UTF-8. A line is one JSON
+// object; lines stand in the order of Append, and none is ever changed. The last segment is NNNNNN.jsonl. A segment
+// that is complete becomes NNNNNN.jsonl.zst (Zstandard, RFC 8878); while both are there, packing was broken off, and
+// the plain one counts. NNNNNN.jsonl.zst.new is no segment yet. While the crawl runs, the last segment may end within
+// a line: such a line is not there yet. Read passes over it, and Open cuts it off.
 //
-// # Schema, version 1
+// # Decisions
 //
-// The fields stand in this order. Those marked * are always there; each of the others is left out when it has nothing
-// to say, which is when it would be 0 or "". Readers must expect further fields.
+// docs/ledger.md lists the fields of a decision and what they mean; storage.Line is their form in memory, and
+// storage's AppendJSON and ParseLine are the schema. Readers must expect further fields. Durations are cut to the
+// microsecond, never rounded up: no gap is overstated. Strings come from the web: what is no UTF-8 becomes U+FFFD,
+// and what is not printable is escaped, so that a ledger can be shown in a terminal.
 //
-//	time          * string  when it was decided: RFC 3339, UTC, always six decimals
-//	url           * string  the URL decided on
-//	seed            string  the seed it descends from
-//	tag             string  that seed's tag
-//	decision      * string  which part of the story decided
-//	reason          string  why, in that part's words
-//	line            number  line of robots.txt that decided, from 1
-//	rule            string  that line's rule, as written
-//	robots_sha256   string  digest of that robots.txt, lower-case base16
-//	standard        string  the robots standard it was read by
-//	pace_ms         number  the pace that applied, milliseconds with up to three decimals; there whenever pace_by is
-//	pace_by         string  who asked for it
-//	gap_ms          number  from the end of the previous exchange with the authority to the start of this one, likewise
-//	attempt         number  1 for the first exchange with the URL
-//	outcome         string  what became of the URL, or "deferred"
-//	status          number  HTTP status
-//	record          string  id of the exchange's archived record, as in its WARC-Record-ID without angle brackets
-//	list_sha256     string  digest of the opt-out list that decided; line and rule are then its line and entry
-//	directives      string  what the answer asks of robots and we understood, comma-separated in this order: noindex,
-//	                        nofollow, noarchive, unavailable_after: and its date as written, up to the end
-//	asked           array   what it asks of robots as it was written, strings: "X-Robots-Tag: VALUE", "meta NAME: VALUE"
-//	prefs           array   usage preferences that hold for the answer, strings: "SOURCE NAME: VALUE", see below
+// # The chain, schema 2
 //
-// The source of a preference is robots, for a record of the robots.txt in robots_sha256 (of the groups that bind, as far
-// as records stand in groups), or header, for a field of the answer; the name is in lower case; the value stands as it
-// was written. They are recorded and nothing is made of them: of records for parts of the host all are there. At most
-// 16 of at most 256 octets each are kept, a value that was cut ends in "…", and a last "more: N" counts the rest.
+// Every line ends in its chain part, ,"chain":"DIGITS" before the closing brace, and behind that, in a signed head,
+// ,"sig":"DIGITS". The running hash is 32 zero octets before the first line, and with each line
 //
-// Durations are cut to the microsecond, never rounded up: no gap is overstated.
+//	h = SHA-256(h, the octets of the line without chain part and newline)
 //
-// Strings come from the web. What is no UTF-8 becomes U+FFFD (the octets themselves are in the archive), and what is
-// not printable is escaped, so that a ledger can be shown in a terminal: control characters, line and paragraph
-// separators, marks of writing direction.
+// A decision states the first 16 digits of h with it: enough to name the line that was edited. A mark, which is a line
+// that begins with {"mark":, states all 64, so that the chain can be taken up again behind a break. The marks:
+//
+//   - begin is the first line of a segment: schema, the segment's number, how many decisions come before it, and the
+//     running hash before it, so that a segment can be checked alone and the last one is enough to go on from.
+//   - run begins a run of the crawl; cut is how many octets of a torn line the Open before it cut off.
+//   - head, of why "segment" at the end of a complete segment and of why "end" where a run ended in good order: how
+//     many decisions come before it and, with a key, the public key (Ed25519, RFC 8032) and the signature of the words
+//     "curtsy ledger head", a newline and the 64 digits of the head's chain.
+//
+// So a run that was killed is one without a head of why "end", and everything up to a head whose hash was lodged
+// elsewhere is what it was then. A signature alone proves that a holder of the key wrote it, at any time: whoever has
+// the key can write a ledger anew. And cutting off all that came after an earlier end leaves a shorter ledger that is
+// intact: only a head that was lodged tells.
+//
+// A ledger of schema 1 has neither marks nor chain. It is read; a run goes on with it in a new segment, where its
+// chain begins.
 //
 // # Writing
 //
 // Append encodes into a buffer; Sync writes it and makes it durable. A kill loses at most the lines since the last
 // Sync. The first failure of a write or a sync poisons the Writer: it cannot know what reached the disk, so it
-// refuses everything after.
+// refuses everything after. The marks of segment and run come with the first line behind them: a run without a line
+// leaves none, unless it has to end one that was killed. A goroutine packs complete segments while lines are appended,
+// and Close waits for it. Broken off anywhere it leaves one whole reading; the next Open does it again.
+//
+// # Reading
+//
+// Read gives the decisions, Scan everything with its place and every problem with its name, Head the last line to
+// lodge. A ledger may come from anybody: lines, what a packed segment unfolds to, and what is said of a segment that
+// cannot be read are bounded.
 //
 // # What the package never does
 //

@@ -2,19 +2,32 @@ package ledger
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"curtsy/storage/durable"
 )
 
-const suffix = ".jsonl"
+const (
+	suffix       = ".jsonl"
+	packedSuffix = ".zst" // behind suffix: a complete segment
+	newSuffix    = ".new" // behind both: one that is being made, and nothing yet
+)
+
+// system is what a Writer does to a file system. A test stands in for it to break off anywhere.
+type system struct {
+	create  func(path string) (file, error) // make a file, or go on with it
+	rename  func(from, to string) error
+	remove  func(path string) error
+	syncDir func(dir string) error
+}
+
+func realSystem() system { return system{create, os.Rename, os.Remove, durable.Names} }
 
 // file is what a Writer needs of an *os.File.
 type file interface {
@@ -34,15 +47,16 @@ func segments(dir string) ([]int, error) {
 	}
 	var numbers []int
 	for _, e := range entries {
-		digits, ok := strings.CutSuffix(e.Name(), suffix)
+		name := strings.TrimSuffix(e.Name(), packedSuffix)
+		digits, ok := strings.CutSuffix(name, suffix)
 		n, err := strconv.Atoi(digits)
 		// Only the spelling we write ourselves: "+1", "1" and "0000001" are other files.
-		if ok && err == nil && n >= 0 && path(dir, n) == filepath.Join(dir, e.Name()) {
+		if ok && err == nil && n >= 0 && path(dir, n) == filepath.Join(dir, name) {
 			numbers = append(numbers, n)
 		}
 	}
 	slices.Sort(numbers)
-	return numbers, nil
+	return slices.Compact(numbers), nil
 }
 
 // create makes a segment, or goes on with one.
@@ -109,21 +123,5 @@ func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
-}
-
-// syncDir makes the names in dir durable. Windows has no such call, and some file systems refuse it.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
+	return durable.Names(filepath.Dir(dir))
 }

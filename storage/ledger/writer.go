@@ -2,10 +2,13 @@ package ledger
 
 import (
 	"context"
+	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"curtsy/storage"
 )
@@ -22,13 +25,21 @@ type Options struct {
 
 	// SegmentSize is the size in octets from which on a segment is complete. Zero means 64 MiB.
 	SegmentSize int64
+
+	// Key signs the heads. Without one they are chained and not signed.
+	Key ed25519.PrivateKey
+
+	Software string // name/version, for the begin marks; may be empty
 }
 
 // Writer appends lines to a ledger. It is a storage.Ledger; its methods may be called concurrently.
 type Writer struct {
-	dir    string
-	limit  int64 // SegmentSize
-	create func(path string) (file, error)
+	dir      string
+	limit    int64 // SegmentSize
+	key      ed25519.PrivateKey
+	software string
+	sys      system
+	opened   time.Time // when this run began
 
 	cutFile string
 	cut     int64
@@ -40,48 +51,20 @@ type Writer struct {
 	size   int64  // its size
 	synced int64  // how much of size is durable
 	err    error  // why nothing more is written; nil while it is
+
+	chain *running // over everything appended
+	lines int64    // decisions in it
+	here  int64    // decisions in this segment
+	begun bool     // this segment has its begin mark
+	going bool     // this run has its mark
+	ended bool     // the last line is a head that ends a run, or there is none
+
+	packer packer
 }
 
 var _ storage.Ledger = (*Writer)(nil)
 
 var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
-
-// Open returns a Writer that goes on with the ledger in o.Dir, or begins it. A line that was not written to its end
-// is cut off the last segment, which is read in full for that. A first file is created with the first line.
-func Open(o Options) (*Writer, error) {
-	if o.SegmentSize < 0 {
-		return nil, fmt.Errorf("ledger: segment size %d is negative", o.SegmentSize)
-	}
-	w := &Writer{dir: o.Dir, limit: o.SegmentSize, create: create}
-	if w.limit == 0 {
-		w.limit = 64 << 20
-	}
-	if err := w.open(); err != nil {
-		return nil, fmt.Errorf("ledger: open: %w", err)
-	}
-	return w, nil
-}
-
-func (w *Writer) open() error {
-	if err := makeDir(w.dir); err != nil {
-		return err
-	}
-	numbers, err := segments(w.dir)
-	if err != nil || len(numbers) == 0 {
-		return err
-	}
-	w.number = numbers[len(numbers)-1]
-	last := path(w.dir, w.number)
-	size, end, err := mend(last)
-	if err != nil {
-		return err
-	}
-	if end < size {
-		w.cutFile, w.cut = last, size-end
-	}
-	w.size = end // of which nothing is known to be durable
-	return nil
-}
 
 // Cut returns the path of the segment that Open cut and the number of octets that were cut off; "" and 0 if it cut
 // nothing.
@@ -97,35 +80,70 @@ func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 	if w.err != nil {
 		return w.err
 	}
+	if w.here > 0 && w.size+int64(len(w.buf)) >= w.limit {
+		if err := w.complete(); err != nil {
+			return err
+		}
+	}
+	w.ready()
 	from := len(w.buf)
-	w.buf = appendLine(w.buf, &l)
-	if n := len(w.buf) - from; n > maxLine {
+	w.buf = l.AppendJSON(w.buf)
+	if n := len(w.buf) - from + chainRoom; n > maxLine {
 		w.buf = slices.Clone(w.buf[:from])
 		return fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
 	}
+	w.buf = w.chain.seal(w.buf, from, shortHex, nil)
+	w.lines, w.here, w.ended = w.lines+1, w.here+1, false
 	if len(w.buf) < bufferSize {
 		return nil
 	}
 	return w.flush()
 }
 
-// flush writes the buffer, and begins a segment where one is due.
+// ready puts the marks that are due before a line.
+func (w *Writer) ready() {
+	if !w.begun {
+		w.begun = true
+		w.mark(Mark{Kind: KindBegin, Schema: Schema, Segment: w.number, Lines: w.lines, Before: w.chain.h, Software: w.software})
+	}
+	if !w.going {
+		w.going, w.ended = true, false
+		w.mark(Mark{Kind: KindRun, Time: w.opened, Cut: w.cut})
+	}
+}
+
+// mark puts a mark into the buffer.
+func (w *Writer) mark(m Mark) {
+	from := len(w.buf)
+	w.buf = appendMark(w.buf, m)
+	var key ed25519.PrivateKey
+	if m.Key != nil {
+		key = w.key
+	}
+	w.buf = w.chain.seal(w.buf, from, longHex, key)
+}
+
+// head puts a head into the buffer.
+func (w *Writer) head(why string) {
+	m := Mark{Kind: KindHead, Time: time.Now(), Why: why, Segment: w.number, Lines: w.lines}
+	if w.key != nil {
+		m.Key = w.key.Public().(ed25519.PublicKey)
+	}
+	w.mark(m)
+}
+
+// flush writes the buffer.
 func (w *Writer) flush() error {
 	if len(w.buf) == 0 {
 		return nil
 	}
-	if w.size >= w.limit {
-		if err := w.next(); err != nil {
-			return w.poison("complete", err)
-		}
-	}
 	if w.file == nil {
-		f, err := w.create(path(w.dir, w.number))
+		f, err := w.sys.create(path(w.dir, w.number))
 		if err != nil {
 			return w.poison("open", err)
 		}
 		w.file = f
-		if err := syncDir(w.dir); err != nil {
+		if err := w.sys.syncDir(w.dir); err != nil {
 			return w.poison("create", err)
 		}
 	}
@@ -140,17 +158,18 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// next completes the segment being written.
-func (w *Writer) next() error {
-	if w.file != nil {
-		if err := w.file.Sync(); err != nil {
-			return err
-		}
-		if err := w.file.Close(); err != nil {
-			return err
-		}
+// complete ends the segment being written with a head, and turns to the next.
+func (w *Writer) complete() error {
+	w.head(WhySegment)
+	if err := w.flush(); err != nil {
+		return err
 	}
-	w.number, w.file, w.size, w.synced = w.number+1, nil, 0, 0
+	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
+		w.file = nil
+		return w.poison("complete", err)
+	}
+	w.pack(w.number)
+	w.next()
 	return nil
 }
 
@@ -190,10 +209,34 @@ func (w *Writer) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what is buffered and makes it durable. A poisoned Writer returns why it stopped.
+// Close ends the run with a head, if there was anything to write, makes everything durable, and waits for the packing
+// of segments. A poisoned Writer returns why it stopped.
 func (w *Writer) Close() error {
 	w.mu.Lock()
+	err := w.finish()
+	done := w.packer.done
+	w.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+	if errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err == nil {
+		err = w.packer.err
+	}
+	return err
+}
+
+// finish closes all but the packing.
+func (w *Writer) finish() error {
+	if w.err == nil && !w.ended {
+		w.ready()
+		w.head(WhyEnd)
+		w.ended = true
+	}
 	if w.err == nil {
 		_ = w.flush() // a failure is in w.err
 	}

@@ -40,6 +40,24 @@ func write(t testing.TB, w *Writer, ls ...storage.Line) {
 	}
 }
 
+// abandon leaves a Writer as a kill does, once what it packs is packed.
+func abandon(t testing.TB, w *Writer) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.packer.done != nil {
+		done := w.packer.done
+		w.mu.Unlock()
+		<-done
+		w.mu.Lock()
+	}
+	if w.file != nil {
+		if err := w.file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func closing(t testing.TB, w *Writer) {
 	t.Helper()
 	if err := w.Close(); err != nil {
@@ -80,7 +98,7 @@ func equal(t testing.TB, what string, got, want []string) {
 
 // TestGoesOn: a ledger is the same whether it was written in one run or in many, and in segments of any size.
 func TestGoesOn(t *testing.T) {
-	for _, size := range []int64{0, 1, 300} {
+	for _, size := range []int64{0, 1, 1500} {
 		dir := filepath.Join(t.TempDir(), "made")
 		var want []string
 		for run := range 4 {
@@ -100,7 +118,7 @@ func TestGoesOn(t *testing.T) {
 		}
 		equal(t, "URLs", urls(t, dir), want)
 		names := ls(t, dir)
-		if wantFiles := map[int64]int{0: 1, 1: 20, 300: 5}[size]; len(names) != wantFiles || names[0] != "000000.jsonl" {
+		if wantFiles := map[int64]int{0: 1, 1: 20, 1500: 3}[size]; len(names) != wantFiles || !strings.HasPrefix(names[0], "000000.jsonl") {
 			t.Errorf("segments of %d: %q", size, names)
 		}
 	}
@@ -129,7 +147,7 @@ func TestTornAtEveryOctet(t *testing.T) {
 	var ends []int
 	for i := range 3 {
 		l := numbered(i)
-		text = appendLine(text, &l)
+		text = append(l.AppendJSON(text), '\n')
 		ends = append(ends, len(text))
 	}
 	for _, tail := range []string{"", "\x00", "\x00\x00\n\x00}\n"} {
@@ -250,7 +268,10 @@ func (d *disk) Sync() error {
 }
 
 func on(w *Writer, d *disk) *Writer {
-	w.create = func(path string) (f file, err error) {
+	w.sys.create = func(path string) (f file, err error) {
+		if strings.HasSuffix(path, newSuffix) {
+			return create(path)
+		}
 		d.file, err = create(path)
 		return d, err
 	}
@@ -260,7 +281,7 @@ func on(w *Writer, d *disk) *Writer {
 // TestDiskFull: whatever octet is the last that fits, the Writer says so from then on, and every synced line is
 // found by the next.
 func TestDiskFull(t *testing.T) {
-	for size := 0; size < 260; size += 13 {
+	for size := 0; size < 1200; size += 29 {
 		dir := t.TempDir()
 		w := on(open(t, Options{Dir: dir}), &disk{left: size})
 		var want []string
@@ -282,7 +303,7 @@ func TestDiskFull(t *testing.T) {
 				first = err
 			}
 		}
-		if err := w.Close(); err != first {
+		if err := w.Close(); err != first && (first != nil || !errors.Is(err, syscall.ENOSPC)) { // it may be the head that does not fit
 			t.Fatalf("size %d: close: %v", size, err)
 		}
 		closing(t, open(t, Options{Dir: dir}))
@@ -384,7 +405,7 @@ func BenchmarkAppend(b *testing.B) {
 	w := open(b, Options{Dir: b.TempDir()})
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := w.Append(b.Context(), full); err != nil {
+		if err := w.Append(b.Context(), numbered(7)); err != nil {
 			b.Fatal(err)
 		}
 	}

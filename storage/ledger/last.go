@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"curtsy/storage"
+)
+
+// lastSegments is how many segments Rests looks into: one may have begun just before a kill.
+const lastSegments = 2
+
+// restField is in each line that says a rest. In a text of the web its quotes would be escaped.
+var restField = []byte(`,"rest_ms":`)
+
+// Rests returns those of the last decisions of the ledger in dir that say a rest of the host (storage.Line.Rest), in
+// their order: all of the last two segments, which are bounded. A line that cannot be read is passed over, for Scan to
+// say; an error of the file system is the last.
+func Rests(dir string) iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		numbers, err := segments(dir)
+		if err != nil {
+			yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
+			return
+		}
+		for _, n := range numbers[max(len(numbers)-lastSegments, 0):] {
+			if !restsIn(dir, n, yield) {
+				return
+			}
+		}
+	}
+}
+
+// restsIn yields the lines of one segment and reports whether to go on to the next.
+func restsIn(dir string, number int, yield func(storage.Line, error) bool) bool {
+	f, err := openSegment(dir, number)
+	if err != nil {
+		yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
+		return false
+	}
+	defer f.close()
+	r := bufio.NewReaderSize(f, bufferSize)
+	var long []byte
+	for {
+		b, err := readLine(r, &long)
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case errors.Is(err, errLong):
+			continue
+		case err != nil:
+			yield(storage.Line{}, fmt.Errorf("ledger: read %s: %w", f.path, err))
+			return false
+		case !bytes.Contains(b, restField):
+			continue
+		}
+		l, err := storage.ParseLine(b)
+		if err == nil && l.Rest > 0 && !yield(l, nil) {
+			return false
+		}
+	}
+}

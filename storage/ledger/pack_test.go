@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAppendDoesNotWaitForPacking: lines are appended and synced while a segment is being packed.
+func TestAppendDoesNotWaitForPacking(t *testing.T) {
+	sys, appended := realSystem(), make(chan struct{})
+	sys.rename = func(from, to string) error {
+		<-appended
+		return os.Rename(from, to)
+	}
+	dir := t.TempDir()
+	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 5 {
+		l := numbered(i)
+		want = append(want, l.URL)
+		write(t, w, l)
+		if err := w.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "URLs meanwhile", urls(t, dir), want)
+	}
+	close(appended)
+	closing(t, w)
+	equal(t, "URLs", urls(t, dir), want)
+	equal(t, "files", ls(t, dir), []string{"000000.jsonl.zst", "000001.jsonl.zst", "000002.jsonl.zst", "000003.jsonl.zst", "000004.jsonl"})
+}
+
+// TestPackingFails: Close says it, nothing is lost or left behind, and the next run packs.
+func TestPackingFails(t *testing.T) {
+	sys, full := realSystem(), errors.New("disk full")
+	sys.rename = func(string, string) error { return full }
+	dir := t.TempDir()
+	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, numbered(0), numbered(1), numbered(2))
+	if err := w.Close(); !errors.Is(err, full) || !strings.Contains(err.Error(), "000000.jsonl") {
+		t.Errorf("close: %v", err)
+	}
+	equal(t, "files", ls(t, dir), []string{"000000.jsonl", "000001.jsonl", "000002.jsonl"})
+	problems, entries := scanned(t, dir)
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+	closing(t, open(t, Options{Dir: dir, SegmentSize: 1}))
+	equal(t, "files", ls(t, dir), []string{"000000.jsonl.zst", "000001.jsonl.zst", "000002.jsonl"})
+	if p, e := scanned(t, dir); len(p) > 0 || !slices.Equal(e, entries) {
+		t.Errorf("%v %q, want %q", p, e, entries)
+	}
+}
+
+// TestOpenRefusesAKeyThatIsNone: ed25519.Sign would panic hours later.
+func TestOpenRefusesAKeyThatIsNone(t *testing.T) {
+	if _, err := Open(Options{Dir: t.TempDir(), Key: make([]byte, 32)}); err == nil {
+		t.Error("took a seed for a key")
+	}
+}
+
+// BenchmarkScan is of a plain segment.
+func BenchmarkScan(b *testing.B) {
+	dir := b.TempDir()
+	w := open(b, Options{Dir: dir, Key: testKey(1)})
+	for i := range 20_000 {
+		write(b, w, numbered(i))
+	}
+	closing(b, w)
+	info, err := os.Stat(path(dir, 0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	for b.Loop() {
+		for e, err := range Scan(dir) {
+			if err != nil || e.Problem != nil {
+				b.Fatal(e.Problem, err)
+			}
+		}
+	}
+}
