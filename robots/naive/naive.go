@@ -124,7 +124,8 @@ func split(line string) (key, value string) {
 
 // spell writes a path as it is compared: each octet in clear or as "%" and two digits, never both ways. In a pattern
 // "*" and a last "$" are special; elsewhere they are octets like others.
-func spell(s string, pattern bool) (out string) {
+func spell(s string, pattern bool) string {
+	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c, stay := s[i], plain
 		if c == '%' && span(s[i+1:], hex) >= 2 {
@@ -134,12 +135,12 @@ func spell(s string, pattern bool) (out string) {
 			stay = "*$"
 		}
 		if one := string([]byte{c}); span(one, stay) > 0 {
-			out += one
+			out = append(out, one...)
 		} else {
-			out += "%" + hex[c/16:c/16+1] + hex[c%16:c%16+1]
+			out = append(out, '%', hex[c/16], hex[c%16])
 		}
 	}
-	return out
+	return string(out)
 }
 
 // fits reports whether pattern matches url from the first octet on. After each octet of the pattern, at[i] says that

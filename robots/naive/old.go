@@ -91,24 +91,25 @@ func binding(all []recordOf, token string) []rule {
 }
 
 // decode turns all escapes into octets but that of "/", and so that no octet can be taken for part of an escape.
-func decode(s string) (out string) {
+func decode(s string) string {
+	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '%' && span(s[i+1:], hex) >= 2 {
 			c = nibble(s[i+1])<<4 | nibble(s[i+2])
 			i += 2
 			if c == '/' {
-				out += "%2F"
+				out = append(out, "%2F"...)
 				continue
 			}
 		}
 		if c == '%' {
-			out += "%25"
+			out = append(out, "%25"...)
 			continue
 		}
-		out += string([]byte{c})
+		out = append(out, c)
 	}
-	return out
+	return string(out)
 }
 
 // request returns a target without a fragment, and with a path.

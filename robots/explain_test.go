@@ -1,0 +1,122 @@
+package robots
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestRFC9309_2_2_2_ExplainNamesEveryCandidateAndItsLength(t *testing.T) {
+	p := Parse([]byte("User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /a\nAllow: /a/b\nDisallow: /*.gif$\nAllow: /a/b\nDisallow: /z\n"), Options{Token: "curtsy"})
+	e := p.Explain("/a/b/c.gif")
+	if !e.Named || e.Group != "curtsy" || e.Token != "curtsy" || e.Rules != 4 || e.Target != "/a/b/c.gif" {
+		t.Errorf("%+v", e)
+	}
+	var got []string
+	for _, c := range e.Candidates {
+		got = append(got, fmt.Sprintf("%d %s %d %v", c.Line, c.Rule, c.Length, c.Allow))
+	}
+	want := "7 Disallow: /*.gif$ 7 false; 6 Allow: /a/b 4 true; 5 Disallow: /a 2 false"
+	if s := strings.Join(got, "; "); s != want {
+		t.Errorf("%s\nwant %s", s, want)
+	}
+}
+
+func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
+	p := Parse([]byte("User-agent: *\nDisallow: /\n"), Options{Token: "curtsy"})
+	if e := p.Explain("/robots%2Etxt"); e.Verdict.Reason != RobotsItself || !e.Verdict.Allowed || len(e.Candidates) != 0 {
+		t.Errorf("%+v", e)
+	}
+	if e := p.Explain("/x"); e.Named || e.Group != "*" || e.Verdict.Allowed || len(e.Candidates) != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// holds is what must be true of every explanation: its first candidate is the rule of Match and its second the runner-up,
+// whatever the standard.
+func holds(t *testing.T, p *Policy, target string) (candidates int) {
+	t.Helper()
+	e, v := p.Explain(target), p.Match(target)
+	if e.Verdict != v {
+		t.Fatalf("%s: Explain says %+v, Match %+v", target, e.Verdict, v)
+	}
+	first, second, line := "", "", 0
+	if len(e.Candidates) > 0 {
+		first, line = e.Candidates[0].Rule, e.Candidates[0].Line
+		if v.Allowed != e.Candidates[0].Allow {
+			t.Fatalf("%s: the first candidate is %+v, the verdict %+v", target, e.Candidates[0], v)
+		}
+	}
+	if len(e.Candidates) > 1 {
+		second = e.Candidates[1].Rule
+	}
+	if first != v.Rule || line != v.Line || second != v.RunnerUp {
+		t.Fatalf("%s by %v: candidates %+v, verdict %+v", target, p.Standard(), e.Candidates, v)
+	}
+	return len(e.Candidates)
+}
+
+// Every rule that matches alone is a candidate among others, and no other rule is.
+func TestExplainAgreesWithMatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 9))
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	path := func() string {
+		var b strings.Builder
+		for range 1 + rng.IntN(4) {
+			b.WriteString(pick("/a", "/b", "/", "a", "*", "%41", "%2f", "?q", "$", "/A"))
+		}
+		return "/" + strings.TrimPrefix(b.String(), "/")
+	}
+	candidates := 0
+	for range 3000 {
+		var rules []string
+		for range 1 + rng.IntN(8) {
+			rules = append(rules, pick("Allow", "Disallow")+": "+path())
+		}
+		target := strings.NewReplacer("*", "x", "$", "").Replace(path())
+		for _, standard := range Standards() {
+			o := Options{Token: "curtsy", Standard: standard}
+			p := Parse([]byte("User-agent: *\n"+strings.Join(rules, "\n")+"\n"), o)
+			candidates += holds(t, p, target)
+			alone := 0
+			kept := map[string]bool{}
+			for _, c := range append(p.rules.plain, p.rules.wild...) {
+				rule := c.written.in(p.rules.text)
+				if kept[rule] {
+					continue
+				}
+				kept[rule] = true
+				if Parse([]byte("User-agent: *\n"+rule+"\n"), o).Match(target).Line > 0 {
+					alone++
+				}
+			}
+			if e := p.Explain(target); e.Verdict.Reason != RobotsItself && len(e.Candidates) != alone {
+				t.Fatalf("%s by %v of %q: %d candidates, %d rules match", target, standard, rules, len(e.Candidates), alone)
+			}
+		}
+	}
+	if candidates < 2000 {
+		t.Errorf("%d candidates in all: the property was hardly tried", candidates)
+	}
+}
+
+func FuzzExplainAgreesWithMatch(f *testing.F) {
+	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /a\n", "/axb")
+	f.Add("User-agent: curtsy\nDisallow: /%\nAllow: /%25\n", "/%2")
+	f.Fuzz(func(t *testing.T, body, target string) {
+		for _, standard := range Standards() {
+			holds(t, Parse([]byte(body), Options{Token: "curtsy", Standard: standard}), target)
+		}
+	})
+}
+
+func ExamplePolicy_Explain() {
+	p := Parse([]byte("User-agent: *\nDisallow: /shop\nAllow: /shop/open\n"), Options{Token: "curtsy"})
+	for _, c := range p.Explain("/shop/open/bread").Candidates {
+		fmt.Println(c.Length, c.Rule)
+	}
+	// Output:
+	// 10 Allow: /shop/open
+	// 5 Disallow: /shop
+}
