@@ -1,0 +1,116 @@
+package audit
+
+import (
+	"container/heap"
+	"net/netip"
+	"time"
+)
+
+// address is what is known of an address. Exchanges come in the order of their ends; some of the last starts are kept
+// back so that they are counted in their own order.
+type address struct {
+	starts startHeap
+	last   time.Time // the latest that was counted
+	due    time.Time // when the next one may begin, if none came early before
+}
+
+// How many starts are kept back for one address at most, and for how long.
+const (
+	maxStarts = 32
+	keptBack  = 2 * time.Minute
+)
+
+// connecting is how long it may take from the moment that a slot at an address is taken to the first octet of the
+// request: resolver, connection and TLS. That moment is not in the archive, so two starts prove little, and many do.
+const connecting = 20 * time.Second
+
+// addressed counts a start at an address (docs/politeness.md, rule 10).
+func (a *audit) addressed(e *Exchange) {
+	if !a.ours() || e.Own || !e.Addr.IsValid() {
+		return
+	}
+	at := a.addressOf(e)
+	heap.Push(&at.starts, start{e.Began, e.Authority, e.Place, max(a.info.IPDelay, leastDelay)})
+	for len(at.starts) > maxStarts || e.Began.Sub(at.starts[0].t) > keptBack {
+		a.start(at)
+	}
+}
+
+// leastDelay is the least that the pace of an address can be set to (docs/politeness.md, rule 10).
+const leastDelay = 100 * time.Millisecond
+
+func (a *audit) addressOf(e *Exchange) *address {
+	name := block(e.Addr)
+	at := a.addrs[name]
+	if at == nil {
+		at = &address{}
+		a.addrs[name] = at
+	}
+	return at
+}
+
+// start counts the earliest start that was kept back.
+func (a *audit) start(at *address) {
+	s := heap.Pop(&at.starts).(start)
+	if s.t.Before(at.last) {
+		return // it took longer than the window is wide: nothing can be said of it
+	}
+	delay := s.delay
+	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
+		a.unprove(a.host(s.authority), AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
+	}
+	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
+		a.report(Finding{Code: AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
+			Required: "starts " + delay.String() + " apart at one address (docs/politeness.md, rule 10)",
+			Observed: "so many before it that it began " + round(at.due.Sub(s.t)) + " too early"})
+		at.due = s.t
+	}
+	at.last = s.t
+	if s.t.After(at.due) {
+		at.due = s.t
+	}
+	at.due = at.due.Add(delay)
+}
+
+// addresses counts what is kept back.
+func (a *audit) addresses() {
+	for _, at := range a.addrs {
+		for len(at.starts) > 0 {
+			a.start(at)
+		}
+	}
+}
+
+// block is what has one pace: an IPv4 address, or 64 bits of an IPv6 one.
+func block(addr netip.Addr) string {
+	addr = addr.Unmap()
+	if addr.Is6() {
+		if p, err := addr.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return addr.String()
+}
+
+// start is when an exchange began.
+type start struct {
+	t         time.Time
+	authority string
+	at        Place
+	delay     time.Duration // as the settings were then
+}
+
+// startHeap has the earliest first.
+type startHeap []start
+
+func (h startHeap) Len() int           { return len(h) }
+func (h startHeap) Less(i, j int) bool { return h[i].t.Before(h[j].t) }
+func (h startHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *startHeap) Push(x any)        { *h = append(*h, x.(start)) }
+func (h *startHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	old[len(old)-1] = start{}
+	*h = old[:len(old)-1]
+	return x
+}

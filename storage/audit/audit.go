@@ -1,0 +1,73 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"curtsy/storage"
+)
+
+// Options say what is audited, and by what measure.
+type Options struct {
+	// Files are WARC files, in the order in which they were written. Those of other crawlers, which may write several at
+	// a time, are put in order by their dates. Their names are kept in findings as given.
+	Files []string
+
+	// Floor is the shortest pause between two exchanges of a host that is not the operator's own. Zero means: what the
+	// archive's warcinfo declares, at least 1 s, for archives of this crawler; none for those of others.
+	Floor time.Duration
+
+	// Token is the product token to judge by (RFC 9309 2.2.1). Empty means the one the archive names: the field
+	// product-token of its warcinfo, or else what the User-Agent of a request says.
+	Token string
+
+	// Limit is how many findings of one code and host are kept; the rest are counted. Zero means 100.
+	Limit int
+
+	// TempDir holds the texts of robots.txt while the audit runs. Empty means the system's folder for such files.
+	TempDir string
+
+	// Ours says that this crawler wrote the files whatever they say: its ledger stands beside them. A warcinfo that names
+	// another software is a violation then, and frees from nothing.
+	Ours bool
+
+	// Witnesses are shown what the archive holds, and may find more.
+	Witnesses []Witness
+}
+
+// Witness compares the archive with something beside it: a ledger, an access log. Its methods are called one at a time.
+type Witness interface {
+	// Exchange is called for each exchange, in the order of the archive.
+	Exchange(ctx context.Context, e *Exchange, found Report) error
+	// Refused is called for each line of a decision without an exchange that the archive holds. at is the record that
+	// holds it.
+	Refused(ctx context.Context, l *storage.Line, at Place, found Report) error
+	// Info is called with the fields of each warcinfo record, before what follows it.
+	Info(ctx context.Context, in *Info, found Report) error
+	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot show.
+	Close(ctx context.Context, r *Result, found Report) error
+}
+
+// Report adds a finding to the result.
+type Report func(Finding)
+
+// ErrNothing says that the files hold no exchange and no warcinfo record: that nothing was audited.
+var ErrNothing = errors.New("audit: the files hold no web archive")
+
+// Run audits the files. An error means that the audit could not be made; what is wrong with an archive that can be
+// read is in the result.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Limit == 0 {
+		o.Limit = 100
+	}
+	a, err := newAudit(o)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	if err := a.all(ctx, o.Files); err != nil {
+		return nil, err
+	}
+	return a.conclude(ctx)
+}

@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// conclude makes the result.
+func (a *audit) conclude(ctx context.Context) (*Result, error) {
+	r := a.r
+	if r.Totals.Records == 0 {
+		return nil, ErrNothing
+	}
+	a.addresses()
+	ours := slices.ContainsFunc(r.Archives, func(in *Info) bool { return in.Ours })
+	r.Measures = a.measures(ours)
+	r.CannotShow = a.cannotShow(ours)
+	for _, w := range a.o.Witnesses {
+		if err := w.Close(ctx, r, a.report); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
+		h := a.hosts[name]
+		r.Hosts = append(r.Hosts, h.show())
+		if h.own {
+			why := "its proof stands in the archive"
+			if loopback(name) {
+				why = "loopback"
+			}
+			r.OwnHosts = append(r.OwnHosts, OwnHost{short(name), why})
+		}
+	}
+	for _, c := range Codes() {
+		if n := a.count[c]; n != nil {
+			r.Counts = append(r.Counts, *n)
+		}
+	}
+	r.Clean = r.Totals.Violations == 0
+	return r, nil
+}
+
+// unfinished reports whether a file is a segment that was being written.
+func unfinished(path string) bool { return strings.HasSuffix(path, ".open") }
+
+// measures say what was required.
+func (a *audit) measures(ours bool) []string {
+	m := []string{
+		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) through a parser of the audit's own",
+		"Crawl-delay between the end of an exchange and the start of the next with the same authority",
+		"nothing during a Retry-After (RFC 9110 10.2.3)",
+		"one exchange at a time with an authority, where the archive says when exchanges ended",
+		"GET and HEAD only, with a User-Agent that names the crawler (RFC 9309 2.2.1)",
+		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
+	}
+	if ours {
+		m = append(m, "the promises of docs/politeness.md: a floor of 1 s or what the archive declares, the groups of the token and of curtsy, "+
+			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, the crawl's own statements")
+	}
+	if a.o.Floor > 0 {
+		m = append(m, "a pause of "+a.o.Floor.String()+" for hosts that are not the operator's own, as the audit was told")
+	}
+	return m
+}
+
+// cannotShow says what no audit of an archive can.
+func (a *audit) cannotShow(ours bool) []string {
+	c := []string{
+		"that nothing was asked for that was not archived: only the sites' own access logs can confirm that",
+		"that the clock of the crawling computer was right, or that the files are those that the crawl wrote: a head lodged elsewhere at the time confirms the second",
+		"requests of which nothing crossed the connection, which leave no record",
+	}
+	if ours {
+		c = append(c,
+			"that the value in an owner's proof is the operator's: only the operator's key can tell",
+			"that the rests after errors beyond the first, and the pauses for slow answers and RateLimit, are as long as docs/politeness.md says: they are required as long as the crawl itself says",
+			"the exact moment a connection was opened to an address: the pace of addresses is judged over many exchanges",
+		)
+	} else {
+		c = append(c, "that the software is the one that the archive names: what this crawler promises beyond the standards was not required", "which product token the crawler obeyed, unless the archive or its requests name it")
+	}
+	if a.r.Totals.Unprovable > 0 {
+		c = append(c, "what the table of hosts counts as unprovable, for the reasons given there")
+	}
+	if a.r.Totals.Elsewhere > 0 {
+		c = append(c, "that what some revisit records repeat exists: it is not in these files")
+	}
+	return c
+}

@@ -1,0 +1,60 @@
+package audit
+
+import (
+	"net/netip"
+	"time"
+
+	"curtsy/storage"
+)
+
+// Exchange is a request and what came of it, put together from its records.
+type Exchange struct {
+	Place            // of the response or revisit; of the request if no answer came
+	Request   Place  // of the request record; zero without one
+	URL       string // WARC-Target-URI, as written
+	Authority string // scheme://host:port, in lower case, the port left out when it is the scheme's own; "" for no http URL
+	Target    string // path and query as sent, or, without a request record, as in URL
+
+	Began      time.Time     // WARC-Date
+	Resolution time.Duration // of Began: the true instant lies in [Began, Began+Resolution)
+	Took       time.Duration // until the last octet, valid when Ended
+	Ended      bool          // the archive says when the exchange ended
+
+	Method   string // "" without a request record
+	Agent    string // User-Agent, as sent
+	Status   int    // 0 without an answer
+	Answered bool
+	Revisit  string // the revisit's WARC-Profile; "" for a response
+	Addr     netip.Addr
+	Octets   int64  // of the response's block
+	Payload  string // WARC-Payload-Digest as written, "" without one
+	Cut      string // WARC-Truncated
+
+	Own    bool          // its host is the operator's own
+	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to
+	Line   *storage.Line // the decision as the metadata record tells it; nil without one
+	LineAt Place         // of the metadata record
+}
+
+// cutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
+const cutUnread = "unspecified"
+
+// End returns when the exchange ended, or when it began if that is all that is known.
+func (e *Exchange) End() time.Time { return e.Began.Add(e.Took) }
+
+// Info is what a warcinfo record says of the crawl.
+type Info struct {
+	Place
+	Ours      bool          `json:"ours"` // software is this crawler
+	Software  string        `json:"software,omitempty"`
+	Operator  string        `json:"operator,omitempty"`
+	Agent     string        `json:"user_agent,omitempty"`
+	Standard  string        `json:"robots,omitempty"` // as declared
+	Token     string        `json:"product_token,omitempty"`
+	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
+	IPDelay   time.Duration `json:"-"`
+	OwnSites  string        `json:"own_sites,omitempty"`
+	ConfigSHA string        `json:"config_sha256,omitempty"`
+	// Fields are all fields as written, in their order, bounded in number and length.
+	Fields [][2]string `json:"fields"`
+}

@@ -1,0 +1,66 @@
+package audit
+
+import "time"
+
+// Code names what a check found. Codes are stable: scripts may rely on them.
+type Code string
+
+// The checks of the archive itself.
+const (
+	RobotsMissing     Code = "robots-missing"     // a page was asked for before any robots.txt of its authority
+	RobotsExpired     Code = "robots-expired"     // the robots.txt that a page was judged by was too old
+	RobotsUnreachable Code = "robots-unreachable" // a page was asked for though robots.txt could not be had
+	Disallowed        Code = "disallowed"         // robots.txt forbids the URL
+	Gap               Code = "gap"                // the pause since the authority's last exchange was too short
+	InFlight          Code = "in-flight"          // two exchanges of one authority at one time
+	RetryAfter        Code = "retry-after"        // the server had asked to be left alone
+	AddressPace       Code = "address-pace"       // too many exchanges began at one address
+	Digest            Code = "digest"             // octets are not those that were digested
+	Verdict           Code = "verdict"            // the crawl says that another line of robots.txt decided
+	GapTold           Code = "gap-told"           // the crawl says another pause than its records show
+	UserAgent         Code = "user-agent"         // the request does not say who asks
+	Method            Code = "method"             // a method other than GET and HEAD
+	BadRecord         Code = "record"             // a record is malformed, out of place or alone
+)
+
+// The checks of what stands beside the archive.
+const (
+	LedgerChain   Code = "ledger-chain"    // the ledger's chain, a signature or a segment is broken
+	LedgerMissing Code = "ledger-missing"  // a record of the archive has no line in the ledger
+	LedgerExtra   Code = "ledger-extra"    // a line of the ledger has no record in the archive
+	LedgerDiffers Code = "ledger-differs"  // line and record say different things
+	LedgerHead    Code = "ledger-head"     // the chain does not pass through the lodged head
+	LogMissing    Code = "log-missing"     // an archived exchange does not stand in the site's access log
+	LogExtra      Code = "log-extra"       // the access log has a request of the crawler that the archive has not
+	LogLine       Code = "access-log-line" // a line of the access log cannot be read
+	CrashInFlight Code = "crash-in-flight" // named, no violation: what was in flight when the crawl was killed
+)
+
+// Codes are all codes, in the order in which results list them.
+func Codes() []Code {
+	return []Code{
+		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
+		Verdict, GapTold, UserAgent, Method, Digest, BadRecord,
+		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, CrashInFlight,
+	}
+}
+
+// Place says where a record stands.
+type Place struct {
+	File   string `json:"file,omitempty"`
+	Offset int64  `json:"offset"`           // of the record, or of the gzip member that holds it
+	Record string `json:"record,omitempty"` // its id, a URI without angle brackets
+}
+
+// Finding is one thing that a check found. Its texts are made of what the archive holds: escape them where they are
+// shown. URL, Required and Observed are cut at a few hundred octets.
+type Finding struct {
+	Code      Code   `json:"code"`
+	Note      bool   `json:"note,omitempty"` // named, but no violation
+	Authority string `json:"authority,omitempty"`
+	URL       string `json:"url,omitempty"`
+	Place
+	Time     time.Time `json:"time,omitzero"`
+	Required string    `json:"required"` // and by which document
+	Observed string    `json:"observed"`
+}

@@ -1,0 +1,262 @@
+package audit
+
+import (
+	"bytes"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/storage/warc"
+)
+
+// half is an exchange as far as its records have been met.
+type half struct {
+	e        Exchange
+	date     string // as written: records of an exchange have the same
+	ids, to  []string
+	asked    bool // the request record is there
+	answered bool // the response or revisit
+	told     bool // the metadata record
+	said     answer
+	bodyless bool // the body was not in the record
+	kept     bool // text is the body, or textErr says why it cannot be
+	text     span // of what may be robots.txt
+	textErr  string
+	proof    bool // the body has the form of an owner's proof
+}
+
+// answer is what counts of a response's head.
+type answer struct {
+	location, expires, date, age, coding string
+	cache, retry                         []string
+}
+
+// half reads a record of an exchange. It returns nil for one that is none of HTTP.
+func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
+	uri := rec.TargetURI()
+	p, ok := locate(uri)
+	if !ok || rec.Type != "revisit" && !strings.HasPrefix(rec.Fields.Get("Content-Type"), "application/http") {
+		if (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")) && a.ours() {
+			a.bad(at, uri, "a WARC-Target-URI that can be read, and a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
+		}
+		a.other(rec, at)
+		return nil, nil //nolint:nilnil // it is none, and nothing failed
+	}
+	h := &half{date: rec.Fields.Get("WARC-Date")}
+	h.e = Exchange{Place: at, URL: uri, Authority: p.authority, Target: p.target, Octets: rec.Length}
+	h.ids, h.to = []string{at.Record}, concurrent(rec)
+	h.e.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
+	if h.e.Began, h.e.Resolution, ok = instant(h.date); !ok {
+		a.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(short(h.date)))
+	}
+	if at.Record == "" {
+		a.bad(at, uri, "a WARC-Record-ID (WARC 1.1, 5.2)", "none")
+	}
+	if rec.Type == "request" {
+		a.request(h, rec, at)
+	} else {
+		return h, a.response(h, rec, at, p)
+	}
+	return h, nil
+}
+
+// concurrent returns the ids that a record names as parts of its exchange.
+func concurrent(rec *warc.Record) []string {
+	var ids []string
+	for _, v := range rec.Fields.Values("WARC-Concurrent-To") {
+		if len(ids) < 8 {
+			ids = append(ids, short(strings.Trim(v, "<>")))
+		}
+	}
+	return ids
+}
+
+// instant reads a WARC-Date and how finely it says when.
+func instant(s string) (time.Time, time.Duration, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || t.Year() < 1990 || t.Year() > 9000 {
+		return time.Time{}, 0, false
+	}
+	res := time.Second
+	if _, frac, ok := strings.Cut(s, "."); ok {
+		for i := 0; i < len(frac) && frac[i] >= '0' && frac[i] <= '9' && res > 1; i++ {
+			res /= 10
+		}
+	}
+	return t.UTC(), res, true
+}
+
+func (a *audit) bad(at Place, uri, required, observed string) {
+	f := Finding{Code: BadRecord, Place: at, URL: uri, Required: required, Observed: observed}
+	if p, ok := locate(uri); ok {
+		f.Authority = p.authority
+	}
+	a.report(f)
+}
+
+func (a *audit) request(h *half, rec *warc.Record, at Place) {
+	h.asked, h.e.Request = true, at
+	h.e.Octets = 0
+	r := &a.read
+	r.begin(rec, false)
+	first, err := r.line()
+	if err != nil {
+		a.torn(rec, at, h.e.URL, err)
+		return
+	}
+	method, rest, _ := bytes.Cut(first, []byte(" "))
+	to, _, ok := bytes.Cut(rest, []byte(" "))
+	if !ok || len(method) > 32 || len(to) > maxURI {
+		a.bad(at, h.e.URL, "a request line (RFC 9112 3)", strconv.Quote(short(string(first))))
+	} else {
+		h.e.Method = string(method)
+		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
+			h.e.Target = target(h.e.Target) // absolute form, to a proxy
+		}
+	}
+	err = r.fields(func(name string, value []byte) {
+		if name == "user-agent" {
+			h.e.Agent = a.agent(value)
+		}
+	})
+	if err != nil {
+		a.torn(rec, at, h.e.URL, err)
+		return
+	}
+	r.rest()
+	a.digests(rec, at, h.e.URL)
+}
+
+// agent returns the text of a User-Agent: nearly always one that was met before.
+func (a *audit) agent(value []byte) string {
+	if s, ok := a.agents[string(value)]; ok {
+		return s
+	}
+	s := string(value[:min(len(value), 4096)])
+	if len(a.agents) < 64 {
+		a.agents[s] = s
+	}
+	return s
+}
+
+// torn says that a request's head cannot be read, unless the file ends in it.
+func (a *audit) torn(rec *warc.Record, at Place, uri string, err error) {
+	if a.read.rest(); a.read.src.err == nil {
+		a.bad(at, uri, "an HTTP message", err.Error())
+		a.digests(rec, at, uri)
+	}
+}
+
+func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
+	h.answered, h.e.Answered = true, true
+	h.e.Payload, h.e.Cut = short(rec.Fields.Get("WARC-Payload-Digest")), short(rec.Fields.Get("WARC-Truncated"))
+	if rec.Type == "revisit" {
+		a.revisit(h, rec, at)
+	}
+	if len(h.to) == 0 || !a.ours() || rec.Type == "response" {
+		a.ids.add(at.Record)
+	}
+	r := &a.read
+	r.begin(rec, h.e.Revisit == "")
+	if rec.Length == 0 {
+		h.bodyless = true
+		a.digests(rec, at, h.e.URL)
+		return nil
+	}
+	if err := a.head(h, p); err != nil { // what a server sends may be no HTTP; that is no fault of the crawl
+		h.bodyless, h.e.Status = true, 0
+		r.rest()
+		r.body.h = nil
+		a.digests(rec, at, h.e.URL)
+		return nil
+	}
+	h.bodyless = h.e.Revisit != ""
+	h.kept = !h.bodyless && a.keeps(p, h.e.Status)
+	if body := r.payload(h.kept); h.kept {
+		if err := a.keep(h, body); err != nil {
+			return err
+		}
+	}
+	a.digests(rec, at, h.e.URL)
+	return nil
+}
+
+// keep puts the text of what may be robots.txt where it is found again, and looks for an owner's proof in it.
+func (a *audit) keep(h *half, body []byte) error {
+	b, err := decoded(body, h.said.coding)
+	if err != nil {
+		h.textErr = short(err.Error())
+		return nil
+	}
+	h.proof = isProof(b)
+	h.text, err = a.texts.put(b[:min(len(b), maxBody)])
+	if !h.text.ok && err == nil {
+		h.textErr = "more than 1 GiB of different texts of robots.txt"
+	}
+	return err
+}
+
+// head reads a response's status line and fields.
+func (a *audit) head(h *half, p place) error {
+	r := &a.read
+	first, err := r.line()
+	if err != nil {
+		return err
+	}
+	_, rest, _ := bytes.Cut(first, []byte(" "))
+	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
+	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
+		h.e.Status = n
+	}
+	s := &h.said
+	policy := p.target == "/robots.txt" || a.expect[p.key()]
+	return r.fields(func(name string, value []byte) {
+		value = value[:min(len(value), maxURI)]
+		switch {
+		case name == "transfer-encoding":
+			r.chunked = strings.EqualFold(string(value), "chunked")
+		case name == "retry-after" && len(s.retry) < 8:
+			s.retry = append(s.retry, short(string(value)))
+		case !policy:
+		case name == "location" && s.location == "":
+			s.location = string(value)
+		case name == "cache-control" && len(s.cache) < 8:
+			s.cache = append(s.cache, short(string(value)))
+		case name == "content-encoding":
+			s.coding = strings.ToLower(short(string(value)))
+		case name == "expires":
+			s.expires = short(string(value))
+		case name == "date":
+			s.date = short(string(value))
+		case name == "age":
+			s.age = short(string(value))
+		}
+	})
+}
+
+// keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
+// proof.
+func (a *audit) keeps(p place, status int) bool {
+	if status < 200 || status > 299 {
+		return false
+	}
+	return p.target == "/robots.txt" || p.target == ownerPath || a.expect[p.key()]
+}
+
+// revisit reads what a revisit refers to (WARC 1.1, 6.7).
+func (a *audit) revisit(h *half, rec *warc.Record, at Place) {
+	a.r.Totals.Revisits++
+	h.e.Revisit = short(rec.Fields.Get("WARC-Profile"))
+	if h.e.Revisit == "" {
+		h.e.Revisit = "none"
+		a.bad(at, h.e.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
+	}
+	to, uri := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"), rec.Fields.Get("WARC-Refers-To-Target-URI")
+	switch {
+	case to != "" && !a.ids.has(short(to)):
+		a.r.Totals.Elsewhere++
+	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
+		a.bad(at, h.e.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)", "neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
+	}
+}

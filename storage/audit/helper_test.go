@@ -1,0 +1,193 @@
+package audit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// day0 is when the archives of tests begin.
+var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// archive writes a WARC file by hand, so that it can be wrong in any way.
+type archive struct {
+	t    testing.TB
+	b    bytes.Buffer
+	z    *gzip.Writer
+	n    int    // of the records written
+	form string // of dates
+}
+
+// ours begins an archive of this crawler, with more fields for its warcinfo.
+func ours(t testing.TB, fields ...string) *archive {
+	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
+	block := "software: curtsy/1.0\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n"
+	for _, f := range fields {
+		block += f + "\r\n"
+	}
+	a.record("warcinfo", "", day0, "Content-Type: application/warc-fields", block)
+	return a
+}
+
+// foreign begins an archive of another crawler.
+func foreign(t testing.TB) *archive {
+	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
+	a.record("warcinfo", "", day0, "Content-Type: application/warc-fields", "software: Otherbot/2\r\n")
+	return a
+}
+
+// record appends a record and returns its id. The head's extra fields are lines.
+func (a *archive) record(kind, uri string, at time.Time, extra, block string) string {
+	a.n++
+	id := fmt.Sprintf("urn:test:%d", a.n)
+	sum := sha256.Sum256([]byte(block))
+	var b strings.Builder
+	fmt.Fprintf(&b, "WARC/1.1\r\nWARC-Type: %s\r\nWARC-Record-ID: <%s>\r\nWARC-Date: %s\r\n", kind, id, at.UTC().Format(a.form))
+	if uri != "" {
+		fmt.Fprintf(&b, "WARC-Target-URI: %s\r\n", uri)
+	}
+	if !strings.Contains(extra, "WARC-Block-Digest") {
+		fmt.Fprintf(&b, "WARC-Block-Digest: sha256:%s\r\n", hex.EncodeToString(sum[:]))
+	}
+	if extra != "" {
+		b.WriteString(extra + "\r\n")
+	}
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+	if a.z == nil {
+		a.z, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	}
+	a.z.Reset(&a.b)
+	io.WriteString(a.z, b.String()) // a bytes.Buffer never fails
+	a.z.Close()
+	return id
+}
+
+// fetch is an exchange to be written. Zero fields are those of a good one.
+type fetch struct {
+	url     string
+	at      time.Duration // since day0
+	took    time.Duration // 0 is 100 ms
+	status  int           // 0 is 200, −1 no answer
+	head    string        // lines of the answer's head, each with its end
+	body    string
+	method  string
+	agent   string // "none" is none
+	meta    string // more lines of the metadata record; "none" is no such record
+	noReq   bool
+	request string // the request line's target
+	extra   string // more fields of the response record
+	ip      string
+}
+
+// add writes an exchange and returns the id of its answer.
+func (a *archive) add(f fetch) string {
+	a.t.Helper()
+	at := day0.Add(f.at)
+	p, ok := locate(f.url)
+	if !ok {
+		a.t.Fatalf("%q is no URL", f.url)
+	}
+	if f.request == "" {
+		f.request = p.target
+	}
+	if f.method == "" {
+		f.method = "GET"
+	}
+	agent := "User-Agent: Lantern/1 (+https://lantern.test/bot)\r\n"
+	if f.agent == "none" {
+		agent = ""
+	} else if f.agent != "" {
+		agent = "User-Agent: " + f.agent + "\r\n"
+	}
+	_, host, _ := strings.Cut(p.authority, "://")
+	if f.ip == "" { // one for each host
+		sum := sha256.Sum256([]byte(host))
+		f.ip = netip.AddrFrom4([4]byte{198, 18, sum[0], sum[1]}).String()
+	}
+	ip := "WARC-IP-Address: " + f.ip + "\r\n"
+	id := ""
+	if f.status >= 0 {
+		if f.status == 0 {
+			f.status = 200
+		}
+		sum := sha256.Sum256([]byte(f.body))
+		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + hex.EncodeToString(sum[:])
+		if f.extra != "" {
+			extra += "\r\n" + f.extra
+		}
+		id = a.record("response", f.url, at, extra, fmt.Sprintf("HTTP/1.1 %d X\r\n%s\r\n%s", f.status, f.head, f.body))
+	}
+	if !f.noReq {
+		extra := ip + "Content-Type: application/http; msgtype=request"
+		if id != "" {
+			extra += "\r\nWARC-Concurrent-To: <" + id + ">"
+		}
+		req := a.record("request", f.url, at, extra, f.method+" "+f.request+" HTTP/1.1\r\nHost: "+host+"\r\n"+agent+"\r\n")
+		if id == "" {
+			id = req
+		}
+	}
+	if f.meta != "none" {
+		if f.took == 0 {
+			f.took = 100 * time.Millisecond
+		}
+		a.record("metadata", f.url, at, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">",
+			fmt.Sprintf("fetchTimeMs: %.3f\r\n%s", float64(f.took)/1e6, f.meta))
+	}
+	return id
+}
+
+// file writes the archive to a file.
+func (a *archive) file() string {
+	path := filepath.Join(a.t.TempDir(), "test-00000.warc.gz")
+	if err := os.WriteFile(path, a.b.Bytes(), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	return path
+}
+
+// audit runs the audit on the archive.
+func (a *archive) audit(o Options) *Result {
+	a.t.Helper()
+	o.Files, o.TempDir = append(o.Files, a.file()), a.t.TempDir()
+	r, err := Run(a.t.Context(), o)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return r
+}
+
+// codes are the codes found, each once, in the order of Codes.
+func codes(r *Result) string {
+	var s []string
+	for _, c := range r.Counts {
+		s = append(s, string(c.Code))
+	}
+	return strings.Join(s, " ")
+}
+
+// shown is what a test prints when the findings are not what they should be.
+func shown(r *Result) string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "\n  %s %s at %d: required %s; observed %s", f.Code, f.URL, f.Offset, f.Required, f.Observed)
+	}
+	for _, h := range r.Hosts {
+		fmt.Fprintf(&b, "\n  %+v", *h)
+	}
+	return b.String()
+}
+
+func sha(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"slices"
+	"time"
+)
+
+// host is what is known of an authority while its exchanges go by.
+type host struct {
+	name string
+
+	// The operator's own (politeness rule 18).
+	proved time.Time // when its proof was last archived
+	own    bool      // judged as own at some time
+
+	// The last exchange, and until when the server asked for rest.
+	met     bool
+	began   time.Time // the latest start
+	end     time.Time // the latest end, or the latest that is known of it
+	ended   bool      // end is known
+	res     time.Duration
+	file    string // of the exchange that ended last
+	rest    time.Time
+	restWhy string
+	restAt  time.Time // when that was said: what began before could not know
+
+	backoff    time.Time // until when an error without such a word asks for rest
+	backoffWhy string
+
+	policy  policy
+	before  span   // the text that held before this one
+	payload string // the payload digest of the last answer with a text
+
+	pages, robots, avoided int64
+	violations             int64
+	required               time.Duration
+	requiredBy             string
+	lowest                 time.Duration // of what was required
+	gaps                   gaps
+	unproved               []Unproved
+	unprovable             int64
+}
+
+// host returns what is known of an authority, and makes it known.
+func (a *audit) host(name string) *host {
+	h := a.hosts[name]
+	if h == nil {
+		h = &host{name: name}
+		a.hosts[name] = h
+	}
+	return h
+}
+
+// unprove counts something of h that cannot be proved.
+func (a *audit) unprove(h *host, what Code, why string, least, most time.Duration) {
+	a.r.Totals.Unprovable++
+	h.unprovable++
+	low, high := max(least, 0).Seconds(), max(most, 0).Seconds()
+	for i := range h.unproved {
+		if u := &h.unproved[i]; u.What == what && u.Why == why {
+			u.Count++
+			u.Least, u.Most = min(u.Least, low), max(u.Most, high)
+			return
+		}
+	}
+	h.unproved = append(h.unproved, Unproved{what, why, 1, low, high}) // as many as there are reasons in the code
+}
+
+// gaps are the pauses of a host: their number, the shortest, and enough of them for the median. When there are too many,
+// every second is left out, and from then on only so many are taken.
+type gaps struct {
+	n      int64
+	least  time.Duration
+	sample []time.Duration
+	stride int64
+	bounds bool // some are measured from start to start
+}
+
+const maxSample = 64
+
+func (g *gaps) add(d time.Duration) {
+	if g.n == 0 || d < g.least {
+		g.least = d
+	}
+	g.stride = max(g.stride, 1)
+	if g.n%g.stride == 0 {
+		g.sample = append(g.sample, d)
+	}
+	g.n++
+	if len(g.sample) == maxSample {
+		for i := range maxSample / 2 {
+			g.sample[i] = g.sample[2*i]
+		}
+		g.sample = g.sample[:maxSample/2]
+		g.stride *= 2
+	}
+}
+
+// median is exact for up to maxSample pauses.
+func (g *gaps) median() time.Duration {
+	if len(g.sample) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(g.sample))
+	if len(s)%2 == 0 {
+		return (s[len(s)/2-1] + s[len(s)/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+// show returns h as the result shows it.
+func (h *host) show() *Host {
+	return &Host{
+		Authority: short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.kind.String(),
+		Disallowed: h.avoided, Required: h.required.Seconds(), RequiredBy: h.requiredBy, Lowest: h.lowest.Seconds(),
+		Gaps: h.gaps.n, MinGap: h.gaps.least.Seconds(), MedianGap: h.gaps.median().Seconds(), StartToStart: h.gaps.bounds,
+		Violations: h.violations, Unprovable: h.unprovable, Why: h.unproved,
+	}
+}

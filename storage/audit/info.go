@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"strings"
+
+	"curtsy/storage/warc"
+)
+
+// warcinfo reads what the archive says of its making.
+func (a *audit) warcinfo(rec *warc.Record, at Place) {
+	a.flush(0)
+	in := &Info{Place: at}
+	a.read.begin(rec, false)
+	err := told(&a.read, in.add)
+	a.read.rest()
+	a.digests(rec, at, "")
+	if a.read.src.err != nil {
+		return
+	}
+	if err != nil {
+		a.bad(at, "", "fields of a warcinfo record", err.Error())
+	}
+	in.read()
+	if a.o.Ours && !in.Ours {
+		in.Ours = true
+		a.bad(at, "", "software: "+ourToken+"/…, whose ledger stands beside the archive", "software: "+short(in.Software))
+	}
+	a.info, a.cur.info = in, in
+	a.archive(in)
+	a.cur.queue = append(a.cur.queue, event{info: in})
+}
+
+// add takes a field.
+func (in *Info) add(name, value string) {
+	if len(in.Fields) < maxFields {
+		in.Fields = append(in.Fields, [2]string{short(name), short(value)})
+	}
+}
+
+// read takes what is understood of the fields.
+func (in *Info) read() {
+	for _, f := range in.Fields {
+		ms, _ := millis(f[1])
+		switch strings.ToLower(f[0]) {
+		case "software":
+			in.Software = f[1]
+			in.Ours = strings.HasPrefix(f[1], "curtsy/")
+		case "operator":
+			in.Operator = f[1]
+		case "http-header-user-agent":
+			in.Agent = f[1]
+		case "robots":
+			in.Standard = f[1]
+		case "product-token":
+			in.Token = f[1]
+		case "pace-floor-ms":
+			in.Floor = ms
+		case "ip-delay-ms":
+			in.IPDelay = ms
+		case "own-sites":
+			in.OwnSites = f[1]
+		case "config-sha256":
+			in.ConfigSHA = f[1]
+		}
+	}
+}
+
+// maxArchives bounds how many different warcinfo records a result shows.
+const maxArchives = 50
+
+// archive keeps a warcinfo that says something else than those before it.
+func (a *audit) archive(in *Info) {
+	for _, had := range a.r.Archives {
+		if had.same(in) {
+			return
+		}
+	}
+	if len(a.r.Archives) < maxArchives {
+		a.r.Archives = append(a.r.Archives, in)
+	}
+}
+
+func (in *Info) same(b *Info) bool {
+	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
+		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && in.OwnSites == b.OwnSites && in.ConfigSHA == b.ConfigSHA
+}
+
+// ours reports whether the archive being read says that this crawler made it.
+func (a *audit) ours() bool { return a.info != nil && a.info.Ours }

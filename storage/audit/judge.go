@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ourToken is the product token that binds every crawl of this crawler (docs/politeness.md, rule 1).
+const ourToken = "curtsy"
+
+// exchange judges one exchange, and then makes it what is known of its authority.
+func (a *audit) exchange(ctx context.Context, h *half) error {
+	e := &h.e
+	to := a.host(e.Authority)
+	e.Own = a.own(to, e)
+	to.own = to.own || e.Own
+	a.whole(h)
+	a.identity(h)
+	isRobots := a.isRobots(e)
+	a.timing(h, to)
+	e.Robots = isRobots
+	if isRobots {
+		a.robots(h, to)
+		to.robots++
+		a.r.Totals.Robots++
+	} else {
+		if err := a.page(h, to); err != nil {
+			return err
+		}
+		to.policy.used = true
+		to.pages++
+		a.r.Totals.Pages++
+	}
+	a.after(h, to)
+	for _, w := range a.o.Witnesses {
+		if err := w.Exchange(ctx, e, a.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRobots reports whether e asks for robots.txt, or for what one redirected to.
+func (a *audit) isRobots(e *Exchange) bool {
+	p := place{e.Authority, spelled(e.Target)}
+	return p.target == "/robots.txt" || len(a.hops[p.key()]) > 0
+}
+
+// finding is a finding about e.
+func (e *Exchange) finding(c Code, required, observed string) Finding {
+	return Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
+}
+
+// whole checks that an exchange has the records it should have.
+func (a *audit) whole(h *half) {
+	e := &h.e
+	a.r.Totals.Exchanges++
+	if !h.answered {
+		a.r.Totals.Unanswered++
+	}
+	if a.r.From.IsZero() || !e.Began.IsZero() && e.Began.Before(a.r.From) {
+		a.r.From = e.Began
+	}
+	if e.End().After(a.r.To) {
+		a.r.To = e.End()
+	}
+	if !a.ours() {
+		return
+	}
+	if !h.asked {
+		a.report(e.finding(BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
+	}
+	if p, ok := locate(e.URL); ok && h.asked && e.Target != "" && spelled(e.Target) != spelled(p.target) {
+		a.report(e.finding(BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
+	}
+}
+
+// identity checks who asks, and how.
+func (a *audit) identity(h *half) {
+	e := &h.e
+	if !h.asked {
+		return
+	}
+	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
+		a.report(e.finding(Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
+	}
+	const rfc = "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1)"
+	token := a.declared()
+	switch name := tokenOf(e.Agent); {
+	case e.Agent == "":
+		a.report(e.finding(UserAgent, rfc, "no User-Agent"))
+	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
+		a.report(e.finding(UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
+	case name == "" && token == "":
+		a.report(e.finding(UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+	}
+}
+
+// declared is the product token that the audit or the archive names, or "".
+func (a *audit) declared() string {
+	if a.o.Token != "" {
+		return a.o.Token
+	}
+	if a.info != nil {
+		return a.info.Token
+	}
+	return ""
+}
+
+// tokenOf derives a product token from a User-Agent: the name of its first product, or of the one that a browser's
+// comment declares it compatible with. It is "" for a browser.
+func tokenOf(agent string) string {
+	name := agent
+	if strings.HasPrefix(agent, "Mozilla/") {
+		_, rest, ok := strings.Cut(agent, "compatible;")
+		if !ok {
+			return ""
+		}
+		name = strings.TrimLeft(rest, " ")
+	}
+	i := strings.IndexFunc(name, func(r rune) bool { return (r|0x20 < 'a' || r|0x20 > 'z') && r != '-' && r != '_' })
+	if i < 0 {
+		i = len(name)
+	}
+	if name = name[:i]; strings.EqualFold(name, "MSIE") {
+		return ""
+	}
+	return name
+}
+
+// tokens are the product tokens that bind an exchange.
+func (a *audit) tokens(agent string) []string {
+	t := a.declared()
+	if t == "" {
+		t = tokenOf(agent)
+	}
+	if a.ours() && !strings.EqualFold(t, ourToken) {
+		if t == "" {
+			return []string{ourToken}
+		}
+		return []string{t, ourToken}
+	}
+	return []string{t}
+}
+
+// standards are the documents that bind the archive: an older one only adds refusals (docs/politeness.md, rule 6).
+func (a *audit) standards() []string {
+	if a.info != nil && (a.info.Standard == "draft1996" || a.info.Standard == "std1994") {
+		return []string{"rfc9309", a.info.Standard}
+	}
+	return []string{"rfc9309"}
+}
+
+// page checks an exchange for something else than robots.txt against the robots.txt that was valid.
+func (a *audit) page(h *half, to *host) error {
+	e, p := &h.e, &to.policy
+	switch p.kind {
+	case unasked:
+		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "the archive has no exchange for it until then"))
+		return nil
+	case unreachable:
+		a.report(e.finding(RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+clock(p.since)))
+		return nil
+	case closed:
+		a.report(e.finding(Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
+		return nil
+	case unclear:
+		a.unprove(to, Disallowed, "robots.txt: "+p.why, 0, 0)
+		return nil
+	}
+	a.fresh(e, to)
+	if p.kind != ruled {
+		a.r.Totals.Judged++
+		return a.toldVerdict(h, to, nil)
+	}
+	vs, err := a.verdicts(p.text, e.Target, e.Agent)
+	if err != nil {
+		return err
+	}
+	a.r.Totals.Judged++
+	for _, v := range vs {
+		if !v.allowed {
+			f := e.finding(Disallowed, "not to be asked for: "+v.String()+" of robots.txt, "+strconv.Quote(a.texts.line(p.text, v.line)), "asked for")
+			f.Required += " (record " + p.record + ")"
+			a.report(f)
+			break
+		}
+	}
+	return a.toldVerdict(h, to, vs)
+}
+
+// fresh checks the age of the policy that e was judged by (RFC 9309 2.4).
+func (a *audit) fresh(e *Exchange, to *host) {
+	p := &to.policy
+	limit, why := p.expires, "by its Cache-Control or Expires, RFC 9111 4.2"
+	if p.expires.Sub(p.since) >= day {
+		why = "24 h at most, RFC 9309 2.4"
+	}
+	if a.ours() && !p.used { // what was just learned is used once, however short its life: else every turn would go into it
+		limit = p.since.Add(day)
+	}
+	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {
+		a.report(e.finding(RobotsExpired, "a valid robots.txt: that of "+clock(p.since)+" held until "+clock(p.expires)+" ("+why+")",
+			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
+	}
+}
+
+// clock writes an instant as findings do.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

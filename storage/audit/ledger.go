@@ -1,0 +1,279 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// LedgerOptions say how an archive is compared with a ledger.
+type LedgerOptions struct {
+	Dir string // where its segments are
+
+	// Head is the hash that was lodged elsewhere, which the chain must pass through. Nil means none.
+	Head *ledger.Hash
+
+	TempDir string // for what does not fit into Memory; empty means the system's
+	Memory  int    // in octets. Zero means 16 MiB
+}
+
+// LedgerCheck is how ledger and archive agree.
+type LedgerCheck struct {
+	Dir      string   `json:"dir"`
+	Segments int64    `json:"segments"`
+	Lines    int64    `json:"lines"`              // decisions
+	Refusals int64    `json:"refusals"`           // of those, the ones without an exchange
+	Unsent   int64    `json:"unsent,omitempty"`   // attempts that reached no server and so left no record
+	Records  int64    `json:"records"`            // exchanges of the archive
+	Agree    int64    `json:"agree"`              // exchanges and refusals that both have, and tell alike
+	InFlight int64    `json:"in_flight"`          // in one of them alone, because the crawl was killed
+	Runs     int64    `json:"runs"`               // as the marks tell
+	Crashes  int64    `json:"crashes"`            // runs that did not end in good order
+	Unsigned bool     `json:"unsigned,omitempty"` // there is a head without a signature, or no head
+	Keys     []string `json:"keys,omitempty"`     // fingerprints of the keys that signed, at most 16
+	Head     string   `json:"head,omitempty"`     // the hash of the last head
+	Lodged   string   `json:"lodged,omitempty"`   // the hash that was lodged elsewhere
+	Found    bool     `json:"lodged_found,omitempty"`
+	Since    int64    `json:"since_lodged,omitempty"` // decisions behind the lodged head
+}
+
+// Ledger compares an archive with the ledger of the same crawl: the chain and its signatures hold, every exchange and
+// every refusal stands in both, and both tell the same of it. It is a Witness.
+//
+// The ledger is read first, for the times of its runs. What either tells goes, under the id of the record, into one
+// sorter, so their orders need not be the same and memory is bounded.
+type Ledger struct {
+	o       LedgerOptions
+	check   *LedgerCheck
+	all     *sorter
+	runs    runs
+	plain   bool // a segment has no chain: it is older than the refusals in archives
+	problem []ledger.Entry
+	more    int64 // problems beyond maxProblems
+	last    int   // segment
+	buf     []byte
+}
+
+var _ Witness = (*Ledger)(nil)
+
+// maxProblems bounds the faults of the chain that are kept. The first is what matters: where the ledger was changed.
+const maxProblems = 100
+
+// NewLedger reads the ledger and returns it as a Witness.
+func NewLedger(ctx context.Context, o LedgerOptions) (*Ledger, error) {
+	if o.Memory == 0 {
+		o.Memory = 16 << 20
+	}
+	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: newSorter(o.TempDir, o.Memory), runs: runs{lined: map[string]bool{}}}
+	if o.Head != nil {
+		l.check.Lodged = o.Head.String()
+	}
+	if err := l.read(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("audit: %w", err), l.all.close())
+	}
+	return l, nil
+}
+
+func (l *Ledger) read(ctx context.Context) error {
+	segment := -1
+	for e, err := range ledger.Scan(l.o.Dir) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if e.Problem == nil && e.Segment != segment {
+			segment = e.Segment
+			l.last = segment
+			l.check.Segments++
+		}
+		switch {
+		case e.Problem != nil:
+			l.fault(e)
+		case e.Mark != nil:
+			l.mark(e.Mark)
+		default:
+			if err := l.line(&e); err != nil {
+				return err
+			}
+		}
+		if o := l.o.Head; o != nil && e.Problem == nil && e.Chain == *o {
+			l.check.Found, l.check.Since = true, 0
+		}
+	}
+	l.runs.close()
+	l.check.Runs, l.check.Crashes = l.runs.count, l.runs.crashed
+	return nil
+}
+
+func (l *Ledger) fault(e ledger.Entry) {
+	if e.Problem.Fault == ledger.Unchained {
+		l.plain = true
+	}
+	if len(l.problem) == maxProblems {
+		l.more++
+		return
+	}
+	l.problem = append(l.problem, e)
+}
+
+func (l *Ledger) mark(m *ledger.Mark) {
+	switch m.Kind {
+	case ledger.KindRun:
+		l.runs.begin(m.Time)
+	case ledger.KindHead:
+		l.check.Head = m.Chain.String()
+		l.check.Unsigned = m.Key == nil
+		if key := ledger.Fingerprint(m.Key); m.Key != nil && len(l.check.Keys) < 16 && !slices.Contains(l.check.Keys, key) {
+			l.check.Keys = append(l.check.Keys, key)
+		}
+		if l.runs.trace(m.Time); m.Why == ledger.WhyEnd {
+			l.runs.end()
+		}
+	}
+}
+
+func (l *Ledger) line(e *ledger.Entry) error {
+	d := &e.Line
+	l.check.Lines++
+	l.check.Since++
+	l.runs.trace(d.Time)
+	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
+	switch {
+	case d.Record != "":
+		return l.add(exchangeAccount(true, d.Record, place, d, d.URL, d.Began))
+	case d.Attempt > 0 || !d.Began.IsZero():
+		l.check.Unsent++
+		return nil
+	}
+	l.check.Refusals++
+	return l.add(refusalAccount(true, place, d))
+}
+
+func (l *Ledger) add(a account) error {
+	l.buf = a.append(l.buf[:0])
+	return l.all.add(l.buf)
+}
+
+// Info implements Witness.
+func (l *Ledger) Info(context.Context, *Info, Report) error { return nil }
+
+// Exchange implements Witness.
+func (l *Ledger) Exchange(_ context.Context, e *Exchange, _ Report) error {
+	l.check.Records++
+	d := storage.Line{Status: e.Status}
+	if e.Line != nil {
+		d = *e.Line
+		if d.Status = e.Status; e.Cut == cutUnread && e.Line.Status == 0 {
+			d.Status = 0 // its head begins with a status, and is none all the same
+		}
+	}
+	a := exchangeAccount(false, e.Record, placeText(e.Place), &d, e.URL, e.Began)
+	a.bare = e.Line == nil
+	return l.add(a)
+}
+
+// Refused implements Witness.
+func (l *Ledger) Refused(_ context.Context, d *storage.Line, at Place, _ Report) error {
+	return l.add(refusalAccount(false, placeText(at), d))
+}
+
+func placeText(p Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Offset) }
+
+// Close implements Witness: it compares.
+func (l *Ledger) Close(ctx context.Context, r *Result, found Report) (err error) {
+	defer func() { err = errors.Join(err, l.all.close()) }()
+	l.chain(found)
+	if err := l.groups(ctx, l.lastTraces); err != nil {
+		return err
+	}
+	if err := l.groups(ctx, func(lines, records []account) { l.judge(lines, records, found) }); err != nil {
+		return err
+	}
+	l.tell(r)
+	return nil
+}
+
+// maxGroup bounds how many accounts under one key are looked at together. An honest archive has one on each side; the
+// same refusal may stand more than once.
+const maxGroup = 1024
+
+// groups shows the accounts under each key.
+func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)) error {
+	var key [16]byte
+	var lines, records []account
+	for b, err := range l.all.sorted() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		a := parseAccount(b)
+		if a.key != key || len(lines)+len(records) == maxGroup {
+			show(lines, records)
+			key, lines, records = a.key, lines[:0], records[:0]
+		}
+		if a.line {
+			lines = append(lines, a)
+		} else {
+			records = append(records, a)
+		}
+	}
+	show(lines, records)
+	return nil
+}
+
+// lastTraces finds where killed runs ended in the archive.
+func (l *Ledger) lastTraces(lines, records []account) {
+	both := min(len(lines), len(records))
+	for i := range both {
+		l.runs.lined[records[i].at().File] = true
+		l.runs.paired(&lines[i])
+	}
+	for i := both; i < len(records); i++ {
+		l.runs.recorded(records[i].traced(), records[i].at().File)
+	}
+}
+
+// judge compares the accounts under one key.
+func (l *Ledger) judge(lines, records []account, found Report) {
+	both := min(len(lines), len(records))
+	for i := range both {
+		if said := differences(&lines[i], &records[i]); said != "" {
+			f := lines[i].finding(LedgerDiffers, "line and record of an exchange tell the same", lines[i].place+": "+said)
+			f.Place = records[i].at()
+			found(f)
+			continue
+		}
+		l.check.Agree++
+	}
+	for i := range lines[both:] {
+		l.alone(&lines[both+i], LedgerExtra, "every line of the ledger has its record in the archive", "has none", found)
+	}
+	for i := range records[both:] {
+		l.alone(&records[both+i], LedgerMissing, "every record of the archive has its line in the ledger", "has none", found)
+	}
+}
+
+// alone is about what stands in one of the two.
+func (l *Ledger) alone(a *account, code Code, required, observed string, found Report) {
+	if l.plain && a.refusal {
+		return // older archives hold no refusals; tell says so
+	}
+	f := a.finding(code, required, a.place+" "+observed)
+	if l.runs.near(a.traced(), a.at().File) && !l.runs.passed(a) {
+		l.check.InFlight++
+		f.Code, f.Note, f.Observed = CrashInFlight, true, f.Observed+": in flight at a crash"
+	}
+	found(f)
+}
+
+// Crashed reports whether the crawl was killed at about t, so that a request of that time may have left no record.
+func (l *Ledger) Crashed(t time.Time) bool { return l.runs.around(t) }

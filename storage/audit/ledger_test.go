@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// pair is an exchange and its line, as an honest crawl tells of them.
+func pair(i int, began time.Time) (*Exchange, storage.Line) {
+	e := asked(fmt.Sprintf("http://a.test/%d", i), began, 40*time.Millisecond, 200)
+	l := storage.Line{
+		Time: e.End(), URL: e.URL, Decision: "allow", RobotsLine: 2, RobotsRule: "Allow: /", RobotsGroup: "*", RobotsSHA256: "ab", Pace: time.Second, PaceBy: "floor",
+		Gap: 1100 * time.Millisecond, Attempt: 1, Began: e.Began, Took: e.Took, Status: 200, Outcome: "fetched", Record: e.Record,
+	}
+	told := l
+	told.Record = ""
+	e.Line = &told
+	return e, l
+}
+
+func refusal(i int, at time.Time) storage.Line {
+	return storage.Line{Time: at, URL: fmt.Sprintf("http://a.test/no/%d", i), Decision: "disallow", RobotsLine: 3}
+}
+
+// written makes a ledger, of a run that ended in good order or was killed.
+func written(t *testing.T, killed bool, lines ...storage.Line) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "ledger")
+	w, err := ledger.Open(ledger.Options{Dir: dir, Key: ed25519.NewKeyFromSeed(make([]byte, 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if killed {
+		err = w.Sync(t.Context())
+		t.Cleanup(func() { w.Close() }) // only for Windows, which removes no open file
+	} else {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// compared shows exchanges and refusals of an archive to the witness of a ledger.
+func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.Line) (*Result, []Finding) {
+	t.Helper()
+	o.TempDir = t.TempDir()
+	w, err := NewLedger(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range refused {
+		if err := w.Refused(t.Context(), &refused[i], Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, found := witnessed(t, w, es...)
+	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	return r, found
+}
+
+// TestLedgerAndArchiveTellTheSame: each exchange and refusal stands in both, told alike; each difference is named, in
+// whatever memory.
+func TestLedgerAndArchiveTellTheSame(t *testing.T) {
+	base := time.Now().Add(time.Hour).Truncate(time.Microsecond) // behind the mark of the run
+	for name, c := range map[string]struct {
+		change func(es *[]*Exchange, lines, refused *[]storage.Line)
+		want   string
+	}{
+		"honest":        {func(*[]*Exchange, *[]storage.Line, *[]storage.Line) {}, ""},
+		"another order": {func(es *[]*Exchange, lines, refused *[]storage.Line) { slices.Reverse(*es); slices.Reverse(*refused) }, ""},
+		"brackets":      {func(es *[]*Exchange, lines, _ *[]storage.Line) { (*lines)[0].Record = "<" + (*lines)[0].Record + ">" }, ""},
+		"no metadata":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[2].Line = nil }, ""},
+		"unsent": {func(_ *[]*Exchange, lines, _ *[]storage.Line) {
+			l := (*lines)[0]
+			l.Record, l.Status = "", 0
+			*lines = append(*lines, l)
+		}, ""},
+		"no line":        {func(_ *[]*Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[1:] }, "ledger-missing"},
+		"no record":      {func(es *[]*Exchange, _, _ *[]storage.Line) { *es = (*es)[1:] }, "ledger-extra"},
+		"twice":          {func(es *[]*Exchange, _, _ *[]storage.Line) { *es = append(*es, (*es)[0]) }, "ledger-missing"},
+		"another status": {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Status = 404 }, "ledger-differs"},
+		"another time":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Began = (*es)[1].Began.Add(time.Microsecond) }, "ledger-differs"},
+		"another URL":    {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].URL += "x" }, "ledger-differs"},
+		"another pace":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line.Pace += time.Second }, "ledger-differs"},
+		"another rule":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line.RobotsRule = "Allow: /x" }, "ledger-differs"},
+		"another status, no metadata": {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line, (*es)[1].Status = nil, 500 },
+			"ledger-differs"},
+		"no refusal in the ledger":  {func(_ *[]*Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[:len(*lines)-1] }, "ledger-missing"},
+		"no refusal in the archive": {func(_ *[]*Exchange, _, refused *[]storage.Line) { *refused = (*refused)[1:] }, "ledger-extra"},
+		"a refusal told otherwise":  {func(_ *[]*Exchange, _, refused *[]storage.Line) { (*refused)[1].Reason = "x" }, "ledger-extra ledger-missing"},
+		"a count of refusals":       {func(_ *[]*Exchange, lines, _ *[]storage.Line) { (*lines)[len(*lines)-1].Count = 1000 }, "ledger-extra ledger-missing"},
+	} {
+		for _, memory := range []int{0, 1} {
+			var es []*Exchange
+			var lines, refused []storage.Line
+			for i := range 5 {
+				e, l := pair(i, base.Add(time.Duration(i)*time.Minute))
+				es, lines = append(es, e), append(lines, l)
+			}
+			for i := range 3 {
+				refused = append(refused, refusal(i, base.Add(time.Duration(i)*time.Minute)))
+			}
+			lines = append(lines, refused...)
+			c.change(&es, &lines, &refused)
+			r, found := compared(t, LedgerOptions{Dir: written(t, false, lines...), Memory: memory}, es, refused)
+			if got := codesOf(found); got != c.want || r.Ledger.Crashes != 0 || r.Ledger.Unsigned || len(r.Ledger.Keys) != 1 {
+				t.Errorf("%s: %q, want %q\n%+v\n%+v", name, got, c.want, found, r.Ledger)
+			}
+			for _, f := range found {
+				if f.URL == "" || f.Authority != "http://a.test" || f.Time.IsZero() {
+					t.Errorf("%s: %+v", name, f)
+				}
+			}
+		}
+	}
+}
+
+// TestCrashExcusesThirtySeconds: what a killed run had in flight is named; what is older is a violation, and after an
+// end in good order everything is.
+func TestCrashExcusesThirtySeconds(t *testing.T) {
+	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	var lines []storage.Line
+	var es []*Exchange
+	for i := range 100 {
+		e, l := pair(i, base.Add(time.Duration(i)*time.Second))
+		es, lines = append(es, e), append(lines, l)
+	}
+	without := func(gone ...int) (left []storage.Line) {
+		for i, l := range lines {
+			if !slices.Contains(gone, i) {
+				left = append(left, l)
+			}
+		}
+		return left
+	}
+	// A run that is killed leaves no head, which is named as well: "no end head" and "lines after the last head".
+	const marks = "(crash-in-flight) (crash-in-flight)"
+	for name, c := range map[string]struct {
+		lines  []storage.Line
+		killed bool
+		want   string
+	}{
+		"the last, killed":                              {without(98, 99), true, marks + " (crash-in-flight) (crash-in-flight)"},
+		"the last three, killed":                        {without(97, 98, 99), true, marks + " (crash-in-flight) (crash-in-flight) (crash-in-flight)"},
+		"29 s before, killed, and later ones are there": {without(70), true, marks + " ledger-missing"},
+		"a minute, killed":                              {without(39), true, marks + " ledger-missing"},
+		"the last, and no kill":                         {without(50, 99), false, "ledger-missing ledger-missing"},
+	} {
+		_, found := compared(t, LedgerOptions{Dir: written(t, c.killed, c.lines...)}, es, nil)
+		got := strings.Split(codesOf(found), " ")
+		want := strings.Split(c.want, " ")
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	// A ledger that holds nothing, of a run that was killed at once.
+	dir := filepath.Join(t.TempDir(), "empty")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := compared(t, LedgerOptions{Dir: dir}, es[:3], nil); strings.Contains(strings.ReplaceAll(codesOf(found), "(crash-in-flight)", ""), "l") {
+		t.Errorf("%+v", found)
+	}
+	if _, found := compared(t, LedgerOptions{Dir: dir}, es, nil); strings.Count(codesOf(found), "ledger-missing") != 94 {
+		t.Errorf("%d missing", strings.Count(codesOf(found), "ledger-missing"))
+	}
+}
+
+// TestLodgedHead: any hash that the chain passed through is found, with the number of decisions behind it.
+func TestLodgedHead(t *testing.T) {
+	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	var es []*Exchange
+	var lines []storage.Line
+	for i := range 9 {
+		e, l := pair(i, base.Add(time.Duration(i)*time.Second))
+		es, lines = append(es, e), append(lines, l)
+	}
+	dir := written(t, false, lines...)
+	seen := int64(0)
+	for e, err := range ledger.Scan(dir) {
+		if err != nil || e.Problem != nil {
+			t.Fatal(e, err)
+		}
+		if e.Mark == nil {
+			seen++
+		}
+		r, found := compared(t, LedgerOptions{Dir: dir, Head: &e.Chain}, es, nil)
+		if len(found) > 0 || r.Level != LodgedHead || !r.Ledger.Found || r.Ledger.Since != 9-seen {
+			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
+		}
+	}
+	if r, found := compared(t, LedgerOptions{Dir: dir, Head: &ledger.Hash{1}}, es, nil); codesOf(found) != "ledger-head" || r.Level != SelfConsistent {
+		t.Errorf("%s: %+v", r.Level, found)
+	}
+}
+
+// TestAccountsSurviveSorting: what is read is what was written, whatever octets the web put in.
+func TestAccountsSurviveSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	noise := func() string {
+		b := make([]byte, rng.IntN(2*maxField))
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+		}
+		return string(b)
+	}
+	for range 200 {
+		l := storage.Line{Time: time.UnixMicro(rng.Int64N(1 << 50)), URL: noise(), Decision: noise(), Reason: noise(), RobotsLine: 1, RobotsRule: noise(), PaceBy: noise()}
+		for _, a := range []account{exchangeAccount(true, noise(), "here", &l, l.URL, l.Time), refusalAccount(false, "there offset 7", &l)} {
+			b := parseAccount(a.append(nil))
+			if b.key != a.key || b.line != a.line || b.refusal != a.refusal || b.place != a.place || b.record != a.record || b.began != a.began || !slices.Equal(b.fields, a.fields) {
+				t.Fatalf("\n got %+v\nwant %+v", b, a)
+			}
+			if differences(&a, &b) != "" {
+				t.Fatalf("differs from itself: %s", differences(&a, &b))
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"fmt"
+
+	"curtsy/storage/ledger"
+)
+
+// chain reports what is wrong with the ledger itself.
+func (l *Ledger) chain(found Report) {
+	for _, e := range l.problem {
+		p := e.Problem
+		f := Finding{
+			Code: LedgerChain, Place: Place{File: l.o.Dir}, Observed: p.String(),
+			Required: "the ledger's chain runs unbroken through every line (docs/ledger.md)",
+		}
+		switch p.Fault {
+		case ledger.KeyChanged:
+			// Who resumes with another configuration folder signs with another key. What was signed before stays so.
+			f.Note, f.Required = true, "one key signs all heads"
+		case ledger.Unchained:
+			f.Note = true
+		case ledger.NoEnd, ledger.AfterHead:
+			f.Code, f.Note, f.Required = CrashInFlight, true, "a run ends with a signed head"
+		case ledger.Torn:
+			if l.atEnd(e) {
+				f.Code, f.Note, f.Required = CrashInFlight, true, "every line has an end"
+			}
+		case ledger.Empty:
+			if l.check.Records == 0 {
+				continue
+			}
+			// A run that was killed before its first line was synced leaves no more. Records are judged by their times.
+			f.Code, f.Note, f.Required = CrashInFlight, true, "an archive of this crawler has a ledger"
+		}
+		found(f)
+	}
+	for range l.more {
+		found(Finding{
+			Code: LedgerChain, Place: Place{File: l.o.Dir}, Observed: "more faults",
+			Required: "the ledger's chain runs unbroken through every line (docs/ledger.md)",
+		})
+	}
+	if l.o.Head != nil && !l.check.Found {
+		found(Finding{
+			Code: LedgerHead, Place: Place{File: l.o.Dir}, Required: "the chain passes through the head that was lodged, " + l.check.Lodged,
+			Observed: fmt.Sprintf("none of %d decisions has that hash: the ledger is another one, or it was changed", l.check.Lines),
+		})
+	}
+}
+
+// atEnd reports whether a problem is of the last segment, which alone a kill can tear.
+func (l *Ledger) atEnd(e ledger.Entry) bool {
+	for _, other := range l.problem {
+		if other.Segment > e.Segment {
+			return false
+		}
+	}
+	return l.last <= e.Segment
+}
+
+// tell says what the ledger proves.
+func (l *Ledger) tell(r *Result) {
+	r.Ledger = l.check
+	if l.check.Found && r.Level == SelfConsistent {
+		r.Level = LodgedHead
+	}
+	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
+	switch {
+	case l.o.Head == nil:
+		say("ledger: no lodged head was given (--head): who holds the key can have written all of it anew")
+	case l.check.Found && l.check.Since > 0:
+		say("ledger: %d decisions were written after the lodged head, which proves nothing of them", l.check.Since)
+	}
+	if l.o.Head == nil || !l.check.Found {
+		say("ledger: what was cut off behind its last line, and off the archive with it: that leaves no trace but a missing last head")
+	}
+	if l.check.Unsigned {
+		say("ledger: its last head is not signed, or it has none: nothing ties it to a key")
+	}
+	if l.plain {
+		say("ledger: it has segments of schema 1, without a chain: an edit leaves no trace there, and refusals were not compared")
+	}
+	if l.check.Unsent > 0 {
+		say("ledger: %d attempts reached no server and left no record to compare", l.check.Unsent)
+	}
+	if l.check.Crashes > 0 {
+		say("ledger: %d runs did not end in good order; what they had in flight may be missing from it or from the archive (%d named)", l.check.Crashes, l.check.InFlight)
+	}
+}

@@ -1,0 +1,77 @@
+package audit
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+)
+
+// scales weighs the heap while an audit runs.
+type scales struct {
+	n, most uint64
+}
+
+func (s *scales) Exchange(context.Context, *Exchange, Report) error {
+	if s.n++; s.n%100 == 0 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		s.most = max(s.most, m.HeapAlloc)
+	}
+	return nil
+}
+
+func (s *scales) Refused(context.Context, *storage.Line, Place, Report) error { return nil }
+func (s *scales) Info(context.Context, *Info, Report) error                   { return nil }
+func (s *scales) Close(context.Context, *Result, Report) error                { return nil }
+
+// weighed audits an archive of so many octets and returns the most that the heap held.
+func weighed(t *testing.T, size int64) (most, exchanges uint64) {
+	t.Helper()
+	s := &scales{}
+	r, err := Run(t.Context(), Options{Files: []string{bulk(t, size)}, TempDir: t.TempDir(), Witnesses: []Witness{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Clean {
+		t.Fatalf("the archive is not clean%s", shown(r))
+	}
+	return s.most, s.n
+}
+
+// The memory of an audit depends on the number of hosts, and not on the size of the archive.
+func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
+	small, few := weighed(t, 2<<20)
+	large, many := weighed(t, 8<<20)
+	t.Logf("%d exchanges: %d octets; %d exchanges: %d octets", few, small, many, large)
+	if many < 2*few {
+		t.Fatalf("%d exchanges against %d: the test shows nothing", many, few)
+	}
+	if large > small+small/4 || large > 32<<20 {
+		t.Errorf("%d exchanges took %d octets of heap, %d took %d", few, small, many, large)
+	}
+}
+
+// 1 GiB of archive is audited in at most 128 MiB.
+func TestOneGibibyteIn128MiB(t *testing.T) {
+	if os.Getenv("CURTSY_LONG") != "1" {
+		t.Skip("it takes minutes; CURTSY_LONG=1 runs it")
+	}
+	most, n := weighed(t, 1<<30)
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("the most that was resident can be read on Linux only")
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "VmHWM:") {
+			t.Logf("%d exchanges, heap %d octets, resident %s", n, most, line)
+			if kb := strings.Fields(line)[1]; len(kb) > 6 || len(kb) == 6 && kb > "131072" {
+				t.Errorf("resident: %s, more than 128 MiB", strings.TrimSpace(line))
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package audit
+
+import (
+	"context"
+
+	"curtsy/storage"
+)
+
+// NoLedger stands for the ledger of a crawl directory that has none. A crawl of ours makes that folder before it asks
+// for anything, so an archive of ours without it was tampered with; those of other crawlers have no ledger.
+func NoLedger(dir string) Witness { return &noLedger{dir: dir} }
+
+type noLedger struct {
+	dir  string
+	ours bool
+}
+
+func (n *noLedger) Exchange(context.Context, *Exchange, Report) error           { return nil }
+func (n *noLedger) Refused(context.Context, *storage.Line, Place, Report) error { return nil }
+
+func (n *noLedger) Info(_ context.Context, in *Info, _ Report) error {
+	n.ours = n.ours || in.Ours
+	return nil
+}
+
+func (n *noLedger) Close(_ context.Context, _ *Result, found Report) error {
+	if n.ours {
+		found(Finding{
+			Code: LedgerChain, Place: Place{File: n.dir}, Required: "a ledger beside the archive of a crawl (docs/ledger.md)",
+			Observed: "the folder is not there",
+		})
+	}
+	return nil
+}

@@ -1,0 +1,337 @@
+package audit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/robots/naive"
+	"curtsy/storage"
+)
+
+// foreigner writes two records of an exchange as other tools do, and nothing about its end.
+func (a *archive) foreigner(uri string, at time.Duration, body string, requestFirst, named bool) {
+	p, _ := locate(uri)
+	_, host, _ := strings.Cut(p.authority, "://")
+	request := "GET " + p.target + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: Otherbot/2\r\n\r\n"
+	response := "HTTP/1.1 200 OK\r\n\r\n" + body
+	when := day0.Add(at)
+	first, second := "response", "request"
+	blocks := map[string]string{"request": request, "response": response}
+	if requestFirst {
+		first, second = second, first
+	}
+	id := a.record(first, uri, when, "Content-Type: application/http; msgtype="+first, blocks[first])
+	extra := "Content-Type: application/http; msgtype=" + second
+	if named {
+		extra += "\r\nWARC-Concurrent-To: <" + id + ">"
+	}
+	a.record(second, uri, when, extra, blocks[second])
+}
+
+// Records are put together whichever comes first, by their names or as neighbours with one URI and date, and whatever
+// stands between them.
+func TestRecordsArePutTogether(t *testing.T) {
+	for _, requestFirst := range []bool{true, false} {
+		for _, named := range []bool{true, false} {
+			a := foreign(t)
+			a.foreigner(site+"/robots.txt", 0, rule, requestFirst, named)
+			a.foreigner(site+"/", s, "page", requestFirst, named)
+			a.foreigner(site+"/private/x", 2*s, "page", requestFirst, named)
+			r := a.audit(Options{})
+			if r.Totals.Exchanges != 3 || r.Totals.Unanswered != 0 || codes(r) != "disallowed" {
+				t.Errorf("request first %v, named %v: %+v%s", requestFirst, named, r.Totals, shown(r))
+			}
+		}
+	}
+	a := foreign(t) // interleaved
+	one := a.record("request", site+"/robots.txt", day0, "Content-Type: application/http", "GET /robots.txt HTTP/1.1\r\nUser-Agent: Otherbot\r\n\r\n")
+	two := a.record("request", "http://other.test/robots.txt", day0, "Content-Type: application/http", "GET /robots.txt HTTP/1.1\r\nUser-Agent: Otherbot\r\n\r\n")
+	a.record("resource", "urn:x", day0, "Content-Type: text/plain", "something else")
+	a.record("response", "http://other.test/robots.txt", day0, "Content-Type: application/http\r\nWARC-Concurrent-To: <"+two+">", "HTTP/1.1 404 No\r\n\r\n")
+	a.record("response", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Concurrent-To: <"+one+">", "HTTP/1.1 200 OK\r\n\r\n"+rule)
+	r := a.audit(Options{})
+	if r.Totals.Exchanges != 2 || r.Totals.Unanswered != 0 || r.Hosts[0].Policy != "none" || r.Hosts[1].Policy != "rules" {
+		t.Errorf("interleaved: %+v%s", r.Totals, shown(r))
+	}
+}
+
+// Files that another crawler wrote at one time are one archive: a robots.txt may be in one of them and the page in
+// another, whatever their order.
+func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
+	pages, policies := foreign(t), foreign(t)
+	for i := range 40 {
+		host := fmt.Sprintf("https://h%02d.test", i)
+		policies.foreigner(host+"/robots.txt", time.Duration(i)*s, rule, true, true)
+		pages.foreigner(host+"/a", time.Duration(i)*s+s/2, "page", true, true)
+	}
+	r := pages.audit(Options{Files: []string{policies.file()}})
+	if !r.Clean || r.Totals.Judged != 40 {
+		t.Errorf("%+v%s", r.Totals, shown(r))
+	}
+	if r = policies.audit(Options{Files: []string{pages.file()}}); !r.Clean || r.Totals.Judged != 40 {
+		t.Errorf("the other way round: %+v%s", r.Totals, shown(r))
+	}
+}
+
+// What the archive says of URLs that were not asked for is recomputed as well.
+func TestRefusalsAreJudged(t *testing.T) {
+	refusal := func(l storage.Line) string {
+		l.Time = day0.Add(s)
+		return string(l.AppendJSON(nil)) + "\n"
+	}
+	rightly := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "/private", RobotsSHA256: sha(rule), Count: 7})
+	scope := refusal(storage.Line{URL: "https://elsewhere.test/", Decision: "refuse", Reason: "host"})
+	wrongly := refusal(storage.Line{URL: site + "/private/open", Decision: "disallow", RobotsLine: 2, RobotsRule: "/private", RobotsSHA256: sha(rule)})
+	unknown := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsSHA256: sha("lost")})
+	for _, c := range []struct {
+		name, lines, codes string
+		avoided, unproved  int64
+	}{
+		{"rightly", rightly + scope, "", 7, 0},
+		{"wrongly", wrongly, "verdict", 1, 0},
+		{"by a lost robots.txt", unknown, "", 1, 1},
+		{"no line", "{\n", "record", 0, 0},
+	} {
+		a := ours(t)
+		a.robots(rule)
+		a.record("metadata", "", day0.Add(2*s), "Content-Type: application/x-ndjson", c.lines)
+		r := a.audit(Options{})
+		if codes(r) != c.codes || r.Totals.Disallowed != c.avoided || r.Totals.Unprovable != c.unproved || len(r.Hosts) != 1 {
+			t.Errorf("%s: %q, %+v%s", c.name, codes(r), r.Totals, shown(r))
+		}
+	}
+}
+
+// Digests hold for bodies in chunks, by either reading of "payload", and for codings of robots.txt.
+func TestBodiesAreDecoded(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	io.WriteString(w, rule)
+	w.Close()
+	packed := z.String()
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(packed), packed)
+	for name, digest := range map[string]string{"of the body": sha(packed), "of the chunks": sha(chunked), "of something else": sha("x")} {
+		a := ours(t)
+		a.record("response", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Payload-Digest: sha256:"+digest,
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"+chunked)
+		a.record("request", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Concurrent-To: <urn:test:2>", "GET /robots.txt HTTP/1.1\r\nUser-Agent: Lantern/1\r\n\r\n")
+		a.add(fetch{url: site + "/private", at: 2 * s})
+		want := "disallowed"
+		if name == "of something else" {
+			want = "disallowed digest"
+		}
+		if r := a.audit(Options{}); codes(r) != want {
+			t.Errorf("%s: %q%s", name, codes(r), shown(r))
+		}
+	}
+}
+
+// A robots.txt that is a revisit of the one before holds like it; of one that is not there nothing is said.
+func TestRobotsAsRevisit(t *testing.T) {
+	revisit := func(a *archive, at time.Duration, payload string) {
+		a.record("revisit", site+"/robots.txt", day0.Add(at), "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n"+
+			"WARC-Refers-To-Target-URI: "+site+"/robots.txt\r\nWARC-Payload-Digest: sha256:"+payload, "HTTP/1.1 200 OK\r\n\r\n")
+	}
+	a := foreign(t)
+	a.robots(rule)
+	revisit(a, 20*time.Hour, sha(rule))
+	a.add(fetch{url: site + "/private", at: 30 * time.Hour})
+	if r := a.audit(Options{}); codes(r) != "disallowed" {
+		t.Errorf("of the one before: %q%s", codes(r), shown(r))
+	}
+	a = foreign(t)
+	revisit(a, 0, sha(rule))
+	a.add(fetch{url: site + "/private", at: s})
+	if r := a.audit(Options{}); codes(r) != "" || r.Totals.Unprovable == 0 {
+		t.Errorf("of one that is not there: %q%s", codes(r), shown(r))
+	}
+}
+
+// At most Limit findings of one code and host are kept, and all are counted.
+func TestFindingsAreCappedAndCounted(t *testing.T) {
+	a := ours(t)
+	for i := range 30 {
+		a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: time.Duration(2*i) * s})
+	}
+	r := a.audit(Options{Limit: 4})
+	if len(r.Findings) != 4 || r.Counts[0].Found != 30 || r.Counts[0].Kept != 4 || r.Hosts[0].Violations != 30 {
+		t.Errorf("%d findings, counts %+v, host %+v", len(r.Findings), r.Counts, r.Hosts[0])
+	}
+}
+
+// A segment that was being written may end within a record; a complete one may not.
+func TestTornFile(t *testing.T) {
+	a := ours(t)
+	a.robots(rule)
+	whole := a.b.Len()
+	a.add(fetch{url: site + "/", at: 2 * s})
+	for name, notes := range map[string]int64{"curtsy-00000.warc.gz.open": 1, "curtsy-00000.warc.gz": 0} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Files[0].Torn || r.Totals.Notes != notes || r.Clean != (notes == 1) {
+			t.Errorf("%s: %+v, %+v%s", name, r.Files[0], r.Totals, shown(r))
+		}
+	}
+}
+
+// What holds no archive is no clean archive.
+func TestNothingToAudit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.warc.gz")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), Options{Files: []string{path}}); err != ErrNothing {
+		t.Errorf("an empty file: %v", err)
+	}
+	if _, err := Run(t.Context(), Options{Files: []string{path + ".not"}}); err == nil {
+		t.Error("a file that is not there is no error")
+	}
+}
+
+// A text that left memory is read again from the temporary file, and is judged by as before.
+func TestTextsComeBack(t *testing.T) {
+	x, err := newTexts(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.close()
+	var at []span
+	bodies := make([]string, 60)
+	for i := range bodies {
+		bodies[i] = "User-agent: *\n" + strings.Repeat(fmt.Sprintf("Disallow: /%d-and-a-long-path\n", i), 12000) + fmt.Sprintf("Disallow: /last%d\n", i)
+		p, err := x.put([]byte(bodies[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, p)
+	}
+	for range 2 {
+		for i, p := range at {
+			r, err := x.reading(p, "Lantern", "rfc9309")
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := fmt.Sprintf("/last%d", i)
+			want, wantLine := naive.Allowed([]byte(bodies[i]), "Lantern", target)
+			if ok, line := r.naive.Allowed(target); ok != want || line != wantLine || want {
+				t.Fatalf("text %d: %v by %d, want %v by %d", i, ok, line, want, wantLine)
+			}
+		}
+		if x.size > maxReadings || x.used.Len() == len(at) || x.used.Len() != len(x.by) {
+			t.Fatalf("%d readings of %d octets are in memory", x.used.Len(), x.size)
+		}
+	}
+	if got := x.line(at[3], 12002); got != "Disallow: /last3" {
+		t.Errorf("line 12002 is %q", got)
+	}
+}
+
+// The median is exact for few pauses, and near for many.
+func TestMedian(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 10, 63, 1000, 100000} {
+		var g gaps
+		for i := range n {
+			g.add(time.Duration((i*7919)%n) * time.Millisecond)
+		}
+		want, got := float64(n-1)/2, float64(g.median())/1e6
+		if near := 0.2 * float64(n); n < maxSample && got != want || got < want-near || got > want+near {
+			t.Errorf("of 0…%d ms: %v ms", n-1, got)
+		}
+		if g.least != 0 || g.n != int64(n) || len(g.sample) > maxSample {
+			t.Errorf("of 0…%d ms: %+v", n-1, g)
+		}
+	}
+}
+
+func TestTokenOf(t *testing.T) {
+	for agent, want := range map[string]string{
+		"Lantern/1.0 (+https://x.test)": "Lantern",
+		"Wget/1.21.3":                   "Wget",
+		"Mozilla/5.0 (compatible; heritrix/3.4.0 +http://x)": "heritrix",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36": "",
+		"Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)": "",
+		"my_bot-x 1": "my_bot-x",
+		"":           "",
+	} {
+		if got := tokenOf(agent); got != want {
+			t.Errorf("%q: %q, want %q", agent, got, want)
+		}
+	}
+}
+
+func TestDatesHaveAResolution(t *testing.T) {
+	for date, want := range map[string]time.Duration{
+		"2026-03-01T12:00:00Z": time.Second, "2026-03-01T12:00:00.1Z": 100 * time.Millisecond,
+		"2026-03-01T12:00:00.123456Z": time.Microsecond, "2026-03-01T12:00:00.123456789Z": 1, "2026-03-01": 0, "": 0, "9999-99-99T00:00:00Z": 0,
+	} {
+		if _, got, ok := instant(date); got != want || ok != (want > 0) {
+			t.Errorf("%q: %v, %v", date, got, ok)
+		}
+	}
+}
+
+// The JSON form has the fields that docs/audit.md names.
+func TestJSONNamesAreDocumented(t *testing.T) {
+	a := ours(t)
+	a.add(fetch{url: site + "/", meta: "none"})
+	a.add(fetch{url: "http://127.0.0.1/robots.txt", at: s})
+	a.add(fetch{url: "http://127.0.0.1/robots.txt", at: 2 * s, meta: "none"})
+	r := a.audit(Options{})
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal(b, &value); err != nil {
+		t.Fatal(err)
+	}
+	names := namesIn(value)
+	if len(names) < 40 {
+		t.Fatalf("only %d names: %s", len(names), b)
+	}
+	for _, name := range names {
+		if !bytes.Contains(doc, []byte("`"+name+"`")) {
+			t.Errorf("docs/audit.md does not name `%s`", name)
+		}
+	}
+	for _, c := range Codes() {
+		if !bytes.Contains(doc, []byte("`"+string(c)+"`")) {
+			t.Errorf("docs/audit.md does not name the code `%s`", c)
+		}
+	}
+}
+
+func namesIn(v any) []string {
+	var names []string
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			names = append(append(names, k), namesIn(x)...)
+		}
+	case []any:
+		for _, x := range v {
+			names = append(names, namesIn(x)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

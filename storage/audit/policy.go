@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// policy is what the archive shows of an authority's robots.txt.
+type policy struct {
+	kind    policyKind
+	text    span
+	since   time.Time // when the exchange that said so ended
+	expires time.Time
+	why     string // of unreachable, unclear and closed: what was answered
+	record  string
+	used    bool // something else than robots.txt was asked for since
+}
+
+// policyKind is how a robots.txt binds (RFC 9309 2.3.1).
+type policyKind uint8
+
+const (
+	unasked     policyKind = iota
+	ruled                  // 2.3.1.1: its rules hold
+	absent                 // 2.3.1.3: there is none, everything may be asked for
+	closed                 // access to it is restricted, which is full disallow by the draft of 1996, 3.1
+	unreachable            // 2.3.1.4: full disallow
+	unclear                // the archive does not hold its text
+)
+
+func (k policyKind) String() string {
+	return [...]string{"not asked for", "rules", "none", "closed", "unreachable", "unknown"}[k]
+}
+
+// How long a policy holds.
+const (
+	day     = 24 * time.Hour
+	minLife = 5 * time.Minute // what this crawler makes of less (docs/politeness.md, rule 4)
+	grace   = time.Minute     // between the verdict and the first octet of the request: resolver, queue at the address, connection
+	maxHops = 5               // RFC 9309 2.3.1.2
+)
+
+// hop is a redirect of a robots.txt, waiting for the exchange that follows it.
+type hop struct {
+	origin string // the authority that the rules at its end bind
+	n      int
+	chain  []string // keys of the URLs asked so far
+}
+
+// robots takes what an exchange says of robots.txt to the authorities that it binds.
+func (a *audit) robots(h *half, own *host) {
+	p := place{h.e.Authority, spelled(h.e.Target)}
+	key := p.key()
+	waiting := a.hops[key]
+	delete(a.hops, key)
+	isFirst := p.target == "/robots.txt"
+	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.authority }) {
+		waiting = append(waiting, hop{origin: p.authority})
+	}
+	for _, w := range waiting {
+		to := own
+		if w.origin != p.authority {
+			to = a.host(w.origin)
+		}
+		a.learn(h, to, w, key)
+	}
+}
+
+// learn makes an exchange the policy of a host, or goes on to where it redirects.
+func (a *audit) learn(h *half, to *host, w hop, key string) {
+	e, now := &h.e, h.e.End()
+	s := e.Status
+	switch {
+	case !e.Answered || s == 0:
+		a.fail(to, now, "no answer")
+	case a.ours() && e.Cut == cutUnread:
+		a.fail(to, now, "an answer that breaks HTTP")
+	case s == 304:
+		a.renew(h, to, now)
+	case s >= 300 && s < 400:
+		a.follow(h, to, w, key)
+	case s >= 200 && s < 300:
+		a.text(h, to, now)
+	case (s == 429 || s == 408 || s == 425) && a.ours(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
+		a.fail(to, now, "status "+strconv.Itoa(s))
+	case (s == 401 || s == 403) && a.ours() && a.info.Standard == "draft1996":
+		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s), record: e.Record}
+	case s >= 400 && s < 500:
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
+	default:
+		a.fail(to, now, "status "+strconv.Itoa(s))
+	}
+}
+
+// fail makes everything of a host disallowed (RFC 9309 2.3.1.4), unless a text is at hand: 2.4 lets that be used for
+// longer while robots.txt cannot be reached. This crawler uses it until it expires.
+func (a *audit) fail(to *host, now time.Time, why string) {
+	if to.policy.kind == ruled && (!a.ours() || now.Before(to.policy.expires)) {
+		if !a.ours() {
+			to.policy.expires = now.Add(30 * day)
+		}
+		return
+	}
+	to.policy = policy{kind: unreachable, since: now, why: why}
+}
+
+// renew makes the text at hand hold for longer (RFC 9111 4.3.4).
+func (a *audit) renew(h *half, to *host, now time.Time) {
+	switch {
+	case to.policy.text.ok:
+		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(a.life(h, now))
+		to.policy.record, to.policy.used = h.e.Record, false
+	case a.ours() && to.policy.kind != unclear:
+		a.fail(to, now, "status 304, and no earlier robots.txt")
+	default:
+		to.policy = policy{kind: unclear, since: now, expires: now.Add(day), why: "status 304, and the robots.txt that holds is not in the files"}
+	}
+}
+
+// text makes the body of an answer the policy.
+func (a *audit) text(h *half, to *host, now time.Time) {
+	e := &h.e
+	next := policy{kind: ruled, since: now, expires: now.Add(a.life(h, now)), record: e.Record}
+	switch {
+	case e.Status == 206 && a.ours():
+		a.fail(to, now, "status 206, and no range was asked for")
+		return
+	case h.bodyless && e.Payload != "" && to.policy.text.ok && to.payload == e.Payload: // the same as before
+		next.text = to.policy.text
+	case h.bodyless && e.Revisit != "":
+		next.kind, next.why = unclear, "it is kept as a revisit of a record that is not in the files"
+	case !h.kept && !h.bodyless:
+		next.kind, next.why = unclear, "the redirect to it was met after it"
+	case (e.Cut == "disconnect" || e.Cut == "time") && a.ours():
+		a.fail(to, now, "incomplete")
+		return
+	case h.textErr != "" && a.ours():
+		a.fail(to, now, h.textErr)
+		return
+	case h.textErr != "":
+		next.kind, next.why = unclear, h.textErr
+	default:
+		next.text = h.text
+	}
+	if to.policy.text.ok && to.policy.text.sha != next.text.sha {
+		to.before = to.policy.text
+	}
+	to.policy, to.payload = next, e.Payload
+}
+
+// follow takes a redirect (RFC 9309 2.3.1.2).
+func (a *audit) follow(h *half, to *host, w hop, key string) {
+	now := h.e.End()
+	next, ok := resolve(h.e.URL, h.said.location)
+	p, isHTTP := locate(next)
+	chain := append(slices.Clip(w.chain), key)
+	switch {
+	case h.said.location == "" || !ok || !isHTTP || slices.Contains(chain, p.key()):
+		if a.ours() {
+			a.fail(to, now, "a redirect that leads nowhere")
+			return
+		}
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
+	case w.n >= maxHops: // "crawlers MAY assume that the robots.txt file is unavailable"
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
+	default:
+		k := p.key()
+		a.expected(h)
+		if len(a.hops) >= maxExpected {
+			for old := range a.hops { // any
+				delete(a.hops, old)
+				break
+			}
+		}
+		waiting := slices.DeleteFunc(a.hops[k], func(o hop) bool { return o.origin == to.name })
+		if len(waiting) < 1000 {
+			a.hops[k] = append(waiting, hop{to.name, w.n + 1, chain})
+		}
+	}
+}
+
+// life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
+// Cache-Control says; this crawler promises that too (RFC 9111 4.2).
+func (a *audit) life(h *half, now time.Time) time.Duration {
+	if !a.ours() {
+		return day
+	}
+	fresh, given := time.Duration(0), false
+	for _, v := range h.said.cache {
+		for part := range strings.SplitSeq(v, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "no-store", "no-cache":
+				fresh, given = 0, true
+			case "max-age":
+				if d, _ := seconds(strings.Trim(value, ` "`)); !given || d < fresh {
+					fresh, given = d, true
+				}
+			}
+		}
+	}
+	if !given && h.said.expires != "" {
+		date, ok := httpDate(h.said.date)
+		if !ok {
+			date = now
+		}
+		if t, ok := httpDate(h.said.expires); ok {
+			fresh = t.Sub(date)
+		}
+		given = true
+	}
+	if !given {
+		return day
+	}
+	age, _ := seconds(h.said.age)
+	return min(max(fresh-age, minLife), day)
+}
+
+// seconds reads a number of seconds. More than ten years are ten years.
+func seconds(s string) (time.Duration, bool) {
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 63)
+	if err != nil || strings.HasPrefix(s, "+") {
+		return 0, false
+	}
+	return time.Duration(min(n, 10*365*24*60*60)) * time.Second, true
+}
+
+// httpDate reads a date in the three forms of RFC 9110 5.6.7.
+func httpDate(s string) (time.Time, bool) {
+	for _, form := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}

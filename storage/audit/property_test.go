@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// world draws well-behaved crawls of a few hosts, each with one robots.txt, one pace and a clock of its own.
+type world struct {
+	r     *rand.Rand
+	sites []*worldSite
+}
+
+type worldSite struct {
+	url, rules string
+	pace       time.Duration
+	next       time.Duration // when the next exchange may begin
+	learned    time.Duration
+	known      bool
+}
+
+var worldRules = []struct {
+	text string
+	pace time.Duration
+}{
+	{"", time.Second},
+	{"User-agent: *\nDisallow: /private\n", time.Second},
+	{"User-agent: *\nDisallow: /private\nCrawl-delay: 3\n", 3 * time.Second},
+	{"User-agent: Lantern\nDisallow: /private$\nDisallow: /private/*\nCrawl-delay: 2.5\nUser-agent: curtsy\nDisallow: /q?\n", 2500 * time.Millisecond},
+	{"User-agent: owl\nDisallow: /\nUser-agent: *\nAllow: /\nDisallow: /private\n", time.Second},
+}
+
+var worldPaths = []string{"/", "/a", "/b?x=1", "/%C3%A9", "/very/long/path/of/a/page.html", "/a/../b"}
+
+func newWorld(seed uint64) *world {
+	w := &world{r: rand.New(rand.NewPCG(seed, 7))}
+	for i := range 1 + w.r.IntN(4) {
+		k := worldRules[w.r.IntN(len(worldRules))]
+		w.sites = append(w.sites, &worldSite{url: fmt.Sprintf("https://s%d.test", i), rules: k.text, pace: k.pace})
+	}
+	return w
+}
+
+// step writes the next exchange of some site, behaving well, and returns the site.
+func (w *world) step(a *archive) *worldSite {
+	s := w.sites[w.r.IntN(len(w.sites))]
+	f := fetch{at: s.next, took: time.Duration(1 + w.r.IntN(900)*int(time.Millisecond))}
+	rest := time.Duration(0)
+	switch {
+	case !s.known || s.next-s.learned > 23*time.Hour:
+		f.url, f.body = s.url+"/robots.txt", s.rules
+		s.known, s.learned = true, s.next
+	default:
+		f.url = s.url + worldPaths[w.r.IntN(len(worldPaths))]
+		f.meta = "decision: allow\r\nrobotsSha256: " + sha(s.rules) + "\r\n"
+		if strings.Contains(s.rules, "Allow: /\n") {
+			f.meta += "robotsLine: 4\r\n"
+		}
+		switch w.r.IntN(8) {
+		case 0:
+			f.status, f.head, rest = 503, "Retry-After: 90\r\n", 90*time.Second
+		case 1:
+			f.status = -1
+		case 2:
+			f.status, f.head = 301, "Location: /elsewhere\r\n"
+		}
+	}
+	a.add(f)
+	s.next += f.took + max(s.pace, rest) + 10*time.Millisecond + time.Duration(w.r.IntN(5000))*time.Millisecond
+	if w.r.IntN(20) == 0 {
+		s.next += time.Duration(w.r.IntN(30)) * time.Hour
+	}
+	return s
+}
+
+// plants are single violations, each written behind a good crawl of s.
+var plants = map[Code]func(w *world, a *archive, s *worldSite){
+	RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
+	RobotsExpired: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/", at: s.learned + 24*time.Hour + 2*grace})
+	},
+	RobotsUnreachable: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, status: 500 + w.r.IntN(99)})
+		a.add(fetch{url: "https://new.test/", at: s.next + 2*time.Minute})
+	},
+	Disallowed: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, body: "User-agent: " + []string{"*", "lantern", "CURTSY"}[w.r.IntN(3)] + "\nDisallow: /*x\n"})
+		a.add(fetch{url: "https://new.test/a%78", at: s.next + time.Minute})
+	},
+	Gap: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 100*time.Millisecond + s.pace - 10*time.Millisecond, body: s.rules})
+	},
+	InFlight: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, took: time.Minute, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 50*time.Second, body: s.rules})
+	},
+	RetryAfter: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, status: 429, head: "Retry-After: 3600\r\n"})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 59*time.Minute})
+	},
+	Digest: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, extra: "WARC-Block-Digest: sha256:" + sha("other")})
+	},
+	Verdict: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/", at: s.next + time.Minute, meta: "decision: allow\r\nrobotsLine: 99\r\nrobotsSha256: " + sha(s.rules) + "\r\n"})
+	},
+	GapTold: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + time.Minute, body: s.rules, meta: "gapMs: 60000\r\n"})
+	},
+	UserAgent: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, agent: []string{"none", "Mozilla/5.0", "owl/1"}[w.r.IntN(3)]})
+	},
+	Method: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, method: "PUT"})
+	},
+	BadRecord: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, noReq: true})
+	},
+}
+
+// Random well-behaved archives are clean, and one planted violation is named by its code, and alone.
+func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		w := newWorld(seed)
+		a := ours(t)
+		s := w.sites[0]
+		for range 5 + w.r.IntN(40) {
+			s = w.step(a)
+		}
+		if !s.known {
+			t.Fatal("the site is not known")
+		}
+		good := a.b.String()
+		n := a.n
+		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable > 0 {
+			t.Fatalf("seed %d: a good crawl is not clean%s", seed, shown(r))
+		}
+		for _, code := range Codes() {
+			plant := plants[code]
+			if plant == nil {
+				continue
+			}
+			a.b.Reset()
+			a.b.WriteString(good)
+			a.n = n
+			at := int64(len(good))
+			plant(w, a, s)
+			r := a.audit(Options{})
+			if codes(r) != string(code) {
+				t.Fatalf("seed %d: planted %s, found %q%s", seed, code, codes(r), shown(r))
+			}
+			if f := r.Findings[0]; f.Offset < at || f.Authority == "" || f.Record == "" || f.Required == "" || f.Observed == "" {
+				t.Fatalf("seed %d: %s does not say where: %+v", seed, code, f)
+			}
+		}
+	}
+}

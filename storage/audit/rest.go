@@ -1,0 +1,88 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What this crawler leaves a host alone for after an answer that names no time (docs/politeness.md, rules 11 and 12).
+// After the second in a row it is more; that much is certain.
+const (
+	afterBusy   = time.Minute
+	afterBroken = 30 * time.Second
+)
+
+// hearing is how long it may take until all exchanges with one of the operator's own hosts, of which there may be several
+// at a time, know what one of them was told.
+const hearing = time.Second
+
+// restful checks that e came after the rest that the server asked for, or that an error asks for. What was under way
+// when the server said so, as several exchanges may be with the operator's own hosts, is not held against it.
+func (a *audit) restful(e *Exchange, to *host) {
+	const tolerance = 10 * time.Millisecond
+	from := to.restAt
+	if e.Own {
+		from = from.Add(hearing)
+	}
+	early := func(until time.Time) bool {
+		return !until.IsZero() && e.Began.Add(e.Resolution+tolerance).Before(until) && !e.Began.Before(from)
+	}
+	switch {
+	case early(to.rest):
+		a.report(e.finding(RetryAfter, "nothing before "+clock(to.rest)+": "+to.restWhy, "asked for "+round(to.rest.Sub(e.Began))+" before"))
+	case early(to.backoff.Add(-slack(afterBusy))):
+		a.report(e.finding(Gap, "nothing before "+clock(to.backoff)+": "+to.backoffWhy, "asked for "+round(to.backoff.Sub(e.Began))+" before"))
+	}
+}
+
+// rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
+func (a *audit) rest(h *half, to *host) {
+	e := &h.e
+	s := e.Status
+	busy := s == 429 || s == 503
+	asks := busy || a.ours() && (s >= 300 && s < 400 || e.Robots) // docs/politeness.md, rule 11
+	given := false
+	for _, v := range h.said.retry {
+		if v = strings.TrimSpace(v); v == "" || !asks {
+			continue
+		}
+		until, ok := a.until(v, e.End())
+		if !ok {
+			continue
+		}
+		given = true
+		if until.After(to.rest) {
+			to.rest, to.restAt = until, e.End()
+			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", short(v), s, clock(e.Began))
+		}
+	}
+	if !a.ours() || e.Cut == cutUnread {
+		return
+	}
+	wait := time.Duration(0)
+	switch {
+	case busy && !given:
+		wait = afterBusy
+	case !busy && (s >= 500 || s == 408 || s == 425):
+		wait = afterBroken
+	}
+	if until := e.End().Add(wait); wait > 0 && until.After(to.backoff) {
+		to.backoff, to.restAt = until, e.End()
+		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/politeness.md, rules 11 and 12)", wait, s)
+	}
+}
+
+// until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own archives,
+// and nothing for those of others.
+func (a *audit) until(v string, now time.Time) (t time.Time, ok bool) {
+	if d, isNumber := seconds(v); isNumber {
+		t, ok = now.Add(d), true
+	} else {
+		t, ok = httpDate(v)
+	}
+	if !ok || t.Sub(now) > 365*day {
+		return now.Add(day), a.ours()
+	}
+	return t, true
+}

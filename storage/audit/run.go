@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"curtsy/storage/warc"
+)
+
+// audit is one run.
+type audit struct {
+	o     Options
+	r     *Result
+	hosts map[string]*host
+	texts *texts // of robots.txt
+	read  reader // of the records' blocks
+
+	cur    *stream // the file being read
+	info   *Info   // the last warcinfo record before what is being read or judged
+	agents map[string]string
+	addrs  map[string]*address
+	hops   map[string][]hop // what robots.txt redirected to, by key
+	expect map[string]bool  // keys of URLs whose bodies are wanted: redirects of robots.txt, known before they are judged
+	ids    *seen            // of answers, for revisits
+
+	found map[codeAt]int
+	count map[Code]*Count
+	quiet *host // stands for no host in particular
+}
+
+// codeAt is a code at a host.
+type codeAt struct {
+	code Code
+	at   *host
+}
+
+func newAudit(o Options) (*audit, error) {
+	t, err := newTexts(o.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	a := &audit{
+		o: o, r: &Result{Version: Version, Level: SelfConsistent}, texts: t,
+		hosts: map[string]*host{}, agents: map[string]string{}, addrs: map[string]*address{},
+		hops: map[string][]hop{}, expect: map[string]bool{}, ids: newSeen(),
+		found: map[codeAt]int{}, count: map[Code]*Count{}, quiet: &host{},
+	}
+	a.read.init()
+	return a, nil
+}
+
+func (a *audit) close() { a.texts.close() }
+
+// oddity names what is wrong with a file, and counts what is merely not as the standard has it.
+func (a *audit) oddity(told *File, f warc.Finding) {
+	torn := f.Code == warc.Torn
+	told.Torn = told.Torn || torn
+	if f.Note() {
+		if told.Oddities == nil {
+			told.Oddities = map[string]int64{}
+		}
+		told.Oddities[f.Code]++
+		return
+	}
+	a.report(Finding{
+		// That an unfinished segment ends within a record is how a kill leaves it.
+		Code: BadRecord, Note: torn && unfinished(told.Name), Place: Place{File: told.Name, Offset: f.Offset},
+		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
+	})
+}
+
+// record takes one record.
+func (a *audit) record(path string, rec *warc.Record) error {
+	at := Place{File: path, Offset: rec.Offset, Record: short(rec.ID())}
+	switch rec.Type {
+	case "warcinfo":
+		a.warcinfo(rec, at)
+	case "request", "response", "revisit":
+		h, err := a.half(rec, at)
+		if err != nil {
+			return err
+		}
+		if h != nil {
+			a.join(h)
+		}
+	case "metadata":
+		a.metadata(rec, at)
+	default:
+		a.other(rec, at)
+	}
+	return nil
+}
+
+// other checks the digests of a record that is no part of an exchange.
+func (a *audit) other(rec *warc.Record, at Place) {
+	a.r.Totals.Other++
+	a.read.begin(rec, false)
+	a.read.rest()
+	a.digests(rec, at, rec.TargetURI())
+}
+
+// report counts a finding, and keeps it unless there are too many of its kind.
+func (a *audit) report(f Finding) {
+	h := a.quiet
+	if f.Authority != "" {
+		h = a.host(f.Authority)
+	}
+	c := a.count[f.Code]
+	if c == nil {
+		c = &Count{Code: f.Code}
+		a.count[f.Code] = c
+	}
+	c.Found++
+	if f.Note {
+		c.Notes++
+		a.r.Totals.Notes++
+	} else {
+		h.violations++
+		a.r.Totals.Violations++
+	}
+	k := codeAt{f.Code, h}
+	if a.found[k]++; a.found[k] > a.o.Limit || len(a.r.Findings) >= maxFindings {
+		return
+	}
+	c.Kept++
+	f.URL, f.Authority = short(f.URL), short(f.Authority)
+	f.Required, f.Observed = short(f.Required), short(f.Observed)
+	a.r.Findings = append(a.r.Findings, f)
+}
+
+// maxFindings bounds what is kept of all codes and hosts; maxText the texts in a finding, in octets.
+const (
+	maxFindings = 20000
+	maxText     = 500
+)
+
+// short cuts a text that comes from the archive.
+func short(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return s[:maxText] + "…"
+}

@@ -1,0 +1,73 @@
+package audit
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestSorterSortsWithinItsLimit: whatever the limit, all strings come out in order, repeats included, twice, and no file
+// stays.
+func TestSorterSortsWithinItsLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, limit := range []int{1, 100, 5000, 1 << 20} {
+		dir := t.TempDir()
+		s := newSorter(dir, limit)
+		var want []string
+		for range 700 {
+			b := make([]byte, rng.IntN(12))
+			for i := range b {
+				b[i] = byte(rng.IntN(3))
+			}
+			want = append(want, string(b))
+			if err := s.add(b); err != nil {
+				t.Fatal(err)
+			}
+			if s.size > max(limit, 12+perHeld) {
+				t.Fatalf("holds %d octets of %d", s.size, limit)
+			}
+		}
+		slices.Sort(want)
+		for range 2 {
+			var got []string
+			for b, err := range s.sorted() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, string(b))
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("limit %d: %d strings, out of order or not the same", limit, len(got))
+			}
+		}
+		for range s.sorted() {
+			break
+		}
+		if len(s.runs) > maxRuns {
+			t.Errorf("%d runs", len(s.runs))
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left: %v %v", left, err)
+		}
+	}
+}
+
+func TestSorterSaysWhenTheDiskFails(t *testing.T) {
+	s := newSorter(t.TempDir()+"/none", 1)
+	var err error
+	for range 3 {
+		err = s.add([]byte("x"))
+	}
+	if err == nil {
+		t.Error("no error")
+	}
+	for _, again := range s.sorted() {
+		if again != err {
+			t.Errorf("%v, want %v", again, err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"curtsy/robots/naive"
+)
+
+// texts keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
+type texts struct {
+	f    *os.File
+	n    int64
+	at   map[[32]byte]span
+	used list.List // of *reading, the last used first
+	by   map[readingKey]*list.Element
+	size int
+}
+
+// span says where a text stands in the temporary file. The zero value is no text.
+type span struct {
+	sha [32]byte
+	off int64
+	n   int32
+	ok  bool
+}
+
+// readingKey is a text, and who reads it by which document.
+type readingKey struct {
+	sha             [32]byte
+	token, standard string
+}
+
+// reading is what one crawler is told by a text.
+type reading struct {
+	key      readingKey
+	naive    naive.Reading
+	delay    float64
+	hasDelay bool
+	size     int
+}
+
+// maxReadings bounds the readings in memory, in octets; maxTexts the texts that can be found by their digest alone.
+const (
+	maxReadings = 16 << 20
+	maxTexts    = 1 << 17
+	maxSpill    = 1 << 30 // of the temporary file
+)
+
+func newTexts(dir string) (*texts, error) {
+	f, err := os.CreateTemp(dir, "curtsy-audit-*")
+	if err != nil {
+		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
+	}
+	return &texts{f: f, at: map[[32]byte]span{}, by: map[readingKey]*list.Element{}}, nil
+}
+
+func (t *texts) close() {
+	t.f.Close()           // it holds copies only
+	os.Remove(t.f.Name()) // and is in the system's folder for what may be lost
+}
+
+// put keeps a text, unless there are too many: then what it returns is no text.
+func (t *texts) put(body []byte) (span, error) {
+	sha := sha256.Sum256(body)
+	if had, ok := t.at[sha]; ok {
+		return had, nil
+	}
+	if t.n+int64(len(body)) > maxSpill {
+		return span{}, nil
+	}
+	at := span{sha, t.n, int32(len(body)), true}
+	if _, err := t.f.WriteAt(body, t.n); err != nil {
+		return at, fmt.Errorf("audit: keep the text of a robots.txt: %w", err)
+	}
+	t.n += int64(len(body))
+	if len(t.at) >= maxTexts {
+		for k := range t.at { // any; hosts that it binds know where it is
+			delete(t.at, k)
+			break
+		}
+	}
+	t.at[sha] = at
+	return at, nil
+}
+
+// body returns the octets of a text.
+func (t *texts) body(at span) ([]byte, error) {
+	b := make([]byte, at.n)
+	if _, err := t.f.ReadAt(b, at.off); err != nil {
+		return nil, fmt.Errorf("audit: read the text of a robots.txt again: %w", err)
+	}
+	return b, nil
+}
+
+// reading returns what a crawler is told by a text.
+func (t *texts) reading(at span, token, standard string) (*reading, error) {
+	k := readingKey{at.sha, token, standard}
+	if e := t.by[k]; e != nil {
+		t.used.MoveToFront(e)
+		return e.Value.(*reading), nil
+	}
+	b, err := t.body(at)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{key: k, naive: naive.Read(standard, b, token)}
+	r.delay, r.hasDelay = naive.Delay(b, token)
+	r.size = r.naive.Size() + 300
+	t.by[k] = t.used.PushFront(r)
+	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {
+		last := t.used.Remove(t.used.Back()).(*reading)
+		delete(t.by, last.key)
+		t.size -= last.size
+	}
+	return r, nil
+}
+
+// line returns a line of a text, from 1, for the eye.
+func (t *texts) line(at span, n int) string {
+	b, err := t.body(at)
+	if err != nil {
+		return ""
+	}
+	for i, start, line := 0, 0, 1; ; i++ {
+		if i < len(b) && b[i] != '\n' && b[i] != '\r' {
+			continue
+		}
+		if line == n {
+			return short(string(b[start:i]))
+		}
+		if i >= len(b) {
+			return ""
+		}
+		if b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n' {
+			i++
+		}
+		start, line = i+1, line+1
+	}
+}

@@ -1,0 +1,156 @@
+package audit
+
+import (
+	"time"
+)
+
+// slack is what the clocks of records may differ by from the one that the crawl kept its pauses with: dates are cut to
+// their resolution, and the computer's clock is slewed by up to a thousandth while it is set right.
+func slack(d time.Duration) time.Duration { return time.Millisecond + d/1000 }
+
+// timing checks the pause before e, and that it began when it could.
+func (a *audit) timing(h *half, to *host) {
+	e := &h.e
+	if e.Began.IsZero() {
+		a.unprove(to, Gap, "a record has no date", 0, 0)
+		return
+	}
+	a.restful(e, to)
+	a.addressed(e)
+	if !to.met {
+		return
+	}
+	required, by := a.required(e, to)
+	if to.gaps.n == 0 || required < to.lowest {
+		to.lowest = required
+	}
+	if required > to.required {
+		to.required, to.requiredBy = required, by
+	}
+	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != "address" {
+		required, by = l.Pace, l.PaceBy+", as the crawl says itself"
+	}
+	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
+	if e.Began.Add(e.Resolution).Before(to.began) && !lanes {
+		if a.ours() {
+			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
+			return
+		}
+		a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
+		return
+	}
+	a.pause(e, to, required, by, lanes)
+	a.toldGap(e, to, required, by)
+}
+
+// pause checks a pause whose bounds are least and most: dates say when to within their resolution.
+func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, lanes bool) {
+	most := e.Began.Add(e.Resolution).Sub(to.end)
+	least := e.Began.Sub(to.end) - to.res
+	if !to.ended {
+		least = 0
+	}
+	middle := e.Began.Sub(to.end)
+	if lanes && middle < 0 {
+		return
+	}
+	a.r.Totals.Gaps++
+	to.gaps.add(max(middle, 0))
+	to.gaps.bounds = to.gaps.bounds || !to.ended
+	switch {
+	case most < -slack(0):
+		a.report(e.finding(InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+round(-most)+" before the end of the one before it"))
+	case most+slack(required) < required:
+		f := e.finding(Gap, "at least "+round(required)+" since the end of the authority's last exchange: "+by, round(max(middle, 0)))
+		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
+			f.Observed = "at most " + round(max(most, 0))
+		}
+		if !to.ended {
+			f.Observed += " since its start"
+		}
+		a.report(f)
+	case !to.ended && required > 0:
+		a.unprove(to, Gap, "the archive does not say when exchanges end", least, most)
+	case !to.ended:
+		a.unprove(to, InFlight, "the archive does not say when exchanges end", least, most)
+	case least+slack(required) < required:
+		a.unprove(to, Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
+	}
+}
+
+// required is the pause that is due between any two exchanges with a host, and who asks for it. What the crawl says was
+// due before one of them may be more: a rest that the server asked for, or the response time.
+func (a *audit) required(e *Exchange, to *host) (time.Duration, string) {
+	d, by := a.o.Floor, "the audit's floor"
+	if a.ours() && a.o.Floor < max(a.info.Floor, time.Second) {
+		d, by = max(a.info.Floor, time.Second), "floor (docs/politeness.md, rule 9)"
+	}
+	if e.Own {
+		d, by = 0, "own host"
+	}
+	if asked := a.crawlDelay(to, e.Agent); asked > d {
+		d, by = asked, "Crawl-delay"
+	}
+	return d, by
+}
+
+// crawlDelay is what the robots.txt of a host asks for.
+func (a *audit) crawlDelay(to *host, agent string) time.Duration {
+	if !to.policy.text.ok || to.policy.kind != ruled {
+		return 0
+	}
+	longest := 0.0
+	for _, token := range a.tokens(agent) {
+		r, err := a.texts.reading(to.policy.text, token, "rfc9309")
+		if err == nil && r.hasDelay {
+			longest = max(longest, r.delay)
+		}
+	}
+	return time.Duration(min(longest, 365*24*3600) * float64(time.Second))
+}
+
+// toldGap compares what the crawl says of its pause with the records. A pause told may be shorter than theirs: of an
+// attempt that no connection came of there is no record. Nor is it held against a crawl that the first pause in a file
+// is told too long: it may have been killed before it knew of its last exchange, and have gone on with a new file.
+func (a *audit) toldGap(e *Exchange, to *host, required time.Duration, by string) {
+	l := e.Line
+	if l == nil || !a.ours() || l.Gap == 0 {
+		return
+	}
+	at := func(required, observed string) {
+		f := e.finding(GapTold, required, observed)
+		f.Place = e.LineAt
+		a.report(f)
+	}
+	seen := e.Began.Sub(to.end)
+	if to.ended && l.Gap > seen+slack(seen) && to.file != e.File {
+		f := e.finding(CrashInFlight, "the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap)+": it was killed before it knew of its last exchange")
+		f.Place, f.Note = e.LineAt, true
+		a.report(f)
+	} else if to.ended && l.Gap > seen+slack(seen) {
+		at("the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap))
+	}
+	if l.PaceBy != "" && l.Pace+slack(required) < required {
+		at("the pace that was due: "+round(required)+", "+by, "the crawl says "+round(l.Pace)+", "+l.PaceBy)
+	}
+}
+
+// after makes e what is known of its authority.
+func (a *audit) after(h *half, to *host) {
+	e := &h.e
+	a.owned(h, to)
+	if e.Began.IsZero() {
+		return
+	}
+	if !to.met || e.Began.After(to.began) {
+		to.began = e.Began
+	}
+	if end := e.End(); !to.met || !end.Before(to.end) {
+		to.end, to.ended, to.res, to.file = end, e.Ended, e.Resolution+time.Microsecond, e.File
+	}
+	to.met = true
+	a.rest(h, to)
+}
+
+// round writes a duration as findings do.
+func round(d time.Duration) string { return d.Round(time.Microsecond).String() }

@@ -1,0 +1,148 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"curtsy/storage"
+)
+
+// verdict is what one document says to one token.
+type verdict struct {
+	token, standard string
+	allowed         bool
+	line            int
+}
+
+func (v verdict) String() string {
+	word := "disallowed"
+	if v.allowed {
+		word = "allowed"
+	}
+	if v.line == 0 {
+		return word + " for " + v.token + " by no line"
+	}
+	return word + " for " + v.token + " by line " + strconv.Itoa(v.line) + " (" + v.standard + ")"
+}
+
+// verdicts are those of all tokens and documents that bind.
+func (a *audit) verdicts(text span, target, agent string) ([]verdict, error) {
+	var vs []verdict
+	for _, token := range a.tokens(agent) {
+		for _, standard := range a.standards() {
+			r, err := a.texts.reading(text, token, standard)
+			if err != nil {
+				return nil, err
+			}
+			ok, line := r.naive.Allowed(target)
+			vs = append(vs, verdict{token, standard, ok, line})
+		}
+	}
+	return vs, nil
+}
+
+// toldVerdict compares what the crawl says of its verdict with the recomputed ones.
+func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
+	e, l := &h.e, h.e.Line
+	if l == nil || !a.ours() || l.Decision != "allow" {
+		return nil
+	}
+	at := func(required, observed string) {
+		f := e.finding(Verdict, required, observed)
+		f.Place = e.LineAt
+		a.report(f)
+	}
+	want := ""
+	if to.policy.kind == ruled {
+		want = hex.EncodeToString(to.policy.text.sha[:])
+	}
+	if l.RobotsSHA256 != want {
+		at("judged by the robots.txt valid then: "+known(want), "judged by "+known(l.RobotsSHA256))
+		return nil
+	}
+	if !agrees(vs, l, true) {
+		at("the verdict that follows from robots.txt: "+all(vs), "the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
+	}
+	return nil
+}
+
+func known(sha string) string {
+	if sha == "" {
+		return "no rules"
+	}
+	return "sha256 " + sha
+}
+
+func all(vs []verdict) string {
+	var s []string
+	for _, v := range vs {
+		s = append(s, v.String())
+	}
+	return strings.Join(s, "; ")
+}
+
+// agrees reports whether one of the verdicts is what a line of the crawl says.
+func agrees(vs []verdict, l *storage.Line, allowed bool) bool {
+	if len(vs) == 0 {
+		return l.RobotsLine == 0
+	}
+	return slices.ContainsFunc(vs, func(v verdict) bool {
+		return v.allowed == allowed && v.line == l.RobotsLine && (l.Standard == "" || l.Standard == v.standard)
+	})
+}
+
+// refused checks the line of a URL that was not asked for.
+func (a *audit) refused(ctx context.Context, l *storage.Line, at Place) error {
+	n := max(l.Count, 1)
+	a.r.Totals.Refusals += n
+	p, ok := locate(l.URL)
+	if ok && l.Decision == "disallow" {
+		to := a.host(p.authority)
+		to.avoided += n
+		a.r.Totals.Disallowed += n
+		if err := a.refusal(l, to, p, at); err != nil {
+			return err
+		}
+	}
+	for _, w := range a.o.Witnesses {
+		if err := w.Refused(ctx, l, at, a.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
+func (a *audit) refusal(l *storage.Line, to *host, p place, at Place) error {
+	if l.RobotsLine == 0 { // full disallow: there is no line to compare
+		return nil
+	}
+	f := Finding{Code: Verdict, Authority: to.name, URL: l.URL, Place: at, Time: l.Time}
+	var text span
+	for _, t := range []span{to.policy.text, to.before} {
+		if t.ok && hex.EncodeToString(t.sha[:]) == l.RobotsSHA256 {
+			text = t
+		}
+	}
+	if b, err := hex.DecodeString(l.RobotsSHA256); !text.ok && err == nil && len(b) == 32 {
+		text = a.texts.at[[32]byte(b)]
+	}
+	if !text.ok {
+		a.unprove(to, Verdict, "a refusal names a robots.txt that is not in the files", 0, 0)
+		return nil
+	}
+	vs, err := a.verdicts(text, p.target, "")
+	if err != nil {
+		return err
+	}
+	a.r.Totals.Judged++
+	if !agrees(vs, l, false) {
+		f.Required, f.Observed = "the verdict that follows from robots.txt: "+all(vs), fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, short(l.RobotsRule))
+		a.report(f)
+	}
+	return nil
+}
