@@ -1,0 +1,47 @@
+package report_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"curtsy/storage/report"
+)
+
+// Whatever stands in a ledger, there is a report, its JSON form can be written, and its page has none of the elements that
+// run or load something.
+func FuzzAnyLedgerHasAReport(f *testing.F) {
+	var b []byte
+	for _, l := range world()[:5] {
+		b = append(l.AppendJSON(b), '\n')
+	}
+	f.Add(b, "")
+	f.Add(b, "news.example")
+	f.Add([]byte(`{"time":"9999-12-31T23:59:59Z","url":"http://a/","decision":"allow","attempt":1,"began":"9999-12-31T23:59:59Z","took_ms":9e6,"octets":9223372036854775807,"count":9223372036854775807,"gap_ms":0.0001,"pace_ms":0.00001,"pace_by":"x"}`+"\n"+
+		`{"time":"0001-01-01T00:00:00Z","url":"http://a/","decision":"allow","attempt":1,"began":"0001-01-01T00:00:00Z","gap_ms":9000000000000,"pace_ms":-5,"pace_by":"address"}`+"\n"), "a")
+	f.Fuzz(func(t *testing.T, b []byte, host string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "000000.jsonl"), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := report.Make(t.Context(), report.Options{Dir: dir, Ledger: dir, WARC: filepath.Join(dir, "none"), Host: host, Now: start, MaxHosts: 3})
+		if err != nil {
+			if host == "" {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err := r.WriteJSON(io.Discard); err != nil {
+			t.Error(err)
+		}
+		elements(t, render(t, r))
+		if tt := r.Totals; tt.Lines < 0 || tt.Octets < 0 || tt.Short > tt.Gaps || tt.Exchanges > tt.Lines {
+			t.Errorf("%+v", tt)
+		}
+		if bytes.Count(b, []byte("\n")) == 0 && r.Totals.Lines > 0 {
+			t.Error("decisions of a ledger without a whole line")
+		}
+	})
+}

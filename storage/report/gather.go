@@ -1,0 +1,288 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+const (
+	maxRules   = 2000 // rules told apart
+	maxAsked   = 200  // exchanges listed of one host
+	maxRefused = 1000 // URLs listed that robots.txt forbade
+	maxFiles   = 20   // results of asking one host for robots.txt
+	maxDamage  = 10   // unreadable places named
+)
+
+// noHost stands for the host of what has none: mailto: and the like.
+const noHost = "(no host)"
+
+func number(n int) string { return strconv.Itoa(n) }
+
+// gathering is a report in the making.
+type gathering struct {
+	want     func(canon.Authority) bool // the hosts that are asked about; nil: all
+	only     bool                       // want is one host
+	limit    int                        // hosts told apart
+	chosen   map[string]bool            // those; nil: the first limit
+	overflow bool                       // there were more than limit, and none were chosen
+
+	total, others account
+	hosts         map[string]*account
+	rules         map[ruleKey]*Rule
+	robots        Robots
+	pauses        pauses
+	line          Timeline
+	first, last   time.Time
+
+	statuses, types, errors, traps, truncated, notCrawled, directives, prefs, seeds, standards tally
+
+	asked   []Request
+	refused []Refusal
+	ending  ending
+	unread  int64
+	damage  []string
+}
+
+func newGathering(limit int, want func(canon.Authority) bool, chosen map[string]bool) *gathering {
+	return &gathering{
+		want: want, only: want != nil, limit: limit, chosen: chosen,
+		hosts: map[string]*account{}, rules: map[ruleKey]*Rule{},
+	}
+}
+
+// read takes in the whole ledger. It stops early when there are more hosts than it may tell apart.
+func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, error]) error {
+	for e, err := range entries {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case e.Problem != nil:
+			g.problem(e.Problem)
+			continue
+		case e.Mark != nil:
+			g.ending.mark(e.Mark)
+			continue
+		}
+		if name, ok := g.hostOf(&e.Line); ok {
+			g.add(&e.Line, name)
+		}
+		if g.overflow {
+			return nil
+		}
+	}
+	return nil
+}
+
+// problem takes in a fault of the ledger. How the last run ended is told elsewhere, and of a line without an end only
+// that there is one: the crawl may be writing it.
+func (g *gathering) problem(p *ledger.Problem) {
+	switch p.Fault {
+	case ledger.NoEnd, ledger.AfterHead, ledger.Torn, ledger.Empty:
+		return
+	case ledger.Unchained:
+		g.ending.plain = true
+		return
+	case ledger.Unreadable:
+		g.unread++
+	}
+	if len(g.damage) < maxDamage {
+		g.damage = append(g.damage, clean("ledger: "+p.String()))
+	}
+}
+
+// hostOf names the authority of a line; "" for what has none. It reports whether the line is asked about.
+func (g *gathering) hostOf(l *storage.Line) (name string, ok bool) {
+	u, err := canon.Parse(l.URL)
+	if err != nil {
+		return "", g.want == nil
+	}
+	return u.Authority().String(), g.want == nil || g.want(u.Authority())
+}
+
+func (g *gathering) add(l *storage.Line, name string) {
+	g.total.add(l)
+	if a := g.account(name); a != nil {
+		a.add(l)
+	}
+	from, to := span(l)
+	if g.first.IsZero() || from.Before(g.first) {
+		g.first = from
+	}
+	if to.After(g.last) {
+		g.last = to
+	}
+	if l.Seed != "" {
+		g.seeds.add(l.Seed, times(l), 0, "")
+	}
+	g.judged(l, name)
+	g.left(l)
+	g.said(l, name)
+	if exchanged(l) {
+		g.exchange(l, from)
+	}
+}
+
+// account is that of a host.
+func (g *gathering) account(name string) *account {
+	if a := g.hosts[name]; a != nil {
+		return a
+	}
+	switch {
+	case g.chosen != nil && !g.chosen[name]:
+		return &g.others
+	case g.chosen == nil && len(g.hosts) >= g.limit:
+		g.overflow = true
+		return &g.others
+	}
+	a := &account{Host: Host{Name: name}}
+	if name == "" {
+		a.Name = noHost
+	}
+	g.hosts[name] = a
+	return a
+}
+
+// exchange takes in an exchange.
+func (g *gathering) exchange(l *storage.Line, from time.Time) {
+	octets := received(l)
+	g.line.add(from, octets)
+	status := "no answer"
+	if l.Status != 0 {
+		status = number(l.Status)
+	}
+	g.statuses.add(status, 1, octets, "")
+	if l.Decision != robots && l.Status >= 200 && l.Status < 300 {
+		kind := l.Type
+		if kind == "" {
+			kind = "not said"
+		}
+		g.types.add(kind, 1, octets, "")
+	}
+	if l.Gap > 0 {
+		g.pauses.add(l.Gap, l.Pace, l.PaceBy)
+	}
+	if failed(l) {
+		reason := class(l.Reason)
+		if l.Decision == robots {
+			reason = "robots.txt: " + reason
+		}
+		g.errors.add(cmp.Or(reason, "not said"), 1, 0, l.URL)
+	}
+	if l.Truncated != "" {
+		g.truncated.add(l.Truncated, 1, octets, l.URL)
+	} else if why, ok := strings.CutPrefix(class(l.Reason), "truncated: "); ok {
+		g.truncated.add(why, 1, octets, l.URL)
+	}
+	if g.only && len(g.asked) < maxAsked {
+		g.asked = append(g.asked, Request{
+			Time: from, URL: clean(l.URL), Status: l.Status, Type: clean(l.Type), Octets: octets, GapMs: ms(l.Gap), PaceMs: ms(l.Pace),
+		})
+	}
+}
+
+// left takes in what was not crawled.
+func (g *gathering) left(l *storage.Line) {
+	if isTrap(l.Reason) {
+		g.traps.add(class(l.Reason), times(l), 0, l.URL)
+	}
+	why := ""
+	switch l.Decision {
+	case disallow, refuse, hold, optOut:
+		why = l.Decision
+	case robots:
+		return
+	default:
+		switch l.Outcome {
+		case "failed", "gone", "dropped", "disallowed":
+			why = l.Outcome
+		default:
+			return
+		}
+	}
+	if c := class(l.Reason); c != "" {
+		why += ": " + c
+	}
+	g.notCrawled.add(why, times(l), 0, l.URL)
+}
+
+// said takes in what pages and sites ask for and state.
+func (g *gathering) said(l *storage.Line, name string) {
+	if l.Directives != "" {
+		d, _, _ := strings.Cut(l.Directives, "unavailable_after:") // whose date is another one each time
+		if d != l.Directives {
+			d += "unavailable_after"
+		}
+		g.directives.add(d, times(l), 0, l.URL)
+	}
+	if l.Prefs == "" {
+		return
+	}
+	for p := range strings.SplitSeq(l.Prefs, "\n") {
+		g.prefs.add(p, times(l), 0, name)
+	}
+}
+
+// result puts the report together, as far as the ledger has it.
+func (g *gathering) result() *Report {
+	r := &Report{
+		Version: Version, Totals: g.total.result(), Robots: g.robots, Throughput: g.line, Gaps: g.pauses.list(),
+		Statuses: g.statuses.list(), Types: g.types.list(), Errors: g.errors.list(), Traps: g.traps.list(),
+		Truncated: g.truncated.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(), Prefs: g.prefs.list(),
+		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
+	}
+	r.Totals.State, r.Totals.Robots, r.Totals.Own = "", "", false
+	r.Robots.Standards = g.standards.list()
+	r.Crawl.Seeds = g.seeds.list()
+	if !g.first.IsZero() {
+		first, last := g.first.UTC(), g.last.UTC()
+		r.Crawl.First, r.Crawl.Last = &first, &last
+	}
+	for _, a := range g.hosts {
+		r.Hosts = append(r.Hosts, a.result())
+		if a.Exchanges > 0 {
+			r.Reached++
+		}
+		if a.Name != noHost {
+			r.Known++
+		}
+	}
+	slices.SortFunc(r.Hosts, func(a, b Host) int {
+		return cmp.Or(compareBool(b.Own, a.Own), cmp.Compare(b.Exchanges, a.Exchanges), cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Name, b.Name))
+	})
+	if g.others.Lines > 0 {
+		others := g.others.result()
+		others.State, others.Robots, others.Own = "", "", false
+		r.Others = &others
+	}
+	r.Robots.Rules = make([]Rule, 0, len(g.rules))
+	for _, rule := range g.rules {
+		r.Robots.Rules = append(r.Robots.Rules, *rule)
+	}
+	slices.SortFunc(r.Robots.Rules, func(a, b Rule) int {
+		return cmp.Or(compareBool(a.Allowed, b.Allowed), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Host, b.Host),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Group, b.Group))
+	})
+	return r
+}
+
+// compareBool puts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"curtsy/storage"
+)
+
+// The decisions of a ledger's line.
+const (
+	disallow = "disallow"
+	refuse   = "refuse"
+	hold     = "hold"
+	robots   = "robots"
+	optOut   = "opt-out"
+	allow    = "allow"
+)
+
+// account gathers what was done with a host, or with several.
+type account struct {
+	Host
+	gaps  gaps
+	waits bool // the last line that counts left a URL to be tried again
+	dumb  bool // robots.txt could not be had when it was last asked for
+	part  bool // what opted out was not the whole host: something was asked of it afterwards
+}
+
+// The most that one line may count for: a ledger that lies must not make sums run over.
+const (
+	mostTimes  = 1 << 40
+	mostOctets = 1 << 44
+)
+
+// times is how many URLs a line stands for.
+func times(l *storage.Line) int64 { return min(max(l.Count, 1), mostTimes) }
+
+// received is what came over the connection.
+func received(l *storage.Line) int64 { return min(max(l.Octets, 0), mostOctets) }
+
+// exchanged reports whether an exchange was made.
+func exchanged(l *storage.Line) bool { return l.Attempt > 0 }
+
+func (a *account) add(l *storage.Line) {
+	n := times(l)
+	a.Lines += n
+	a.Own = a.Own || l.Own
+	a.count(l, n)
+	if !exchanged(l) {
+		return
+	}
+	a.Exchanges++
+	a.part = a.part || a.OptedOut > 0
+	a.Octets += received(l)
+	if failed(l) {
+		a.Errors++
+	}
+	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
+		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(l.PaceBy, 40)
+	}
+	if l.Gap > 0 {
+		a.gaps.add(l.Gap, l.Pace)
+	}
+	if l.Decision == robots {
+		a.robots(l)
+	}
+}
+
+// count counts how a line ended.
+func (a *account) count(l *storage.Line, n int64) {
+	switch l.Decision {
+	case disallow:
+		a.Disallowed += n
+		return
+	case refuse:
+		a.Refused += n
+		return
+	case hold:
+		a.Held += n
+		return
+	case optOut:
+		a.OptedOut += n
+		return
+	}
+	a.waits = l.Outcome == "deferred"
+	switch l.Outcome {
+	case "fetched":
+		a.Fetched += n
+		if isPage(l) {
+			a.Pages += n
+		}
+	case "redirected":
+		a.Redirected += n
+	case "gone":
+		a.Gone += n
+	case "failed":
+		a.Failed += n
+	case "dropped":
+		a.Dropped += n
+	case "deferred":
+		a.Deferred += n
+	}
+}
+
+func isPage(l *storage.Line) bool { return l.Type == "text/html" || l.Type == "application/xhtml+xml" }
+
+// failed reports whether an exchange brought no usable answer. That there is no robots.txt is an answer, and that the
+// operator broke off is no fault of a host.
+func failed(l *storage.Line) bool {
+	if !exchanged(l) {
+		return false
+	}
+	if l.Decision == robots {
+		return unavailable(l)
+	}
+	return l.Outcome == "failed" || l.Outcome == "deferred" && l.Reason != "redirect to its own key" && l.Reason != "aborted"
+}
+
+// unavailable reports whether an exchange for robots.txt left it unknown what the site wants (RFC 9309 2.3.1.4).
+func unavailable(l *storage.Line) bool {
+	switch l.Status {
+	case 0, 408, 425, 429:
+		return true
+	}
+	return l.Status >= 500
+}
+
+func (a *account) robots(l *storage.Line) {
+	a.RobotsAsked++
+	a.dumb = unavailable(l)
+	switch {
+	case a.dumb && l.Status == 0:
+		a.Robots = silentRobots + ": " + clean(l.Reason)
+	case a.dumb:
+		a.Robots = silentRobots + ": status " + number(l.Status)
+	case l.Status >= 400:
+		a.Robots = "none (status " + number(l.Status) + ")"
+	case l.Status >= 300 && l.Status != 304:
+		a.Robots = "redirects"
+	default:
+		a.Robots = "read"
+	}
+}
+
+// result is the host as it is shown.
+func (a *account) result() Host {
+	h := a.Host
+	h.Gaps, h.Short, h.LeastMs, h.MidMs = a.gaps.n, a.gaps.short, ms(a.gaps.least), ms(a.gaps.median())
+	switch {
+	case a.OptedOut > 0 && !a.part:
+		h.State = "opted out"
+	case a.dumb:
+		h.State = "left alone"
+	case a.waits:
+		h.State = "to be tried again"
+	case a.Exchanges == 0:
+		h.State = "not asked"
+	default:
+		h.State = "answers"
+	}
+	return h
+}
+
+// span is when a line's exchange began and ended, or when it was decided.
+func span(l *storage.Line) (from, to time.Time) {
+	if l.Began.IsZero() {
+		return l.Time, l.Time
+	}
+	if to = l.Began.Add(l.Took); to.Year() > 9999 || to.Before(l.Began) {
+		to = l.Began // what no calendar of ours has cannot be written
+	}
+	return l.Began, to
+}
+
+func isTrap(reason string) bool { return strings.HasPrefix(reason, "trap:") }
+
+// silentRobots begins what is said of a robots.txt that could not be had.
+const silentRobots = "not to be had"

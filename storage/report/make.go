@@ -1,0 +1,191 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// maxCounted is how many hosts are counted to find the busiest.
+const maxCounted = 4 << 20
+
+// ErrNoHost says that the ledger has no line of the host that was asked about.
+var ErrNoHost = errors.New("report: the ledger has no decision about this host")
+
+// ErrHost says that Options.Host is no host.
+var ErrHost = errors.New("report: this is no host")
+
+// Make reads ledger and archive and returns what they say.
+func Make(ctx context.Context, o Options) (*Report, error) {
+	var want func(canon.Authority) bool
+	if o.Host != "" {
+		var err error
+		if want, err = hosts(o.Host); err != nil {
+			return nil, err
+		}
+	}
+	entries := ledger.Scan(o.Ledger)
+	g := newGathering(o.maxHosts(), want, nil)
+	if err := g.read(ctx, entries); err != nil {
+		return nil, fmt.Errorf("report: read the ledger: %w", err)
+	}
+	var all crowd
+	if g.overflow {
+		var err error
+		if all, err = busiest(ctx, ledger.Read(o.Ledger), want, o.maxHosts()); err != nil {
+			return nil, fmt.Errorf("report: read the ledger: %w", err)
+		}
+		g = newGathering(o.maxHosts(), want, all.best)
+		if err := g.read(ctx, entries); err != nil {
+			return nil, fmt.Errorf("report: read the ledger: %w", err)
+		}
+	}
+	if o.Host != "" && g.total.Lines == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoHost, clean(o.Host))
+	}
+	r := g.result()
+	if all.best != nil {
+		r.Known, r.Reached, r.More = all.known, all.asked, all.more
+	}
+	r.Made, r.Software, r.Host = o.Now.UTC(), clean(o.Software), clean(o.Host)
+	r.Crawl.Name, r.Crawl.Settings, r.Remarks = clean(filepath.Base(filepath.Clean(o.Dir))), []Setting{}, cleaned(o.Remarks)
+	for _, s := range o.Settings {
+		r.Crawl.Settings = append(r.Crawl.Settings, Setting{clean(s.Name), clean(s.Value), clean(s.Default)})
+	}
+	if err := r.readInfos(ctx, o.WARC); err != nil {
+		return nil, err
+	}
+	g.ending.tell(&r.Crawl)
+	return r, r.audited(ctx, o.Audit)
+}
+
+// audited adds the result of the audit. That there is none is part of the report.
+func (r *Report) audited(ctx context.Context, audit func(context.Context) (Audit, error)) error {
+	if audit == nil {
+		return nil
+	}
+	a, err := audit(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		a = Audit{Failed: err.Error()}
+	}
+	a.Failed, a.Level = clean(a.Failed), clean(a.Level)
+	for i := range a.Findings {
+		f := &a.Findings[i]
+		f.Code, f.Meaning = clean(f.Code), clean(f.Meaning)
+		f.Samples = cleaned(f.Samples[:min(len(f.Samples), maxSamples)])
+	}
+	a.CannotShow = cleaned(a.CannotShow)
+	r.Audit = &a
+	return nil
+}
+
+// hosts is the test for the host that a user named: a name, at all its ports and by all schemes, or HOST:PORT, or
+// SCHEME://HOST[:PORT].
+func hosts(name string) (func(canon.Authority) bool, error) {
+	spelt, scheme := strings.TrimSuffix(name, "/"), true
+	if !strings.Contains(spelt, "://") {
+		spelt, scheme = "http://"+spelt, false
+	}
+	u, err := canon.Parse(spelt)
+	if err != nil || u.RequestURI() != "/" {
+		return nil, fmt.Errorf("%w: %q; write it like www.example.org, www.example.org:8080 or https://www.example.org", ErrHost, name)
+	}
+	a := u.Authority()
+	switch {
+	case scheme:
+		return func(b canon.Authority) bool { return a == b }, nil
+	case portGiven(name):
+		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() }, nil
+	}
+	return func(b canon.Authority) bool { return a.Host() == b.Host() }, nil
+}
+
+func portGiven(name string) bool {
+	return strings.Contains(name[strings.LastIndexByte(name, ']')+1:], ":")
+}
+
+// crowd is what is known of more hosts than are told apart.
+type crowd struct {
+	best         map[string]bool // the busiest
+	known, asked int64
+	more         bool // and there are more, that were not counted
+}
+
+// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 octets of a
+// host, and names only of the best.
+func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error], want func(canon.Authority) bool, limit int) (crowd, error) {
+	seed := maphash.MakeSeed()
+	c := crowd{best: map[string]bool{}}
+	counts := map[uint64]int64{}
+	namer := gathering{want: want}
+	for l, err := range lines {
+		if ctx.Err() != nil {
+			return c, ctx.Err()
+		}
+		name, ok := namer.hostOf(&l)
+		if err != nil || !ok {
+			continue
+		}
+		h := maphash.String(seed, name)
+		before, met := counts[h]
+		if !met && len(counts) >= maxCounted {
+			c.more = true
+			continue
+		}
+		if !met && name != "" {
+			c.known++
+		}
+		counts[h] = min(before+weight(&l), 1<<60)
+	}
+	all := make([]uint64, 0, len(counts))
+	for h, n := range counts {
+		all = append(all, h)
+		if n >= weighty {
+			c.asked++
+		}
+	}
+	slices.SortFunc(all, func(a, b uint64) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	best := map[uint64]bool{}
+	for _, h := range all[:min(limit, len(all))] {
+		best[h] = true
+	}
+	for l, err := range lines {
+		if len(c.best) == len(best) {
+			break
+		}
+		if ctx.Err() != nil {
+			return c, ctx.Err()
+		}
+		if name, ok := namer.hostOf(&l); err == nil && ok && best[maphash.String(seed, name)] {
+			c.best[name] = true
+		}
+	}
+	return c, nil
+}
+
+// weighty is the weight of an exchange.
+const weighty = 1 << 20
+
+// weight puts exchanges before all that is not one, and own hosts before all.
+func weight(l *storage.Line) int64 {
+	switch {
+	case l.Own:
+		return 1 << 40
+	case exchanged(l):
+		return weighty
+	}
+	return 1
+}

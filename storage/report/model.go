@@ -1,0 +1,175 @@
+package report
+
+import "time"
+
+// Version is that of the JSON form. It grows when a field changes its meaning or goes; fields may be added without.
+const Version = 1
+
+// Report is what was found; docs/report.md describes its JSON form.
+type Report struct {
+	Version  int       `json:"version"`
+	Made     time.Time `json:"made"`
+	Software string    `json:"software"`
+	Host     string    `json:"host,omitempty"` // the host it is about; empty for the whole crawl
+
+	Crawl  Crawl `json:"crawl"`
+	Totals Host  `json:"totals"`
+
+	Hosts   []Host `json:"hosts"`            // own ones first, then by exchanges
+	Others  *Host  `json:"others,omitempty"` // the sum of those beyond
+	Known   int64  `json:"hosts_known"`      // how many there are in all
+	Reached int64  `json:"hosts_asked"`      // of those: that were asked for anything
+	More    bool   `json:"hosts_more"`       // and there may be more than that
+
+	Robots     Robots    `json:"robots"`
+	Statuses   []Count   `json:"statuses"`
+	Types      []Count   `json:"media_types"`
+	Throughput Timeline  `json:"throughput"`
+	Gaps       []Pauses  `json:"gaps"`
+	Errors     []Count   `json:"errors"`
+	Traps      []Count   `json:"traps"`
+	Truncated  []Count   `json:"truncated"`
+	NotCrawled []Count   `json:"not_crawled"`
+	Directives []Count   `json:"directives"`
+	Prefs      []Count   `json:"preferences"`
+	Asked      []Request `json:"asked,omitempty"`   // with Host: the first exchanges
+	Refused    []Refusal `json:"refused,omitempty"` // with Host: URLs not asked for because of robots.txt
+	Audit      *Audit    `json:"audit,omitempty"`
+
+	Unread  int64    `json:"unreadable_lines"` // of the ledger
+	Damage  []string `json:"damage,omitempty"` // what could not be read, the first of it
+	Remarks []string `json:"remarks,omitempty"`
+}
+
+// Crawl is what was crawled, when, and by whom.
+type Crawl struct {
+	Name     string     `json:"name"`
+	First    *time.Time `json:"first,omitempty"` // the first decision or exchange
+	Last     *time.Time `json:"last,omitempty"`  // the end of the last
+	Seeds    []Count    `json:"seeds,omitempty"`
+	By       []Identity `json:"by"` // who crawled, as the archive says; more than one if that changed
+	Settings []Setting  `json:"settings"`
+	Runs     []Run      `json:"runs,omitempty"`
+	// Generations is how often the whole was crawled, as the archive says: updates and the crawl itself. Zero: not said.
+	Generations int64  `json:"generations,omitempty"`
+	MoreRuns    int64  `json:"runs_more,omitempty"`
+	Ended       string `json:"ended"` // how it ended, in a sentence
+	Clean       bool   `json:"ended_cleanly"`
+	Head        string `json:"ledger_head,omitempty"` // the ledger's last signed running hash
+	Key         string `json:"ledger_key,omitempty"`  // whose signature it bears
+}
+
+// Run is a run of the crawl: from an opening of its ledger on.
+type Run struct {
+	Began time.Time `json:"began"`
+	Ended string    `json:"ended,omitempty"` // when it was closed; empty when it was not
+	Cut   int64     `json:"cut,omitempty"`   // octets of an unfinished line that the run before left
+}
+
+// Identity is what a warcinfo record says.
+type Identity struct {
+	Since       string    `json:"since"` // its WARC-Date
+	Software    string    `json:"software"`
+	Operator    string    `json:"operator,omitempty"`
+	Contact     string    `json:"contact,omitempty"`
+	Agent       string    `json:"user_agent,omitempty"`
+	Robots      string    `json:"robots,omitempty"`
+	Purpose     string    `json:"purpose,omitempty"`
+	Fields      []Setting `json:"-"`
+	generation  int64     // of the crawl; zero when the archive does not say
+	ContactLink string    `json:"-"`
+}
+
+// Host is what was done with an authority, or the sum of several.
+type Host struct {
+	Name        string `json:"host,omitempty"`
+	Own         bool   `json:"own,omitempty"`
+	Lines       int64  `json:"decisions"` // with what counting lines stand for
+	Exchanges   int64  `json:"exchanges"` // robots.txt among them
+	RobotsAsked int64  `json:"robots_exchanges"`
+	Octets      int64  `json:"octets"`
+	Pages       int64  `json:"pages"` // fetched, and HTML
+	Fetched     int64  `json:"fetched"`
+	Redirected  int64  `json:"redirected"`
+	Gone        int64  `json:"gone"`
+	Failed      int64  `json:"failed"`
+	Dropped     int64  `json:"dropped"` // after an exchange, or by a cap
+	Deferred    int64  `json:"deferred"`
+	Disallowed  int64  `json:"disallowed"`
+	Refused     int64  `json:"refused"` // by scope, trap or budget
+	Held        int64  `json:"held"`
+	OptedOut    int64  `json:"opted_out"`
+	Errors      int64  `json:"errors"` // exchanges that failed, robots.txt among them
+
+	Robots  string  `json:"robots,omitempty"` // what became of robots.txt, in words
+	PaceMs  float64 `json:"pace_ms"`          // the longest pause that was due
+	PaceBy  string  `json:"pace_by,omitempty"`
+	Gaps    int64   `json:"gaps"`
+	Short   int64   `json:"gaps_short"` // shorter than what was due
+	LeastMs float64 `json:"gap_least_ms"`
+	MidMs   float64 `json:"gap_median_ms"`
+	State   string  `json:"state,omitempty"` // what the last lines say, in words
+}
+
+// Count is how often something was met.
+type Count struct {
+	Name    string   `json:"name"`
+	Count   int64    `json:"count"`
+	Octets  int64    `json:"octets,omitempty"`
+	Samples []string `json:"samples,omitempty"`
+}
+
+// Robots is what robots.txt decided.
+type Robots struct {
+	Allowed     int64        `json:"allowed"`
+	Disallowed  int64        `json:"disallowed"`
+	Unreachable int64        `json:"unreachable"` // of those: because robots.txt could not be had
+	Asked       int64        `json:"exchanges"`
+	Rules       []Rule       `json:"rules"`
+	MoreRules   int64        `json:"decisions_of_other_rules"` // those that Rules leaves out
+	Files       []RobotsFile `json:"files,omitempty"`          // with a host: what came of asking for robots.txt
+	Standards   []Count      `json:"standards"`
+}
+
+// Rule is what a rule, or the want of one, decided for a host.
+type Rule struct {
+	Host    string `json:"host"`
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason"`
+	Line    int    `json:"line,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Group   string `json:"group,omitempty"`
+	Count   int64  `json:"count"`
+	Sample  string `json:"sample"`
+}
+
+// RobotsFile is an exchange for robots.txt.
+type RobotsFile struct {
+	Time   time.Time `json:"time"`
+	URL    string    `json:"url"`
+	Status int       `json:"status,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	SHA256 string    `json:"sha256,omitempty"`
+	Times  int64     `json:"times"` // it was asked for with the same result, in a row
+}
+
+// Request is an exchange.
+type Request struct {
+	Time   time.Time `json:"time"`
+	URL    string    `json:"url"`
+	Status int       `json:"status,omitempty"`
+	Type   string    `json:"type,omitempty"`
+	Octets int64     `json:"octets,omitempty"`
+	GapMs  float64   `json:"gap_ms,omitempty"`
+	PaceMs float64   `json:"pace_ms,omitempty"`
+}
+
+// Refusal is a URL that was not asked for.
+type Refusal struct {
+	Time   time.Time `json:"time"`
+	URL    string    `json:"url"`
+	Reason string    `json:"reason"`
+	Line   int       `json:"line,omitempty"`
+	Rule   string    `json:"rule,omitempty"`
+	Count  int64     `json:"count"` // URLs it stands for
+}

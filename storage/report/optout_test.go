@@ -1,0 +1,28 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// A host of which a path has opted out is not one that has.
+func TestAHostOfWhichAPartOptedOutStillAnswers(t *testing.T) {
+	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	out := func(host string) storage.Line {
+		return storage.Line{Time: now, URL: "http://" + host + "/b", Decision: "opt-out", Outcome: "dropped", Reason: "opt-out"}
+	}
+	page := func(host string) storage.Line {
+		return storage.Line{Time: now, Began: now, URL: "http://" + host + "/a", Decision: "allow", Outcome: "fetched", Attempt: 1, Status: 200, Type: "text/html"}
+	}
+	lines := []storage.Line{page("all.example"), out("all.example"), out("part.example"), page("part.example"), out("part.example")}
+	r := report1(t, made(t, lines...))
+	got := map[string]string{}
+	for _, h := range r.Hosts {
+		got[h.Name] = h.State
+	}
+	if got["http://all.example:80"] != "opted out" || got["http://part.example:80"] != "answers" {
+		t.Errorf("%v", got)
+	}
+}

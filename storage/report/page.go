@@ -1,0 +1,190 @@
+package report
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed pages/*.html
+var pages embed.FS
+
+// How much of a list a page shows; the JSON form has more.
+const (
+	shownHosts = 200
+	shownRules = 100
+	shownWords = 30
+)
+
+// view is what a page is made from.
+type view struct {
+	*Report
+	Token string // the product token
+	By    *Identity
+}
+
+// WriteHTML writes the page.
+func (r *Report) WriteHTML(w io.Writer) error {
+	t, err := template.New("").Funcs(template.FuncMap{
+		"duration": duration, "measured": measured, "site": site, "octets": octets, "n": grouped, "plural": plural, "instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
+		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
+		"addresses": addresses, "minus1": func(n int64) int64 { return n - 1 }, "count": func(r []Request) int64 { return int64(len(r)) },
+		"short": func(c []Count) []Count { return c[:min(len(c), shownWords)] },
+		"over":  func(c []Count) int { return max(len(c)-shownWords, 0) },
+	}).ParseFS(pages, "pages/*.html")
+	if err != nil {
+		return fmt.Errorf("report: read the page: %w", err)
+	}
+	v := view{Report: r, Token: "curtsy"}
+	if n := len(r.Crawl.By); n > 0 {
+		v.By = &r.Crawl.By[n-1]
+		if token, _, ok := strings.Cut(v.By.Agent, "/"); ok && token != "" && strings.Trim(token, tokenChars) == "" {
+			v.Token = token
+		}
+	}
+	name := "crawl.html"
+	if r.Host != "" {
+		name = "host.html"
+	}
+	if err := t.ExecuteTemplate(w, name, v); err != nil {
+		return fmt.Errorf("report: write the page: %w", err)
+	}
+	return nil
+}
+
+// tokenChars are what a product token is made of (RFC 9309 2.2.1).
+const tokenChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+
+// Title is that of the page.
+func (v view) Title() string {
+	if v.Host != "" {
+		return "What a crawler did at " + v.Host
+	}
+	return "Crawl report: " + v.Crawl.Name
+}
+
+// Operator is who crawls, in words that begin a sentence.
+func (v view) Operator() string {
+	if v.By == nil || v.By.Operator == "" {
+		return "An operator who gave no name"
+	}
+	return v.By.Operator
+}
+
+// Mine are the operator's own hosts, Shown the others, as far as the page lists them.
+func (v view) Mine() []Host { return v.split(true) }
+
+// Shown are the hosts that are not the operator's own.
+func (v view) Shown() []Host {
+	hosts := v.split(false)
+	return hosts[:min(len(hosts), shownHosts)]
+}
+
+func (v view) split(own bool) (out []Host) {
+	for _, h := range v.Hosts {
+		if h.Own == own {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// Unshown counts the hosts that are in the JSON form alone.
+func (v view) Unshown() int { return max(len(v.split(false))-shownHosts, 0) }
+
+// Summed counts the hosts that are told as a sum.
+func (v view) Summed() int64 {
+	told := int64(0)
+	for _, h := range v.Hosts {
+		if h.Name != noHost {
+			told++
+		}
+	}
+	return v.Known - told
+}
+
+// Rules are the first rules; the page says how many there are beside them.
+func (v view) Rules() []Rule { return v.Robots.Rules[:min(len(v.Robots.Rules), shownRules)] }
+
+// OtherRules counts the rules that the page leaves out.
+func (v view) OtherRules() int { return max(len(v.Robots.Rules)-shownRules, 0) }
+
+// Silent are the hosts whose robots.txt could not be had.
+func (v view) Silent() (out []Host) {
+	for _, h := range v.Hosts {
+		if strings.HasPrefix(h.Robots, silentRobots) {
+			out = append(out, h)
+		}
+	}
+	return out[:min(len(out), shownHosts)]
+}
+
+// Judgements draws how robots.txt decided.
+func (v view) Judgements() []Part {
+	return band(
+		Part{Name: "allowed", Class: "good", N: v.Robots.Allowed},
+		Part{Name: "disallowed by a rule", Class: "no", N: v.Robots.Disallowed - v.Robots.Unreachable},
+		Part{Name: "disallowed because robots.txt could not be had", Class: "warn", N: v.Robots.Unreachable},
+	)
+}
+
+// Seconds is how long the crawl took, from the first to the last sign of it.
+func (v view) Seconds() float64 {
+	if v.Crawl.First == nil {
+		return 0
+	}
+	return float64(v.Crawl.Last.Sub(*v.Crawl.First).Milliseconds())
+}
+
+// Rate is exchanges per second.
+func (v view) Rate() string {
+	if s := v.Seconds() / 1000; s >= 1 {
+		return fmt.Sprintf("%.2f exchanges and %s a second", float64(v.Totals.Exchanges)/s, octets(int64(float64(v.Totals.Octets)/s)))
+	}
+	return plural(v.Totals.Exchanges, "exchange")
+}
+
+// Unlisted counts the URLs that robots.txt forbade and that the page does not name.
+func (v view) Unlisted() int64 {
+	left := v.Robots.Disallowed
+	for _, r := range v.Refused {
+		left -= r.Count
+	}
+	return left
+}
+
+// Obeyed are the rules that forbade something.
+func (v view) Obeyed() (out []Rule) {
+	for _, r := range v.Robots.Rules {
+		if !r.Allowed && r.Rule != "" {
+			out = append(out, r)
+		}
+	}
+	return out[:min(len(out), shownRules)]
+}
+
+// Opened are the rules that let something in.
+func (v view) Opened() (out []Rule) {
+	for _, r := range v.Robots.Rules {
+		if r.Allowed {
+			out = append(out, r)
+		}
+	}
+	return out[:min(len(out), shownRules)]
+}
+
+// IsOwn says that the operator's own hosts are among those reported on.
+func (v view) IsOwn() bool { return len(v.Mine()) > 0 }
+
+// Days is the number of days that the crawl touched, in words.
+func (v view) Days() string {
+	if v.Crawl.First == nil {
+		return "never"
+	}
+	if a, b := v.Crawl.First.Format("2 January 2006"), v.Crawl.Last.Format("2 January 2006"); a != b {
+		return "from " + a + " to " + b
+	}
+	return "on " + v.Crawl.First.Format("2 January 2006")
+}
