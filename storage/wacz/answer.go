@@ -1,0 +1,65 @@
+package wacz
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"curtsy/storage/warc"
+)
+
+// maxBlock is how much of a block is read for its title.
+const maxBlock = 1 << 20
+
+// readAnswer reads what a response or revisit record says, as far as the list of pages needs it.
+func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
+	a := &answered{id: rec.ID(), offset: rec.Offset}
+	_, a.unkept = s.unkept[a.id]
+	uri := rec.TargetURI()
+	a.indexed = uri != ""
+	answer, head, err := final(io.LimitReader(rec.Block, maxBlock))
+	if err != nil {
+		return nil, err
+	}
+	// What has no whole head may be a body from its first octet on; at worst, more is left out.
+	a.body = rec.Type == "revisit" || !answer.Complete || rec.Length > head
+	date, err := rec.Date()
+	web := strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")
+	if err != nil || !web || answer.Status != http.StatusOK || !isHTML(answer.Header) || !a.body || a.unkept {
+		return a, nil // no page
+	}
+	_, seed := s.seeds[a.id]
+	a.page = &page{ID: strings.TrimPrefix(a.id, "urn:uuid:"), URL: uri, Time: stamp(date), Seed: seed}
+	payload := rec.Fields.Get("WARC-Payload-Digest")
+	if rec.Type == "revisit" {
+		a.page.Title = s.titles.of(payload)
+		return a, nil
+	}
+	a.page.Size = rec.Length
+	a.page.Title = titleOf(answer)
+	s.titles.keep(payload, a.page.Title)
+	return a, nil
+}
+
+// final reads the head of an answer, past those that only announce it (RFC 9110 15.2), and how many octets that took.
+func final(block io.Reader) (h *warc.HTTP, head int64, err error) {
+	for {
+		if h, err = warc.ReadHTTP(block); err != nil {
+			return nil, 0, err
+		}
+		head += int64(len(h.Head))
+		if !h.Complete || h.Status < 100 || h.Status >= 200 || h.Status == http.StatusSwitchingProtocols {
+			return h, head, nil
+		}
+		block = h.Payload
+	}
+}
+
+func isHTML(h http.Header) bool {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil && t == "" {
+		return false
+	}
+	return t == "text/html" || t == "application/xhtml+xml"
+}

@@ -1,0 +1,29 @@
+package wacz
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What an earlier crawl archived is not in the file, and the file says so; a repeat within the crawl is no such thing.
+func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
+	for want, all := range map[int64][]exchange{
+		0: {{url: "http://a.test/1", body: "one"}, {url: "http://a.test/2", body: "one"}},
+		2: {{url: "http://a.test/1", body: "one"}, {url: "http://a.test/2", body: "two", earlier: true}, {url: "http://a.test/3", body: "two"}},
+	} {
+		o := crawl(t, 0, all...).options(t)
+		path := filepath.Join(t.TempDir(), "a.wacz")
+		r, err := Create(t.Context(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Elsewhere != want {
+			t.Errorf("%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
+		}
+		said := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
+		if got := strings.Contains(said, "an earlier crawl archived it"); got != (want > 0) {
+			t.Errorf("the manifest says so: %v\n%s", got, said)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package wacz
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+const (
+	maxPlain   = 2 << 20 // octets of an index that players are given whole
+	blockLines = 1024    // of a ZipNum block
+	maxLine    = 1 << 20 // octets of a line of an index
+)
+
+// ErrIndex is wrapped by what says that the index is not that of the segments.
+var ErrIndex = errors.New("the index does not fit the archive")
+
+// readIndex gathers the lines of the index of what is packed, and holds them against the archive: a line for each
+// response and revisit, at its place, and no other.
+func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ *spool, err error) {
+	if write == nil {
+		return nil, errors.New("wacz: pack: there is no index of the archive")
+	}
+	to, err := newSpool(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, to.close())
+		}
+	}()
+	x := indexer{to: to, by: map[string]*segment{}}
+	for _, seg := range s.segments {
+		x.by[seg.name] = seg
+	}
+	pr, pw := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := write(pw)
+		pw.CloseWithError(err) //nolint:errcheck // it always succeeds
+		written <- err
+	}()
+	err = x.read(ctx, pr)
+	pr.CloseWithError(err) //nolint:errcheck // it always succeeds
+	if werr := <-written; werr != nil && !errors.Is(err, werr) && !errors.Is(werr, io.ErrClosedPipe) && err == nil {
+		err = werr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wacz: read the index: %w", err)
+	}
+	for _, seg := range s.segments {
+		switch {
+		case seg.entries != seg.records:
+			return nil, fmt.Errorf("wacz: %w: it has %d lines for %s, which has %d answers", ErrIndex, seg.entries, seg.name, seg.records)
+		case seg.indexed != seg.sum:
+			return nil, fmt.Errorf("wacz: %w: it says of %s that records stand where none does", ErrIndex, seg.name)
+		}
+	}
+	return to, nil
+}
+
+type indexer struct {
+	to   *spool
+	by   map[string]*segment
+	last []byte
+}
+
+func (x *indexer) read(ctx context.Context, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for n := 1; lines.Scan(); n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.line(lines.Bytes()); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return lines.Err()
+}
+
+// entry is the third part of a line, by the exact names of its fields: a struct's would match "Offset", too.
+type entry map[string]json.RawMessage
+
+// number reads a JSON number, or a string of one: tools write either.
+func (e entry) number(name string) (int64, error) {
+	v, err := strconv.ParseUint(string(bytes.Trim(e[name], `"`)), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("its %s is %.40q", name, e[name])
+	}
+	return int64(v), nil
+}
+
+// where reads the place of a record.
+func (e entry) where() (file string, offset, length int64, err error) {
+	if err = json.Unmarshal(e["filename"], &file); err != nil {
+		return "", 0, 0, fmt.Errorf("its filename is %.40q", e["filename"])
+	}
+	if offset, err = e.number("offset"); err != nil {
+		return "", 0, 0, err
+	}
+	length, err = e.number("length")
+	return file, offset, length, err
+}
+
+// line takes a line "key timestamp {…}". Only what a cut before it has moved is written anew.
+func (x *indexer) line(line []byte) error {
+	head, _, ok := bytes.Cut(line, []byte(" {"))
+	if !ok {
+		return fmt.Errorf("%.80q is no line of an index", line)
+	}
+	if bytes.Compare(line, x.last) < 0 {
+		return fmt.Errorf("%.80q stands behind a greater line; an index is sorted", line)
+	}
+	x.last = append(x.last[:0], line...)
+	object := line[len(head)+1:]
+	var e entry
+	if err := json.Unmarshal(object, &e); err != nil {
+		return fmt.Errorf("%.80q: %w", line, err)
+	}
+	file, was, length, err := e.where()
+	if err != nil {
+		return fmt.Errorf("%.80q: %w", line, err)
+	}
+	seg := x.by[file]
+	if seg == nil {
+		return fmt.Errorf("%w: it names %q, which is not packed", ErrIndex, file)
+	}
+	at, ok := seg.shift(was)
+	if !ok {
+		return nil
+	}
+	seg.entries++
+	seg.indexed += place(at, length)
+	if at != was {
+		if object, err = e.moved(at); err != nil {
+			return err
+		}
+	}
+	for _, part := range [][]byte{head, {' '}, object, {'\n'}} {
+		if _, err := x.to.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved writes the entry with another offset, a string if it was one.
+func (e entry) moved(offset int64) ([]byte, error) {
+	value := strconv.FormatInt(offset, 10)
+	if old := e["offset"]; len(old) > 0 && old[0] == '"' {
+		value = `"` + value + `"`
+	}
+	e["offset"] = json.RawMessage(value)
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	err := to.Encode(e)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// zipNum writes an index as ZipNum: blocks of lines, each a gzip member, to blocks, and to index where each begins.
+func zipNum(ctx context.Context, r io.Reader, blocks, index *spool) error {
+	if _, err := io.WriteString(index, `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}`+"\n"); err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(r, maxLine+1)
+	var block bytes.Buffer
+	z, err := gzip.NewWriterLevel(&block, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	for {
+		first, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		key, _, _ := bytes.Cut(first, []byte(" {"))
+		prefix := string(key)
+		block.Reset()
+		z.Reset(&block)
+		for n := 1; ; n++ {
+			if _, err := z.Write(first); err != nil {
+				return err
+			}
+			if n == blockLines {
+				break
+			}
+			if first, err = lines.ReadSlice('\n'); err != nil {
+				break // the end, which the next block finds
+			}
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(block.Bytes())
+		if _, err := fmt.Fprintf(index, "%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": \"index.cdx.gz\"}\n",
+			prefix, blocks.size, block.Len(), hex.EncodeToString(sum[:])); err != nil {
+			return err
+		}
+		if _, err := blocks.Write(block.Bytes()); err != nil {
+			return err
+		}
+	}
+}

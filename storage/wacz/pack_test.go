@@ -1,0 +1,292 @@
+package wacz
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+	"curtsy/storage/warc"
+)
+
+func TestTheSameCrawlGivesTheSameOctets(t *testing.T) {
+	o := small(t).options(t)
+	first := packedBy(t, o)
+	for i := range 3 {
+		if !bytes.Equal(packedBy(t, o).octets, first.octets) {
+			t.Fatalf("file %d is another", i+2)
+		}
+	}
+	for _, e := range first.zip.File {
+		if e.Modified.Year() < 2026 {
+			t.Errorf("%s has the date %v", e.Name, e.Modified)
+		}
+	}
+}
+
+// Politeness rule 19: the body of a page that says noarchive is in no WACZ, whoever says it: the ledger, or the
+// exchange's metadata record alone (a kill came before the line).
+func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
+	secret := "<title>Secret bread</title>" + strings.Repeat("not for archives ", 40)
+	pages := func(directives string) *crawled {
+		return crawl(t, 0,
+			exchange{url: "http://a.test/1", body: "<title>One</title>"},
+			exchange{url: "http://a.test/2", body: secret, line: storage.Line{Directives: directives}},
+			exchange{url: "http://a.test/3", body: secret, line: storage.Line{Directives: directives}}, // a revisit
+			exchange{url: "http://a.test/4", body: "", line: storage.Line{Directives: directives}},     // without its body, as it should be
+			exchange{url: "http://a.test/5", body: "<title>Five</title>"},
+		)
+	}
+	by := map[string]func() Options{
+		"the metadata record": func() Options {
+			o := pages("nofollow, noarchive").options(t)
+			o.Lines = nil
+			return o
+		},
+		"the ledger": func() Options {
+			c := pages("")
+			for i := 1; i < 4; i++ {
+				c.lines[i].Directives = "noindex, noarchive, unavailable_after: 1 Jan 2030"
+			}
+			return c.options(t)
+		},
+	}
+	for who, options := range by {
+		o := options()
+		f := packedBy(t, o)
+		if f.NoArchive != 2 || f.Records != 3 {
+			t.Errorf("%s: %d records left out, %d in", who, f.NoArchive, f.Records)
+		}
+		r := warc.NewReader(bytes.NewReader(f.read("archive/curtsy-00000.warc.gz")))
+		kinds := map[string]int{}
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: what was cut cannot be read: %v", who, err)
+			}
+			b, _ := io.ReadAll(rec.Block)
+			if strings.Contains(string(b), "not for archives") {
+				t.Errorf("%s: a %s record has the body", who, rec.Type)
+			}
+			kinds[rec.Type]++
+		}
+		if kinds["response"] != 3 || kinds["revisit"] != 0 || kinds["request"] != 5 || kinds["metadata"] != 5 {
+			t.Errorf("%s: %v", who, kinds)
+		}
+		checkIndex(t, f, f.read("indexes/index.cdxj"), 3)
+		if text := string(f.read("pages/pages.jsonl")); strings.Contains(text, "Secret") || strings.Contains(text, "a.test/4") {
+			t.Errorf("%s: %s", who, text)
+		}
+		whole, _ := os.ReadFile(o.Segments[0])
+		m := newMeter()
+		m.Write(whole)
+		notes := f.manifest().Curtsy.NoArchive
+		if sum := m.print(); len(notes) != 1 || notes[0].Records != 2 || notes[0].Octets != sum.size-f.Octets || !strings.HasSuffix(notes[0].Whole, hexOf(sum)) {
+			t.Errorf("%s: the manifest says %+v", who, notes)
+		}
+	}
+}
+
+func hexOf(p print) string { return hex.EncodeToString(p.sum[:]) }
+
+func TestAnIndexThatIsNotOfTheArchiveIsRefused(t *testing.T) {
+	c := small(t)
+	whole := slices.Clone(c.index)
+	for what, change := range map[string]func() []string{
+		"no line":           func() []string { return nil },
+		"a line is missing": func() []string { return whole[1:] },
+		"a line twice":      func() []string { return append(whole[:1:1], whole...) },
+		"a wrong offset": func() []string {
+			return append([]string{strings.Replace(whole[0], `"offset":"`, `"offset":"1`, 1)}, whole[1:]...)
+		},
+		"offsets exchanged": func() []string { return exchanged(whole) },
+		"another file": func() []string {
+			return append([]string{strings.Replace(whole[0], "curtsy-00000", "curtsy-00009", 1)}, whole[1:]...)
+		},
+		"not sorted":          func() []string { b := slices.Clone(whole); slices.Reverse(b); return b },
+		"no JSON":             func() []string { return []string{"test,bakery)/ 20260504030201 {\n"} },
+		"a negative offset":   func() []string { return []string{"a 1 {\"filename\":\"curtsy-00000.warc.gz\",\"offset\":-1}\n"} },
+		"a line without end":  func() []string { return []string{strings.Repeat("a", 2*maxLine)} },
+		"a format line alone": func() []string { return []string{"!meta 0 {\"format\":\"cdxj\"}\n"} },
+	} {
+		c.index = change()
+		o := c.options(t)
+		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "index") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	o := c.options(t)
+	o.Index = func(io.Writer) error { return errors.New("the disk is gone") }
+	if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+		t.Errorf("the index's own error became %v", err)
+	}
+}
+
+// exchanged swaps the lengths of the first two lines: the sums of offsets and of lengths stay.
+func exchanged(lines []string) []string {
+	cutAt := func(s string) (before, value, after string) {
+		before, rest, _ := strings.Cut(s, `"offset":"`)
+		value, after, _ = strings.Cut(rest, `"`)
+		return before + `"offset":"`, value, `"` + after
+	}
+	b := slices.Clone(lines)
+	b0, v0, a0 := cutAt(b[0])
+	b1, v1, a1 := cutAt(b[1])
+	b[0], b[1] = b0+v1+a0, b1+v0+a1
+	return b
+}
+
+func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
+	c := small(t)
+	o := c.options(t)
+	good, err := os.ReadFile(o.Segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, b := range map[string][]byte{
+		"torn":     good[:len(good)-7],
+		"flipped":  append(append(good[:len(good)/2:len(good)/2], good[len(good)/2]^0x55), good[len(good)/2+1:]...),
+		"no WARC":  []byte("hello"),
+		"appended": append(good[:len(good):len(good)], "tail"...),
+	} {
+		if err := os.WriteFile(o.Segments[0], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "curtsy-00000.warc.gz") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, path := range map[string]string{"a name for a terminal": "a\x1b[2J.warc.gz", "not compressed": "a.warc", "open": "a.warc.gz.open"} {
+		p := filepath.Join(t.TempDir(), path)
+		if err := os.WriteFile(p, good, 0o600); err != nil {
+			continue // not a name here
+		}
+		o.Segments = []string{p}
+		if _, err := Write(t.Context(), io.Discard, o); err == nil || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "curtsy-00000.warc.gz")
+	secret := filepath.Join(t.TempDir(), "secret")
+	os.WriteFile(secret, good, 0o600)
+	if os.Symlink(secret, link) == nil {
+		o.Segments = []string{link}
+		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "only files are packed") {
+			t.Errorf("a link out of the folder: %v", err)
+		}
+	}
+}
+
+// changing is a writer that lets a segment change once its first octet is written.
+type changing struct {
+	path string
+	done bool
+}
+
+func (c *changing) Write(p []byte) (int, error) {
+	if !c.done {
+		c.done = true
+		b, err := os.ReadFile(c.path)
+		if err != nil {
+			return 0, err
+		}
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(c.path, b, 0o600); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+func TestASegmentThatChangesMeanwhileIsRefused(t *testing.T) {
+	body := make([]byte, 1<<18)
+	rand.NewChaCha8([32]byte{}).Read(body) // no compression makes it smaller than a buffer
+	o := crawl(t, 0, exchange{url: "http://a.test/", body: string(body)}).options(t)
+	if _, err := Write(t.Context(), &changing{path: o.Segments[0]}, o); err == nil || !strings.Contains(err.Error(), "changed") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.wacz")
+	o := small(t).options(t)
+	o.TempDir = ""
+	names := func() (names []string) {
+		all, _ := os.ReadDir(dir)
+		for _, e := range all {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Create(ended, path, o); !errors.Is(err, context.Canceled) || len(names()) > 0 {
+		t.Fatalf("%v left %q", err, names())
+	}
+	broken := o
+	broken.Files = []File{{"ledger/x", filepath.Join(dir, "missing")}}
+	if _, err := Create(t.Context(), path, broken); err == nil || len(names()) > 0 {
+		t.Fatalf("%v left %q", err, names())
+	}
+	if _, err := Create(t.Context(), path, o); err != nil || !slices.Equal(names(), []string{"x.wacz"}) {
+		t.Fatalf("%v left %q", err, names())
+	}
+	if _, err := Create(t.Context(), path, o); !errors.Is(err, ErrExists) {
+		t.Errorf("a file was overwritten: %v", err)
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.Close()
+}
+
+// The largest record decides nothing: it is read in pieces.
+func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
+	cost := func(size int) uint64 {
+		o := crawl(t, 0, exchange{url: "http://a.test/", body: "<p>" + strings.Repeat("bread and butter ", size/17)}).options(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Write(t.Context(), io.Discard, o); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	little, much := cost(4<<20), cost(32<<20)
+	if much > little+4<<20 {
+		t.Errorf("4 MiB cost %d octets of memory, 32 MiB %d", little, much)
+	}
+}
+
+func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {
+	s, err := newSurvey(Options{TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	seg := &segment{name: "a.warc.gz"}
+	for i := range maxPages + 20 {
+		a := &answered{offset: int64(i), length: 1, body: true, indexed: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
+		if err := s.settle(seg, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.pages.n != maxPages+1 || s.extra.n != 19 || !s.main.Seed {
+		t.Errorf("%d and %d pages", s.pages.n, s.extra.n)
+	}
+}

@@ -1,0 +1,90 @@
+package wacz
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestTheTitleIsThePagesOwn(t *testing.T) {
+	for _, c := range []struct{ body, head, want string }{
+		{"<title>Bread</title>", "text/html", "Bread"},
+		{"<TITLE lang=en>  Rye\n &lt;b&gt; &amp;\t more </TITLE>", "text/html", "Rye <b> & more"},
+		{"<svg><title>a loaf</title></svg><title>Page</title>", "text/html", "Page"},
+		{"<svg><g><title>a loaf</title></g></svg>", "text/html", ""},
+		{"<!-- <title>no</title> --><script>'<title>no</title>'</script><title>yes</title>", "text/html", "yes"},
+		{"<title></title><title>second</title>", "text/html", ""},
+		{"<title>B\xe4cker</title>", "text/html; charset=iso-8859-1", "Bäcker"},
+		{"<meta charset=windows-1252><title>B\xe4cker</title>", "text/html", "Bäcker"},
+		{"<title>\x1b[2Jclear\x00\u0085</title>", "text/html; charset=utf-8", "[2Jclear\ufffd"},
+		{"<title>" + strings.Repeat("ä", 1000) + "</title>", "text/html; charset=utf-8", strings.Repeat("ä", maxTitle)},
+		{strings.Repeat(" ", maxDecoded) + "<title>late</title>", "text/html", ""},
+		{"<title>" + strings.Repeat("x", 2*maxToken), "text/html", ""},
+		{"no title", "text/html", ""},
+		{"", "text/html", ""},
+	} {
+		if got := titled(t, []byte(c.body), "Content-Type: "+c.head); got != c.want {
+			t.Errorf("%.60q has the title %q, want %q", c.body, got, c.want)
+		}
+	}
+}
+
+func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
+	page := []byte("<title>Bread</title>")
+	var g, b bytes.Buffer
+	gz := gzip.NewWriter(&g)
+	gz.Write(page)
+	gz.Close()
+	br := brotli.NewWriter(&b)
+	br.Write(page)
+	br.Close()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for coding, body := range map[string][]byte{"gzip": g.Bytes(), "X-Gzip": g.Bytes(), "br": b.Bytes(), "zstd": z.EncodeAll(page, nil), "identity": page} {
+		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
+		if got := titled(t, body, head); got != "Bread" {
+			t.Errorf("%s: %q", coding, got)
+		}
+		for n := range body { // whatever is cut off, nothing else comes of it
+			if got := titled(t, body[:n], head); got != "" && got != "Bread" {
+				t.Errorf("%s cut at %d: %q", coding, n, got)
+			}
+		}
+	}
+	if got := titled(t, page, "Content-Encoding: compress"); got != "" {
+		t.Errorf("an unknown coding: %q", got)
+	}
+}
+
+// titled is the title of a page with that head and body.
+func titled(t *testing.T, body []byte, head string) string {
+	t.Helper()
+	h, _, err := final(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return titleOf(h)
+}
+
+// Whatever a page holds, its title is a short line that a terminal and a list of lines can take.
+func FuzzTitleIsAShortLine(f *testing.F) {
+	f.Add([]byte("<title>Bread</title>"), "text/html", "")
+	f.Add([]byte("\xff\xfe<\x00t\x00"), "text/html; charset=utf-16", "gzip")
+	f.Add([]byte("\x28\xb5\x2f\xfd\x00"), "text/html", "zstd")
+	f.Add([]byte("\x0b\x02\x80"), "text/html", "br")
+	f.Fuzz(func(t *testing.T, body []byte, media, coding string) {
+		got := titled(t, body, "Content-Type: "+media+"\r\nContent-Encoding: "+coding)
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > maxTitle || strings.ContainsFunc(got, unicode.IsControl) || got != strings.TrimSpace(got) {
+			t.Errorf("%q", got)
+		}
+	})
+}
