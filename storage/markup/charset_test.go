@@ -1,0 +1,134 @@
+package markup
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html/charset"
+)
+
+// encoded returns a text as the octets of an encoding, with a byte order mark for UTF-16.
+func encoded(t testing.TB, name, text string) []byte {
+	t.Helper()
+	e, canonical := charset.Lookup(name)
+	if e == nil {
+		t.Fatalf("no encoding %s", name)
+	}
+	out, err := e.NewEncoder().Bytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch canonical {
+	case "utf-16le":
+		return append([]byte("\xFF\xFE"), out...)
+	case "utf-16be":
+		return append([]byte("\xFE\xFF"), out...)
+	}
+	return out
+}
+
+// Replacing references in a page and encoding it is the same as encoding it and replacing them: in encodings with
+// octets of ASCII within characters, too.
+func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
+	for _, tt := range []struct{ charset, word string }{
+		{"utf-8", "日本語é"}, {"iso-8859-1", "Äéß"}, {"windows-1250", "čžŁ"}, {"windows-1251", "Привет"}, {"windows-1253", "Ελλά"}, {"koi8-r", "Мир"},
+		{"shift_jis", "表示ソ予十能ポ日本"}, {"euc-jp", "表示ソ日本"}, {"iso-2022-jp", "表示日本"}, {"gbk", "中国俓俙"}, {"gb18030", "中国俓㐀"}, {"big5", "功許蓋"}, {"euc-kr", "한국어"},
+		{"utf-16le", "日本語é𝄞"}, {"utf-16be", "日本語é𝄞"},
+	} {
+		t.Run(tt.charset, func(t *testing.T) {
+			text := strings.ReplaceAll(`<!doctype html><title>W</title><p title="W">W<a href="W/x?W">W</a><img alt='W' srcset="W 1x, b 2x"><p style="font-family:'W';background:url('W')">W<style>/*W*/ a{b:url(W);content:"W"}</style><a title=W href=W>W`, "W", tt.word)
+			replaceAll := func(in []byte, contentType string) (out []byte, raws []string) {
+				o := options(t)
+				o.ContentType = contentType
+				out, err := HTML(in, o, func(r Ref) (string, bool) {
+					raws = append(raws, r.Raw)
+					return fmt.Sprintf("r%d", len(raws)), true
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out, raws
+			}
+			plain, want := replaceAll([]byte(text), "text/html; charset=utf-8")
+			got, raws := replaceAll(encoded(t, tt.charset, text), "text/html; charset="+tt.charset)
+			if strings.Join(raws, "\n") != strings.Join(want, "\n") || len(want) != 6 {
+				t.Errorf("%q; want %q", raws, want)
+			}
+			text2 := string(plain)
+			back := decodedAs(t, tt.charset, got)
+			if back != text2 {
+				t.Errorf("\n got %s\nwant %s", back, text2)
+			}
+			if tt.charset != "iso-2022-jp" && !bytes.Equal(got, encoded(t, tt.charset, text2)) {
+				t.Errorf("octets\n got %q", got)
+			}
+		})
+	}
+}
+
+func decodedAs(t testing.TB, name string, in []byte) string {
+	t.Helper()
+	e, canonical := charset.Lookup(name)
+	if strings.HasPrefix(canonical, "utf-16") {
+		in = in[2:]
+	}
+	out, err := e.NewDecoder().Bytes(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestCharset_StyleSheets(t *testing.T) {
+	for _, tt := range []struct{ rule, contentType, environment, in, want string }{
+		{"mark", "text/css; charset=koi8-r", "", "\xEF\xBB\xBFa{b:url(\xC3\xA9)}", "é"},
+		{"field", "text/css; charset=iso-8859-1", "", "@charset \"utf-8\";a{b:url(\xE9)}", "é"},
+		{"@charset", "text/css", "koi8-r", "@charset \"iso-8859-1\";a{b:url(\xE9)}", "é"},
+		{"what links to it", "text/css", "iso-8859-1", "a{b:url(\xE9)}", "é"},
+		{"UTF-8", "text/css", "", "a{b:url(\xC3\xA9)}", "é"},
+		{"UTF-16 cannot be said in letters", "text/css", "", "@charset \"utf-16\";a{b:url(\xC3\xA9)}", "é"},
+	} {
+		o := options(t)
+		o.ContentType, o.Charset = tt.contentType, tt.environment
+		var got []string
+		if err := FindCSS([]byte(tt.in), o, func(r Ref) { got = append(got, r.Raw) }); err != nil || len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: %q, %v", tt.rule, got, err)
+		}
+	}
+}
+
+// What a header alone said of the charset, a file has to say itself.
+func TestDeclare(t *testing.T) {
+	for _, tt := range []struct {
+		rule        string
+		rewrite     rewriter
+		contentType string
+		in, want    string
+	}{
+		{"in the head", HTML, "text/html; charset=iso-8859-1", "<!doctype html><html lang=x><head><title>\xE9", "<!doctype html><html lang=x><head><meta charset=\"windows-1252\"><title>\xE9"},
+		{"before a meta element that the header overruled", HTML, "text/html; charset=koi8-r", "<head><meta charset=utf-8>\xE9", "<head><meta charset=\"koi8-r\"><meta charset=utf-8>\xE9"},
+		{"behind the doctype", HTML, "text/html; charset=koi8-r", " <!-- x --><!DOCTYPE html>\n\xE9", " <!-- x --><!DOCTYPE html><meta charset=\"koi8-r\">\n\xE9"},
+		{"not where it stands", HTML, "text/html; charset=koi8-r", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9"},
+		{"not of ASCII", HTML, "text/html; charset=koi8-r", "<p>x", "<p>x"},
+		{"a guess", HTML, "text/html", "<p>\xC3\xA9 x", "<meta charset=\"utf-8\"><p>\xC3\xA9 x"},
+		{"a mark for UTF-16", HTML, "text/html; charset=utf-16le", "<\x00p\x00>\x00", "\xFF\xFE<\x00p\x00>\x00"},
+		{"a style sheet", CSS, "text/css; charset=koi8-r", "@charset \"utf-8\";\xE9", "@charset \"koi8-r\";@charset \"utf-8\";\xE9"},
+		{"a style sheet that says so", CSS, "text/css; charset=koi8-r", "@charset \"koi8-r\";\xE9", "@charset \"koi8-r\";\xE9"},
+		{"SVG without a declaration", SVG, "image/svg+xml; charset=koi8-r", "<svg>\xE9", "<?xml version=\"1.0\" encoding=\"koi8-r\"?><svg>\xE9"},
+		{"SVG with another", SVG, "image/svg+xml; charset=koi8-r", "<?xml version='1.0' encoding='utf-8' ?><svg>\xE9", "<?xml version='1.0' encoding=\"koi8-r\" ?><svg>\xE9"},
+		{"SVG in UTF-8", SVG, "image/svg+xml; charset=utf-8", "<svg>\xC3\xA9", "<svg>\xC3\xA9"},
+	} {
+		o := options(t)
+		o.ContentType, o.Declare = tt.contentType, true
+		got, err := tt.rewrite([]byte(tt.in), o, func(Ref) (string, bool) { return "", false })
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s:\n got %q %v\nwant %q", tt.rule, got, err, tt.want)
+		}
+		o.ContentType, _, _ = strings.Cut(tt.contentType, ";")
+		if again, err := tt.rewrite(got, o, func(Ref) (string, bool) { return "", false }); err != nil || !bytes.Equal(again, got) {
+			t.Errorf("%s: declared twice: %q %v", tt.rule, again, err)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package markup
+
+import (
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+)
+
+// sheet goes through the tokens of a style sheet, or of a style attribute, for references (CSS Syntax 3, CSS Images 4
+// 2.4 for image-set, CSS Values 4 4.5 for url and src).
+type sheet struct {
+	in    *parse.Input
+	lex   *css.Lexer
+	text  string
+	open  []function // parentheses that are not closed
+	deep  int        // those beyond maxOpen
+	rule  prelude
+	found func(mention)
+}
+
+// function is what an open parenthesis means for the strings in it.
+type function uint8
+
+const (
+	other    function = iota // nothing
+	urlCall                  // url("…" modifiers), src("…"): the first string is a reference
+	imageSet                 // each string is one
+)
+
+// prelude is what the text behind an at-keyword is, up to ";" or a block.
+type prelude uint8
+
+const (
+	none      prelude = iota
+	importing         // @import: the first string or URL is a style sheet, the others are conditions
+	imported          // the rest of it
+	naming            // @namespace, @document: names and patterns, of which nothing is fetched
+)
+
+// mention is a reference in a style sheet.
+type mention struct {
+	start, end int
+	raw        string // decoded
+	attr       string // "url", "import", "src", "image-set"
+	quote      byte   // of a string, which is replaced by a string; 0 of url(…), which is replaced whole
+}
+
+// mentions calls found with each reference in a style sheet.
+func mentions(text string, found func(mention)) {
+	if strings.IndexByte(text, '(') < 0 && strings.IndexByte(text, '@') < 0 {
+		return
+	}
+	buf := make([]byte, len(text), len(text)+1) // room for the NUL that the lexer wants behind it
+	copy(buf, text)
+	in := parse.NewInputBytes(buf)
+	s := sheet{in: in, lex: css.NewLexer(in), text: text, found: found}
+	for s.token() {
+	}
+}
+
+// token reads the next token. What begins with "url(" is read here: the lexer takes url("…") as one token only where
+// nothing else stands in it, and knows the name only as far as it is written without escapes.
+func (s *sheet) token() bool {
+	start := s.in.Offset()
+	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {
+		if n := urlName(s.text[start:]); n > 0 {
+			s.url(start, start+n)
+			return true
+		}
+	}
+	kind, _ := s.lex.Next()
+	end := s.in.Offset()
+	switch kind {
+	case css.ErrorToken:
+		return false
+	case css.AtKeywordToken:
+		s.atKeyword(name(s.text[start+1 : end]))
+	case css.SemicolonToken, css.LeftBraceToken, css.RightBraceToken:
+		s.rule = none
+		s.open, s.deep = s.open[:0], 0
+	case css.FunctionToken:
+		s.push(functionOf(name(s.text[start : end-1])))
+	case css.LeftParenthesisToken:
+		s.push(s.innermost())
+	case css.RightParenthesisToken:
+		s.pop()
+	case css.StringToken:
+		s.str(start, end)
+	}
+	return true
+}
+
+func (s *sheet) atKeyword(name string) {
+	switch name {
+	case "import":
+		s.rule = importing
+	case "namespace", "document", "-moz-document":
+		s.rule = naming
+	default:
+		s.rule = none
+	}
+}
+
+func functionOf(name string) function {
+	switch name {
+	case "src":
+		return urlCall
+	case "image-set", "-webkit-image-set":
+		return imageSet
+	}
+	return other
+}
+
+func (s *sheet) innermost() function {
+	if s.deep > 0 || len(s.open) == 0 {
+		return other
+	}
+	return s.open[len(s.open)-1]
+}
+
+func (s *sheet) push(f function) {
+	if len(s.open) == maxOpen {
+		s.deep++
+		return
+	}
+	s.open = append(s.open, f)
+}
+
+func (s *sheet) pop() {
+	switch {
+	case s.deep > 0:
+		s.deep--
+	case len(s.open) > 0:
+		s.open = s.open[:len(s.open)-1]
+	}
+}
+
+// str takes a string token.
+func (s *sheet) str(start, end int) {
+	m := mention{start: start, end: end, quote: s.text[start], raw: unescapeCSS(inQuotes(s.text[start:end]))}
+	in := s.innermost()
+	switch {
+	case in == urlCall:
+		m.attr = "src"
+		s.open[len(s.open)-1] = other
+	case in == imageSet:
+		m.attr = "image-set"
+	case s.rule == importing && len(s.open) == 0:
+		m.attr = "import"
+	}
+	s.tell(m)
+}
+
+// tell calls found, as far as the rule around allows a reference.
+func (s *sheet) tell(m mention) {
+	if m.attr == "" {
+		return
+	}
+	switch s.rule {
+	case importing:
+		if len(s.open) <= 1 {
+			m.attr = "import"
+		}
+		s.rule = imported
+	case imported, naming:
+		return
+	}
+	s.found(m)
+}
+
+// url reads url(…), whose contents begin at in (CSS Syntax 4.3.4 and 4.3.6).
+func (s *sheet) url(start, in int) {
+	at := in
+	for at < len(s.text) && isSpace(s.text[at]) {
+		at++
+	}
+	if at < len(s.text) && (s.text[at] == '"' || s.text[at] == '\'') {
+		s.move(in)
+		s.call(start)
+		return
+	}
+	end, ok := unquotedEnd(s.text, at)
+	behind := end
+	for ok && behind < len(s.text) && isSpace(s.text[behind]) {
+		behind++
+	}
+	if ok && (behind == len(s.text) || s.text[behind] == ')') {
+		behind = min(behind+1, len(s.text))
+		s.move(behind)
+		s.tell(mention{start: start, end: behind, raw: unescapeCSS(s.text[at:end]), attr: "url"})
+		return
+	}
+	s.move(badURLEnd(s.text, end))
+}
+
+// call reads the function url("…"), from behind its parenthesis. Without modifiers it is one mention, replaced whole.
+func (s *sheet) call(start int) {
+	for s.in.Offset() < len(s.text) && isSpace(s.text[s.in.Offset()]) {
+		s.move(s.in.Offset() + 1)
+	}
+	first := s.in.Offset()
+	kind, _ := s.lex.Next()
+	end := s.in.Offset()
+	if kind != css.StringToken {
+		s.push(other)
+		return
+	}
+	m := mention{start: first, end: end, quote: s.text[first], raw: unescapeCSS(inQuotes(s.text[first:end])), attr: "url"}
+	s.tell(m)
+	s.push(other)
+}
+
+// move goes on at i, where a token begins.
+func (s *sheet) move(i int) {
+	s.in.Move(i - s.in.Offset())
+	s.in.Skip()
+}
+
+// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It is
+// false at what cannot stand in one.
+func unquotedEnd(s string, i int) (end int, ok bool) {
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == ')' || isSpace(c):
+			return i, true
+		case c == '"' || c == '\'' || c == '(' || c < 0x20 && c != 0 || c == 0x7F:
+			return i, false
+		case c == '\\':
+			n := escape(s[i:])
+			if n == 0 {
+				return i, false
+			}
+			i += n
+		default:
+			i++
+		}
+	}
+	return i, true
+}
+
+// badURLEnd returns where the remnants of a bad url end (4.3.14).
+func badURLEnd(s string, i int) int {
+	for i < len(s) {
+		switch s[i] {
+		case ')':
+			return i + 1
+		case '\\':
+			i += max(1, escape(s[i:]))
+		default:
+			i++
+		}
+	}
+	return len(s)
+}

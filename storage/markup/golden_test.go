@@ -1,0 +1,59 @@
+package markup
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden rewrites whole documents and compares all of what came out, and what was seen.
+func TestGolden(t *testing.T) {
+	for file, rewrite := range map[string]rewriter{"torture.html": HTML, "sheet.css": CSS, "drawing.svg": SVG, "app.webmanifest": Manifest} {
+		t.Run(file, func(t *testing.T) {
+			in, err := os.ReadFile(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := options(t)
+			o.ContentType, o.RemoveBase, o.RemovePolicy, o.Previews = "", true, true, true
+			var seen []string
+			o.Removed = func(r Removal) {
+				seen = append(seen, strings.TrimRight(fmt.Sprintf("- %s %s %s", r.Element, r.Attr, r.Value), " "))
+			}
+			n := 0
+			out, err := rewrite(in, o, func(r Ref) (string, bool) {
+				u, err := r.URL()
+				seen = append(seen, fmt.Sprintf("%s = %s", line(r), u))
+				n++
+				return fmt.Sprintf("f/%d.x", n), err == nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file+".out", string(out))
+			golden(t, file+".refs", strings.Join(seen, "\n")+"\n")
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ReplaceAll(string(want), "\r\n", "\n") != got {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}

@@ -1,0 +1,61 @@
+package markup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"curtsy/frontier/canon"
+)
+
+const pageURL = "http://h.test/dir/page.html"
+
+func options(t testing.TB) Options {
+	t.Helper()
+	u, err := canon.Parse(pageURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{URL: u, ContentType: "text/html; charset=utf-8"}
+}
+
+type rewriter func([]byte, Options, Visit) ([]byte, error)
+
+// numbered replaces each reference by its number, r1.x and so on, and lists what it saw.
+func numbered(seen *[]string) Visit {
+	return func(r Ref) (string, bool) {
+		*seen = append(*seen, line(r))
+		return fmt.Sprintf("r%d.x", len(*seen)), true
+	}
+}
+
+// line shows a reference: "embed img src a.png".
+func line(r Ref) string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s", r.Role, r.Element, r.Attr, r.Raw)), " ")
+}
+
+// place is a test of one place: a document, the references in it, and how it is written with numbers for them.
+type placeTest struct{ rule, in, refs, out string }
+
+func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
+	t.Helper()
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			var seen []string
+			out, err := rewrite([]byte(tt.in), o, numbered(&seen))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(seen, "; "); got != tt.refs {
+				t.Errorf("refs\n got %s\nwant %s", got, tt.refs)
+			}
+			if string(out) != tt.out {
+				t.Errorf("out\n got %s\nwant %s", out, tt.out)
+			}
+			same, err := rewrite([]byte(tt.in), o, func(Ref) (string, bool) { return "", false })
+			if err == nil && !o.RemoveBase && !o.RemovePolicy && !o.Declare && string(same) != tt.in {
+				t.Errorf("unreplaced\n got %s\nwant %s", same, tt.in)
+			}
+		})
+	}
+}

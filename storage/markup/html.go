@@ -1,0 +1,244 @@
+package markup
+
+import (
+	"html"
+	"strings"
+
+	"curtsy/frontier/canon"
+)
+
+// maxPages is how deep pages in srcdoc attributes are read. What is deeper is told to Options.Removed as unread.
+const maxPages = 3
+
+// htmlDoc rewrites a page.
+type htmlDoc struct {
+	doc
+	s     string
+	depth int
+
+	charset string // of the page's queries; "" for UTF-8, that of a page in an attribute
+
+	to    sink   //
+	held  bool   // what follows is held back until the tag is read: it decides what else goes
+	edits []edit // that are
+	xml   bool   // a style element's text has character references
+}
+
+// run goes through the page.
+func (h *htmlDoc) run() {
+	h.base = pageBase(h.s, h.base)
+	h.self = h.base == h.o.URL
+	z := scanner{s: h.s}
+	t, ok := z.next() // one variable for all, since it is passed by its address
+	for ok && h.err == nil {
+		h.tag(&t)
+		t, ok = z.next()
+	}
+}
+
+// pageBase returns the document base URL (HTML Standard 2.4.3), as package extract does: of the first base element that
+// has an href, else the page's own. It is zero if that element points out of the web.
+func pageBase(s string, own canon.URL) canon.URL {
+	if !mentionsBase(s) {
+		return own
+	}
+	z := scanner{s: s}
+	for {
+		t, ok := z.next()
+		if !ok {
+			return own
+		}
+		a := t.attribute("href")
+		if t.name != "base" || t.foreign || a == nil {
+			continue
+		}
+		return baseBy(strip(decode(s[a.start:a.end])), own)
+	}
+}
+
+// baseBy returns what the href of a base element makes the document base URL.
+func baseBy(href string, own canon.URL) canon.URL {
+	u, err := own.Resolve(href)
+	switch scheme, _, _ := strings.Cut(href, ":"); {
+	case err == nil:
+		return u
+	case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") || strings.EqualFold(scheme, "javascript"):
+		return own // 4.2.3: as if it were not there
+	}
+	return canon.URL{}
+}
+
+// mentionsBase reports whether "<base" stands anywhere, so that most pages are read but once.
+func mentionsBase(s string) bool {
+	const word = "<base"
+	for {
+		i := strings.IndexByte(s, '<')
+		if i < 0 || len(s)-i < len(word) {
+			return false
+		}
+		if strings.EqualFold(s[i:i+len(word)], word) {
+			return true
+		}
+		s = s[i+1:]
+	}
+}
+
+// tag rewrites a start tag, and the style sheet behind it.
+func (h *htmlDoc) tag(t *tag) {
+	always, ifLocal := h.removable(t)
+	h.held = len(always)+len(ifLocal) > 0
+	local, intact := false, true
+	for i := range t.found {
+		a := &t.found[i]
+		u, ok := h.use(t, a)
+		if !ok || u.role == Base && h.o.RemoveBase {
+			continue
+		}
+		r := Ref{Element: elementName(t), Attr: a.key, Role: u.role, Charset: h.charset}
+		if t.name == "link" {
+			r.Rel = h.value(t, "rel")
+		}
+		if h.attribute(a, u.form, r) {
+			r.Raw, r.Base = h.value(t, a.key), h.base
+			local, intact = true, intact && h.o.Intact != nil && h.o.Intact(r)
+		}
+	}
+	if h.held {
+		h.release(t, always, ifLocal, local, intact)
+	}
+	switch {
+	case t.name != "style" || t.body == t.end || !isCSS(h.value(t, "type")):
+	case t.svg, h.xml:
+		h.foreignStyle(t)
+	case !t.foreign:
+		h.styles(h.s[t.end:t.body], Ref{Element: "style", Role: Embed}, h.shifted(t.end))
+	}
+}
+
+// isCSS reports whether the type of a style element makes it a style sheet (HTML Standard 4.2.6).
+func isCSS(kind string) bool { return kind == "" || strings.EqualFold(kind, "text/css") }
+
+// shifted is a sink for edits of what begins at start.
+func (h *htmlDoc) shifted(start int) sink {
+	return func(e edit) { h.to(edit{e.start + start, e.end + start, e.text}) }
+}
+
+// foreignStyle rewrites the style sheet of an SVG element: a text with character references, or CDATA, where they are none.
+func (h *htmlDoc) foreignStyle(t *tag) {
+	raw := h.s[t.end:t.body]
+	if strings.Contains(raw, "<![CDATA[") {
+		h.styles(raw, Ref{Element: "style", Role: Embed}, h.shifted(t.end))
+		return
+	}
+	m := mapper{raw: raw}
+	h.styles(decode(raw), Ref{Element: "style", Role: Embed}, func(e edit) {
+		start := t.end + m.place(e.start, false)
+		h.to(edit{start, t.end + m.place(e.end, true), html.EscapeString(e.text)})
+	})
+}
+
+// use returns what an attribute holds.
+func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
+	u, ok := lookup(t.name, a.key, t.svg)
+	if !ok || t.foreign && !t.svg && !strings.HasPrefix(a.key, "data-") {
+		return u, ok && a.key == "style"
+	}
+	switch {
+	case t.foreign:
+		// SVG 2: href wins over xlink:href, the name of old.
+		return u, a.key != "xlink:href" || t.attribute("href") == nil
+	case t.name == "link" && a.key == "href":
+		u.role = linkRole(h.value(t, "rel"))
+	case t.name == "link" && a.key == "imagesrcset":
+		u.role = linkRole(h.value(t, "rel"))
+		return u, u.role != Service
+	case t.name == "input" && a.key == "src":
+		return u, strings.EqualFold(h.value(t, "type"), "image")
+	case t.name == "meta" && a.key == "content":
+		return h.metaUse(t)
+	}
+	return u, true
+}
+
+// metaUse returns what the content of a meta element holds.
+func (h *htmlDoc) metaUse(t *tag) (use, bool) {
+	if strings.EqualFold(h.value(t, "http-equiv"), "refresh") {
+		return use{Refresh, plainURL}, true
+	}
+	preview := h.o.Previews && (isPreview(h.value(t, "property")) || isPreview(h.value(t, "name")) || isPreview(h.value(t, "itemprop")))
+	return use{Preview, plainURL}, preview
+}
+
+// value returns the value of an attribute that matters, "" if there is none.
+func (h *htmlDoc) value(t *tag, key string) string {
+	a := t.attribute(key)
+	if a == nil {
+		return ""
+	}
+	return decode(h.s[a.start:a.end])
+}
+
+// elementName returns the name that package extract has for an element.
+func elementName(t *tag) string {
+	switch {
+	case t.name == "feimage" && t.svg:
+		return "feImage"
+	case t.name == "image" && !t.svg:
+		return "img"
+	}
+	return t.name
+}
+
+// attribute asks about what an attribute holds, and reports whether something in it is local now.
+func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
+	text := decode(h.s[a.start:a.end])
+	part := part{h: h, a: a, m: mapper{raw: h.s[a.start:a.end]}, at: a.start}
+	switch {
+	case r.Role == Refresh:
+		h.refresh(text, r, part.edit)
+	case f == styles, f == single && strings.Contains(strings.ToLower(text), "url("):
+		if strings.IndexByte(text, '(') >= 0 {
+			h.styles(text, r, part.edit)
+		}
+	case f == sourceSet:
+		candidates(text, func(start, end int) {
+			r.Raw = text[start:end]
+			if new, ok := h.ask(r); ok {
+				local = local || isLocal(new)
+				part.edit(edit{start, end, inCandidate(new)})
+			}
+		})
+	case f == page:
+		h.srcdoc(text, r, part.edit)
+	default:
+		r.Raw = text
+		new, ok := h.ask(r)
+		if ok {
+			h.emit(whole(a, new))
+		}
+		return ok && isLocal(new)
+	}
+	part.finish()
+	return local
+}
+
+func (h *htmlDoc) refresh(text string, r Ref, to sink) {
+	start, end, named, ok := refresh(text)
+	if !ok {
+		return
+	}
+	r.Raw = text[start:end]
+	if new, ok := h.ask(r); ok {
+		to(edit{start, end, inRefresh(new, named)})
+	}
+}
+
+// srcdoc rewrites the page in an attribute. Its base is the one around it, until it names its own.
+func (h *htmlDoc) srcdoc(text string, r Ref, to sink) {
+	if h.depth == maxPages {
+		h.removed(Removal{r.Element, r.Attr, excerpt(text)})
+		return
+	}
+	inner := htmlDoc{doc: h.doc, s: text, depth: h.depth + 1, to: to}
+	inner.run()
+}

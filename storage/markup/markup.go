@@ -1,0 +1,139 @@
+package markup
+
+import (
+	"cmp"
+	"errors"
+
+	"curtsy/frontier/canon"
+)
+
+// ErrTooLarge says that a document would become larger than Options.Most.
+var ErrTooLarge = errors.New("markup: the document would be larger than the limit with its new references")
+
+// Visit is asked about each reference, in document order. What it returns is written in the reference's place if
+// replace is true: a URL reference, relative or absolute, in the characters of a URL (0x21 to 0x7E), not empty.
+type Visit func(Ref) (replacement string, replace bool)
+
+// Options says what a document is, and what else is to change in it. The zero value of all but URL changes nothing
+// that Visit does not.
+type Options struct {
+	URL         canon.URL // the document's own: what references are relative to where it names no base
+	ContentType string    // value of the Content-Type field; it may name the charset
+	Charset     string    // for style sheets that name none: the charset of what links to them. Empty means UTF-8
+
+	// Intact reports that what replaces a reference has the very octets of the original and will be served by HTTP. Then
+	// the integrity attribute stays. Nil means never: a page opened as a file cannot check integrity at all, so it would
+	// not load what has one.
+	Intact func(Ref) bool
+
+	RemoveBase   bool // take href from base elements; Ref.Base has been what they say
+	RemovePolicy bool // take Content-Security-Policy meta elements that say from where to load: they would block files
+	Declare      bool // write the charset into a document that only its Content-Type, or what links to it, tells
+	Previews     bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
+
+	// Most is the most octets of what is written; zero means that there is no limit. References may become longer than they
+	// were by any factor, and whoever writes a page decides how many there are. What would be larger is ErrTooLarge.
+	Most int
+
+	// Removed, if not nil, is told of each attribute that is taken away, and of each reference in a place that cannot
+	// be read.
+	Removed func(Removal)
+}
+
+// Removal is something that a document has no longer.
+type Removal struct {
+	Element, Attr string
+	Value         string // as written
+}
+
+// HTML rewrites a page. An error says that something cannot be written, never that something is wrong with the page.
+func HTML(in []byte, o Options, visit Visit) ([]byte, error) {
+	c := htmlCoding(in, o)
+	return rewrite(in, o, visit, c, htmlDeclaration, func(w *work, text string, to sink) error {
+		h := htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to, charset: c.queries()}
+		h.run()
+		return nil
+	})
+}
+
+// CSS rewrites a style sheet.
+func CSS(in []byte, o Options, visit Visit) ([]byte, error) {
+	return rewrite(in, o, visit, cssCoding(in, o), cssDeclaration, func(w *work, text string, to sink) error {
+		d := doc{work: w, base: o.URL, self: true}
+		d.styles(text, Ref{Role: Embed}, to)
+		return nil
+	})
+}
+
+// SVG rewrites a document in XML that is SVG or holds some.
+func SVG(in []byte, o Options, visit Visit) ([]byte, error) {
+	return rewrite(in, o, visit, xmlCoding(in, o), xmlDeclaration, func(w *work, text string, to sink) error {
+		h := htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to}
+		h.runXML()
+		return nil
+	})
+}
+
+// Manifest rewrites a web manifest (Web Application Manifest, W3C). One that is not JSON is an error: no browser reads
+// anything from it.
+func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
+	c, ok := marked(in)
+	if !ok || c.enc != nil {
+		c = coding{name: "utf-8"} // RFC 8259 8.1
+	}
+	c.told = true
+	return rewrite(in, o, visit, c, nil, func(w *work, text string, to sink) error {
+		m := manifest{doc: doc{work: w, base: o.URL}, text: text, to: to}
+		if err := m.run(); err != nil {
+			return notJSON(o, err)
+		}
+		return nil
+	})
+}
+
+// rewrite decodes a document, lets read find the edits, and makes them.
+func rewrite(in []byte, o Options, visit Visit, c coding, declare func(text, name string) edit, read func(*work, string, sink) error) ([]byte, error) {
+	s := splicer{in: in, c: c, most: o.Most}
+	text, err := s.text()
+	if err != nil {
+		return nil, err
+	}
+	w := &work{o: o, visit: visit}
+	to := sink(func(e edit) {
+		s.edit(e)
+		w.err = cmp.Or(w.err, s.err) // nothing more is asked
+	})
+	flush := func() {}
+	if o.Declare && !c.told && s.needsName() && !s.lead() {
+		to, flush = first(declare(text, c.name), to)
+	}
+	if err := read(w, text, to); err != nil {
+		return nil, err
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	flush()
+	return s.result()
+}
+
+// FindHTML calls found with the references in a page, as HTML would.
+func FindHTML(in []byte, o Options, found func(Ref)) error { return find(HTML, in, o, found) }
+
+// FindCSS calls found with the references in a style sheet, as CSS would.
+func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in, o, found) }
+
+// FindSVG calls found with the references in a document, as SVG would.
+func FindSVG(in []byte, o Options, found func(Ref)) error { return find(SVG, in, o, found) }
+
+// FindManifest calls found with the references in a web manifest, as Manifest would.
+func FindManifest(in []byte, o Options, found func(Ref)) error { return find(Manifest, in, o, found) }
+
+func find(in func([]byte, Options, Visit) ([]byte, error), octets []byte, o Options, found func(Ref)) error {
+	o.RemoveBase, o.RemovePolicy, o.Declare, o.Removed = false, false, false, nil
+	_, err := in(octets, o, func(r Ref) (string, bool) {
+		found(r)
+		return "", false
+	})
+	return err
+}

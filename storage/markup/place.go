@@ -1,0 +1,175 @@
+package markup
+
+import "strings"
+
+// form is how references are written in an attribute.
+type form uint8
+
+const (
+	plainURL  form = iota // the value is one
+	sourceSet             // image candidates, HTML Standard 4.8.4.2.2
+	styles                // declarations of CSS
+	page                  // a page: srcdoc
+	single                // a URL, or declarations that hold url(…): data-bg
+)
+
+// use is what an attribute of an element holds.
+type use struct {
+	role Role
+	form form
+}
+
+// places says where references stand, by element and attribute. Those of input, link and meta depend on other attributes,
+// see htmlDoc.use. Elements of SVG have "svg:" before their name; "*" is any element.
+var places = map[string]map[string]use{
+	"a":          {"href": {Link, plainURL}},
+	"applet":     {"archive": {Embed, plainURL}},
+	"area":       {"href": {Link, plainURL}},
+	"audio":      {"src": {Embed, plainURL}},
+	"base":       {"href": {Base, plainURL}},
+	"bgsound":    {"src": {Embed, plainURL}},
+	"blockquote": {"cite": {Cite, plainURL}},
+	"body":       {"background": {Embed, plainURL}},
+	"button":     {"formaction": {Service, plainURL}},
+	"del":        {"cite": {Cite, plainURL}},
+	"embed":      {"src": {Embed, plainURL}},
+	"form":       {"action": {Service, plainURL}},
+	"frame":      {"src": {Frame, plainURL}, "longdesc": {Cite, plainURL}},
+	"iframe":     {"src": {Frame, plainURL}, "srcdoc": {Frame, page}, "longdesc": {Cite, plainURL}},
+	"image":      {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}}, // becomes img, HTML Standard 13.2.6.4.7
+	"img":        {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}, "lowsrc": {Embed, plainURL}, "dynsrc": {Embed, plainURL}, "longdesc": {Cite, plainURL}},
+	"input":      {"src": {Embed, plainURL}, "formaction": {Service, plainURL}},
+	"ins":        {"cite": {Cite, plainURL}},
+	"link":       {"href": {Link, plainURL}, "imagesrcset": {Embed, sourceSet}},
+	"meta":       {"content": {Refresh, plainURL}},
+	"object":     {"data": {Embed, plainURL}},
+	"q":          {"cite": {Cite, plainURL}},
+	"script":     {"src": {Script, plainURL}},
+	"source":     {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}},
+	"table":      {"background": {Embed, plainURL}},
+	"tbody":      {"background": {Embed, plainURL}},
+	"td":         {"background": {Embed, plainURL}},
+	"tfoot":      {"background": {Embed, plainURL}},
+	"th":         {"background": {Embed, plainURL}},
+	"thead":      {"background": {Embed, plainURL}},
+	"tr":         {"background": {Embed, plainURL}},
+	"track":      {"src": {Embed, plainURL}},
+	"video":      {"src": {Embed, plainURL}, "poster": {Embed, plainURL}},
+
+	// What scripts for lazy loading read, as their documentation names it. Which element it is does not matter to them.
+	"*": {
+		"style":                 {Embed, styles},
+		"data-background":       {Lazy, single},
+		"data-background-image": {Lazy, single},
+		"data-bg":               {Lazy, single},
+		"data-bgset":            {Lazy, sourceSet},
+		"data-hi-res-src":       {Lazy, plainURL},
+		"data-lazy":             {Lazy, plainURL},
+		"data-lazy-src":         {Lazy, plainURL},
+		"data-lazy-srcset":      {Lazy, sourceSet},
+		"data-lazyload":         {Lazy, plainURL},
+		"data-original":         {Lazy, plainURL},
+		"data-original-set":     {Lazy, sourceSet},
+		"data-poster":           {Lazy, plainURL},
+		"data-retina":           {Lazy, plainURL},
+		"data-src":              {Lazy, plainURL},
+		"data-srcset":           {Lazy, sourceSet},
+	},
+
+	"svg:a":      {"href": {Link, plainURL}},
+	"svg:script": {"href": {Script, plainURL}},
+	"svg:*": {
+		"href": {Embed, plainURL}, "xlink:href": {Embed, plainURL},
+		"clip-path": {Embed, styles}, "cursor": {Embed, styles}, "fill": {Embed, styles}, "filter": {Embed, styles},
+		"marker": {Embed, styles}, "marker-end": {Embed, styles}, "marker-mid": {Embed, styles}, "marker-start": {Embed, styles},
+		"mask": {Embed, styles}, "stroke": {Embed, styles},
+	},
+}
+
+// decisive are attributes that say something of others.
+const decisive = " rel type http-equiv name property itemprop as integrity crossorigin shadowrootmode encoding color face size "
+
+var attributes = attributesOf(places)
+
+func attributesOf(places map[string]map[string]use) map[string]bool {
+	all := map[string]bool{}
+	for _, attrs := range places {
+		for name := range attrs {
+			all[name] = true
+		}
+	}
+	for name := range strings.FieldsSeq(decisive) {
+		all[name] = true
+	}
+	return all
+}
+
+// matters reports whether an attribute is looked at.
+func matters(name string) bool { return attributes[name] }
+
+// lookup finds a use in the table.
+func lookup(element, attr string, svg bool) (use, bool) {
+	if svg {
+		if u, ok := places["svg:"+element][strings.TrimPrefix(attr, "xlink:")]; ok {
+			return u, true
+		}
+		if u, ok := places["svg:*"][attr]; ok {
+			return u, true
+		}
+	} else if u, ok := places[element][attr]; ok {
+		return u, true
+	}
+	u, ok := places["*"][attr]
+	return u, ok
+}
+
+// linkRole returns what the rel of a link element makes it. It is a requisite where package extract has one; what is
+// nothing there is a Service.
+func linkRole(rel string) Role {
+	role := Service
+	for token := range strings.FieldsFuncSeq(rel, func(r rune) bool { return strings.ContainsRune(space, r) }) {
+		switch strings.ToLower(token) {
+		case "stylesheet":
+			return Style
+		case "manifest":
+			return ManifestLink
+		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image",
+			"mask-icon", "fluid-icon", "preload", "modulepreload":
+			role = Embed
+		case "dns-prefetch", "preconnect", "expect", // hosts and moments, no documents
+			"pingback", "webmention", "edituri", "wlwmanifest", "micropub", "hub", "https://api.w.org/", // services
+			"nofollow", "ugc", "sponsored", "external", "noopener", "noreferrer", "opener": // words about a link
+		default:
+			if role == Service {
+				role = Link
+			}
+		}
+	}
+	return role
+}
+
+// isPreview reports whether a meta element of that name or property names a picture.
+func isPreview(name string) bool {
+	switch strings.ToLower(strip(name)) {
+	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src", "msapplication-tileimage",
+		"msapplication-square70x70logo", "msapplication-square150x150logo", "msapplication-wide310x150logo",
+		"msapplication-square310x310logo", "image", "thumbnail", "thumbnailurl":
+		return true
+	}
+	return false
+}
+
+// blocksFiles reports whether a Content-Security-Policy (CSP 3) may keep a page from loading what stands beside it: by
+// any directive on where to load from, for 'self' is no file, and by one that makes https of http.
+func blocksFiles(policy string) bool {
+	for directive := range strings.FieldsFuncSeq(policy, func(r rune) bool { return r == ';' || r == ',' }) {
+		name, _, _ := strings.Cut(strings.TrimLeft(directive, space), " ")
+		name = strings.ToLower(strip(name))
+		switch {
+		case strings.HasSuffix(name, "-src"), strings.HasSuffix(name, "-src-elem"), strings.HasSuffix(name, "-src-attr"),
+			name == "upgrade-insecure-requests", name == "block-all-mixed-content", name == "base-uri", name == "require-sri-for":
+			return true
+		}
+	}
+	return false
+}

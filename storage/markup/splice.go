@@ -1,0 +1,188 @@
+package markup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
+)
+
+// edit puts text in the place of what stands from start to end.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// sink takes edits in order of their places, none overlapping another.
+type sink func(edit)
+
+// splicer writes a document with its edits: whatever no edit touches is copied as the octets it was.
+type splicer struct {
+	in   []byte
+	c    coding
+	out  []byte
+	done int // octets of in that are written or replaced
+	at   cursor
+	err  error
+	most int // octets of out; 0: any number
+
+	twin *splicer // makes the same edits in the text, to compare; of stateful encodings
+}
+
+// text returns the document as the text that edits are places in.
+func (s *splicer) text() (string, error) {
+	body := s.in[s.c.mark:]
+	s.done = s.c.mark
+	s.at = cursor{rest: body, src: s.c.mark}
+	if s.c.enc == nil {
+		return string(body), nil
+	}
+	s.at.dec = s.c.enc.NewDecoder()
+	text, _, err := transform.Bytes(s.c.enc.NewDecoder(), body)
+	if err != nil {
+		return "", fmt.Errorf("markup: decode a document as %s: %w", s.c.name, err)
+	}
+	if s.c.name == "iso-2022-jp" {
+		s.twin = &splicer{in: text}
+	}
+	return string(text), nil
+}
+
+// edit is a sink.
+func (s *splicer) edit(e edit) {
+	if s.err != nil {
+		return
+	}
+	if s.most > 0 && len(s.out)+len(e.text) > s.most {
+		s.err = ErrTooLarge
+		return
+	}
+	if s.twin != nil {
+		s.twin.edit(e)
+	}
+	var start, end int
+	if start, s.err = s.place(e.start); s.err != nil {
+		return
+	}
+	if end, s.err = s.place(e.end); s.err != nil {
+		return
+	}
+	if s.out == nil {
+		s.out = make([]byte, 0, len(s.in)+len(s.in)/8)
+		s.out = append(s.out, s.in[:s.c.mark]...)
+	}
+	s.out = append(s.out, s.in[s.done:start]...)
+	s.done = end
+	switch s.c.name {
+	case "utf-16be":
+		for i := range len(e.text) {
+			s.out = append(s.out, 0, e.text[i])
+		}
+	case "utf-16le":
+		for i := range len(e.text) {
+			s.out = append(s.out, e.text[i], 0)
+		}
+	default: // all others hold ASCII as it is
+		s.out = append(s.out, e.text...)
+	}
+}
+
+func (s *splicer) place(text int) (int, error) {
+	if s.c.enc == nil {
+		return s.c.mark + text, nil
+	}
+	return s.at.to(text)
+}
+
+// result returns the document with all edits made.
+func (s *splicer) result() ([]byte, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.out == nil {
+		return s.in, nil
+	}
+	s.out = append(s.out, s.in[s.done:]...)
+	if s.twin == nil {
+		return s.out, nil
+	}
+	// Where octets mean what an escape long before them says, a cut may have changed the meaning of the rest.
+	want, _ := s.twin.result()
+	got, _, err := transform.Bytes(s.c.enc.NewDecoder(), s.out[s.c.mark:])
+	if err != nil || !bytes.Equal(got, want) {
+		return nil, fmt.Errorf("markup: write references into a document in %s: its escapes stand within them", s.c.name)
+	}
+	return s.out, nil
+}
+
+// cursor finds the octets that a place in the text comes from. It decodes once more, for a table of all places would be
+// larger than the document.
+type cursor struct {
+	dec       *encoding.Decoder
+	rest      []byte // not decoded yet
+	src, text int    // octets before rest, and of the text they are
+	buf       [1 << 12]byte
+}
+
+// slack is how near to a place the cursor goes in great steps: near it, one character at a time, since a decoder may read
+// beyond what it writes.
+const slack = 16
+
+var errPlace = errors.New("markup: a place in the text is between no two characters of the document")
+
+func (c *cursor) to(text int) (int, error) {
+	for c.text < text {
+		was := c.src
+		var err error
+		if n := min(len(c.buf), text-c.text-slack); n >= utf8.UTFMax {
+			err = c.step(c.buf[:n], c.rest)
+		} else {
+			err = c.character(text - c.text)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if c.src == was {
+			return 0, errPlace
+		}
+	}
+	if c.text > text {
+		return 0, errPlace
+	}
+	return c.src, nil
+}
+
+// character decodes until something is written, and no more than so many octets of text if it can: a defect may be
+// written only along with what follows it.
+func (c *cursor) character(most int) error {
+	was := c.text
+	for n := 1; c.text == was; n++ {
+		if n > len(c.rest) {
+			return errPlace
+		}
+		before := c.src
+		if err := c.step(c.buf[:min(most, len(c.buf))], c.rest[:n]); err != nil {
+			return err
+		}
+		if c.src == before && most < utf8.UTFMax {
+			// Some decoders write only where the longest character has room.
+			if err := c.step(c.buf[:], c.rest[:n]); err != nil {
+				return err
+			}
+		}
+		n -= c.src - before
+	}
+	return nil
+}
+
+func (c *cursor) step(dst, src []byte) error {
+	written, read, err := c.dec.Transform(dst, src, len(src) == len(c.rest))
+	c.rest, c.src, c.text = c.rest[read:], c.src+read, c.text+written
+	if err != nil && !errors.Is(err, transform.ErrShortDst) && !errors.Is(err, transform.ErrShortSrc) {
+		return fmt.Errorf("markup: decode a document: %w", err)
+	}
+	return nil
+}
