@@ -1,0 +1,198 @@
+package mirror
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"curtsy/storage/cdxj"
+	"curtsy/storage/warc"
+)
+
+// A crawl that was killed leaves a segment open, torn, with a journal that lags behind.
+func TestAKilledCrawlHasAMirror(t *testing.T) {
+	dir := t.TempDir()
+	s, err := cdxj.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Index: s, Originals: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(small(), got{url: "http://a.test/last", body: strings.Repeat("last ", 1000)})
+	for n, g := range all {
+		if _, err := w.Record(t.Context(), g.made(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed := t.TempDir()
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	built(t, options(t, dir))
+	s1 := built(t, options(t, killed))
+	mustBeEqual(t, "an open segment", treeOf(t, Tree(dir)), treeOf(t, Tree(killed)))
+	open, err := filepath.Glob(filepath.Join(killed, "warc", "*.open"))
+	if err != nil || len(open) != 1 {
+		t.Fatal(open, err)
+	}
+	fi, err := os.Stat(open[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := int64(1); cut < fi.Size(); cut += fi.Size()/7 + 1 {
+		if err := os.Truncate(open[0], fi.Size()-cut); err != nil {
+			t.Fatal(err)
+		}
+		s2 := built(t, options(t, killed))
+		if s2.URLs > s1.URLs {
+			t.Errorf("a torn segment has %d URLs, the whole one %d", s2.URLs, s1.URLs)
+		}
+		if wrong, _ := brokenOf(t, killed); len(wrong) > 0 {
+			t.Errorf("with %d octets less: %+v", cut, wrong)
+		}
+	}
+}
+
+// An octet that a disk got wrong changes no file: it is found, or it did not matter.
+func TestADamagedRecordGivesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	picture := strings.Repeat("the picture's octets ", 30)
+	page := "<p>" + strings.Repeat("the page's octets ", 30)
+	crawled(t, dir, got{url: "http://a.test/", body: page}, got{url: "http://a.test/i.png", body: picture})
+	o := options(t, dir)
+	path := o.Archive.Segments[0]
+	segment, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, url := range []string{"http://a.test/", "http://a.test/i.png"} {
+		for l, err := range cdxj.Lookup(o.Archive.Index, url) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := l.Offset + 10; at < l.Offset+l.Length; at += l.Length/30 + 1 {
+				segment[at] ^= 0x10
+				edit(t, path, string(segment))
+				segment[at] ^= 0x10
+				s := built(t, o)
+				tree := treeOf(t, Tree(dir))
+				if i, ok := tree["a.test/i.png"]; ok && i != picture {
+					t.Errorf("octet %d: the picture is %q", at, i)
+				} else if !ok {
+					lost++
+				}
+				if p, ok := tree["a.test/index.html"]; ok && !strings.Contains(p, page) {
+					t.Errorf("octet %d: the page is %q", at, p)
+				} else if !ok {
+					lost++
+				}
+				if s.Files < 2 && s.Left[Damaged] == 0 && s.Left[Failed] == 0 && s.Left[NoOriginal] == 0 && s.Left[Truncated] == 0 {
+					t.Errorf("octet %d: nobody tells: %+v", at, s)
+				}
+				os.RemoveAll(Tree(dir))
+			}
+		}
+	}
+	if lost < 20 {
+		t.Errorf("only %d files were lost", lost)
+	}
+}
+
+// Another crawler's archive: plain, with LF, angle brackets, no metadata and no index.
+func TestAForeignArchiveHasAMirror(t *testing.T) {
+	dir := t.TempDir()
+	record := func(kind, url, block string) string {
+		return "WARC/1.0\r\nWARC-Type: " + kind + "\r\nWARC-Record-ID: <urn:uuid:" + hashOf(url)[:8] + kind + ">\r\nWARC-Date: 2020-01-02T03:04:05Z\r\nWARC-Target-URI: <" + url +
+			">\r\nContent-Type: application/http;msgtype=" + kind + "\r\nContent-Length: " + strconv.Itoa(len(block)) + "\r\n\r\n" + block + "\r\n\r\n"
+	}
+	html := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" // names no type
+	body := `<html><a href=/x>x</a><img src=/y>`
+	text := record("response", "http://f.test/", html+strconv.FormatInt(int64(len(body)), 16)+"\r\n"+body+"\r\n0\r\n\r\n") +
+		record("response", "http://f.test/x", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nx") +
+		record("response", "http://f.test/y", "HTTP/1.1 200 OK\r\n\r\n\x89PNG\r\n\x1a\n") +
+		record("response", "http://f.test/robots.txt", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *") +
+		record("resource", "dns:f.test", "f.test. 1 IN A 192.0.2.1") + "garbage"
+	path := filepath.Join(t.TempDir(), "other.warc")
+	edit(t, path, text)
+	s := built(t, Options{Archive: Archive{Segments: []string{path}}, Dir: dir, hasty: true})
+	tree := treeOf(t, Tree(dir))
+	if got := strings.Join(filesOf(tree), " "); got != "f.test/index.html f.test/x.txt f.test/y.png" || s.OffWeb != 1 || len(s.Notes) == 0 {
+		t.Errorf("the files are %s; %+v", got, s)
+	}
+	if b := tree["f.test/index.html"]; !strings.Contains(b, `"x.txt"`) || !strings.Contains(b, `"y.png"`) {
+		t.Errorf("the page is %s", b)
+	}
+}
+
+func FuzzMapRoundTrip(f *testing.F) {
+	f.Add("http://a.test/", "a.test/x\u2028<>&.html", "text/html; charset=\"x\"", int64(1))
+	f.Fuzz(func(t *testing.T, url, file, contentType string, size int64) {
+		e := Entry{URL: url, File: file, Status: 200, Type: contentType, Size: size, Document: Rewritten}
+		line, err := marshal(e)
+		if err != nil || strings.ContainsAny(line, "\n\r") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, MapFile), []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := json.Marshal(e)
+		var want Entry
+		if err := json.Unmarshal(b, &want); err != nil {
+			t.Fatal(err)
+		}
+		for got, err := range Map(dir) {
+			if err != nil && local(want.File) && len(line) < maxMapLine {
+				t.Fatal(err)
+			}
+			if err == nil && !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v became %+v", want, got)
+			}
+			if err == nil && !local(got.File) {
+				t.Errorf("%q is no file of a mirror", got.File)
+			}
+		}
+	})
+}
+
+// A URL costs some 200 octets while a mirror is planned.
+func TestMemoryOfAPlan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes 100,000 entries")
+	}
+	const n = 100_000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	p := &plan{entries: make([]entry, 0, n)}
+	for i := range n {
+		p.entries = append(p.entries, entry{
+			key:  p.texts.keep("http://www.site.example/some/directory/page-number-" + strconv.Itoa(1_000_000+i)),
+			kind: p.texts.kind("text/html; charset=utf-8"),
+		})
+	}
+	p.resolve()
+	p.name()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if each := (after.HeapAlloc - before.HeapAlloc) / n; each > 220 {
+		t.Errorf("a URL takes %d octets", each)
+	} else {
+		t.Logf("a URL takes %d octets", each)
+	}
+	runtime.KeepAlive(p)
+}

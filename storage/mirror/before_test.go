@@ -1,0 +1,142 @@
+package mirror
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// What somebody put beside the mirror under a name that builds use stays: only what a build left is taken up or removed.
+func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
+	for _, name := range []string{oldDir, nextDir} {
+		for _, withTree := range []bool{false, true} {
+			dir := t.TempDir()
+			crawled(t, dir, small()...)
+			if withTree {
+				built(t, options(t, dir))
+			}
+			mine := filepath.Join(dir, name, "thesis.tex")
+			if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.WriteFile(mine, []byte("mine"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Build(t.Context(), options(t, dir))
+			if err == nil || !strings.Contains(err.Error(), "move it away") || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s, tree %t: %v", name, withTree, err)
+			}
+			if b, err := os.ReadFile(mine); err != nil || string(b) != "mine" {
+				t.Errorf("%s, tree %t: a file of somebody is gone: %v", name, withTree, err)
+			}
+		}
+	}
+}
+
+// A directory that somebody made while a build went on is not replaced either.
+func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	mine := filepath.Join(Tree(dir), "thesis.tex")
+	o.step = func(what string) error {
+		if what != "sync" {
+			return nil
+		}
+		return errors.Join(os.Mkdir(Tree(dir), 0o755), os.WriteFile(mine, []byte("mine"), 0o600))
+	}
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("it was replaced: %v", err)
+	}
+	if b, err := os.ReadFile(mine); err != nil || string(b) != "mine" {
+		t.Errorf("it is gone: %v", err)
+	}
+}
+
+// The mirror is derived: one whose map cannot be read is made anew, and shares but documents, whose octets are compared.
+func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	built(t, o)
+	before := treeOf(t, Tree(dir))
+	for _, text := range []string{"", "{", "{\"url\":\"x\",\"file\":\"../../x\"}\n", "\x00\x00\x00"} {
+		edit(t, filepath.Join(Tree(dir), MapFile), text)
+		s, err := Build(t.Context(), o)
+		if err != nil {
+			t.Errorf("a map %q: %v", text, err)
+			continue
+		}
+		if s.New == 0 || s.Shared == s.Files || text != "" && len(s.Notes) == 0 {
+			t.Errorf("a map %q: %d new, %d shared, notes %q", text, s.New, s.Shared, s.Notes)
+		}
+		mustBeEqual(t, "over the map "+text, before, treeOf(t, Tree(dir)))
+	}
+}
+
+// Other crawlers date to the second, so that another record may have the name and the date of the one before.
+func TestAFileOfAnotherRecordIsNotShared(t *testing.T) {
+	dir := t.TempDir()
+	at := func(r *storage.Record) { r.Time = began.Truncate(time.Second) }
+	crawled(t, dir, got{url: "http://a.test/a:b.png", body: "the second", record: at})
+	built(t, options(t, dir))
+	crawled(t, dir, got{url: "http://a.test/a%3Ab.png", body: "the first!", record: at})
+	o := options(t, dir)
+	built(t, o)
+	tree := treeOf(t, Tree(dir))
+	if got := tree["a.test/a%3Ab.png"]; got != "the first!" {
+		t.Errorf("the file of the first is %q", got)
+	}
+	o.Fresh = true
+	built(t, o)
+	mustBeEqual(t, "built afresh", treeOf(t, Tree(dir)), tree)
+}
+
+// Only one build works in a directory at a time: the other says so, and spoils nothing.
+func TestASecondBuildIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	refused := 0
+	inner := options(t, dir)
+	o.step = func(what string) error {
+		if what == "sync" || what == "create a.test/index.html" {
+			if _, err := Build(t.Context(), inner); err == nil || !strings.Contains(err.Error(), "another build") {
+				t.Errorf("at %q: %v", what, err)
+			}
+			refused++
+		}
+		return nil
+	}
+	built(t, o)
+	if refused != 2 {
+		t.Errorf("tried %d times", refused)
+	}
+	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+		t.Errorf("wrong: %v", wrong)
+	}
+	built(t, inner)
+}
+
+// An index belongs to the segment whose whole name it has.
+func TestNoSegmentTakesTheIndexOfAnother(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	crawled(t, a, got{url: "http://a.test/one", body: "1"})
+	crawled(t, b, got{url: "http://b.test/two", body: "2"})
+	o := options(t, a)
+	first := o.Archive.Segments[0]
+	second := filepath.Join(filepath.Dir(first), strings.TrimSuffix(filepath.Base(first), ".warc.gz")+".warc-2.warc.gz")
+	if err := os.Rename(options(t, b).Archive.Segments[0], second); err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.TrimSuffix(first, ".gz")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built(t, options(t, a))
+	if m := mapOf(t, a); len(m) != 2 {
+		t.Errorf("the map has %v", m)
+	}
+}

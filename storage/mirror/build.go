@@ -1,0 +1,116 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Build makes the mirror of an archive and puts it in the place of the one before. Whatever happens meanwhile, the tree
+// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux, macOS),
+// another is refused.
+func Build(ctx context.Context, o Options) (s Summary, err error) {
+	d, err := openDisk(o.Dir, &o)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if err := d.recover(); err != nil {
+		return s, wrapped("prepare", err)
+	}
+	defer func() {
+		for _, name := range []string{nextDir, oldDir, tempDir} {
+			err = errors.Join(err, wrapped("clean up", d.remove(name)))
+		}
+	}()
+	if err := d.mkdir(tempDir); err != nil {
+		return s, wrapped("prepare", err)
+	}
+	temp := filepath.Join(o.Dir, tempDir)
+	archive, err := openArchive(ctx, o.Archive, temp)
+	if err != nil {
+		return s, err
+	}
+	g, err := gather(ctx, archive, &o)
+	if err != nil {
+		return s, err
+	}
+	was := readBefore(filepath.Join(o.Dir, treeDir), &g.notes)
+	w, err := writeTree(ctx, g, d, was, temp)
+	if err != nil {
+		return s, err
+	}
+	s = w.summary()
+	if err := w.lists(temp, &s); err != nil {
+		return s, wrapped("write the lists", err)
+	}
+	if err := diff(was.dir, filepath.Join(o.Dir, nextDir), o.Changed, &s); err != nil {
+		return s, err
+	}
+	if err := ctx.Err(); err != nil {
+		return s, err
+	}
+	return s, wrapped("put the new tree in place", d.swap())
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("mirror: %s: %w", what, err)
+}
+
+// writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it: so
+// the tree is planned once more, without it.
+func writeTree(ctx context.Context, g *gatherer, d *disk, was *before, temp string) (*writer, error) {
+	for {
+		g.plan.resolve()
+		g.plan.name()
+		if err := d.mkdir(nextDir); err != nil {
+			return nil, wrapped("prepare", err)
+		}
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp, "map"), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
+		if err := w.run(ctx); err != nil {
+			return nil, err
+		}
+		if len(w.bad) == 0 {
+			return w, nil
+		}
+		for e, state := range w.bad {
+			e.state = state
+		}
+		clear(d.made)
+		if err := d.remove(nextDir); err != nil {
+			return nil, wrapped("begin again", err)
+		}
+	}
+}
+
+// lists writes the map and the list of what is missing.
+func (w *writer) lists(temp string, s *Summary) error {
+	err := w.disk.create(MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
+	if err != nil {
+		return err
+	}
+	return w.disk.create(MissingFile, time.Time{}, func(f *os.File) error {
+		return w.absent.write(f, temp, w.plan, w.decisions(w.options.Archive.Ledger), s)
+	})
+}
+
+func (w *writer) summary() Summary {
+	s := Summary{
+		URLs: int64(len(w.plan.entries)), Files: w.files.Load(), Pages: w.pages.Load(), Redirects: w.redirects.Load(), Octets: w.octets.Load(),
+		Written: w.written.Load(), Shared: w.shared.Load(), Rewritten: w.rewritten.Load(), Unread: w.unread.Load(),
+		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{}, MissingEmbeds: map[Reason]int64{},
+		Nowhere: w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
+	}
+	for i := range w.plan.entries {
+		if e := &w.plan.entries[i]; w.plan.fileOf(e) == nil {
+			s.Left[stateReasons[e.state]]++
+		}
+	}
+	return s
+}

@@ -1,0 +1,302 @@
+package mirror
+
+import (
+	"bytes"
+	"compress/gzip"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// small is a small site with everything that the tree's form depends on.
+func small() []got {
+	return []got{
+		{url: "http://a.test/", body: `<html><head><base href="/d/"><link rel=stylesheet href="../s.css?v=1"></head>` +
+			`<a href="/d">d</a> <a href="/moved#there">moved</a> <a href="e?x=1&amp;y=2#f">e</a> <a href="http://b.test/x">off</a>` +
+			`<img src="/i.png" srcset="/i.png 1x, /j.png 2x"> <a href="mailto:x@a.test">m</a> <form action="/search"></form></html>`},
+		{url: "http://a.test/d", head: "301 Moved\r\nLocation: /d/"},
+		{url: "http://a.test/d/", body: `<a href="../">up</a> <a href="#top">top</a> <a href="/secret">no</a> <a href="/Page">P</a> <a href="/page">p</a>`},
+		{url: "http://a.test/moved", head: "302 Found\r\nLocation: /d"},
+		{url: "http://a.test/d/e?x=1&y=2", body: `<p style="background: url(/i.png)">e`},
+		{url: "http://a.test/s.css?v=1", head: "200 OK\r\nContent-Type: text/css", body: `@import "t.css"; a { background: url("i.png") } b { background: url(gone.png) }`},
+		{url: "http://a.test/t.css", body: `c { color: red }`},
+		{url: "http://a.test/i.png", body: "\x89PNG picture"},
+		{url: "http://a.test/gone.png", head: "404 Not Found", body: "no"},
+		{url: "http://a.test/Page", body: "<a href=page>small</a>"},
+		{url: "http://a.test/page", body: "<a href=Page>large</a>"},
+		{url: "http://a.test/secret", body: "x", record: noArchive},
+		{url: "http://a.test/robots.txt", head: "200 OK\r\nContent-Type: text/plain", body: "User-agent: *", record: decided("robots")},
+	}
+}
+
+// A redirect may lead to a place in a page, and a chain of them keeps it (Fetch 4.4, HTTP-redirect fetch).
+func TestRedirectsToAPlaceInAPage(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, got{url: "http://a.test/", body: "<a href=/old>old</a> <a href=/older#x>older</a>"},
+		got{url: "http://a.test/old", head: "301 Moved\r\nLocation: /new#a \"b\xE9"},
+		got{url: "http://a.test/older", head: "301 Moved\r\nLocation: /old"},
+		got{url: "http://a.test/new", body: "new"})
+	built(t, options(t, dir))
+	page := treeOf(t, Tree(dir))["a.test/index.html"]
+	if want := `<a href="new.html#a%20%22b%E9">old</a> <a href="new.html#a%20%22b%E9">older</a>`; page != want {
+		t.Errorf("the page is %s, want %s", page, want)
+	}
+	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+		t.Errorf("wrong: %v", wrong)
+	}
+	if e := mapOf(t, dir)["http://a.test/older"]; e.Redirect != "http://a.test/new" {
+		t.Errorf("the map has %+v", e)
+	}
+}
+
+func TestTreeOfASmallSite(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	told(t, dir, storage.Line{URL: "http://b.test/x", Decision: "refuse", Reason: "scope:host"},
+		storage.Line{URL: "http://a.test/j.png", Decision: "disallow", Reason: "disallow rule", RobotsLine: 3, RobotsRule: "/j"})
+	s := built(t, options(t, dir))
+	tree := treeOf(t, Tree(dir))
+	page := "a.test/page~" + hashOf("http://a.test/page")[:8] + ".html"
+	want := []string{"a.test/Page.html", "a.test/d/e@x=1&y=2.html", "a.test/d/index.html", "a.test/i.png", "a.test/index.html", page, "a.test/s@v=1.css", "a.test/t.css"}
+	if got := filesOf(tree); !slices.Equal(got, want) {
+		t.Errorf("the files are %q, want %q", got, want)
+	}
+	for file, parts := range map[string][]string{
+		"a.test/index.html": {
+			`href="s@v=1.css"`, `href="d/index.html"`, `href="d/index.html#there"`, `href="d/e@x=1%26y=2.html#f"`, `href="http://b.test/x"`,
+			`src="i.png"`, `i.png 1x, http://a.test/j.png 2x`, `href="mailto:x@a.test"`, `action="http://a.test/search"`,
+		},
+		"a.test/d/index.html":     {`href="../index.html"`, `href="#top"`, `href="http://a.test/secret"`, `href="../Page.html"`, `href="../` + page[len("a.test/"):] + `"`},
+		"a.test/d/e@x=1&y=2.html": {`../i.png`},
+		"a.test/s@v=1.css":        {`t.css`, `i.png`, `http://a.test/gone.png`},
+		"a.test/i.png":            {"\x89PNG picture"},
+		"a.test/Page.html":        {`href="` + page[len("a.test/"):] + `"`},
+	} {
+		for _, p := range parts {
+			if !strings.Contains(tree[file], p) {
+				t.Errorf("%s lacks %s:\n%s", file, p, tree[file])
+			}
+		}
+	}
+	if strings.Contains(tree["a.test/index.html"], `"/d/"`) {
+		t.Errorf("the base stayed:\n%s", tree["a.test/index.html"])
+	}
+	missing := missingOf(t, dir)
+	for url, want := range map[string]Missing{
+		"http://b.test/x":        {Reason: Scope, Detail: "scope:host", Links: 1},
+		"http://a.test/j.png":    {Reason: Robots, Detail: "disallow rule: line 3: /j", Embeds: 1},
+		"http://a.test/secret":   {Reason: NoArchive, Links: 1},
+		"http://a.test/gone.png": {Reason: Gone, Detail: "status 404", Embeds: 1},
+	} {
+		if m := missing[url]; m.Reason != want.Reason || m.Detail != want.Detail || m.Links != want.Links || m.Embeds != want.Embeds || len(m.In) != 1 {
+			t.Errorf("%s is missing as %+v, want %+v", url, m, want)
+		}
+	}
+	if len(missing) != 4 {
+		t.Errorf("missing are %v", missing)
+	}
+	if e := mapOf(t, dir)["http://a.test/moved"]; e.File != "a.test/d/index.html" || e.Redirect != "http://a.test/d/" || e.Status != 302 {
+		t.Errorf("a redirect is in the map as %+v", e)
+	}
+	if s.Files != 8 || s.Redirects != 2 || s.Rewritten != 7 || s.Left[NoArchive] != 1 || s.Left[Gone] != 1 || s.Missing[Scope] != 1 || s.MissingEmbeds[Robots] != 1 || s.New != 10 {
+		t.Errorf("the summary is %+v", s)
+	}
+	wrong, other := brokenOf(t, dir)
+	if len(wrong) > 0 || len(other) != 4 {
+		t.Errorf("wrong: %+v, missing: %+v", wrong, other)
+	}
+}
+
+func TestTreeDoesNotDependOnTheOrderOfRecordsOrOnSegments(t *testing.T) {
+	var first map[string]string
+	for seed := range uint64(6) {
+		dir := t.TempDir()
+		all := append(small(), got{url: "http://a.test/twice", body: "first"}, got{url: "http://a.test/twice", body: "second", second: 40})
+		for i := range all { // when an answer came is its own, wherever its record stands; many came in one second
+			before := all[i].record
+			all[i].record = func(r *storage.Record) {
+				if before != nil {
+					before(r)
+				}
+				r.Time = began.Add(time.Duration(i) * 70 * time.Millisecond)
+			}
+		}
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		crawledIn(t, dir, int64(1+seed*2000), all...)
+		o := options(t, dir)
+		if seed%2 == 1 {
+			o.Archive.Index = nil // made from the segments alone
+		}
+		slices.Reverse(o.Archive.Segments)
+		built(t, o)
+		tree := treeOf(t, Tree(dir))
+		anonymous(tree)
+		if first == nil {
+			first = tree
+			continue
+		}
+		mustBeEqual(t, "shuffled", first, tree)
+	}
+}
+
+// anonymous takes the ids of records from a map: they are random.
+func anonymous(tree map[string]string) {
+	tree[MapFile] = regexp.MustCompile(`"record":"[^"]*",`).ReplaceAllString(tree[MapFile], "")
+}
+
+func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	built(t, o)
+	before := treeOf(t, Tree(dir))
+	s := built(t, o)
+	mustBeEqual(t, "built again", before, treeOf(t, Tree(dir)))
+	if s.Written != 0 || s.Shared != s.Files || s.New+s.Differ+s.Lost != 0 || s.Unchanged != 10 {
+		t.Errorf("the second build: %+v", s)
+	}
+	// What somebody changed is made as it should be, whether the size gives it away or not.
+	edit(t, filepath.Join(Tree(dir), "a.test", "i.png"), "\x89PNG pictura")
+	edit(t, filepath.Join(Tree(dir), "a.test", "Page.html"), "mine")
+	s = built(t, o)
+	mustBeEqual(t, "built after an edit", before, treeOf(t, Tree(dir)))
+	if s.Written != 2 {
+		t.Errorf("%d files were written", s.Written)
+	}
+	o.Fresh = true
+	if s = built(t, o); s.Shared != 0 {
+		t.Errorf("a fresh build shares %d files", s.Shared)
+	}
+	mustBeEqual(t, "built afresh", before, treeOf(t, Tree(dir)))
+}
+
+func edit(t testing.TB, path, octets string) {
+	t.Helper()
+	os.Remove(path)
+	if err := os.WriteFile(path, []byte(octets), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnlyWhatChangedIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	built(t, options(t, dir))
+	crawled(t, dir,
+		got{url: "http://a.test/Page", body: "<a href=page>smaller</a> <a href=new>new</a>", second: 100},
+		got{url: "http://a.test/t.css", body: "c { color: red }", second: 100}, // a revisit
+		got{url: "http://a.test/new", body: "new", second: 100},
+		got{url: "http://a.test/d/e?x=1&y=2", head: "410 Gone", second: 100},
+	)
+	var changes []string
+	o := options(t, dir)
+	o.Changed = func(c Change) { changes = append(changes, c.What+" "+c.URL) }
+	s := built(t, o)
+	if s.Written != 2 || s.Kept != 1 || s.New != 1 || s.Differ != 1 || s.Lost != 0 || s.Unchanged != 9 {
+		t.Errorf("the summary is %+v", s)
+	}
+	if want := []string{"changed http://a.test/Page", "new http://a.test/new"}; !slices.Equal(changes, want) {
+		t.Errorf("the changes are %q, want %q", changes, want)
+	}
+	if e := mapOf(t, dir)["http://a.test/t.css"]; e.Seen == "" || e.Seen <= e.Date {
+		t.Errorf("a page that was confirmed is %+v", e)
+	}
+	if e := mapOf(t, dir)["http://a.test/d/e?x=1&y=2"]; e.Older != "gone" {
+		t.Errorf("a page that is gone and kept is %+v", e)
+	}
+	o.Vanished, changes = Remove, nil
+	s = built(t, o)
+	if want := []string{"gone http://a.test/d/e?x=1&y=2"}; !slices.Equal(changes, want) || s.Written != 1 { // the page that links to it
+		t.Errorf("the changes are %q, want %q; %d written", changes, want, s.Written)
+	}
+	if m := missingOf(t, dir)["http://a.test/d/e?x=1&y=2"]; m.Reason != Gone || m.Detail != "status 410" {
+		t.Errorf("the page that is gone is missing as %+v", m)
+	}
+}
+
+func TestPreviewsAreMissedIfAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, got{url: "http://a.test/", body: `<meta property="og:image" content="i.png"><meta property="og:image" content="j.png">`}, got{url: "http://a.test/i.png", body: "i"})
+	o := options(t, dir)
+	for _, o.Previews = range []bool{false, true} {
+		built(t, o)
+		wrong, other := brokenOf(t, dir)
+		if _, missed := missingOf(t, dir)["http://a.test/j.png"]; missed != o.Previews || len(wrong) > 0 || len(other) > 0 != o.Previews {
+			t.Errorf("previews %t: missed %t, wrong %v, told %v", o.Previews, missed, wrong, other)
+		}
+		if page := treeOf(t, Tree(dir))["a.test/index.html"]; !strings.Contains(page, `"i.png"`) || !strings.Contains(page, `"http://a.test/j.png"`) {
+			t.Errorf("the page is %s", page)
+		}
+	}
+}
+
+func TestWhichAnswerCounts(t *testing.T) {
+	const url = "http://a.test/x"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte("unpacked"))
+	z.Close()
+	for _, c := range []struct {
+		rule    string
+		answers []got
+		want    string // the file; empty: none
+		reason  Reason
+	}{
+		{"the latest", []got{{body: "1", second: 1}, {body: "2", second: 5}}, "2", ""},
+		{"the latest, wherever it stands", []got{{body: "2", second: 5}, {body: "1", second: 1}}, "2", ""},
+		{"the latest of a second", []got{{body: "1", second: 5}, {body: "2", second: 5}}, "2", ""},
+		{"a failure says nothing", []got{{body: "1"}, {head: "500 Oops"}}, "1", ""},
+		{"a cut body says nothing", []got{{body: "1"}, {body: "2", record: truncated}}, "1", ""},
+		{"a cut body alone", []got{{body: "2", record: truncated}}, "", Truncated},
+		{"a page that is gone is kept", []got{{body: "1"}, {head: "404 Not Found"}}, "1", ""},
+		{"an error page is none", []got{{head: "404 Not Found", body: "no"}}, "", Gone},
+		{"an error page is none", []got{{head: "503 Later", body: "no"}}, "", Failed},
+		{"a part is no page", []got{{head: "206 Partial Content", body: "1"}}, "", Failed},
+		{"no content is no page", []got{{head: "204 No Content"}}, "", Failed},
+		{"a wish not to be archived holds for what came before", []got{{body: "1"}, {body: "2", record: noArchive}}, "", NoArchive},
+		{"and not for what comes after", []got{{body: "1", record: noArchive}, {body: "2"}}, "2", ""},
+		{"a wish in the head holds without the crawler's word", []got{{head: "200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noindex, noarchive", body: "1", record: func(r *storage.Record) { r.Line = nil }}}, "", NoArchive},
+		{"robots.txt is not the crawler's page", []got{{body: "1"}, {body: "2", record: decided("robots")}}, "1", ""},
+		{"a body is unpacked", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()}}, "unpacked", ""},
+		{"a broken coding is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()[:packed.Len()-9]}}, "", Damaged},
+		{"an unknown coding is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: x-rot", body: "1"}}, "", Damaged},
+		{"a redirect to nothing", []got{{head: "302 Found\r\nLocation: /nowhere"}}, "", Redirect},
+		{"a redirect to itself", []got{{head: "302 Found\r\nLocation: /x"}}, "", Failed},
+		{"a redirect to another scheme", []got{{head: "302 Found\r\nLocation: mailto:x"}}, "", Failed},
+		{"a repeat has its original's body", []got{{body: "1"}, {body: "1", second: 9}}, "1", ""},
+		{"not modified has its original's body", []got{{body: "1"}, {head: "304 Not Modified", second: 9, record: func(r *storage.Record) {
+			r.HasPayload, r.Repeatable, r.NotModified = false, false, &storage.Original{URL: url, Date: began.Add(1e9)}
+		}}}, "1", ""},
+		{"not modified since what is not there", []got{{head: "304 Not Modified", second: 9, record: func(r *storage.Record) {
+			r.HasPayload, r.Repeatable, r.NotModified = false, false, &storage.Original{URL: url, Date: began.Add(1e9)}
+		}}}, "", NoOriginal},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			dir := t.TempDir()
+			for i := range c.answers {
+				c.answers[i].url = url
+			}
+			crawled(t, dir, append(c.answers, got{url: "http://a.test/", body: `<a href=x>x</a>`})...)
+			s := built(t, options(t, dir))
+			if got := treeOf(t, Tree(dir))["a.test/x.html"]; got != c.want {
+				t.Errorf("the file is %q, want %q", got, c.want)
+			}
+			if m := missingOf(t, dir)[url]; m.Reason != c.reason {
+				t.Errorf("it is missing as %+v, want %q", m, c.reason)
+			}
+			if c.reason != "" && s.Left[c.reason] != 1 {
+				t.Errorf("the summary is %+v", s)
+			}
+			if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+				t.Errorf("wrong: %+v", wrong)
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
+
+// Tree returns the directory of the mirror of a crawl directory.
+func Tree(dir string) string { return filepath.Join(dir, treeDir) }
+
+// Broken is a reference in a file of a mirror that does not lead to another file of it.
+type Broken struct {
+	File    string `json:"file"`
+	Ref     string `json:"ref,omitempty"` // as it stands there
+	URL     string `json:"url,omitempty"` // what it means, in its canonical form; empty for a file
+	Element string `json:"element,omitempty"`
+	Attr    string `json:"attr,omitempty"`
+	Embed   bool   `json:"embed,omitempty"` // the file needs it to be complete
+	Reason  Reason `json:"reason"`
+	Detail  string `json:"detail,omitempty"`
+	// Wrong says that it should lead there: a file that is not there, or an absolute reference to what has a file.
+	Wrong bool `json:"wrong,omitempty"`
+}
+
+// Reasons of a reference that is wrong.
+const (
+	NoFile    Reason = "no file"    // the file it leads to is not there
+	NotLinked Reason = "not linked" // the URL has a file, and the reference leads elsewhere
+)
+
+// checker has a mirror's lists in memory.
+type checker struct {
+	*lists
+	root *os.Root
+}
+
+// Check goes through the documents of the mirror in tree and returns each reference that does not lead to a file of it,
+// with its reason. An error is one of reading the mirror, and the last.
+func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
+	return func(yield func(Broken, error) bool) {
+		lists, err := readLists(tree)
+		if err != nil {
+			yield(Broken{}, err)
+			return
+		}
+		root, err := os.OpenRoot(tree)
+		if err != nil {
+			yield(Broken{}, fmt.Errorf("mirror: check: %w", err))
+			return
+		}
+		defer func() { _ = root.Close() }()
+		c := &checker{lists, root}
+		for e, err := range Map(tree) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(Broken{}, err)
+				return
+			}
+			if e.Redirect != "" || c.files[e.File].url != e.URL {
+				continue // another line has the file
+			}
+			found, err := c.file(e)
+			if err != nil {
+				yield(Broken{}, fmt.Errorf("mirror: check %s: %w", e.File, err))
+				return
+			}
+			for _, b := range found {
+				if !yield(b, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// file checks a file and, if it is a document, what it refers to.
+func (c *checker) file(e Entry) ([]Broken, error) {
+	fi, err := c.root.Lstat(e.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !fi.Mode().IsRegular():
+		return []Broken{{File: e.File, Reason: NoFile, Detail: "the map has it", Wrong: true}}, nil
+	case err != nil:
+		return nil, err
+	case e.Document == Unread:
+		return []Broken{{File: e.File, Reason: NotRewritten, Detail: fmt.Sprintf("%d octets", fi.Size())}}, nil
+	}
+	find := rewriterOf(e.Type, e.File)
+	if find == nil || e.Document != Rewritten {
+		return nil, nil
+	}
+	f, err := c.root.Open(e.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in, err := io.ReadAll(io.LimitReader(f, maxRewritten))
+	if err != nil {
+		return nil, err
+	}
+	base, err := canon.Parse(localBase + escaped(e.File, pathSafe))
+	if err != nil {
+		return nil, err
+	}
+	var found []Broken
+	_, err = find(in, markup.Options{URL: base, ContentType: e.Type, Previews: true}, func(ref markup.Ref) (string, bool) {
+		if b, ok := c.ref(ref); ok && len(found) < maxBroken {
+			b.File, b.Ref, b.Element, b.Attr = e.File, strings.Clone(ref.Raw), strings.Clone(ref.Element), strings.Clone(ref.Attr)
+			found = append(found, b)
+		}
+		return "", false
+	})
+	if err != nil {
+		found = append(found, Broken{File: e.File, Reason: NotRewritten, Detail: err.Error()})
+	}
+	return found, nil
+}
+
+// maxBroken is how many references of one file are told.
+const maxBroken = 100_000
+
+// localBase is where the mirror stands while its references are read: a host that does not exist (RFC 6761 6.4).
+const localBase = "http://mirror.invalid/"
+
+// ref says what is wrong with a reference; ok is false if nothing is.
+func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
+	if ref.Role == markup.Base || ref.Role == markup.Service {
+		return b, false
+	}
+	u, err := ref.URL()
+	if err != nil {
+		return b, false // it leads to nothing on the web
+	}
+	b.Embed = ref.Role.Requisite() || ref.Role == markup.Lazy
+	if file, isLocal := strings.CutPrefix(u.String(), localBase); isLocal {
+		file, _, _ = strings.Cut(file, "?")
+		name, err := url.PathUnescape(file)
+		if err == nil && local(name) {
+			if fi, err := c.root.Lstat(name); err == nil && fi.Mode().IsRegular() {
+				return b, false
+			}
+		}
+		b.Reason, b.Wrong = NoFile, true
+		return b, true
+	}
+	b.URL = u.Key()
+	if file, has := c.urls[b.URL]; has {
+		b.Reason, b.Detail, b.Wrong = NotLinked, "its file is "+file, true
+		return b, true
+	}
+	why, listed := c.missing[b.URL]
+	if ref.Role == markup.Preview && !listed {
+		return b, false // the mirror was not asked for them
+	}
+	b.Reason, b.Detail = why.reason, why.detail
+	if b.Reason == "" {
+		b.Reason = NotFetched
+	}
+	return b, true
+}
+
+// lists are the map of a mirror and its list of what is missing, in memory.
+type lists struct {
+	urls    map[string]string // the file of a URL
+	files   map[string]served
+	missing map[string]why
+}
+
+// served is what is known of a file.
+type served struct{ url, contentType string }
+
+func readLists(tree string) (*lists, error) {
+	l := &lists{urls: map[string]string{}, files: map[string]served{}, missing: map[string]why{}}
+	for e, err := range Map(tree) {
+		if err != nil {
+			return nil, err
+		}
+		l.urls[e.URL] = e.File
+		if _, has := l.files[e.File]; e.Redirect == "" && (!has || e.Size > 0) { // the line with a size is that of the file's owner
+			l.files[e.File] = served{e.URL, e.Type}
+		}
+	}
+	for m, err := range MissingLines(tree) {
+		if err != nil {
+			return nil, err
+		}
+		l.missing[m.URL] = why{reason: m.Reason, detail: m.Detail}
+	}
+	return l, nil
+}

@@ -1,0 +1,127 @@
+package mirror
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+)
+
+func TestCheckTellsWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	built(t, options(t, dir))
+	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+		t.Fatalf("a whole mirror is wrong: %+v", wrong)
+	}
+	tree := Tree(dir)
+	if err := os.Remove(filepath.Join(tree, "a.test", "i.png")); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(tree, "a.test", "index.html")
+	b, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, index, strings.Replace(string(b), `"d/index.html"`, `"http://a.test/d/"`, 1)+`<a href="nowhere.html#x">n</a><a href="/root.html">r</a>`)
+	wrong, _ := brokenOf(t, dir)
+	found := map[string]Reason{}
+	for _, b := range wrong {
+		found[b.File+" "+b.Ref] = b.Reason
+	}
+	for what, want := range map[string]Reason{
+		"a.test/i.png ":                      NoFile, // the map has it
+		"a.test/index.html i.png":            NoFile,
+		"a.test/index.html http://a.test/d/": NotLinked,
+		"a.test/index.html nowhere.html#x":   NoFile,
+		"a.test/index.html /root.html":       NoFile,
+		"a.test/d/e@x=1&y=2.html ../i.png":   NoFile,
+		"a.test/s@v=1.css i.png":             NoFile,
+	} {
+		if found[what] != want {
+			t.Errorf("%s is %q, want %q", what, found[what], want)
+		}
+		delete(found, what)
+	}
+	if len(found) > 0 {
+		t.Errorf("also wrong: %v", found)
+	}
+}
+
+func TestReasonsOfWhatIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	line := func(path, decision, reason, outcome string) storage.Line {
+		return storage.Line{URL: "http://b.test/" + path, Decision: decision, Reason: reason, Outcome: outcome, Attempt: 1}
+	}
+	lines := []storage.Line{
+		line("robots", "disallow", "disallow rule", "disallowed"), line("optout", "opt-out", "", "dropped"), line("trap", "hold", "trap:queries", "held"),
+		line("dns", "allow", "dns", "failed"), line("later", "allow", "timeout", "deferred"), line("twice", "allow", "timeout", "failed"), line("twice", "allow", "", "deferred"),
+		line("type", "allow", "scope:accept", "dropped"), line("gone", "allow", "status 410", "gone"),
+		{URL: "http://c.test/sample", Decision: "refuse", Reason: "scope:host", Count: 500},
+		{URL: "http://b.test/", Decision: "robots", Reason: "status 200"},
+	}
+	body := ""
+	want := map[string]Missing{
+		"robots": {Reason: Robots, Detail: "disallow rule"}, "optout": {Reason: OptOut}, "trap": {Reason: Held, Detail: "trap:queries"}, "dns": {Reason: Failed, Detail: "dns"},
+		"later": {Reason: NotFetched, Detail: "timeout"}, "twice": {Reason: Failed, Detail: "timeout"}, "type": {Reason: Scope, Detail: "scope:accept"},
+		"gone": {Reason: Gone, Detail: "status 410"}, "never": {Reason: NotFetched}, "": {Reason: NotFetched},
+	}
+	for path := range want {
+		body += `<a href="http://b.test/` + path + `">x</a>`
+	}
+	body += `<a href="http://c.test/other">x</a><a href="chain">x</a><a href="loop">x</a><script src="big.js"></script><a href="big.js">x</a>`
+	crawled(t, dir, got{url: "http://a.test/", body: body}, got{url: "http://a.test/2", body: body},
+		got{url: "http://a.test/chain", head: "301 Moved\r\nLocation: chain2"}, got{url: "http://a.test/chain2", head: "301 Moved\r\nLocation: oops"},
+		got{url: "http://a.test/oops", head: "500 Oops"},
+		got{url: "http://a.test/loop", head: "301 Moved\r\nLocation: loop2"}, got{url: "http://a.test/loop2", head: "301 Moved\r\nLocation: loop"},
+		got{url: "http://a.test/big.js", body: strings.Repeat("x", 2000)},
+	)
+	told(t, dir, lines...)
+	o := options(t, dir)
+	o.MaxBody = 1999
+	s := built(t, o)
+	missing := missingOf(t, dir)
+	mustBe := func(url string, want Missing) {
+		t.Helper()
+		m := missing[url]
+		if want.Links == 0 {
+			want.Links = 2
+		}
+		if m.Reason != want.Reason || m.Detail != want.Detail || m.Links != want.Links || m.Embeds != want.Embeds || len(m.In) < 2 || m.In[0] != "a.test/2.html" {
+			t.Errorf("%s is %+v, want %+v", url, m, want)
+		}
+	}
+	for path, w := range want {
+		mustBe("http://b.test/"+path, w)
+	}
+	mustBe("http://c.test/other", Missing{Reason: Scope, Detail: "one of many of its host: scope:host"})
+	mustBe("http://a.test/chain", Missing{Reason: Redirect, Detail: "to http://a.test/oops: error: status 500"})
+	mustBe("http://a.test/loop", Missing{Reason: Redirect, Detail: "more than 10 redirects in a row"})
+	mustBe("http://a.test/big.js", Missing{Reason: TooLarge, Embeds: 2})
+	if s.Left[TooLarge] != 1 || s.Left[Redirect] != 4 || s.Missing[NotFetched] != 3 || s.MissingEmbeds[TooLarge] != 1 {
+		t.Errorf("the summary is %+v", s)
+	}
+	if _, other := brokenOf(t, dir); len(other) != 2*(len(want)+5) {
+		t.Errorf("%d references are told, want %d", len(other), 2*(len(want)+5))
+	}
+}
+
+// A document that is too large to be searched for references is copied as it is, and said to be.
+func TestALargeDocumentIsCopied(t *testing.T) {
+	dir := t.TempDir()
+	body := `<a href="/x">x</a>` + strings.Repeat(" ", maxDocument)
+	crawled(t, dir, got{url: "http://a.test/", body: body}, got{url: "http://a.test/x", body: "x"})
+	s := built(t, options(t, dir))
+	b, err := os.ReadFile(filepath.Join(Tree(dir), "a.test", "index.html"))
+	if err != nil || string(b) != body || s.Unread != 1 {
+		t.Errorf("%d octets, %v, %+v", len(b), err, s)
+	}
+	if _, other := brokenOf(t, dir); len(other) != 1 || other[0].Reason != NotRewritten {
+		t.Errorf("told is %+v", other)
+	}
+	if s = built(t, options(t, dir)); s.Shared != 2 {
+		t.Errorf("%d files are shared", s.Shared)
+	}
+}

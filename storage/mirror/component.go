@@ -1,0 +1,164 @@
+package mirror
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The bounds of a name. File systems end at 255 octets (or UTF-16 units) for a component and 4,096 octets for a path; the
+// rest is left for where the mirror stands.
+const (
+	maxComponent = 240
+	maxPath      = 2048
+	maxDepth     = 48 // directories below the host's
+)
+
+// A hash in a name is so many hexadecimal digits of a SHA-256.
+const shortHash = 8
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// unsafe are the printable ASCII characters that a name must not have: those that Windows refuses, and those that would
+// end a URL's path or begin an escape in it, which servers and people get wrong.
+const unsafe = `<>:"/\|?*%#`
+
+// safe reports whether a name may hold r as it is. What is not printable is escaped: control characters, and those that
+// change the direction of text or have no width.
+func safe(r rune) bool {
+	return r != utf8.RuneError && unicode.IsPrint(r) && !strings.ContainsRune(unsafe, r)
+}
+
+// readable decodes the escapes of a part of a URL where what they stand for is safe in a name, and escapes the rest. Two
+// parts that differ stay different: "%" is never decoded.
+func readable(part string) string {
+	var b strings.Builder
+	for i := 0; i < len(part); {
+		octets, width := decode(part[i:])
+		r, n := utf8.DecodeRune(octets)
+		if safe(r) {
+			b.WriteRune(r)
+			i += n * width
+			continue
+		}
+		if width == 3 {
+			b.WriteString(strings.ToUpper(part[i : i+3]))
+		} else if part[i] == '%' { // no escape, as "%zz"
+			b.WriteByte('%')
+		} else {
+			escape(&b, part[i])
+		}
+		i += width
+	}
+	return norm.NFC.String(b.String())
+}
+
+// decode returns the octets that s begins with, at most those of one character, and how many octets of s each takes: 3
+// where they are escaped.
+func decode(s string) (octets []byte, width int) {
+	if _, ok := unescape(s); !ok {
+		return []byte(s[:1]), 1
+	}
+	for len(octets) < utf8.UTFMax {
+		c, ok := unescape(s)
+		if !ok {
+			break
+		}
+		octets, s = append(octets, c), s[3:]
+	}
+	return octets, 3
+}
+
+func unescape(s string) (byte, bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	b, err := hex.DecodeString(s[1:3])
+	if err != nil {
+		return 0, false
+	}
+	return b[0], true
+}
+
+func escape(b *strings.Builder, c byte) {
+	const digits = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(digits[c>>4])
+	b.WriteByte(digits[c&15])
+}
+
+// devices are the names that Windows keeps for devices, whatever extension follows.
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+var devices = map[string]bool{"CON": true, "PRN": true, "AUX": true, "NUL": true, "CLOCK$": true, "CONIN$": true, "CONOUT$": true}
+
+func device(stem string) bool {
+	stem = strings.ToUpper(strings.TrimRight(stem, " "))
+	if devices[stem] {
+		return true
+	}
+	digit, ok := strings.CutPrefix(stem, "COM")
+	if !ok {
+		digit, ok = strings.CutPrefix(stem, "LPT")
+	}
+	return ok && utf8.RuneCountInString(digit) == 1 && strings.ContainsAny(digit, "0123456789¹²³")
+}
+
+// component makes a name that every file system takes of a readable stem and an extension. What has to be cut, or would
+// be nothing, is told apart by a hash of whole, the part of the URL that it stands for.
+func component(stem, ext, whole string) string {
+	name := stem + ext
+	if name == "" {
+		name = "_"
+	}
+	if first, _, _ := strings.Cut(name, "."); device(first) {
+		name = first + "_" + name[len(first):]
+	}
+	name = ends(name)
+	if len(name) <= maxComponent {
+		return name
+	}
+	if len(ext) > 32 || !strings.HasSuffix(name, ext) {
+		ext = ""
+	}
+	room := maxComponent - len(ext) - len("~") - shortHash
+	return ends(strings.TrimRight(cutRunes(name, room), ". ") + "~" + hashOf(whole)[:shortHash] + ext)
+}
+
+// ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop, and
+// the names of a directory itself and the one above.
+func ends(name string) string {
+	var b strings.Builder
+	if name[0] == ' ' {
+		escape(&b, ' ')
+		name = name[1:]
+	}
+	last := len(name) - 1
+	if last >= 0 && (name[last] == '.' || name[last] == ' ') {
+		b.WriteString(name[:last])
+		escape(&b, name[last])
+		return b.String()
+	}
+	b.WriteString(name)
+	return b.String()
+}
+
+// cutRunes returns the first octets of s, at most n of them, that are whole characters, with no escape cut through.
+func cutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	if i := strings.LastIndexByte(s[:n], '%'); i >= 0 && i > n-3 {
+		n = i
+	}
+	return s[:n]
+}

@@ -1,0 +1,267 @@
+package mirror
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"curtsy/storage/durable"
+)
+
+// The names in the crawl directory.
+const (
+	treeDir = "mirror"
+	nextDir = "mirror.new" // being written; after the exchange, the tree before
+	oldDir  = "mirror.old" // the tree before, where two names cannot be exchanged at once
+	tempDir = "mirror.tmp"
+)
+
+// disk is the crawl directory. Every change of it is a method, so that a test can stop at each.
+type disk struct {
+	root     *os.Root
+	lock     *os.File // the directory: locked for as long as it is open; nil where the system cannot
+	path     string
+	step     func(what string) error
+	exchange func(a, b string) error
+	sync     func(dir string) error
+
+	mu   sync.Mutex
+	made map[string]bool // directories of the new tree
+}
+
+func openDisk(dir string, o *Options) (*disk, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: open the directory: %w", err)
+	}
+	lock, err := lockDir(root)
+	if err != nil {
+		_ = root.Close() // only opened
+		return nil, fmt.Errorf("mirror: another build works in %s; wait until it has ended: %w", dir, err)
+	}
+	d := &disk{root: root, lock: lock, path: dir, step: o.step, exchange: exchange, sync: syncTree, made: map[string]bool{}}
+	if d.step == nil {
+		d.step = func(string) error { return nil }
+	}
+	if o.twoRenames {
+		d.exchange = func(_, _ string) error { return errors.ErrUnsupported }
+	}
+	if o.hasty {
+		d.sync = func(string) error { return nil }
+	}
+	return d, nil
+}
+
+func (d *disk) close() error {
+	err := d.root.Close()
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
+}
+
+// recover brings the directory to where a build begins, whatever an earlier one left there.
+func (d *disk) recover() error {
+	if err := d.left(); err != nil {
+		return err
+	}
+	err := d.ours(treeDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := d.root.Lstat(oldDir); err == nil {
+			// A build died between its two renames. What it wrote is whole, but only made durable as far as the system got.
+			if err := d.rename(oldDir, treeDir); err != nil {
+				return err
+			}
+		}
+	} else if err != nil {
+		return err
+	}
+	for _, name := range []string{nextDir, oldDir, tempDir} {
+		if err := d.remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left makes sure that what stands under the names that a build uses was left by one: it made tempDir first, and would
+// have removed it last. What somebody else put there stays.
+func (d *disk) left() error {
+	_, err := d.root.Lstat(tempDir)
+	died := err == nil
+	for _, name := range []string{nextDir, oldDir} {
+		if _, err := d.root.Lstat(name); err == nil && !died {
+			return fmt.Errorf("mirror: %s is in the way, and no build left it there; move it away, under another name", filepath.Join(d.path, name))
+		}
+	}
+	if err := d.ours(oldDir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ours reports that a tree's place is taken by something that is not a mirror: it is not replaced.
+func (d *disk) ours(tree string) error {
+	fi, err := d.root.Lstat(tree)
+	if err != nil {
+		return err
+	}
+	if !fi.IsDir() {
+		return fmt.Errorf("mirror: %s is no directory; move it away", filepath.Join(d.path, tree))
+	}
+	fi, err = d.root.Lstat(tree + "/" + MapFile)
+	if err == nil && fi.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := d.root.Open(tree)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if names, _ := f.Readdirnames(1); len(names) > 0 {
+		return fmt.Errorf("mirror: %s has files and no %s, so that it is no mirror; move it away", filepath.Join(d.path, tree), MapFile)
+	}
+	return nil
+}
+
+func (d *disk) remove(name string) error {
+	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := d.step("remove " + name); err != nil {
+		return err
+	}
+	return d.root.RemoveAll(name)
+}
+
+func (d *disk) rename(from, to string) error {
+	if err := d.step("rename " + from + " " + to); err != nil {
+		return err
+	}
+	return d.root.Rename(from, to)
+}
+
+func (d *disk) mkdir(name string) error {
+	if err := d.step("mkdir " + name); err != nil {
+		return err
+	}
+	return d.root.Mkdir(name, 0o755)
+}
+
+// parents makes the directories of a file of the new tree.
+func (d *disk) parents(name string) error {
+	dir := path.Dir(nextDir + "/" + name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.made[dir] {
+		return nil
+	}
+	if err := d.step("mkdir " + dir); err != nil {
+		return err
+	}
+	if err := d.root.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	d.made[dir] = true
+	return nil
+}
+
+// create writes a file of the new tree: write gives its octets to f. What is there already is not overwritten.
+func (d *disk) create(name string, changed time.Time, write func(f *os.File) error) (err error) {
+	if err := d.parents(name); err != nil {
+		return err
+	}
+	if err := d.step("create " + name); err != nil {
+		return err
+	}
+	f, err := d.root.OpenFile(nextDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(d.step("write "+name), write(f))
+	if err = errors.Join(err, f.Close()); err != nil || changed.IsZero() {
+		return err
+	}
+	return d.root.Chtimes(nextDir+"/"+name, changed, changed)
+}
+
+// old returns a file of the tree before; nil if there is none, or something else.
+func (d *disk) old(name string) os.FileInfo {
+	fi, err := d.root.Lstat(treeDir + "/" + name)
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil
+	}
+	return fi
+}
+
+// equal reports whether a file of the tree before has these octets.
+func (d *disk) equal(name string, octets []byte) bool {
+	f, err := d.root.Open(treeDir + "/" + name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := f.Read(buf)
+		if n > len(octets) || !bytes.Equal(buf[:n], octets[:n]) {
+			return false
+		}
+		octets = octets[n:]
+		if err != nil {
+			return errors.Is(err, io.EOF) && len(octets) == 0
+		}
+	}
+}
+
+// share gives a file of the tree before to the new one; false if the file system cannot.
+func (d *disk) share(name string) (bool, error) {
+	if err := d.parents(name); err != nil {
+		return false, err
+	}
+	if err := d.step("link " + name); err != nil {
+		return false, err
+	}
+	return d.root.Link(treeDir+"/"+name, nextDir+"/"+name) == nil, nil
+}
+
+// swap puts the new tree in the place of the one before, at once where the system can.
+func (d *disk) swap() error {
+	if err := d.step("sync"); err != nil {
+		return err
+	}
+	if err := d.sync(d.path); err != nil {
+		return fmt.Errorf("make the tree durable: %w", err)
+	}
+	switch err := d.ours(treeDir); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := d.rename(nextDir, treeDir); err != nil {
+			return err
+		}
+		return durable.Names(d.path)
+	case err != nil:
+		return err // somebody made it meanwhile
+	}
+	if err := d.step("exchange"); err != nil {
+		return err
+	}
+	err := d.exchange(filepath.Join(d.path, nextDir), filepath.Join(d.path, treeDir))
+	if errors.Is(err, errors.ErrUnsupported) {
+		// For a moment there is no tree. A death then leaves both, and the next build takes up the one before.
+		if err := d.rename(treeDir, oldDir); err != nil {
+			return err
+		}
+		err = d.rename(nextDir, treeDir)
+	}
+	if err != nil {
+		return err
+	}
+	return durable.Names(d.path)
+}

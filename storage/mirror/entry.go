@@ -1,0 +1,238 @@
+package mirror
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"curtsy/frontier/canon"
+)
+
+// Reason says why a URL has no file in the mirror.
+type Reason string
+
+// The reasons.
+const (
+	Robots       Reason = "robots"        // robots.txt forbids it, or could not be had
+	OptOut       Reason = "opt-out"       // an opt-out list names it
+	Scope        Reason = "scope"         // the crawl's scope or one of its limits leaves it out
+	Held         Reason = "held"          // held until the operator frees it
+	Failed       Reason = "error"         // no usable answer: a failure, or a status that is not 200
+	Gone         Reason = "gone"          // status 404 or 410
+	NoArchive    Reason = "noarchive"     // it asks not to be archived
+	Truncated    Reason = "truncated"     // its body was cut
+	TooLarge     Reason = "too large"     // its body is larger than Options.MaxBody
+	Damaged      Reason = "damaged"       // its record cannot be read, or its body not be decoded
+	NoOriginal   Reason = "no original"   // a revisit of what is not in the archive
+	Redirect     Reason = "redirect"      // it redirects to what is not in the mirror, or in circles
+	NotFetched   Reason = "not fetched"   // nobody asked for it
+	NotRewritten Reason = "not rewritten" // of a document: it is too large to be searched for links
+)
+
+// state is what became of an archived URL.
+type state uint8
+
+const (
+	isFile state = iota
+	isRedirect
+	isNoArchive
+	isTruncated
+	isFailed
+	isGone
+	isNoOriginal
+	isDamaged
+	isTooLarge
+)
+
+var stateReasons = [...]Reason{"", Redirect, NoArchive, Truncated, Failed, Gone, NoOriginal, Damaged, TooLarge}
+
+// flags of an entry.
+const (
+	kept  = 1 << iota // an older answer stands for a page that is gone
+	stale             // an older answer stands for one that could not be used
+	owner             // the file is its own: others may share it
+)
+
+// entry is an archived URL. There is one for each in memory: 88 octets and its texts.
+type entry struct {
+	key     string
+	name    string   // of its file; of a redirect its target, see targetOf
+	sum     [16]byte // of its payload's digest; zero if that is not known
+	offset  int64    // of the record that has the body
+	seen    int64    // when it was last answered so, in microseconds
+	segment int32
+	final   int32  // entry at the end of a redirect; -1 if there is none
+	kind    uint32 // of the plan's texts: its Content-Type
+	status  uint16
+	state   state
+	flags   uint8
+}
+
+// texts keeps strings in large pieces, and equal ones of a kind once.
+type texts struct {
+	mu    sync.Mutex
+	chunk strings.Builder
+	kinds []string
+	known map[string]uint32
+}
+
+// keep returns a copy of s that does not hold on to the memory of s.
+func (t *texts) keep(s string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.chunk.Cap()-t.chunk.Len() < len(s) {
+		t.chunk = strings.Builder{}
+		t.chunk.Grow(max(64<<10, len(s)))
+	}
+	from := t.chunk.Len()
+	t.chunk.WriteString(s)
+	return t.chunk.String()[from:]
+}
+
+// maxType is how much of a Content-Type value is kept.
+const maxType = 256
+
+// kind returns the number of a Content-Type value.
+func (t *texts) kind(s string) uint32 {
+	s = strings.ToValidUTF8(s[:min(len(s), maxType)], "\uFFFD")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, ok := t.known[s]
+	if !ok {
+		if t.known == nil {
+			t.known = map[string]uint32{}
+		}
+		s = strings.Clone(s)
+		n = uint32(len(t.kinds)) //nolint:gosec // there are fewer
+		t.kinds, t.known[s] = append(t.kinds, s), n
+	}
+	return n
+}
+
+// plan is every archived URL, sorted by key.
+type plan struct {
+	entries []entry
+	texts   texts
+}
+
+func (p *plan) find(key string) (*entry, bool) {
+	i, ok := slices.BinarySearchFunc(p.entries, key, func(e entry, key string) int { return strings.Compare(e.key, key) })
+	if !ok {
+		return nil, false
+	}
+	return &p.entries[i], true
+}
+
+// fileOf returns the entry whose file is that of e: itself, or the end of its redirects; nil if there is none.
+func (p *plan) fileOf(e *entry) *entry {
+	switch {
+	case e.state == isFile:
+		return e
+	case e.state == isRedirect && e.final >= 0:
+		return &p.entries[e.final]
+	}
+	return nil
+}
+
+// maxPlace is the most octets of a place in a page that a redirect names: what is longer is none.
+const maxPlace = 1024
+
+// placeIn returns the fragment of a Location with its "#", or "".
+func placeIn(location string) string {
+	i := strings.IndexByte(location, '#')
+	if i < 0 || len(location)-i > maxPlace {
+		return ""
+	}
+	return escaped(strings.Trim(location[i:], " \t"), fragmentSafe)
+}
+
+// targetOf returns the key of what a redirect leads to, and the place in it with its "#", or "".
+func targetOf(e *entry) (key, fragment string) {
+	if i := strings.IndexByte(e.name, '#'); i >= 0 { // a key has none
+		return e.name[:i], e.name[i:]
+	}
+	return e.name, ""
+}
+
+// placeOf returns the place in its file to which a redirect leads, or "": the last that is named on the way.
+func (p *plan) placeOf(e *entry) (fragment string) {
+	for hops := 0; hops < maxHops && e.state == isRedirect; hops++ {
+		key, place := targetOf(e)
+		if place != "" {
+			fragment = place
+		}
+		next, ok := p.find(key)
+		if !ok {
+			break
+		}
+		e = next
+	}
+	return fragment
+}
+
+// maxHops is how many redirects in a row are followed, as in a crawl.
+const maxHops = 10
+
+// resolve follows the redirects.
+func (p *plan) resolve() {
+	for i := range p.entries {
+		e := &p.entries[i]
+		if e.state != isRedirect {
+			continue
+		}
+		e.final = -1
+		for to, hops := e, 0; hops < maxHops && to.state == isRedirect; hops++ {
+			target, _ := targetOf(to)
+			j, ok := slices.BinarySearchFunc(p.entries, target, func(e entry, key string) int { return strings.Compare(e.key, key) })
+			if !ok {
+				break
+			}
+			if to = &p.entries[j]; to.state == isFile {
+				e.final = int32(j) //nolint:gosec // there are fewer
+			}
+		}
+	}
+}
+
+// name gives each file its name.
+func (p *plan) name() {
+	set := planned{p: p}
+	for i := range p.entries {
+		if p.entries[i].state == isFile {
+			set.order = append(set.order, int32(i)) //nolint:gosec // there are fewer
+		}
+	}
+	names, owners := name(set)
+	for i, s := range names {
+		e := &p.entries[set.order[i]]
+		e.name, e.flags = p.texts.keep(s), e.flags&^owner
+		if owners[i] {
+			e.flags |= owner
+		}
+	}
+}
+
+// planned are the files of a plan.
+type planned struct {
+	p     *plan
+	order []int32
+}
+
+func (s planned) at(i int) *entry          { return &s.p.entries[s.order[i]] }
+func (s planned) len() int                 { return len(s.order) }
+func (s planned) key(i int) string         { return s.at(i).key }
+func (s planned) contentType(i int) string { return s.p.texts.kinds[s.at(i).kind] }
+func (s planned) same(i, j int) bool {
+	a, b := s.at(i), s.at(j)
+	return a.sum != [16]byte{} && a.sum == b.sum && a.kind == b.kind
+}
+
+// keyOf returns the canonical URL of an archived one; ok is false for what is not on the web.
+func keyOf(url string) (canon.URL, bool) {
+	if !utf8.ValidString(url) {
+		return canon.URL{}, false
+	}
+	u, err := canon.Parse(url)
+	return u, err == nil
+}

@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// foreign writes an archive of another crawler, not compressed: records of fields and an HTTP message.
+func foreign(t *testing.T, path string, records ...[2]string) {
+	t.Helper()
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, "WARC/1.0\r\n%sWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: http://a.test/x\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", r[0], len(r[1]), r[1])
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Which of several answers of one second a revisit stands for does not depend on the names of the files that have them.
+func TestRevisitsOfOneSecondDoNotDependOnSegments(t *testing.T) {
+	const digest = "WARC-Payload-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n"
+	head := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+	response := func(n int) [2]string {
+		return [2]string{fmt.Sprintf("WARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%08d-0000-4000-8000-000000000000>\r\n"+digest, n), head + "the body"}
+	}
+	revisit := [2]string{"WARC-Type: revisit\r\nWARC-Record-ID: <urn:uuid:99999999-0000-4000-8000-000000000000>\r\n" +
+		"WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\nWARC-Refers-To-Date: 2026-01-02T03:04:05Z\r\n" + digest, head}
+	var first map[string]string
+	for _, names := range [][3]string{{"a", "b", "c"}, {"b", "a", "c"}, {"c", "a", "b"}, {"a", "c", "b"}, {"c", "b", "a"}, {"b", "c", "a"}} {
+		dir := t.TempDir()
+		var paths []string
+		for i, name := range names {
+			path := filepath.Join(dir, name+".warc")
+			foreign(t, path, [][2]string{response(1), response(2), revisit}[i])
+			paths = append(paths, path)
+		}
+		built(t, Options{Archive: Archive{Segments: paths}, Dir: dir, hasty: true})
+		tree := treeOf(t, Tree(dir))
+		if first == nil {
+			first = tree
+		}
+		mustBeEqual(t, strings.Join(names[:], ""), first, tree)
+	}
+	if first["a.test/x.txt"] != "the body" {
+		t.Errorf("the tree is %q", first)
+	}
+}
+
+// A check finds whatever file is gone, and whatever reference was led astray.
+func TestACheckFindsEveryLoss(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	built(t, options(t, dir))
+	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+		t.Fatalf("wrong before: %v", wrong)
+	}
+	tree := treeOf(t, Tree(dir))
+	for _, name := range filesOf(tree) {
+		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if wrong, _ := brokenOf(t, dir); len(wrong) < 1 || wrong[0].Reason != NoFile {
+			t.Errorf("without %s: %v", name, wrong)
+		}
+		for i, ref := range []string{"nowhere.html", "../../../x", "%2e%2e/", ".", "http://a.test/Page"} {
+			edit(t, path, `<a href="`+ref+`">`)
+			if wrong, _ := brokenOf(t, dir); strings.HasSuffix(name, ".html") && len(wrong) != 1 {
+				t.Errorf("%s with reference %d: %v", name, i, wrong)
+			}
+		}
+		edit(t, path, tree[name])
+	}
+}

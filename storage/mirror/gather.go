@@ -1,0 +1,297 @@
+package mirror
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/cdxj"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// maxHistory is how many captures of a URL are considered, the latest.
+	maxHistory = 64
+	// maxNotes is how many notes a Summary has.
+	maxNotes = 100
+	// maxIndexLine is the most octets of a line of an index.
+	maxIndexLine = 1 << 20
+)
+
+// history is the captures of a URL, in the order of time.
+type history struct {
+	url      canon.URL
+	captures []capture
+}
+
+type capture struct {
+	at   place
+	time time.Time // to the second
+}
+
+// gatherer makes a plan of an archive.
+type gatherer struct {
+	*opened
+	options *Options
+	plan    *plan
+
+	mu      sync.Mutex
+	skipped int64 // captures of what is not on the web
+	lost    int64 // captures whose record cannot be read
+}
+
+// gather decides for each URL of the archive which answer counts.
+func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error) {
+	g := &gatherer{opened: o, options: options, plan: &plan{}}
+	group, ctx := errgroup.WithContext(ctx)
+	r, w := io.Pipe()
+	work := make(chan history, 64)
+	group.Go(func() error {
+		err := cdxj.Merge(w, o.index...)
+		w.CloseWithError(err)
+		return err
+	})
+	group.Go(func() error {
+		defer close(work)
+		err := g.scan(ctx, r, work)
+		r.CloseWithError(cmp.Or(err, io.ErrClosedPipe))
+		return err
+	})
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			for h := range work {
+				if err := g.add(ctx, h); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("mirror: read the archive: %w", err)
+	}
+	slices.SortFunc(g.plan.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	return g, nil
+}
+
+// scan reads the merged index. The captures of a URL have one key of the index, and so stand together, with those of its
+// spellings.
+func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), maxIndexLine+1)
+	last, together := "", map[string]*history{}
+	flush := func() error {
+		for _, h := range together {
+			select {
+			case work <- *h:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		clear(together)
+		return nil
+	}
+	for in.Scan() {
+		l, err := cdxj.ParseLine(in.Bytes())
+		if err != nil {
+			return err
+		}
+		if l.Key != last {
+			if err := flush(); err != nil {
+				return err
+			}
+			last = l.Key
+		}
+		u, ok := keyOf(l.URL)
+		seg, there := g.segment(l.Filename)
+		if !there {
+			return fmt.Errorf("the index names the segment %.100q, which is not among those given", l.Filename)
+		}
+		if !ok {
+			g.skipped++
+			continue
+		}
+		h := together[u.Key()]
+		if h == nil {
+			h = &history{url: u}
+			together[u.Key()] = h
+		}
+		if len(h.captures) == maxHistory {
+			h.captures = h.captures[1:]
+		}
+		h.captures = append(h.captures, capture{place{int32(seg), l.Offset, l.Length}, l.Time}) //nolint:gosec // there are fewer
+	}
+	return errors.Join(in.Err(), flush())
+}
+
+// add decides which answer counts for a URL.
+func (g *gatherer) add(ctx context.Context, h history) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, ok, err := g.decide(h)
+	if err != nil || !ok {
+		return err
+	}
+	e.key = g.plan.texts.keep(h.url.Key())
+	g.mu.Lock()
+	g.plan.entries = append(g.plan.entries, e)
+	g.mu.Unlock()
+	return nil
+}
+
+// decide reads the captures of a URL, the latest first, until one counts. The latest answer does; but a wish not to be
+// archived holds for the answers before it, and a failure says nothing about them.
+func (g *gatherer) decide(h history) (e entry, ok bool, err error) {
+	var first entry
+	noted := false
+	for a, err := range g.latestFirst(h) {
+		if err != nil {
+			return e, false, err
+		}
+		if a.decision == "robots" || a.decision == "owner" || a.decision == "" && h.url.Path() == "/robots.txt" {
+			continue // asked for by the crawler for itself
+		}
+		e, err := g.judge(a, h.url)
+		if err != nil {
+			return e, false, err
+		}
+		switch {
+		case e.state == isFile || e.state == isRedirect:
+			if noted && first.state == isGone {
+				e.flags |= kept
+			} else if noted {
+				e.flags |= stale
+			}
+			return e, true, nil
+		case !noted:
+			first, noted = e, true
+		}
+		if e.state == isNoArchive || e.state == isGone && g.options.removes(a.date) {
+			if first.state != isGone {
+				first = e
+			}
+			break
+		}
+	}
+	return first, noted, nil
+}
+
+// latestFirst returns the answers of a history, the latest first: an index knows the second only.
+func (g *gatherer) latestFirst(h history) func(yield func(*answer, error) bool) {
+	return func(yield func(*answer, error) bool) {
+		cs := h.captures
+		slices.SortStableFunc(cs, func(a, b capture) int { return b.time.Compare(a.time) })
+		for len(cs) > 0 {
+			n := 1
+			for n < len(cs) && cs[n].time.Equal(cs[0].time) {
+				n++
+			}
+			var same []*answer
+			for _, c := range cs[:n] {
+				a, err := g.read(c.at)
+				if ours(err) {
+					yield(nil, err)
+					return
+				}
+				if err != nil {
+					g.cannotRead(c.at, err)
+					a = &answer{at: c.at, date: c.time}
+				}
+				same = append(same, a)
+			}
+			slices.SortFunc(same, func(a, b *answer) int {
+				return cmp.Or(b.date.Compare(a.date), strings.Compare(b.id, a.id))
+			})
+			for _, a := range same {
+				if !yield(a, nil) {
+					return
+				}
+			}
+			cs = cs[n:]
+		}
+	}
+}
+
+func (g *gatherer) cannotRead(at place, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lost++
+	if len(g.notes) < maxNotes {
+		g.notes = append(g.notes, fmt.Sprintf("%s: at octet %d: %v", g.segments[at.segment], at.offset, err))
+	}
+}
+
+// judge says what an answer is to the mirror.
+func (g *gatherer) judge(a *answer, url canon.URL) (entry, error) {
+	e := entry{segment: a.at.segment, offset: a.at.offset, seen: a.date.UnixMicro(), status: uint16(a.status), final: -1} //nolint:gosec // three digits
+	if a.id == "" && a.status == 0 {
+		e.state = isDamaged
+		return e, nil
+	}
+	if a.noArchive {
+		e.state = isNoArchive
+		return e, nil
+	}
+	body, err := g.original(a, url.String())
+	if err != nil {
+		return e, err
+	}
+	switch status := a.status; {
+	case a.revisit && body == nil && (status == http.StatusNotModified || status/100 == 2):
+		e.state = isNoOriginal
+	case a.revisit && status == http.StatusNotModified:
+		e.status = uint16(body.status) //nolint:gosec // three digits
+		g.judgeBody(&e, body, body)
+	case status == http.StatusNotFound, status == http.StatusGone:
+		e.state = isGone
+	case status/100 == 3:
+		e.state = isFailed
+		location := a.header.Get("Location")
+		if to, err := url.Resolve(location); err == nil && location != "" && to.Key() != url.Key() {
+			e.state, e.name = isRedirect, g.plan.texts.keep(to.Key()+placeIn(location))
+		}
+	case status >= 200 && status <= 203:
+		g.judgeBody(&e, a, body)
+	default:
+		e.state = isFailed
+	}
+	return e, nil
+}
+
+// judgeBody is judge for an answer whose body belongs into the mirror, if it is whole.
+func (g *gatherer) judgeBody(e *entry, a, body *answer) {
+	switch {
+	case body.noArchive:
+		e.state = isNoArchive
+	case body.truncated != "":
+		e.state = isTruncated
+	case body.status < 200 || body.status > 203:
+		e.state = isFailed
+	default:
+		contentType := a.header.Get("Content-Type")
+		if unnamed(contentType) {
+			contentType = body.header.Get("Content-Type")
+		}
+		if unnamed(contentType) {
+			contentType = body.sniffed
+		}
+		e.kind, e.segment, e.offset = g.plan.texts.kind(contentType), body.at.segment, body.at.offset
+		if d := digestOf(body.digest); d != "" {
+			sum := sha256.Sum256([]byte(d))
+			copy(e.sum[:], sum[:])
+		}
+	}
+}

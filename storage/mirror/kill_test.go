@@ -1,0 +1,224 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var errDead = errors.New("dead")
+
+// dying is a process that dies before one of its steps: nothing that it does after that has an effect.
+type dying struct {
+	mu    sync.Mutex
+	steps []string
+	at    int // die at this step; -1: never
+}
+
+func (d *dying) step(what string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps = append(d.steps, what)
+	if d.at >= 0 && len(d.steps) > d.at {
+		return errDead
+	}
+	return nil
+}
+
+// Whatever step a build dies at, the mirror is the one before or the new one, whole; and the next build makes what it
+// would have made, and leaves nothing behind.
+func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
+	for _, swap := range []string{"exchange", "two renames"} {
+		t.Run(swap, func(t *testing.T) {
+			dir := t.TempDir()
+			crawled(t, dir, small()...)
+			o := options(t, dir)
+			o.twoRenames = swap != "exchange"
+			built(t, o)
+			before := treeOf(t, Tree(dir))
+			crawled(t, dir, got{url: "http://a.test/Page", body: "another <a href=new>page</a>", second: 90}, got{url: "http://a.test/new", body: "new", second: 90})
+			o.Archive = options(t, dir).Archive
+			count := &dying{at: -1}
+			o.step = count.step
+			built(t, o)
+			after := treeOf(t, Tree(dir))
+			if maps.Equal(before, after) {
+				t.Fatal("the update changed nothing")
+			}
+			if len(count.steps) < 20 {
+				t.Fatalf("only %d steps: %q", len(count.steps), count.steps)
+			}
+			seen := map[string]int{}
+			for at := range count.steps {
+				restore(t, dir, before)
+				d := &dying{at: at}
+				o.step = d.step
+				_, err := Build(context.Background(), o)
+				if err == nil || !errors.Is(err, errDead) {
+					t.Fatalf("step %d: %v", at, err)
+				}
+				switch tree, err := treeIfAny(t, dir); {
+				case err != nil && !(o.twoRenames && d.steps[at] == "rename "+nextDir+" "+treeDir):
+					t.Errorf("step %d, %s: there is no tree", at, d.steps[at])
+				case err != nil:
+					seen["none"]++
+				case maps.Equal(tree, before):
+					seen["old"]++
+				case maps.Equal(tree, after):
+					seen["new"]++
+				default:
+					t.Errorf("step %d, %s: the tree is neither", at, d.steps[at])
+				}
+				o.step = nil
+				built(t, o)
+				mustBeEqual(t, "after step "+d.steps[at], after, treeOf(t, Tree(dir)))
+			}
+			if seen["old"] < 10 || seen["new"] < 1 || o.twoRenames != (seen["none"] == 1) {
+				t.Errorf("deaths left %v", seen)
+			}
+		})
+	}
+}
+
+func treeIfAny(t *testing.T, dir string) (map[string]string, error) {
+	if _, err := os.Stat(Tree(dir)); err != nil {
+		return nil, err
+	}
+	return treeOf(t, Tree(dir)), nil
+}
+
+// restore makes the mirror what it was.
+func restore(t *testing.T, dir string, tree map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(Tree(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for name, octets := range tree {
+		if strings.HasSuffix(name, " at") {
+			continue
+		}
+		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(octets), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if at, ok := tree[name+" at"]; ok {
+			when := parseTime(t, at)
+			if err := os.Chtimes(path, when, when); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func parseTime(t *testing.T, s string) time.Time {
+	t.Helper()
+	when, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}
+
+func TestABuildThatFailsLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.step = func(what string) error {
+		if strings.HasPrefix(what, "create") {
+			cancel()
+		}
+		return nil
+	}
+	if _, err := Build(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled build: %v", err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "mirror*"))
+	if err != nil || len(names) > 0 {
+		t.Errorf("it leaves %q, %v", names, err)
+	}
+}
+
+func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a file":          func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
+		"a symbolic link": func(path string) error { return os.Symlink(t.TempDir(), path) },
+		"a directory of somebody": func(path string) error {
+			return errors.Join(os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, "thesis.tex"), []byte("mine"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			crawled(t, dir, small()...)
+			if err := make(Tree(dir)); err != nil {
+				t.Skip(err)
+			}
+			if _, err := Build(t.Context(), options(t, dir)); err == nil || !strings.Contains(err.Error(), "move it away") {
+				t.Errorf("it was replaced: %v", err)
+			}
+			if _, err := os.Lstat(Tree(dir)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	dir := t.TempDir()
+	crawled(t, dir, small()...)
+	if err := os.Mkdir(Tree(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	built(t, options(t, dir)) // an empty directory is nobody's
+}
+
+// A symbolic link in the tree before is neither followed nor kept.
+func TestSymbolicLinksAreNotFollowed(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	crawled(t, dir, small()...)
+	o := options(t, dir)
+	built(t, o)
+	before := treeOf(t, Tree(dir))
+	precious := filepath.Join(elsewhere, "precious")
+	edit(t, precious, "mine")
+	for _, name := range []string{"a.test/i.png", "a.test/index.html"} {
+		path := filepath.Join(Tree(dir), filepath.FromSlash(name))
+		if err := errors.Join(os.Remove(path), os.Symlink(precious, path)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(Tree(dir), "a.test", "d")), os.Symlink(elsewhere, filepath.Join(Tree(dir), "a.test", "d"))); err != nil {
+		t.Fatal(err)
+	}
+	built(t, o)
+	mustBeEqual(t, "built over links", before, treeOf(t, Tree(dir)))
+	err := filepath.WalkDir(Tree(dir), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type()&fs.ModeSymlink != 0 {
+			t.Errorf("%s is a link", path)
+		}
+		return err
+	})
+	names, err2 := os.ReadDir(elsewhere)
+	if b, _ := os.ReadFile(precious); err != nil || err2 != nil || len(names) != 1 || string(b) != "mine" {
+		t.Errorf("what links lead to changed: %q, %v, %v", b, err, err2)
+	}
+}
+
+func TestTwoSegmentsOfOneNameAreRefused(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	crawled(t, a, small()...)
+	crawled(t, b, small()...)
+	o := options(t, a)
+	o.Archive.Segments = slices.Concat(o.Archive.Segments, options(t, b).Archive.Segments)
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "rename one") {
+		t.Errorf("two segments of one name: %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Servers know few types of their files: a manifest comes as JSON or as text, a style sheet without any type.
+func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
+	dir := t.TempDir()
+	manifest := `{"icons":[{"src":"/i.png"}]}`
+	plain := func(media string) string { return "200 OK\r\nContent-Type: " + media }
+	crawled(t, dir,
+		got{url: "http://a.test/d/site.webmanifest", head: plain("application/octet-stream"), body: manifest},
+		got{url: "http://a.test/d/x.webmanifest", head: plain("application/manifest+json"), body: manifest},
+		got{url: "http://a.test/d/manifest.json", head: plain("application/json"), body: manifest + " "},
+		got{url: "http://a.test/d/data.json", head: plain("application/json"), body: manifest + "  "},
+		got{url: "http://a.test/d/s.css", head: "200 OK\r\nServer: x", body: "a{b:url(/i.png)}"},
+		got{url: "http://a.test/i.png", body: "i"})
+	built(t, options(t, dir))
+	tree := treeOf(t, Tree(dir))
+	for name, want := range map[string]string{
+		"a.test/d/site.webmanifest": `{"icons":[{"src":"../i.png"}]}`,
+		"a.test/d/x.webmanifest":    `{"icons":[{"src":"../i.png"}]}`,
+		"a.test/d/manifest.json":    `{"icons":[{"src":"../i.png"}]} `,
+		"a.test/d/data.json":        manifest + "  ",
+		"a.test/d/s.css":            "a{b:url(../i.png)}",
+	} {
+		if tree[name] != want {
+			t.Errorf("%s is %q, want %q", name, tree[name], want)
+		}
+	}
+	edit(t, filepath.Join(Tree(dir), "a.test", "d", "manifest.json"), `{"icons":[{"src":"../j.png"}]}`)
+	if wrong, _ := brokenOf(t, dir); len(wrong) != 1 {
+		t.Errorf("a check finds %v", wrong)
+	}
+}
+
+// What is called like a manifest and is none is copied as it is.
+func TestAManifestByNameAloneMayBeNone(t *testing.T) {
+	dir := t.TempDir()
+	crawled(t, dir, got{url: "http://a.test/manifest.json", head: "200 OK\r\nContent-Type: application/json", body: "[not JSON"})
+	if s := built(t, options(t, dir)); s.Files != 1 || s.Unread != 1 {
+		t.Errorf("%+v", s)
+	}
+	if tree := treeOf(t, Tree(dir)); tree["a.test/manifest.json"] != "[not JSON" {
+		t.Errorf("it is %q", tree["a.test/manifest.json"])
+	}
+}
+
+// Oddities of other crawlers' archives by which nothing is lost are not noted: they would hide what matters.
+func TestLeniencesAreNoNotes(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "w.warc.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 150 {
+		w := gzip.NewWriter(f)
+		body := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n%d", i)
+		fmt.Fprintf(w, "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%08d-0000-4000-8000-000000000000>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: <http://a.test/%d>\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, i, len(body), body)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprint(f, "this is no record")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := built(t, Options{Archive: Archive{Segments: []string{f.Name()}}, Dir: dir, hasty: true})
+	if s.Files != 150 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "garbage") {
+		t.Errorf("%d files, notes %q", s.Files, s.Notes)
+	}
+}

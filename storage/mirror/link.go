@@ -1,0 +1,124 @@
+package mirror
+
+import (
+	"net/url"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
+
+// linker decides on the references of one document.
+type linker struct {
+	plan     *plan
+	url      canon.URL // the document's own
+	file     string    // its name
+	previews bool      // what a page names for others to show is missed
+	missing  func(url canon.URL, embed bool)
+	nowhere  func() // a reference was replaced by one that leads to nothing
+}
+
+// visit is a markup.Visit: relative for what is in the mirror, absolute for what is not.
+func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
+	if ref.Role == markup.Base {
+		return "", false
+	}
+	u, err := ref.URL()
+	if err != nil {
+		return l.unusual(ref, canon.ReasonOf(err))
+	}
+	fragment := escaped(ref.Fragment(), fragmentSafe)
+	if u.Key() == l.url.Key() && strings.HasPrefix(strings.TrimLeft(ref.Raw, " \t\n\f\r"), "#") {
+		return fragment, ref.Base.Key() != l.url.Key()
+	}
+	if ref.Role == markup.Service {
+		return u.String() + fragment, true // something answers there, or nothing does
+	}
+	if e, ok := l.plan.find(u.Key()); ok {
+		if file := l.plan.fileOf(e); file != nil {
+			if place := l.plan.placeOf(e); place != "" {
+				fragment = place // Fetch 4.4: it counts, not the link's
+			}
+			return relative(l.file, file.name) + fragment, true
+		}
+	}
+	if ref.Role != markup.Preview || l.previews {
+		l.missing(u, ref.Role.Requisite() || ref.Role == markup.Lazy)
+	}
+	return u.String() + fragment, true
+}
+
+// nowhere is a reference that leads to nothing, whatever it stands in.
+const nowhere = "about:invalid"
+
+// unusual decides on a reference to no canonical URL. What is absolute stays: mailto:, data:, and what no browser can
+// read. What is relative must not, for it would now be relative to the mirror.
+func (l *linker) unusual(ref markup.Ref, reason canon.Reason) (replacement string, replace bool) {
+	raw := strings.Trim(ref.Raw, " \t\n\f\r")
+	base := ref.Base
+	if ref.Role.Requisite() && isFileURL(raw) {
+		l.nowhere()
+		return nowhere, true // no page from the web gets one, but the copy of a page could, opened as a file
+	}
+	if base.IsZero() {
+		if _, err := l.url.Resolve(raw); canon.ReasonOf(err) == canon.Scheme || canon.ReasonOf(err) == canon.NoHost {
+			return "", false
+		}
+		l.nowhere()
+		return nowhere, true // the page's base is no place on the web
+	}
+	if reason != canon.TooLong {
+		return "", false
+	}
+	if b, err := url.Parse(base.String()); err == nil {
+		if u, err := b.Parse(raw); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+			return escaped(u.String(), fragmentSafe+"'"), true
+		}
+	}
+	l.nowhere()
+	return nowhere, true
+}
+
+// isFileURL reports whether a browser takes s for a file: URL. It drops tabs and line ends (URL Standard 4.4).
+func isFileURL(s string) bool {
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s[:min(len(s), 64)])
+	return len(s) >= len("file:") && strings.EqualFold(s[:len("file:")], "file:")
+}
+
+// relative returns the reference from a file to another, both slash-separated paths in the mirror.
+func relative(from, to string) string {
+	common := 0
+	for i := 0; i < len(from) && i < len(to) && from[i] == to[i]; i++ {
+		if from[i] == '/' {
+			common = i + 1
+		}
+	}
+	return strings.Repeat("../", strings.Count(from[common:], "/")) + escaped(to[common:], pathSafe)
+}
+
+// What stands in a reference as it is. In a path that is little, so that it can stand in any attribute, in a srcset and
+// in a style sheet.
+const (
+	alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	pathSafe     = alphanumeric + "-._~@=+/"
+	fragmentSafe = alphanumeric + "-._~@=+/#%!$&*:;?|^[]{}`,()"
+)
+
+func escaped(s, safe string) string {
+	ready := true
+	for i := range len(s) {
+		ready = ready && strings.IndexByte(safe, s[i]) >= 0
+	}
+	if ready {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(safe, s[i]) >= 0 {
+			b.WriteByte(s[i])
+		} else {
+			escape(&b, s[i])
+		}
+	}
+	return b.String()
+}

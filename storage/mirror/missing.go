@@ -1,0 +1,250 @@
+package mirror
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// Missing is a line of the list of what is missing: a URL that files of the mirror name, and that has no file there.
+// References to it are absolute.
+type Missing struct {
+	URL    string   `json:"url"` // in its canonical form
+	Reason Reason   `json:"reason"`
+	Detail string   `json:"detail,omitempty"` // in the crawl's words
+	Links  int64    `json:"links,omitempty"`  // files that link to it
+	Embeds int64    `json:"embeds,omitempty"` // files that need it to be complete
+	In     []string `json:"in"`               // the first of these files, at most three
+}
+
+// maxIn is how many files a line of what is missing names.
+const maxIn = 3
+
+// absent gathers what documents name and the mirror does not have.
+type absent struct {
+	lines *sorter // "KEY\tL|E\tFILE"
+	seed  maphash.Seed
+	why   map[uint64]why // by a hash of the key
+	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
+}
+
+type why struct {
+	reason Reason
+	detail string
+	rank   int8
+	at     int64 // microseconds
+}
+
+// after reports whether w is to replace was.
+func (w why) after(was why) bool {
+	return cmp.Or(cmp.Compare(w.rank, was.rank), cmp.Compare(w.at, was.at), strings.Compare(w.detail, was.detail)) > 0
+}
+
+func newAbsent(temp string) *absent {
+	return &absent{lines: newSorter(temp, "missing"), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}}
+}
+
+// add notes that a file names u.
+func (a *absent) add(u canon.URL, embed bool, file string) error {
+	kind := "\tL\t"
+	if embed {
+		kind = "\tE\t"
+	}
+	return a.lines.add(u.Key() + kind + file)
+}
+
+// write writes the list. The reasons are those of the plan, else of the ledger.
+func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
+	sorted := newSorter(temp, "gathered")
+	last := ""
+	var m Missing
+	end := func() error {
+		if m.URL == "" {
+			return nil
+		}
+		line, err := marshal(m)
+		if err != nil {
+			return err
+		}
+		return sorted.add(keyed(m.URL, line))
+	}
+	err := a.lines.each(func(line string) error {
+		if line == last {
+			return nil
+		}
+		last = line
+		key, rest, _ := strings.Cut(line, "\t")
+		kind, file, _ := strings.Cut(rest, "\t")
+		if key != m.URL {
+			if err := end(); err != nil {
+				return err
+			}
+			m = Missing{URL: key}
+			a.why[maphash.String(a.seed, key)] = why{reason: NotFetched}
+		}
+		if kind == "E" {
+			m.Embeds++
+		} else {
+			m.Links++
+		}
+		if len(m.In) < maxIn && !slices.Contains(m.In, file) {
+			m.In = append(m.In, file)
+		}
+		return nil
+	})
+	if err == nil {
+		err = end()
+	}
+	if err == nil {
+		err = a.ask(lines)
+	}
+	if err != nil {
+		return err
+	}
+	return a.explain(w, sorted, p, s)
+}
+
+// explain writes the lines with their reasons.
+func (a *absent) explain(w io.Writer, sorted *sorter, p *plan, s *Summary) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	err := sorted.each(func(line string) error {
+		key, line, _ := strings.Cut(line, "\t")
+		var m Missing
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			return err
+		}
+		m.Reason, m.Detail = a.reason(p, key)
+		s.Missing[m.Reason]++
+		if m.Embeds > 0 {
+			s.MissingEmbeds[m.Reason]++
+		}
+		text, err := marshal(m)
+		if err != nil {
+			return err
+		}
+		_, err = b.WriteString(text + "\n")
+		return err
+	})
+	return errors.Join(err, b.Flush())
+}
+
+// reason returns why a URL is not in the mirror.
+func (a *absent) reason(p *plan, key string) (Reason, string) {
+	if e, ok := p.find(key); ok {
+		return p.reasonOf(e)
+	}
+	found := a.why[maphash.String(a.seed, key)]
+	if found.reason == NotFetched {
+		if u, err := canon.Parse(key); err == nil {
+			if w, ok := a.hosts[u.Authority().String()]; ok {
+				return w.reason, w.detail
+			}
+		}
+	}
+	return found.reason, found.detail
+}
+
+// reasonOf returns why an archived URL has no file.
+func (p *plan) reasonOf(e *entry) (Reason, string) {
+	reason, detail := stateReasons[e.state], ""
+	switch e.state {
+	case isFailed, isGone:
+		detail = fmt.Sprintf("status %d", e.status)
+	case isRedirect:
+		end, found := e, true
+		for hops := 0; found && end.state == isRedirect; hops++ {
+			if hops == maxHops {
+				return reason, fmt.Sprintf("more than %d redirects in a row", maxHops)
+			}
+			key, _ := targetOf(end)
+			detail = "to " + key
+			end, found = p.find(key)
+		}
+		if found {
+			why, more := p.reasonOf(end)
+			detail += ": " + strings.TrimSuffix(string(why)+": "+more, ": ")
+		}
+	}
+	return reason, detail
+}
+
+// ask has the crawl's decisions say why what is missing was not fetched. What is in the archive needs no such reason. Of
+// several decisions the latest counts: their order is not the same in the ledger and in the archive.
+func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
+	if len(a.why) == 0 {
+		return nil
+	}
+	bad := 0
+	for l, err := range lines {
+		if err != nil {
+			if bad++; bad > maxNotes {
+				return err
+			}
+			continue
+		}
+		w := whyOf(&l)
+		u, err := canon.Parse(l.URL)
+		if err != nil || w.rank == 0 {
+			continue
+		}
+		at := maphash.String(a.seed, u.Key())
+		if was, ok := a.why[at]; ok && w.after(was) {
+			a.why[at] = w
+		}
+		if l.Count > 0 {
+			w.detail = "one of many of its host: " + w.detail
+			if host := u.Authority().String(); w.after(a.hosts[host]) {
+				a.hosts[host] = w
+			}
+		}
+	}
+	return nil
+}
+
+// maxDetail is the most octets of a detail.
+const maxDetail = 300
+
+// whyOf reads a line of the ledger. Its rank says how much it tells: a deferral says less than an outcome.
+func whyOf(l *storage.Line) why {
+	w := why{detail: l.Reason, rank: 2, at: l.Time.UnixMicro()}
+	switch l.Decision {
+	case "disallow":
+		w.reason = Robots
+		if l.RobotsLine > 0 {
+			w.detail = fmt.Sprintf("%s: line %d: %s", l.Reason, l.RobotsLine, l.RobotsRule)
+		}
+	case "opt-out":
+		w.reason = OptOut
+	case "refuse":
+		w.reason = Scope
+	case "hold":
+		w.reason = Held
+	case "allow":
+		switch {
+		case l.Outcome == "disallowed":
+			w.reason = Robots
+		case l.Outcome == "deferred":
+			w.reason, w.rank = NotFetched, 1
+		case l.Outcome == "gone":
+			w.reason = Gone
+		case l.Outcome == "dropped" && strings.HasPrefix(l.Reason, "scope:"):
+			w.reason = Scope
+		default:
+			w.reason = Failed
+		}
+	default:
+		w.rank = 0
+	}
+	w.detail = cutRunes(w.detail, maxDetail)
+	return w
+}

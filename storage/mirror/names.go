@@ -1,0 +1,204 @@
+package mirror
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"curtsy/frontier/canon"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Page is an answer that gets a file.
+type Page struct {
+	URL    canon.URL
+	Type   string // value of its Content-Type field
+	Digest string // of its payload, in any form that is equal for equal payloads; empty if it is not known
+}
+
+// Names returns the names of the files of a set of pages, in their order: slash-separated paths below the mirror's
+// directory. They depend on the set alone. Pages have one file if they have one key, and if they would have one name and
+// are the same answer.
+func Names(pages []Page) []string {
+	order := make([]int, len(pages))
+	for i := range order {
+		order[i] = i
+	}
+	keyed := func(i int) string { return pages[i].URL.Key() }
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keyed(a), keyed(b)) })
+	first := slices.CompactFunc(slices.Clone(order), func(a, b int) bool { return keyed(a) == keyed(b) })
+	found, _ := name(pageSet{pages, first})
+	names := make([]string, len(pages))
+	for i, j := 0, 0; i < len(order); i++ {
+		if keyed(order[i]) != keyed(first[j]) {
+			j++
+		}
+		names[order[i]] = found[j]
+	}
+	return names
+}
+
+// named are pages to be named, sorted by key, each key once.
+type named interface {
+	len() int
+	key(i int) string
+	contentType(i int) string
+	same(i, j int) bool // they are the same answer
+}
+
+type pageSet struct {
+	pages []Page
+	order []int
+}
+
+func (s pageSet) len() int                 { return len(s.order) }
+func (s pageSet) key(i int) string         { return s.pages[s.order[i]].URL.Key() }
+func (s pageSet) contentType(i int) string { return s.pages[s.order[i]].Type }
+func (s pageSet) same(i, j int) bool {
+	a, b := s.pages[s.order[i]], s.pages[s.order[j]]
+	return a.Digest != "" && a.Digest == b.Digest && a.Type == b.Type
+}
+
+// find returns the place of a key.
+func find(p named, key string) (int, bool) {
+	low, high := 0, p.len()
+	for low < high {
+		if mid := int(uint(low+high) >> 1); p.key(mid) < key {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, low < p.len() && p.key(low) == key
+}
+
+// naming decides on names. Paths are remembered by 64 bits of a hash of what case-insensitive and normalising file
+// systems make of them: two that share it by chance are merely told apart by a hash that they did not need.
+type naming struct {
+	named
+	fold   cases.Caser
+	apart  map[string]bool // hosts whose http and https pages differ
+	dirs   map[uint64]struct{}
+	taken  map[uint64]int32 // the page whose file it is
+	names  []string
+	owners []bool
+}
+
+// name returns the names of pages, and which of them has its file for itself or lends it to others.
+func name(p named) (names []string, owners []bool) {
+	n := &naming{named: p, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.len()), names: make([]string, p.len()), owners: make([]bool, p.len())}
+	n.apart = n.schemesApart()
+	for _, f := range reserved {
+		n.dirs[n.folded(f)] = struct{}{}
+	}
+	last := ""
+	for i := range p.len() {
+		path := n.natural(i)
+		if dir := path[:strings.LastIndexByte(path, '/')]; dir != last {
+			for at, c := range dir {
+				if c == '/' {
+					n.dirs[n.folded(dir[:at])] = struct{}{}
+				}
+			}
+			n.dirs[n.folded(dir)] = struct{}{}
+			last = dir
+		}
+	}
+	var losers, twins []int
+	for i := range p.len() {
+		if _, twin := n.slashTwin(i); twin {
+			twins = append(twins, i)
+		} else if !n.claim(i, n.natural(i)) {
+			losers = append(losers, i)
+		}
+	}
+	for _, i := range losers {
+		// A site may have taken any of these names with a page of its own, but not all.
+		path, salt := n.natural(i), ""
+		for try := 0; !n.claim(i, hashed(path, hashOf(p.key(i) + salt)[:min(shortHash+try, 32)])); try++ {
+			salt = " " + strconv.Itoa(try)
+		}
+	}
+	for _, i := range twins {
+		j, _ := n.slashTwin(i)
+		n.names[i] = n.names[j]
+	}
+	return n.names, n.owners
+}
+
+// claim gives a path to page i, if it is free or the file of the same answer.
+func (n *naming) claim(i int, path string) bool {
+	at := n.folded(path)
+	if _, isDir := n.dirs[at]; isDir {
+		return false
+	}
+	if j, ok := n.taken[at]; ok {
+		if !n.same(i, int(j)) {
+			return false
+		}
+		n.names[i] = n.names[j]
+		return true
+	}
+	n.taken[at], n.names[i], n.owners[i] = int32(i), path, true //nolint:gosec // there are fewer pages
+	return true
+}
+
+// folded returns a hash of what a file system may take for the same path: case and normalisation do not count.
+func (n *naming) folded(path string) uint64 {
+	sum := sha256.Sum256([]byte(fold(n.fold, path)))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+func fold(c cases.Caser, s string) string {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			// Some tables fold by upper case, some by lower, some in full: what any of them takes for equal is equal here.
+			return norm.NFD.String(c.String(strings.ToLower(strings.ToUpper(norm.NFD.String(s)))))
+		}
+	}
+	return strings.ToLower(s)
+}
+
+// slashTwin returns the page of the same URL with a slash at the end of its path, if it is the same answer.
+func (n *naming) slashTwin(i int) (int, bool) {
+	path, query, has := strings.Cut(n.key(i), "?")
+	if strings.HasSuffix(path, "/") {
+		return 0, false
+	}
+	if path += "/"; has {
+		path += "?" + query
+	}
+	j, ok := find(n, path)
+	return j, ok && n.same(i, j)
+}
+
+// schemesApart returns the hosts that answer differently by http and by https: these get directories of their own.
+func (n *naming) schemesApart() map[string]bool {
+	apart := map[string]bool{}
+	for i := range n.len() {
+		rest, ok := strings.CutPrefix(n.key(i), "http://")
+		if !ok {
+			break // "https:" is behind "http:"
+		}
+		host, _, _ := strings.Cut(rest, "/")
+		if apart[host] {
+			continue
+		}
+		if j, ok := find(n, "https://"+rest); ok && !n.same(i, j) {
+			apart[host] = true
+		}
+	}
+	return apart
+}
+
+// hashed puts a hash before a path's extension.
+func hashed(path, hash string) string {
+	dir, file := path[:strings.LastIndexByte(path, '/')+1], path[strings.LastIndexByte(path, '/')+1:]
+	stem, ext := split(file)
+	stem = strings.TrimRight(cutRunes(stem, maxComponent-len(ext)-len("~")-len(hash)), ". ")
+	return dir + stem + "~" + hash + ext
+}

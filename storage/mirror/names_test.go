@@ -1,0 +1,280 @@
+package mirror
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"curtsy/frontier/canon"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+func urlOf(t testing.TB, s string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// pagesOf reads "URL [TYPE [DIGEST]]" lines.
+func pagesOf(t testing.TB, lines ...string) (ps []Page) {
+	t.Helper()
+	for _, l := range lines {
+		f := append(strings.Fields(l), "", "")
+		if f[1] == "" {
+			f[1] = "text/html"
+		}
+		ps = append(ps, Page{urlOf(t, f[0]), f[1], f[2]})
+	}
+	return ps
+}
+
+func TestNameOfOnePage(t *testing.T) {
+	for _, c := range []struct{ rule, page, want string }{
+		{"a directory's file is index", "http://a.test/", "a.test/index.html"},
+		{"a directory's file is index", "http://a.test/d/e/", "a.test/d/e/index.html"},
+		{"a directory's file has its type's extension", "http://a.test/d/ text/plain", "a.test/d/index.txt"},
+		{"a port is told", "http://a.test:8080/x", "a.test+8080/x.html"},
+		{"https is not", "https://a.test/x", "a.test/x.html"},
+		{"an IPv6 address has no colons", "http://[2001:db8::1]:81/x", "[2001-db8--1]+81/x.html"},
+		{"a fitting extension stays", "http://a.test/x.htm", "a.test/x.htm"},
+		{"a fitting extension stays", "http://a.test/x.HTML", "a.test/x.HTML"},
+		{"a fitting extension stays", "http://a.test/x.xhtml application/xhtml+xml", "a.test/x.xhtml"},
+		{"what XML is need not be HTML, nor the other way round", "http://a.test/x.xhtml", "a.test/x.xhtml.html"},
+		{"another gets one behind it", "http://a.test/x.php", "a.test/x.php.html"},
+		{"another gets one behind it", "http://a.test/logo.php image/png", "a.test/logo.php.png"},
+		{"another gets one behind it", "http://a.test/x.png image/jpeg", "a.test/x.png.jpg"},
+		{"a dot is no extension", "http://a.test/v1.2%20beta", "a.test/v1.2 beta.html"},
+		{"an unknown type keeps what there is", "http://a.test/x.foo application/x-foo", "a.test/x.foo"},
+		{"an unknown type keeps what there is", "http://a.test/x application/x-foo", "a.test/x"},
+		{"no other type passes for a page", "http://a.test/x.html application/octet-stream", "a.test/x.html.bin"},
+		{"no other type passes for a page", "http://a.test/x.html text/plain", "a.test/x.html.txt"},
+		{"no other type passes for a page", "http://a.test/x?f=y.html application/octet-stream", "a.test/x@f=y.html.bin"},
+		{"text keeps its extension", "http://a.test/x.c text/plain", "a.test/x.c"},
+		{"parameters of a type do not count", "http://a.test/x TEXT/HTML;charset=x", "a.test/x.html"},
+		{"a query is readable", "http://a.test/page?a=1", "a.test/page@a=1.html"},
+		{"a query is readable", "http://a.test/page.html?a=1&b=c%20d", "a.test/page@a=1&b=c d.html"},
+		{"a query is readable", "http://a.test/page.php?a=1", "a.test/page.php@a=1.html"},
+		{"a query is readable", "http://a.test/?q=%C3%A9t%C3%A9", "a.test/index@q=été.html"},
+		{"a query has no directories", "http://a.test/x?u=/../../y", "a.test/x@u=%2F..%2F..%2Fy.html"},
+		{"a style sheet's version comes before its extension", "http://a.test/s.css?v=3 text/css", "a.test/s@v=3.css"},
+		{"UTF-8 is readable", "http://a.test/%E4%BD%A0%E5%A5%BD", "a.test/你好.html"},
+		{"UTF-8 is composed", "http://a.test/e%CC%81", "a.test/é.html"},
+		{"what is no UTF-8 stays escaped", "http://a.test/%E9t%E9", "a.test/%E9t%E9.html"},
+		{"an escape stays one", "http://a.test/100%25", "a.test/100%25.html"},
+		{"what only looks like an escape stays", "http://a.test/100%zz", "a.test/100%zz.html"},
+		{"a slash stays escaped", "http://a.test/a%2Fb", "a.test/a%2Fb.html"},
+		{"a backslash stays escaped", "http://a.test/a%5Cb", "a.test/a%5Cb.html"},
+		{"Windows' characters are escaped", "http://a.test/a:b*c|d%3Ce%3E%22%3F", "a.test/a%3Ab%2Ac%7Cd%3Ce%3E%22%3F.html"},
+		{"a number sign is escaped", "http://a.test/a%23b", "a.test/a%23b.html"},
+		{"controls stay escaped", "http://a.test/a%00b%0A%7F%C2%85", "a.test/a%00b%0A%7F%C2%85.html"},
+		{"what turns text round stays escaped", "http://a.test/a%E2%80%AEb", "a.test/a%E2%80%AEb.html"},
+		{"a private character stays escaped", "http://a.test/%EE%80%80", "a.test/%EE%80%80.html"},
+		{"no dot at the end", "http://a.test/x. application/x-foo", "a.test/x%2E"},
+		{"no dot at the end of a directory", "http://a.test/d./x", "a.test/d%2E/x.html"},
+		{"no space at the end", "http://a.test/d%20/x", "a.test/d%20/x.html"},
+		{"no space at the beginning", "http://a.test/%20d/x", "a.test/%20d/x.html"},
+		{"no name of the directory above", "http://a.test/%2e%2e%2fx/y", "a.test/..%2Fx/y.html"},
+		{"an empty directory has a name", "http://a.test//x///y", "a.test/_/x/_/_/y.html"},
+		{"no device", "http://a.test/con", "a.test/con_.html"},
+		{"no device", "http://a.test/CON.css text/css", "a.test/CON_.css"},
+		{"no device", "http://a.test/nul.tar.gz application/gzip", "a.test/nul_.tar.gz"},
+		{"no device", "http://a.test/Aux/x", "a.test/Aux_/x.html"},
+		{"no device", "http://a.test/com1", "a.test/com1_.html"},
+		{"no device", "http://a.test/lpt%C2%B3.x application/x-foo", "a.test/lpt³_.x"},
+		{"no device", "http://a.test/conin$", "a.test/conin$_.html"},
+		{"no device, with a space", "http://a.test/con%20.x application/x-foo", "a.test/con _.x"},
+		{"a device's name within another is none", "http://a.test/console", "a.test/console.html"},
+		{"a device's name within another is none", "http://a.test/com10", "a.test/com10.html"},
+		{"no device as a host", "http://nul.test/x", "nul_.test/x.html"},
+		{"no drive", "http://a.test/c:/x", "a.test/c%3A/x.html"},
+		{"the map's own name is taken", "http://missing.jsonl/x", "missing.jsonl_/x.html"},
+		{"a host keeps its name in ASCII", "http://b\u00fccher.test/", "xn--bcher-kva.test/index.html"},
+	} {
+		if got := Names(pagesOf(t, c.page))[0]; got != c.want {
+			t.Errorf("%s: %s is %q, want %q", c.rule, c.page, got, c.want)
+		}
+	}
+}
+
+func TestNamesOfSeveralPages(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		pages []string
+		want  []string // "~" stands for a hash
+	}{
+		{"case alone does not tell files apart", []string{"http://a.test/Page", "http://a.test/page"}, []string{"a.test/Page.html", "a.test/page~.html"}},
+		{"nor that of a directory", []string{"http://a.test/D/x", "http://a.test/d/x"}, []string{"a.test/D/x.html", "a.test/d/x~.html"}},
+		{"nor does full case folding", []string{"http://a.test/stra%C3%9Fe", "http://a.test/strasse"}, []string{"a.test/straße.html", "a.test/strasse~.html"}},
+		{"nor normalisation", []string{"http://a.test/%C3%A9", "http://a.test/e%CC%81"}, []string{"a.test/é.html", "a.test/é~.html"}},
+		{"nor an upper-case letter composed otherwise", []string{"http://a.test/%C3%89", "http://a.test/e%CC%81"}, []string{"a.test/É.html", "a.test/é~.html"}},
+		{"a file and a directory of one name", []string{"http://a.test/a application/x-foo", "http://a.test/a/b"}, []string{"a.test/a~", "a.test/a/b.html"}},
+		{"a page and a directory are apart by the extension", []string{"http://a.test/a", "http://a.test/a/b"}, []string{"a.test/a.html", "a.test/a/b.html"}},
+		{"a directory with an extension", []string{"http://a.test/a", "http://a.test/A.html/b"}, []string{"a.test/a~.html", "a.test/A.html/b.html"}},
+		{"a query and what looks like one", []string{"http://a.test/p?a=1", "http://a.test/p@a=1"}, []string{"a.test/p@a=1.html", "a.test/p@a=1~.html"}},
+		{"with and without the slash: the same answer", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1"}, []string{"a.test/d/index.html", "a.test/d/index.html"}},
+		{"with and without the slash: another", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 2"}, []string{"a.test/d.html", "a.test/d/index.html"}},
+		{"with and without the slash: nobody knows", []string{"http://a.test/d", "http://a.test/d/"}, []string{"a.test/d.html", "a.test/d/index.html"}},
+		{"index.html: the same answer", []string{"http://a.test/ text/html 1", "http://a.test/index.html text/html 1"}, []string{"a.test/index.html", "a.test/index.html"}},
+		{"index.html: another", []string{"http://a.test/ text/html 1", "http://a.test/index.html text/html 2"}, []string{"a.test/index.html", "a.test/index~.html"}},
+		{"all three the same", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1", "http://a.test/d/index.html text/html 1"}, []string{"a.test/d/index.html", "a.test/d/index.html", "a.test/d/index.html"}},
+		{"http and https: the same", []string{"http://a.test/ text/html 1", "https://a.test/ text/html 1"}, []string{"a.test/index.html", "a.test/index.html"}},
+		{"http and https: one page differs", []string{"http://a.test/ text/html 1", "https://a.test/ text/html 2", "http://a.test/x"}, []string{"a.test+80/index.html", "a.test/index.html", "a.test+80/x.html"}},
+		{"http and https: no page in common", []string{"http://a.test/x", "https://a.test/y"}, []string{"a.test/x.html", "a.test/y.html"}},
+		{"hosts differ", []string{"http://a.test/x", "http://b.test/x"}, []string{"a.test/x.html", "b.test/x.html"}},
+		{"one key is one page", []string{"http://a.test/%7Ex", "http://a.test/~x"}, []string{"a.test/~x.html", "a.test/~x.html"}},
+	} {
+		names := Names(pagesOf(t, c.pages...))
+		for i, got := range names {
+			want := c.want[i]
+			if strings.Contains(want, "~") && !strings.Contains(want, "~x") {
+				want = strings.Replace(want, "~", "~"+hashOf(urlOf(t, strings.Fields(c.pages[i])[0]).Key())[:8], 1)
+			}
+			if got != want {
+				t.Errorf("%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
+			}
+		}
+	}
+}
+
+// A site can give pages the names that a hash would make.
+func TestNameIsFoundThoughItsHashesAreTaken(t *testing.T) {
+	victim := urlOf(t, "http://a.test/page")
+	lines := []string{"http://a.test/Page", victim.Key()}
+	for n := 8; n <= 64; n++ {
+		lines = append(lines, "http://a.test/page~"+hashOf(victim.Key())[:n])
+	}
+	mustBeApart(t, Names(pagesOf(t, lines...)), len(lines))
+}
+
+func TestLongNamesAreCut(t *testing.T) {
+	long := strings.Repeat("%E4%BD%A0", 200) // 600 octets of UTF-8
+	deep := strings.Repeat("/d", 500)
+	wide := strings.Repeat("/"+strings.Repeat("w", 200), 20)
+	lines := []string{
+		"http://a.test/" + long, "http://a.test/" + long + "x", "http://a.test/x?" + long, "http://a.test/" + long + "/x", "http://a.test/" + long + ".png image/png",
+		"http://a.test" + deep + "/x", "http://a.test" + deep + "/y", "http://a.test" + deep + "/d/x", "http://a.test" + wide + "/x", "http://a.test" + wide + "/" + long,
+		"http://a.test/" + strings.Repeat("%3A", 200), "http://" + strings.Repeat("h.", 120) + "test/",
+	}
+	names := Names(pagesOf(t, lines...))
+	mustBeApart(t, names, len(lines))
+	if !strings.HasSuffix(names[4], ".png") || !strings.HasPrefix(names[0], "a.test/你你你") {
+		t.Errorf("what can be read is lost: %q, %q", names[4], names[0])
+	}
+	if a, b := filepath.Dir(names[5]), filepath.Dir(names[6]); a != b {
+		t.Errorf("one deep directory became two: %s, %s", a, b)
+	}
+}
+
+// mustBeApart checks what must hold of names whatever the URLs are.
+func mustBeApart(t testing.TB, names []string, want int) {
+	t.Helper()
+	caser := cases.Fold()
+	files, dirs := map[string]bool{}, map[string]bool{}
+	for _, n := range names {
+		mustBePortable(t, n)
+		files[norm.NFC.String(caser.String(norm.NFD.String(n)))] = true
+		for d := filepath.Dir(n); d != "."; d = filepath.Dir(d) {
+			dirs[norm.NFC.String(caser.String(norm.NFD.String(d)))] = true
+		}
+	}
+	if len(files) != want {
+		t.Errorf("%d pages have %d files: %q", want, len(files), names)
+	}
+	for f := range files {
+		if dirs[f] {
+			t.Errorf("%q is a file and a directory", f)
+		}
+	}
+}
+
+func mustBePortable(t testing.TB, name string) {
+	t.Helper()
+	if !fs.ValidPath(name) || !local(name) || !utf8.ValidString(name) || len(name) > maxPath || strings.Count(name, "/") > maxDepth+1 || !strings.Contains(name, "/") {
+		t.Fatalf("%q is no path for a mirror (%d octets)", name, len(name))
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		stem, _, _ := strings.Cut(part, ".")
+		if len(part) > maxComponent || part == "" || strings.ContainsAny(part, `<>:"\|?*`) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || device(stem) {
+			t.Fatalf("%q: %q is no portable name (%d octets)", name, part, len(part))
+		}
+		for _, r := range part {
+			if r < ' ' || r >= 0x7F && r < 0xA0 {
+				t.Fatalf("%q has a control character", name)
+			}
+		}
+	}
+}
+
+// randomPages makes pages that are likely to collide.
+func randomPages(t testing.TB, rng *rand.Rand, n int) []Page {
+	parts := []string{"a", "A", "b", "con", "index.html", "a.html", "a%2e", "%C3%A9", "e%CC%81", "%2e%2e%2f", "x.", "_", "", "~", "a@b", "%25", "ß", "ss"}
+	types := []string{"text/html", "text/css", "application/x-foo", "", "image/png"}
+	hosts := []string{"http://a.test", "https://a.test", "http://a.test:8080", "http://b.test"}
+	seen := map[string]bool{}
+	var ps []Page
+	for len(ps) < n {
+		s := hosts[rng.IntN(len(hosts))]
+		for range 1 + rng.IntN(3) {
+			s += "/" + parts[rng.IntN(len(parts))]
+		}
+		if rng.IntN(4) == 0 {
+			s += "?" + parts[rng.IntN(len(parts))]
+		}
+		u := urlOf(t, s)
+		if !seen[u.Key()] {
+			seen[u.Key()] = true
+			ps = append(ps, Page{u, types[rng.IntN(len(types))], fmt.Sprint(len(ps))}) // all differ
+		}
+	}
+	return ps
+}
+
+func TestNamesNeverCollideAndDoNotDependOnOrder(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		pages := randomPages(t, rng, 200)
+		names := Names(pages)
+		mustBeApart(t, names, len(pages))
+		byKey := map[string]string{}
+		for i, p := range pages {
+			byKey[p.URL.Key()] = names[i]
+		}
+		rng.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
+		for i, name := range Names(pages) {
+			if want := byKey[pages[i].URL.Key()]; name != want {
+				t.Fatalf("%s is %q, and in another order %q", pages[i].URL, name, want)
+			}
+		}
+	}
+}
+
+func FuzzNameStaysInside(f *testing.F) {
+	for _, s := range []string{"http://a.test/../../etc/passwd", "http://a.test/%2e%2e/%2e%2e/x", "http://a.test/..%2f..%5c", "http://a.test//x", "http://a.test/c:/x", "http://a.test/%00",
+		"http://a.test/" + strings.Repeat("%F0%9F%98%80", 100), "http://a.test/\\..\\x", "http://con/aux?nul", "http://a.test/~?.."} {
+		f.Add(s, "text/html", "x")
+	}
+	f.Fuzz(func(t *testing.T, s, media, other string) {
+		u, err := canon.Parse(s)
+		if err != nil {
+			return
+		}
+		v, err := u.Resolve(other)
+		if err != nil {
+			v = u
+		}
+		want := 2
+		if u.Key() == v.Key() {
+			want = 1
+		}
+		mustBeApart(t, Names([]Page{{u, media, "1"}, {v, "text/html", "2"}}), want)
+	})
+}

@@ -1,0 +1,70 @@
+package mirror
+
+import "strings"
+
+// The files of the mirror that are its own.
+const (
+	MapFile     = "mirror-map.jsonl" // see Entry
+	MissingFile = "missing.jsonl"    // see Missing
+)
+
+var reserved = []string{MapFile, MissingFile}
+
+// natural returns the path that page i has if nothing stands against it.
+func (n *naming) natural(i int) string {
+	scheme, rest, _ := strings.Cut(n.key(i), "://")
+	at := strings.IndexByte(rest, '/')
+	host, target := rest[:at], rest[at+1:]
+	path, query, hasQuery := strings.Cut(target, "?")
+	parts := strings.Split(path, "/")
+	file := fileName(parts[len(parts)-1], query, hasQuery, mediaType(n.contentType(i)))
+	parts = parts[:len(parts)-1]
+	dirs := []string{n.hostDir(scheme, host)}
+	const deepName = len("/~") + 2*shortHash
+	length, fits := len(dirs[0])+1+len(file), 1
+	for _, part := range parts[:min(len(parts), maxDepth)] {
+		d := component(readable(part), "", part)
+		dirs, length = append(dirs, d), length+len(d)+1
+		if length+deepName <= maxPath {
+			fits = len(dirs)
+		}
+	}
+	if len(parts) > maxDepth || length > maxPath {
+		// What does not fit is one directory, named by a hash of what it stands for.
+		dirs = append(dirs[:min(fits, maxDepth)], "~"+hashOf(strings.Join(parts, "/"))[:2*shortHash])
+	}
+	return strings.Join(dirs, "/") + "/" + file
+}
+
+// hostDir names the directory of a host: with its port, unless that is the scheme's own.
+func (n *naming) hostDir(scheme, host string) string {
+	port := ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host, port = host[:i], "+"+host[i+1:]
+	} else if scheme == "http" && n.apart[host] {
+		port = "+80"
+	}
+	host = readable(strings.ReplaceAll(host, ":", "-")) // an IPv6 address, or what the URL Standard lets pass as a domain
+	for _, f := range reserved {
+		if strings.EqualFold(host+port, f) {
+			port += "_"
+		}
+	}
+	return component(host, port, host+port)
+}
+
+// fileName names the file of the last segment of a path and its query.
+func fileName(segment, query string, hasQuery bool, media string) string {
+	stem, ext := "index", ""
+	if segment != "" {
+		stem, ext = split(readable(segment))
+	}
+	stem, ext = extension(stem, ext, media)
+	if hasQuery {
+		stem, segment = stem+"@"+readable(query), segment+"?"+query
+	}
+	if _, last := split(stem); ext == "" && hasQuery && media != "" && active[strings.ToLower(last)] {
+		ext = ".bin" // the query ends as the name of a page does, and this is none
+	}
+	return component(stem, ext, segment)
+}

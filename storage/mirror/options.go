@@ -1,0 +1,94 @@
+package mirror
+
+import "time"
+
+// Vanished says what becomes of pages that are gone: status 404 or 410.
+type Vanished uint8
+
+// What becomes of them.
+const (
+	Keep   Vanished = iota // the last good answer of the archive stays in the mirror
+	Remove                 // they leave it
+)
+
+// Options say what a mirror is made of, and where it is.
+type Options struct {
+	Archive Archive
+	Dir     string // the mirror is its directory "mirror"
+
+	Vanished Vanished
+	// GoneBefore, unless zero, has Remove act only on what was found gone before: what an update that is not completed has
+	// found so stays.
+	GoneBefore time.Time
+
+	// MaxBody is the most octets of a decoded body. Zero means 1 GiB.
+	MaxBody int64
+
+	// Previews says that pictures which pages only name for others to show (og:image) belong to them: where they are not
+	// in the mirror they are missing. They are linked in any case.
+	Previews bool
+
+	// Fresh writes every file anew. Otherwise those that did not change are shared with the mirror before.
+	Fresh bool
+
+	// Changed, if not nil, is told of what the new mirror has otherwise than the one before, by URL, before it takes its
+	// place.
+	Changed func(Change)
+
+	// step is called before each change of the file system, with what it is; its error stands for the change's.
+	step func(what string) error
+	// twoRenames goes without an exchange of names, as some systems have to.
+	twoRenames bool
+	// hasty leaves it to the system when files become durable.
+	hasty bool
+}
+
+// removes reports whether a page that was found gone at a time leaves the mirror.
+func (o *Options) removes(at time.Time) bool {
+	return o.Vanished == Remove && (o.GoneBefore.IsZero() || at.Before(o.GoneBefore))
+}
+
+func (o *Options) maxBody() int64 {
+	if o.MaxBody == 0 {
+		return 1 << 30
+	}
+	return o.MaxBody
+}
+
+// Summary counts what a mirror holds.
+type Summary struct {
+	URLs      int64 `json:"urls"`      // archived, and considered
+	Files     int64 `json:"files"`     // in the mirror, its own apart
+	Pages     int64 `json:"pages"`     // URLs that have a file, redirects apart; several may share one
+	Redirects int64 `json:"redirects"` // URLs that lead to a file
+	Octets    int64 `json:"octets"`    // of the files
+
+	Written   int64 `json:"written"`   // files written
+	Shared    int64 `json:"shared"`    // files that did not change: linked from the mirror before
+	Rewritten int64 `json:"rewritten"` // documents whose references were replaced
+	Unread    int64 `json:"unread"`    // documents copied as they are, since they are too large or cannot be read
+
+	Kept  int64 `json:"kept"`  // pages that are gone, of which an older answer is shown
+	Stale int64 `json:"stale"` // pages whose last answer could not be used, of which an older one is shown
+
+	// Left counts archived URLs that are not in the mirror, by reason; Missing those that pages of the mirror name and that
+	// are not in it; MissingEmbeds those of them that a page needs to be complete.
+	Left          map[Reason]int64 `json:"left"`
+	Missing       map[Reason]int64 `json:"missing"`
+	MissingEmbeds map[Reason]int64 `json:"missing_embeds"`
+
+	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a base that is
+	// not on the web.
+	Nowhere int64 `json:"nowhere"`
+	// Removed counts what was taken from documents because it would block local files, by element and attribute.
+	Removed map[string]int64 `json:"removed"`
+
+	New       int64 `json:"new"`       // URLs that the mirror before did not have
+	Differ    int64 `json:"changed"`   // URLs with another payload
+	Lost      int64 `json:"gone"`      // URLs that only the mirror before had
+	Unchanged int64 `json:"unchanged"` // URLs with the same payload
+
+	OffWeb     int64    `json:"off_web"`    // captures of what is not on the web
+	Unreadable int64    `json:"unreadable"` // captures that could not be read
+	Notes      []string `json:"notes,omitempty"`
+}

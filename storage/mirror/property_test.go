@@ -1,0 +1,166 @@
+package mirror
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
+
+// Every reference in a mirror of random pages, which collide in every way, leads to the file of the page that it led to.
+func TestEveryReferenceLeadsToItsPage(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		pages := randomPages(t, rng, 60)
+		var all []got
+		kinds := map[string]string{}
+		for i, p := range pages {
+			u := p.URL.String()
+			switch kinds[p.URL.Key()] = p.Type; {
+			case i%7 == 3:
+				kinds[p.URL.Key()] = "redirect"
+				all = append(all, got{url: u, head: "301 Moved\r\nLocation: " + pages[i-1].URL.String()})
+				continue
+			case i%11 == 5:
+				kinds[p.URL.Key()] = "none"
+				all = append(all, got{url: u, head: "404 Not Found"})
+				continue
+			}
+			body := "page " + p.URL.Key() + "\n"
+			switch p.Type {
+			case "text/html":
+				body = "<!-- " + body + "-->"
+				if i%3 == 0 {
+					body += `<base href="` + pages[rng.IntN(len(pages))].URL.String() + `">`
+				}
+				for _, to := range pages {
+					body += fmt.Sprintf("<a href='%s#f'></a><img src=\"%s\">", to.URL, to.URL)
+				}
+			case "text/css":
+				body = "/* " + body + "*/"
+				for _, to := range pages {
+					body += fmt.Sprintf("a{background:url( %q )}", to.URL)
+				}
+			}
+			all = append(all, got{url: u, head: "200 OK\r\nContent-Type: " + p.Type, body: body})
+		}
+		dir := t.TempDir()
+		crawled(t, dir, all...)
+		built(t, options(t, dir))
+		tree := treeOf(t, Tree(dir))
+		if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
+			t.Fatalf("seed %d: wrong: %+v", seed, wrong[0])
+		}
+		checked := 0
+		for _, e := range mapOf(t, dir) {
+			if e.Redirect == "" && !strings.Contains(tree[e.File], "page "+e.URL+"\n") {
+				t.Errorf("seed %d: %s has the file of another page", seed, e.URL)
+			}
+			if e.Redirect != "" || e.Document == "" {
+				continue
+			}
+			i := 0
+			_, err := rewriterOf(e.Type, "")([]byte(tree[e.File]), markup.Options{URL: urlOf(t, localBase+escaped(e.File, pathSafe)), ContentType: e.Type}, func(ref markup.Ref) (string, bool) {
+				to := pages[i/2].URL
+				if e.Type == "text/css" {
+					to = pages[i].URL
+				}
+				i++
+				mustLeadTo(t, tree, ref, to, pages, kinds)
+				checked++
+				return "", false
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if checked < 1000 {
+			t.Errorf("seed %d: only %d references were checked", seed, checked)
+		}
+	}
+}
+
+func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.URL, pages []Page, kinds map[string]string) {
+	t.Helper()
+	for kinds[to.Key()] == "redirect" {
+		for i, p := range pages {
+			if p.URL == to {
+				to = pages[i-1].URL
+				break
+			}
+		}
+	}
+	u, err := ref.URL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, local := strings.CutPrefix(u.String(), localBase)
+	if local == (kinds[to.Key()] == "none") {
+		t.Fatalf("%s became %s", to, ref.Raw)
+	}
+	if !local {
+		return
+	}
+	file, err = url.PathUnescape(file)
+	if err != nil || !strings.Contains(tree[file], "page "+to.Key()+"\n") {
+		t.Fatalf("%s became %s, which is another page: %.100s (%v)", to, ref.Raw, tree[file], err)
+	}
+}
+
+// Whatever URLs, redirects and pages say, nothing outside the tree is written, and the tree is right by its own check.
+func FuzzBuildStaysInside(f *testing.F) {
+	f.Add("http://a.test/%2e%2e/x", "../../..", `<a href="../../../etc/passwd"><base href="file:///">`, "text/html")
+	f.Add("http://a.test/..%2f..", "//b.test/\\..", `@import "..\\..\\x"; a{background:url(/..%2f)}`, "text/css")
+	f.Add("http://a.test/mirror-map.jsonl", "?x", `<svg><image href="x#y"/></svg>`, "image/svg+xml")
+	f.Add("http://mirror-map.jsonl/", "#", `{"icons":[{"src":"x"}]}`, "application/manifest+json")
+	f.Fuzz(func(t *testing.T, address, location, body, media string) {
+		u, err := canon.Parse(address)
+		if err != nil || strings.ContainsAny(location+media, "\r\n") || len(body) > 4096 {
+			return
+		}
+		dir := t.TempDir()
+		crawl := filepath.Join(dir, "crawl")
+		all := []got{
+			{url: u.String(), head: "200 OK\r\nContent-Type: " + media, body: body},
+			{url: "http://a.test/moved", head: "302 Found\r\nLocation: " + location},
+			{url: "http://a.test/", body: body + `<a href="/moved">m</a><a href='` + u.String() + `'>u</a>`},
+		}
+		if v, err := u.Resolve(location); err == nil && v.Key() != u.Key() && v.Key() != "http://a.test/" && v.Key() != "http://a.test/moved" {
+			all = append(all, got{url: v.String(), head: "200 OK\r\nContent-Type: text/html", body: "other"})
+		}
+		if err := os.Mkdir(crawl, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		crawled(t, crawl, all...)
+		if _, err := Build(t.Context(), options(t, crawl)); err != nil {
+			t.Fatal(err)
+		}
+		for b, err := range Check(t.Context(), Tree(crawl)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Wrong {
+				t.Errorf("wrong: %+v", b)
+			}
+		}
+		for path, want := range map[string]string{dir: "crawl", crawl: "index mirror warc"} {
+			entries, err := os.ReadDir(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%s holds %s", path, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,232 @@
+package mirror
+
+import (
+	"fmt"
+	"html"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"curtsy/frontier/canon"
+)
+
+// ServeOptions say which mirror is shown, and how.
+type ServeOptions struct {
+	Tree  string // its directory, see Tree
+	Start string // URL of the page that "/" leads to; without one, or if the mirror does not have it, the first page of a host
+
+	// Offline has browsers load nothing from elsewhere.
+	Offline bool
+
+	// AnyName answers to names of other machines, too: for who shows a mirror to a network.
+	AnyName bool
+}
+
+// Handler shows a mirror to browsers of this machine: its files with the types that they had, the addresses of the web
+// as far as they have a file, and of what is missing the reason. It lists no directory, and answers only to names of this
+// machine, so that a page elsewhere cannot have it read out under a name of its own (DNS rebinding). All hosts of the
+// mirror are one origin to a browser: their scripts can read each other's pages.
+type Handler struct {
+	options ServeOptions
+
+	mu    sync.Mutex
+	shown *shown
+}
+
+// shown is one state of a mirror: a build replaces the whole directory.
+type shown struct {
+	*lists
+	dir   fs.FileInfo
+	root  *os.Root
+	start string
+}
+
+// NewHandler opens a mirror.
+func NewHandler(o ServeOptions) (*Handler, error) {
+	h := &Handler{options: o}
+	_, err := h.current()
+	return h, err
+}
+
+// Close releases the mirror. No request may be under way.
+func (h *Handler) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shown == nil {
+		return nil
+	}
+	err := h.shown.root.Close()
+	h.shown = nil
+	return err
+}
+
+// current returns the mirror as it is now.
+func (h *Handler) current() (*shown, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	dir, err := os.Stat(h.options.Tree)
+	if h.shown != nil && (err != nil || os.SameFile(dir, h.shown.dir)) {
+		return h.shown, nil // or it is just being replaced
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mirror: open the mirror: %w", err)
+	}
+	lists, err := readLists(h.options.Tree)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(h.options.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: open the mirror: %w", err)
+	}
+	// The root before stays open for the requests that use it; its finalizer closes it.
+	h.shown = &shown{lists: lists, dir: dir, root: root, start: startOf(lists, h.options.Start)}
+	return h.shown, nil
+}
+
+// startOf returns the file that "/" leads to.
+func startOf(l *lists, start string) string {
+	if u, ok := keyOf(start); ok && l.urls[u.Key()] != "" {
+		return l.urls[u.Key()]
+	}
+	best, file := "", ""
+	for url, f := range l.urls {
+		if mediaType(l.files[f].contentType) != "text/html" {
+			continue
+		}
+		// The shortest is nearest to a host's first page.
+		if file == "" || len(url) < len(best) || len(url) == len(best) && url < best {
+			best, file = url, f
+		}
+	}
+	return file
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	if !h.options.AnyName && !loopback(r.Host) {
+		refuse(w, http.StatusForbidden, "This mirror is shown under names of this machine only", "")
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "A mirror can only be read", "")
+		return
+	}
+	m, err := h.current()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "The mirror cannot be read", "")
+		return
+	}
+	if r.URL.Path == "/" && m.start != "" {
+		redirect(w, m.start)
+		return
+	}
+	if name := strings.TrimPrefix(r.URL.Path, "/"); m.files[name].url != "" {
+		h.file(w, r, m, name)
+		return
+	}
+	m.elsewhere(w, r)
+}
+
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// offline lets a page have everything from its own mirror, and nothing from elsewhere.
+const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'none'"
+
+func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name string) {
+	fi, err := m.root.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() {
+		refuse(w, http.StatusNotFound, "The mirror's map has this file, and it is not there", "")
+		return
+	}
+	f, err := m.root.Open(name)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "The file cannot be read", "")
+		return
+	}
+	defer f.Close()
+	if h.options.Offline {
+		w.Header().Set("Content-Security-Policy", offline)
+	}
+	if t := m.files[name].contentType; t != "" && fieldValue(t) {
+		w.Header().Set("Content-Type", t)
+	} else {
+		w.Header().Del("X-Content-Type-Options") // nothing is known of it: the server guesses, and browsers may
+	}
+	http.ServeContent(w, r, "", fi.ModTime(), f)
+}
+
+func fieldValue(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' && c != '\t' || c == 0x7F {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere answers for an address that is no file: /HOST/PATH?QUERY is read as that URL.
+func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
+	var reason why
+	for _, u := range originals(r) {
+		if file := m.urls[u.Key()]; file != "" {
+			redirect(w, file)
+			return
+		}
+		if y, ok := m.missing[u.Key()]; ok && reason.reason == "" {
+			reason = y
+			reason.detail = strings.TrimSuffix(string(y.reason)+": "+y.detail, ": ") + " (" + u.Key() + ")"
+		}
+	}
+	if reason.reason == "" {
+		refuse(w, http.StatusNotFound, "The mirror does not have this", "Nothing in it names it either.")
+		return
+	}
+	refuse(w, http.StatusNotFound, "The mirror does not have this", reason.detail)
+}
+
+// originals returns the URLs that a path of the mirror may stand for.
+func originals(r *http.Request) (us []canon.URL) {
+	host, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	host, port, ok := strings.Cut(host, "+")
+	if ok {
+		port = ":" + port
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		url := scheme + host + port + "/" + rest
+		if r.URL.RawQuery != "" {
+			url += "?" + r.URL.RawQuery
+		}
+		if u, err := canon.Parse(url); err == nil {
+			us = append(us, u)
+		}
+	}
+	return us
+}
+
+func redirect(w http.ResponseWriter, file string) {
+	w.Header().Set("Location", "/"+escaped(file, pathSafe))
+	w.WriteHeader(http.StatusFound)
+}
+
+// refuse answers with a page that no text in it can make run anything.
+func refuse(w http.ResponseWriter, status int, title, text string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	w.WriteHeader(status)
+	title, text = html.EscapeString(title), html.EscapeString(text)
+	w.Write([]byte("<!DOCTYPE html><meta charset=utf-8><title>" + title + "</title><h1>" + title + "</h1><p>" + text + "</p>\n"))
+}

@@ -1,0 +1,253 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+	"curtsy/storage/warc"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxDocument is the most octets of a document that is searched for references: as much as the crawler reads of a page.
+const maxDocument = 10 << 20
+
+// maxRewritten is the most octets that such a document may become.
+const maxRewritten = 8 * maxDocument
+
+// writer writes the files of a plan.
+type writer struct {
+	*gatherer
+	disk   *disk
+	before *before
+	lines  *sorter // of the map
+	absent *absent
+
+	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
+
+	mu      sync.Mutex
+	removed map[string]int64
+	bad     map[*entry]state // answers that turned out to be none: the tree must be planned without them
+}
+
+// run writes every file.
+func (w *writer) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	work := make(chan *entry, 64)
+	group.Go(func() error {
+		defer close(work)
+		for i := range w.plan.entries {
+			select {
+			case work <- &w.plan.entries[i]:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			var doc document
+			for e := range work {
+				if err := w.entry(e, &doc); err != nil {
+					return fmt.Errorf("mirror: write %s: %w", e.key, err)
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// entry writes what an entry has in the mirror: its file, if that is its own, and its line of the map. A redirect's line
+// is made of its final entry's record.
+func (w *writer) entry(e *entry, doc *document) error {
+	to := w.plan.fileOf(e)
+	if to == nil {
+		return nil
+	}
+	line := Entry{URL: e.key, File: to.name, Status: int(e.status)}
+	if e != to {
+		w.redirects.Add(1)
+		line.Redirect = to.key
+		return w.tell(line)
+	}
+	w.pages.Add(1)
+	switch {
+	case e.flags&kept != 0:
+		line.Older = string(Gone)
+		w.kept.Add(1)
+	case e.flags&stale != 0:
+		line.Older = string(Failed)
+		w.stale.Add(1)
+	}
+	src := &source{}
+	in, closer, err := warc.LenientAt(w.segments[e.segment], e.offset, src.found)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	src.in = in
+	rec, err := in.Next()
+	if err != nil {
+		return err
+	}
+	date, err := rec.Date()
+	if err != nil {
+		return err
+	}
+	line.Type, line.Digest = w.plan.texts.kinds[e.kind], rec.Fields.Get("WARC-Payload-Digest")
+	line.Record, line.Date = rec.ID(), dateOf(date)
+	if seen := dateOf(time.UnixMicro(e.seen)); seen > line.Date && line.Older == "" {
+		line.Seen = seen
+	}
+	if e.flags&owner != 0 {
+		line.Size, line.Document, err = w.file(e, src, rec, date, doc)
+		if state, damaged := damage(err); damaged {
+			w.mu.Lock()
+			w.bad[e] = state
+			w.mu.Unlock()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.files.Add(1)
+		w.octets.Add(line.Size)
+	}
+	return w.tell(line)
+}
+
+func (w *writer) tell(line Entry) error {
+	text, err := marshal(line)
+	if err != nil {
+		return err
+	}
+	return w.lines.add(keyed(line.URL, text))
+}
+
+// document is a worker's memory for documents.
+type document struct{ in bytes.Buffer }
+
+// file writes the file of an entry, or shares it with the tree before.
+func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string, err error) {
+	h, err := warc.ReadHTTP(rec.Block)
+	if err != nil {
+		return 0, "", asDamage(err)
+	}
+	decoded, err := h.Body(w.options.maxBody())
+	if err != nil {
+		return 0, "", asDamage(err)
+	}
+	src := body{decoded}
+	rewrite := rewriterOf(w.plan.texts.kinds[e.kind], e.name)
+	if rewrite == nil {
+		return w.copy(e, from, rec, src, date)
+	}
+	doc.in.Reset()
+	if _, err := io.CopyN(&doc.in, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
+		return 0, "", err
+	}
+	var out []byte
+	if doc.in.Len() <= maxDocument {
+		if err := from.whole(); err != nil {
+			return 0, "", err
+		}
+		if out, err = w.rewrite(e, rewrite, doc.in.Bytes()); err == nil {
+			w.rewritten.Add(1)
+			size, err := w.put(e.name, out, date)
+			return size, Rewritten, err
+		}
+		if errors.Is(err, errOurs) {
+			return 0, "", err
+		}
+	}
+	w.unread.Add(1)
+	size, _, err = w.copy(e, from, rec, io.MultiReader(&doc.in, src), date)
+	return size, Unread, err
+}
+
+// errOurs marks errors that are not a document's.
+var errOurs = errors.New("keep what is missing")
+
+// rewrite replaces the references of a document.
+func (w *writer) rewrite(e *entry, rewrite rewriter, in []byte) ([]byte, error) {
+	u, err := canon.Parse(e.key)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews, missing: func(to canon.URL, embed bool) {
+		failed = errors.Join(failed, w.absent.add(to, embed, e.name))
+	}, nowhere: func() { w.nowhere.Add(1) }}
+	out, err := rewrite(in, markup.Options{
+		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
+		Removed: w.remove, Most: maxRewritten,
+	}, link.visit)
+	if failed != nil {
+		return nil, fmt.Errorf("%w: %w", errOurs, failed)
+	}
+	return out, err
+}
+
+func (w *writer) remove(r markup.Removal) {
+	what := strings.ToLower(strings.Clone(r.Element) + " " + r.Attr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, has := w.removed[what]; !has && len(w.removed) >= maxNotes {
+		what = "other" // names of members are a document's own
+	}
+	w.removed[what]++
+}
+
+// put writes a file whose octets are known, unless the tree before has them.
+func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) {
+	size := int64(len(octets))
+	if fi := w.disk.old(name); !w.options.Fresh && fi != nil && fi.Size() == size && fi.ModTime().Equal(date) && w.disk.equal(name, octets) {
+		if done, err := w.share(name); done || err != nil {
+			return size, err
+		}
+	}
+	w.written.Add(1)
+	return size, w.disk.create(name, date, func(f *os.File) error {
+		_, err := f.Write(octets)
+		return err
+	})
+}
+
+// copy writes a body as it is. The file before is the same if it has the same name and is of the same record, and its
+// date is that of the record: who changed it since changed its date.
+func (w *writer) copy(e *entry, from *source, rec *warc.Record, src io.Reader, date time.Time) (size int64, read string, err error) {
+	if fi := w.disk.old(e.name); !w.options.Fresh && fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() && w.before.has(e.name, rec) {
+		if done, err := w.share(e.name); done || err != nil {
+			return fi.Size(), "", err
+		}
+	}
+	w.written.Add(1)
+	err = w.disk.create(e.name, date, func(f *os.File) error {
+		if size, err = io.Copy(f, src); err != nil {
+			return err
+		}
+		return from.whole()
+	})
+	return size, "", err
+}
+
+func (w *writer) share(name string) (bool, error) {
+	done, err := w.disk.share(name)
+	if done {
+		w.shared.Add(1)
+	}
+	return done, err
+}
