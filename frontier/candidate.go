@@ -29,6 +29,7 @@ type Candidate struct {
 	Depth  int    // links from the seed, redirects and requisites not counted
 	Hops   int    // redirects in a row that led here
 	Embeds int    // requisite steps in a row that led here
+	Away   int    // those of them that led to what is off the scope
 	Seed   string // fetch URL of the seed it descends from; a seed's own
 	Tag    string // the seed's tag
 

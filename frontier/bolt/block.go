@@ -102,7 +102,7 @@ func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) 
 		return frontier.Candidate{}, fmt.Errorf("entry %d: %w: %w", place, err, ErrDamaged)
 	}
 	return frontier.Candidate{
-		URL: u, Kind: frontier.Kind(n[0]), Depth: int(n[1]), Hops: int(n[2]), Embeds: int(n[3]),
+		URL: u, Kind: frontier.Kind(n[0]), Depth: int(n[1]), Hops: int(n[2]), Embeds: int(n[3]), Away: int(n[0] >> awayAt),
 		Via: b.word(n[4]), Seed: b.word(n[5]), Tag: b.word(n[6]),
 	}, nil
 }

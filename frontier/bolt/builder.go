@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/storage/durable"
 )
 
 // builder writes a new file from end to end, beside the one whose name it will have. It commits now and then, to bound
@@ -183,7 +184,7 @@ func (b *builder) replace() error {
 		return err
 	}
 	b.beside = ""
-	return syncDir(filepath.Dir(b.path))
+	return durable.Names(filepath.Dir(b.path))
 }
 
 // place gives the file its name, which nothing may have.
@@ -196,17 +197,4 @@ func (b *builder) place() error {
 	}
 	b.beside = ""
 	return nil
-}
-
-// syncDir makes the names in a directory durable, where that can be done.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

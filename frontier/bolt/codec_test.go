@@ -36,7 +36,7 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 				continue
 			}
 			c := frontier.Candidate{
-				URL: u, Kind: frontier.Kind(i), Via: via, Depth: depth, Hops: hops + i, Embeds: embeds, Seed: seed, Tag: tag,
+				URL: u, Kind: frontier.Kind(i), Via: via, Depth: depth, Hops: hops + i, Embeds: embeds, Away: i % 7, Seed: seed, Tag: tag,
 			}
 			if i%3 == 0 {
 				c.Via, c.Tag = seed, ""

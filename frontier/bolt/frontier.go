@@ -15,16 +15,17 @@ import (
 
 // Frontier is the embedded engine. See the package comment.
 type Frontier struct {
-	path     string
-	options  frontier.Options
-	db       *bbolt.DB
-	clock    clock
-	printer  *printer
-	blocks   blocks
-	seen     seen
-	epoch    uint64 // of this opening
-	unclean  bool   // the stop before it was not a Close
-	readOnly bool
+	path        string
+	options     frontier.Options
+	db          *bbolt.DB
+	clock       clock
+	printer     *printer
+	blocks      blocks
+	seen        seen
+	epoch       uint64 // of this opening
+	unclean     bool   // the stop before it was not a Close
+	quarantined []ref  // by this opening
+	readOnly    bool
 
 	writer  writer
 	stop    context.CancelFunc // ends the writer at once, barrier included

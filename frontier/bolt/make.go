@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"curtsy/storage/durable"
 )
 
 // makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is
@@ -53,5 +55,5 @@ func name(fresh, path string) error {
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.Names(filepath.Dir(path))
 }

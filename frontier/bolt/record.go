@@ -75,6 +75,9 @@ func (r *record) appendTo(b []byte, zip *zstd.Encoder) []byte {
 	return zip.EncodeAll(r.block(), b)
 }
 
+// awayAt is where a row's first number has Away, above the octet of the kind: hardly any entry has it.
+const awayAt = 8
+
 // block returns the text of r, before compression.
 func (r *record) block() []byte {
 	var t stringTable
@@ -82,7 +85,7 @@ func (r *record) block() []byte {
 	for i := range r.entries {
 		c := &r.entries[i]
 		for _, n := range [...]uint64{
-			uint64(c.Kind), uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
+			uint64(c.Kind) | uint64(c.Away)<<awayAt, uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
 			t.add(c.Via), t.add(c.Seed), t.add(c.Tag), uint64(len(c.URL.RequestURI())),
 		} {
 			rows = binary.AppendUvarint(rows, n)

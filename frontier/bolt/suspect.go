@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"context"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -49,11 +50,39 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 		if t.condemned() {
 			*e = f.totals.close(frontier.Failed, frontier.ReasonQuarantined)
 			f.open.done = append(f.open.done, makeDone(x, *e))
+			f.quarantined = append(f.quarantined, x)
 			continue
 		}
 		f.open.keep(t.cell(x, f.clock, now))
 	}
 	return nil
+}
+
+// Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
+func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
+	err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
+		for _, r := range f.quarantined {
+			body, err := recordJournal.get(tx, r.record())
+			if err != nil {
+				return err
+			}
+			b, err := parseBlock(body, f.blocks.zip)
+			if err != nil {
+				return err
+			}
+			if b.forgotten() {
+				continue
+			}
+			id, _ := b.host(r.place())
+			c, err := b.entry(r.place(), f.hosts[id].authority)
+			if err != nil {
+				return err
+			}
+			all = append(all, c)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // stop counts an unclean stop, of which r, which names the task of t, is the record.

@@ -62,7 +62,7 @@ func acceptLinksOnce(s *stage) {
 
 func acceptCarries(s *stage) {
 	c := frontier.Candidate{
-		URL: s.url("a/1"), Kind: frontier.KindEmbed, Via: "http://b.test/page", Depth: 7, Hops: 3, Embeds: 2,
+		URL: s.url("a/1"), Kind: frontier.KindEmbed, Via: "http://b.test/page", Depth: 7, Hops: 3, Embeds: 2, Away: 1,
 		Seed: "http://c.test/", Tag: "a tag \x00 of any octets é",
 	}
 	s.add([]frontier.Candidate{c}, s.links("a/2"))

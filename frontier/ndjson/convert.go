@@ -60,7 +60,7 @@ func (l *host) item() (*frontier.Host, error) {
 
 func lineOfEntry(e *frontier.Entry) *entry {
 	l := &entry{
-		URL: e.URL, Kind: kind(e.Kind), Via: text(e.Via), Depth: e.Depth, Hops: e.Hops, Embeds: e.Embeds,
+		URL: e.URL, Kind: kind(e.Kind), Via: text(e.Via), Depth: e.Depth, Hops: e.Hops, Embeds: e.Embeds, Away: e.Away,
 		Seed: text(e.Seed), Tag: text(e.Tag), Print: print(e.Print), State: state{e.Outcome, e.Deferred},
 		Reason: text(e.Reason), Attempts: e.Attempts, Wait: span(e.Wait), Stops: e.Stops, Alone: e.Alone,
 	}
@@ -73,7 +73,7 @@ func lineOfEntry(e *frontier.Entry) *entry {
 func (l *entry) item() (*frontier.Entry, error) {
 	e := &frontier.Entry{
 		Candidate: frontier.Candidate{
-			URL: l.URL, Kind: frontier.Kind(l.Kind), Via: string(l.Via), Depth: l.Depth, Hops: l.Hops, Embeds: l.Embeds,
+			URL: l.URL, Kind: frontier.Kind(l.Kind), Via: string(l.Via), Depth: l.Depth, Hops: l.Hops, Embeds: l.Embeds, Away: l.Away,
 			Seed: string(l.Seed), Tag: string(l.Tag),
 		},
 		Print: frontier.Fingerprint(l.Print), Outcome: l.State.outcome, Deferred: l.State.deferred,
@@ -89,7 +89,7 @@ func (l *entry) item() (*frontier.Entry, error) {
 		return nil, fmt.Errorf("URL %s has no kind", e.URL)
 	case e.Print == 0:
 		return nil, fmt.Errorf("URL %s has no fingerprint", e.URL)
-	case e.Depth < 0 || e.Hops < 0 || e.Embeds < 0 || e.Attempts < 0 || e.Wait < 0 || e.Stops < 0 || e.Alone < 0:
+	case e.Depth < 0 || e.Hops < 0 || e.Embeds < 0 || e.Away < 0 || e.Attempts < 0 || e.Wait < 0 || e.Stops < 0 || e.Alone < 0:
 		return nil, fmt.Errorf("URL %s: a negative number", e.URL)
 	}
 	return e, nil

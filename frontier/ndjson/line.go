@@ -71,6 +71,7 @@ type entry struct {
 	Depth    int        `json:"depth,omitempty"`
 	Hops     int        `json:"hops,omitempty"`
 	Embeds   int        `json:"embeds,omitempty"`
+	Away     int        `json:"away,omitempty"`
 	Seed     text       `json:"seed,omitempty"`
 	Tag      text       `json:"tag,omitempty"`
 	Print    print      `json:"print"`

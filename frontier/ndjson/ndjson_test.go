@@ -42,7 +42,7 @@ func whole(t testing.TB) []frontier.Item {
 		{Host: h},
 		{URL: &frontier.Entry{Candidate: frontier.Candidate{URL: seed, Kind: frontier.KindSeed, Seed: "https://a.test/", Tag: "\u2028"},
 			Print: 1, Outcome: frontier.Failed, Reason: "status 500", Attempts: 3, Stops: 2, Alone: 1}},
-		{URL: &frontier.Entry{Candidate: frontier.Candidate{URL: page, Kind: frontier.KindEmbed, Via: "https://a.test/", Depth: 1, Hops: 2, Embeds: 3},
+		{URL: &frontier.Entry{Candidate: frontier.Candidate{URL: page, Kind: frontier.KindEmbed, Via: "https://a.test/", Depth: 1, Hops: 2, Embeds: 3, Away: 1},
 			Print: 1<<64 - 1, Deferred: true, Wait: 1, Replaced: mustParse(t, "https://a.test/P")}},
 		{Refused: []frontier.Fingerprint{2, 1 << 63}},
 		{Totals: &frontier.Totals{Refused: map[canon.Authority]int64{a: 2}, Strange: 1, Reasons: map[string]int64{"scope:host": 2, "\xff": 1},

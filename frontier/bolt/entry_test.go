@@ -1,0 +1,72 @@
+package bolt
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"testing/synctest"
+
+	"curtsy/frontier"
+)
+
+// Entry tells of every URL what Export tells, of a frontier at rest and of one in use, and nothing of any other.
+func TestEntry_SaysOfEachURLWhatAnExportSays(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEngine(t, t.TempDir(), frontier.Options{})
+			e.busy(seed, 60)
+			if seed == 2 {
+				e.die() // what was in flight counts one more stop
+			} else {
+				e.shut()
+			}
+			x, _ := export(t, e.file)
+			f, err := OpenReadOnly(e.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := max(len(x.urls)/150, 1)
+			for i := 0; i < len(x.urls); i += step {
+				got, ok, err := f.Entry(context.Background(), x.urls[i].URL)
+				got.Wait, x.urls[i].Wait = 0, 0 // they were asked for at different instants
+				if err != nil || !ok || !reflect.DeepEqual(got, x.urls[i]) {
+					t.Errorf("%s: %+v, %v, %v; exported as %+v", x.urls[i].URL, got, ok, err, x.urls[i])
+				}
+			}
+			if len(x.urls) < 100 {
+				t.Errorf("only %d URLs", len(x.urls))
+			}
+			for _, c := range []frontier.Candidate{e.links("nobody", 0, 1)[0], e.links("a", 1<<20, 1)[0]} {
+				if got, ok, err := f.Entry(context.Background(), c.URL); ok || err != nil {
+					t.Errorf("%s: %+v, %v", c.URL, got, err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestEntry_OfACrawlFollowsAURLThroughItsStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, t.TempDir(), frontier.Options{})
+		defer e.shut()
+		c := e.links("a", 0, 1)[0]
+		want := func(outcome frontier.Outcome, deferred bool, attempts int) {
+			t.Helper()
+			x, ok, err := e.Entry(context.Background(), c.URL)
+			if err != nil || !ok || x.URL != c.URL || x.Outcome != outcome || x.Deferred != deferred || x.Attempts != attempts {
+				t.Errorf("%+v, %v, %v; want outcome %v, deferred %v, attempts %d", x, ok, err, outcome, deferred, attempts)
+			}
+		}
+		e.add([]frontier.Candidate{c})
+		want(0, false, 0)
+		turn := e.turn(1)
+		want(0, false, 0)
+		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token, Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 503"}}})
+		want(0, true, 1)
+		e.finish(fetched(e.turn(1)))
+		want(frontier.Fetched, false, 0)
+	})
+}
