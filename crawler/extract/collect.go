@@ -1,6 +1,9 @@
 package extract
 
-import "curtsy/frontier/canon"
+import (
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
 
 // maxRemembered is how many distinct references of a page are remembered by their text. A page with more has them
 // resolved each time, rather than us keeping them all.
@@ -10,6 +13,8 @@ const maxRemembered = 2 * MaxLinks
 type collector struct {
 	base canon.URL
 	self bool // the base is the page's own URL
+
+	charset string // of the page: that of the queries it links to
 
 	links   []Link
 	repeats int
@@ -36,7 +41,11 @@ func newCollector(own, base canon.URL) collector {
 
 // add takes a mention of ref; l is the link but for its URL.
 func (c *collector) add(ref string, l Link) {
-	ref = strip(restore(ref))
+	c.collect(markup.EncodeQuery(strip(restore(ref)), c.charset), l)
+}
+
+// collect is add for a reference whose query is in UTF-8 already.
+func (c *collector) collect(ref string, l Link) {
 	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
 		return // the page itself; nor does a browser fetch anything for an empty src
 	}
@@ -50,10 +59,7 @@ func (c *collector) add(ref string, l Link) {
 		r, l.URL = c.resolve(ref)
 	}
 	if r.reason != "" {
-		if c.refused == nil {
-			c.refused = map[canon.Reason]int{}
-		}
-		c.refused[r.reason]++
+		c.refuse(r.reason)
 		return
 	}
 	at := &c.found[r.at].link
@@ -79,6 +85,14 @@ func (c *collector) add(ref string, l Link) {
 		c.links = append(c.links, l)
 		*at = len(c.links)
 	}
+}
+
+// refuse counts a mention that is no canonical URL.
+func (c *collector) refuse(reason canon.Reason) {
+	if c.refused == nil {
+		c.refused = map[canon.Reason]int{}
+	}
+	c.refused[reason]++
 }
 
 // resolve reads a reference that is not remembered, and remembers it. The URL is zero when it is refused.

@@ -1,5 +1,5 @@
 // Package extract reads an HTML page: its links in document order, its title, and what it asks of robots. It is the
-// only home of goquery.
+// only home of goquery. Of style sheets, SVG documents and web manifests it reads what they name.
 //
 // # One page
 //
@@ -21,14 +21,21 @@
 //	a, area                   href: a link, with rel
 //	link                      href, imagesrcset: by rel, see below
 //	frame, iframe             src: a requisite, for the page is not complete without it
+//	iframe                    srcdoc: a page that is read as this one is, three deep
 //	img, source               src, srcset: requisites (srcset by HTML Standard 4.8.4.2.2)
 //	video                     src, poster
-//	audio, embed, track       src
+//	audio, bgsound, embed, track   src
 //	script                    src
 //	object                    data
 //	input type=image          src
-//	body, table, td, th       background
-//	svg: image, use, script, feImage   href, xlink:href: requisites; a: a link
+//	img                       lowsrc, dynsrc
+//	applet                    archive
+//	body, table, tr, td, th, thead, tbody, tfoot   background
+//	svg: a                    href, xlink:href: a link; of any other element a requisite
+//	style                     what the style sheet names, see below
+//	any                       style; in svg also fill, filter, mask and the like: what the declarations name
+//	any                       data-src, data-srcset and others that scripts for lazy loading read: see lazy.go
+//	meta                      og:image and the like are requisites if Input.Previews asks for them, else nothing
 //	meta http-equiv=refresh   a link (HTML Standard 4.2.5.3, shared declarative refresh steps); so is the Refresh field
 //
 // A link element is a requisite when its rel has stylesheet, an icon, manifest, preload or modulepreload; it is nothing
@@ -36,9 +43,15 @@
 // else it is a link, as next, prev, canonical and alternate are.
 //
 // Contents of template are inert and mostly full of placeholders: they are passed over, except in declarative
-// shadow roots. Not read are style sheets, scripts, the addresses of forms and of ping, srcdoc, and attributes that
-// mean something to scripts alone (data-src). References to a place in the page itself ("", "#top") are not listed.
-// XHTML is read as HTML, as far as that goes.
+// shadow roots. Not read are scripts, the addresses of forms and of ping, and the sources of quotations. References to a
+// place in the page itself ("", "#top") are not listed. XHTML is read as HTML, as far as that goes.
+//
+// # What is no page
+//
+// Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and where
+// a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in pages,
+// since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse octets,
+// MaxLinks links, two large ones at once.
 //
 // # What is counted
 //

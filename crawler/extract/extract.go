@@ -49,12 +49,11 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
 	n, whole := src.fill(buf[:])
 	if !whole && (in.Size <= 0 || in.Size > largeTree) {
-		select {
-		case x.large <- struct{}{}:
-			defer func() { <-x.large }()
-		case <-ctx.Done():
-			return Page{}, failed(in, ctx.Err())
+		release, err := x.largeTurn(ctx)
+		if err != nil {
+			return Page{}, failed(in, err)
 		}
+		defer release()
 	}
 	page := read(in, buf[:n], src)
 	switch {
@@ -78,7 +77,7 @@ func read(in Input, head []byte, src *source) Page {
 	head = head[c.mark:]
 
 	input := newTame(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
-	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
+	doc, err := parsed(input)
 	switch {
 	case src.err != nil:
 		return Page{}
@@ -94,9 +93,9 @@ func read(in Input, head []byte, src *source) Page {
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
-	doc := goquery.NewDocumentFromNode(root)
 	page.Base = base(doc, in.URL)
 	w := walker{in: in, page: &page, links: newCollector(in.URL, page.Base)}
+	w.links.charset = c.name
 	w.refreshField()
 	w.document(doc)
 	w.links.into(&page)
@@ -104,6 +103,15 @@ func read(in Input, head []byte, src *source) Page {
 		text(doc, in.Text)
 	}
 	return page
+}
+
+// parsed builds the tree of a page.
+func parsed(input *tame) (*goquery.Document, error) {
+	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
+	if err != nil {
+		return nil, err
+	}
+	return goquery.NewDocumentFromNode(root), nil
 }
 
 // decoded returns r as UTF-8. A nil encoding means that it is.

@@ -22,6 +22,9 @@ type Input struct {
 	Size        int64       // octets of Body; zero or less means not known, and the tree is held to be large
 	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
 
+	// Previews has the pictures that meta elements name for others to show (og:image, twitter:image) listed as requisites.
+	Previews bool
+
 	// Text, if not nil, is called with the page's text, piece by piece in document order: the title, and what is in no
 	// script, style or template.
 	Text func(string)
@@ -42,7 +45,7 @@ type Page struct {
 	Robots Directives
 
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong and UnparsedTags, those
-	// behind the first MaxParse octets or MaxTags tags. Empty if none is.
+	// behind the first MaxParse octets or MaxTags tags; UnparsedParts, all of what is no page. Empty if none is.
 	Unparsed string
 }
 
@@ -52,14 +55,16 @@ const (
 	UnparsedLong   = "over 10 MiB"
 	UnparsedTags   = "over 262144 tags"
 	UnparsedBroken = "html parser failed"
+	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is
+	UnparsedParts  = "not what its media type says" // a web manifest that is not JSON
 )
 
 // Link is a mention of a URL.
 type Link struct {
 	URL     canon.URL
 	Embed   bool   // a requisite: what a browser fetches by itself to show the page
-	Element string // "a", "img"; empty for a field of the header
-	Attr    string // "href", "srcset"; of meta "content"; the name of the field
+	Element string // "a", "img"; empty for a field of the header and in a style sheet
+	Attr    string // "href", "srcset"; of meta "content"; the name of the field; in a style sheet "url", "import" …
 	Rel     Rel    // of a, area and link
 	Refresh bool   // the page asks to be left for it, by meta refresh or the Refresh field
 }

@@ -19,7 +19,7 @@ const MaxTags = 1 << 18
 // The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
 // were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes, and a
 // page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an attribute
-// has a ">", which would end a comment, a meta that says nothing.
+// has a ">", which would end a comment, or may name a picture, a meta that says nothing but that.
 //
 // Links with many attributes, or very long. They are opened anew likewise, one at a time, but with all that they have:
 // they become an area, which links likewise.
@@ -113,7 +113,7 @@ func (t *tame) instead(p []byte, i int) string {
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// These, and a, of which the parser keeps one, are all that it opens anew.
 		end := t.end(tag, i, 1+n)
-		if end < 0 || bytes.IndexByte(t.ahead(i, end), '>') >= 0 {
+		if end < 0 || telling(t.ahead(i, end)) {
 			return asMeta
 		}
 		return asComment
@@ -127,6 +127,24 @@ func (t *tame) instead(p []byte, i int) string {
 		}
 	}
 	return ""
+}
+
+// telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a script
+// that loads pictures late.
+func telling(tag []byte) bool {
+	if bytes.ContainsAny(tag, ">(") {
+		return true
+	}
+	for {
+		i := bytes.IndexByte(tag, '-')
+		if i < 0 {
+			return false
+		}
+		if i >= 4 && bytes.EqualFold(tag[i-4:i], []byte("data")) {
+			return true
+		}
+		tag = tag[i+1:]
+	}
 }
 
 // end is endOf with more octets where those at hand are not enough, for tags of few attributes: what costs is each of them.

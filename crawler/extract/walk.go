@@ -16,20 +16,26 @@ const maxTitle = 1 << 10
 
 // requisites lists the elements that bring requisites, and by which attributes.
 var requisites = map[atom.Atom][]string{
-	atom.Audio:  {"src"},
-	atom.Body:   {"background"},
-	atom.Embed:  {"src"},
-	atom.Frame:  {"src"},
-	atom.Iframe: {"src"},
-	atom.Img:    {"src", "srcset"},
-	atom.Object: {"data"},
-	atom.Script: {"src"},
-	atom.Source: {"src", "srcset"},
-	atom.Table:  {"background"},
-	atom.Td:     {"background"},
-	atom.Th:     {"background"},
-	atom.Track:  {"src"},
-	atom.Video:  {"src", "poster"},
+	atom.Applet:  {"archive"},
+	atom.Audio:   {"src"},
+	atom.Bgsound: {"src"},
+	atom.Body:    {"background"},
+	atom.Embed:   {"src"},
+	atom.Frame:   {"src"},
+	atom.Iframe:  {"src"},
+	atom.Img:     {"src", "srcset", "lowsrc", "dynsrc"},
+	atom.Object:  {"data"},
+	atom.Script:  {"src"},
+	atom.Source:  {"src", "srcset"},
+	atom.Table:   {"background"},
+	atom.Tbody:   {"background"},
+	atom.Td:      {"background"},
+	atom.Tfoot:   {"background"},
+	atom.Th:      {"background"},
+	atom.Thead:   {"background"},
+	atom.Tr:      {"background"},
+	atom.Track:   {"src"},
+	atom.Video:   {"src", "poster"},
 }
 
 // walker takes what a document says into a page.
@@ -38,6 +44,7 @@ type walker struct {
 	page   *Page
 	links  collector
 	titled bool
+	nested int // documents around the one that is read
 }
 
 // elements goes through the elements of a document in order. What is in a template is inert, unless it is a
@@ -86,6 +93,8 @@ func base(doc *goquery.Document, own canon.URL) canon.URL {
 func (w *walker) document(doc *goquery.Document) {
 	for n := range elements(doc) {
 		switch {
+		case n.DataAtom == atom.Style && (n.Namespace == "" || n.Namespace == "svg"):
+			w.style(n)
 		case n.Namespace == "svg":
 			w.svg(n)
 		case n.Namespace != "":
@@ -108,6 +117,18 @@ func (w *walker) document(doc *goquery.Document) {
 				w.requisite(n, attrs)
 			}
 		}
+		if len(n.Attr) > 0 {
+			w.attributes(n)
+		}
+	}
+}
+
+// attributes reads what any element may have.
+func (w *walker) attributes(n *html.Node) {
+	w.lazy(n)
+	w.declarations(n)
+	if n.Namespace == "" {
+		w.srcdoc(n)
 	}
 }
 
@@ -161,12 +182,8 @@ func (w *walker) srcset(value string, l Link) {
 // svg reads an element of SVG 2 that refers to something else. There href wins over xlink:href, the name of old.
 func (w *walker) svg(n *html.Node) {
 	l := Link{Element: wasTag(n), Attr: "href", Embed: true}
-	switch l.Element {
-	case "a":
+	if l.Element == "a" {
 		l.Embed, l.Rel = false, relOf(attr(n, "rel"))
-	case "image", "use", "script", "feImage":
-	default:
-		return
 	}
 	if has(n, "href") {
 		w.links.add(attr(n, "href"), l)
@@ -184,6 +201,9 @@ func (w *walker) svg(n *html.Node) {
 func (w *walker) meta(n *html.Node) {
 	content := restore(attr(n, "content"))
 	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
+	if w.in.Previews && (isPreview(attr(n, "property")) || isPreview(attr(n, "name")) || isPreview(attr(n, "itemprop"))) {
+		w.links.add(content, Link{Element: "meta", Attr: "content", Embed: true})
+	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
 		if ref, ok := refresh(content); ok {
 			w.links.add(ref, Link{Element: "meta", Attr: "content", Refresh: true})

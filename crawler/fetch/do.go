@@ -111,6 +111,9 @@ func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep b
 	x.Start = time.Now()
 	n, err := l.send(head)
 	x.Request = head[:n]
+	if n > 0 {
+		x.Protocols = l.protocols()
+	}
 	if r.Begun != nil {
 		r.Begun()
 	}
@@ -168,6 +171,9 @@ func (f *Fetcher) readHead(x *Exchange, l *line, patience time.Duration) (resp *
 			return nil, begin, err
 		case resp.StatusCode >= 200:
 			x.Status, x.Header = resp.StatusCode, resp.Header
+			if resp.ProtoMinor == 0 {
+				x.Protocols[0] = "http/1.0"
+			}
 			return resp, begin, nil
 		}
 		begin = l.consumed()

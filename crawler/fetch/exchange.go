@@ -81,6 +81,10 @@ type Exchange struct {
 	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
 	Interim  int               // interim responses (1xx) before it, not part of Response
 
+	// Protocols are the protocols spoken, the upper one first: "http/1.1", or "http/1.0" when the answer says so, and above
+	// TLS its version, as "tls/1.3". Nil when nothing was sent.
+	Protocols []string
+
 	// Status and Header are those of the final response; zero and nil without a complete head. Header is as net/http
 	// parses it: names in canonical case, and without the fields that net/http takes for framing
 	// (Transfer-Encoding, and then Content-Length). What was sent stands in Response.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,9 @@ func TestTLS(t *testing.T) {
 			}
 			if got := text(t, x.Response); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, c.body) {
 				t.Errorf("response %q is not above TLS", got)
+			}
+			if !slices.Equal(x.Protocols, []string{"http/1.1", "tls/1.3"}) {
+				t.Errorf("protocols %q", x.Protocols)
 			}
 			if again := get(t, f, c.url); !again.Reused || text(t, again.Body) != c.body {
 				t.Errorf("reused %v, %v", again.Reused, again.Failure)

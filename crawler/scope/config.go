@@ -25,7 +25,7 @@ const (
 const (
 	RequisitesScope = "scope" // requisites are judged like links
 	RequisitesNone  = "none"  // no requisites
-	RequisitesAll   = "all"   // requisites of a page in scope wherever they are, up to 3 steps off it
+	RequisitesAll   = "all"   // requisites of a page in scope wherever they are, up to 3 steps off the scope
 )
 
 // Config is what the operator asks for. The zero Config is the hosts of the seeds, with their requisites.

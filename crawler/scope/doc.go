@@ -16,7 +16,8 @@
 //	scope:depth          deeper than Depth                                                   refuse
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
 //	scope:accept         an extension that Accept does not list                              refuse
-//	scope:requisites     none: every requisite; all: at most 3 requisite steps in a row      refuse; accept
+//	scope:requisites     none: every requisite                                               refuse
+//	                     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
 //	scope:include        no pattern of Include matches                                       refuse
 //	scope:host …         the place: in scope by Mode, or not                                 accept or refuse
 //
@@ -49,7 +50,12 @@
 // # Depth and requisites
 //
 // Depth counts links from a seed; requisites have the depth of their page. A page may embed a page that embeds a
-// page, without end, so each requisite step in a row after the third counts as a link does.
+// page, without end, so each requisite step in a row after the eighth counts as a link does: style sheets import one
+// another five deep on sites that everybody knows.
+//
+// With Requisites all, a step of the row counts as one off the scope when it leads to what a link could not have
+// brought (see Covers). Steps within the scope are free: a font that the site's own fourth style sheet takes from
+// elsewhere is one step off. A redirect is no step, but one that leads off the scope begins it.
 //
 // # What the package never does
 //

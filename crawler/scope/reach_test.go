@@ -22,3 +22,14 @@ func TestReaches_IsWhetherAPageOfTheHostMayBeIn(t *testing.T) {
 		}
 	}
 }
+
+func TestCovers_ByPlaceAndInclude(t *testing.T) {
+	s := newScope(t, Config{Mode: ModePrefix, Include: []string{`\.html$`}, Requisites: RequisitesAll}, "http://h.test/docs/")
+	for url, want := range map[string]bool{
+		"http://h.test/docs/a.html": true, "https://www.h.test/docs/d/": false, "http://h.test/a.html": false, "http://cdn.test/docs/a.html": false,
+	} {
+		if got := s.Covers(parse(t, url)); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+}

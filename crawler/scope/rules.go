@@ -6,8 +6,16 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// maxOffScope is how many requisite steps in a row may be taken off the scope, and how many do not count as depth.
-const maxOffScope = 3
+// RuleRequisites is the name of the rule by Config.Requisites.
+const RuleRequisites = "scope:requisites"
+
+const (
+	// maxAway is how many steps of a row of requisites may lead to what is off the scope.
+	maxAway = 3
+	// maxEmbeds is how many requisite steps in a row do not count as depth. A theme's style sheets import one another
+	// four and five times over, and the last one names fonts.
+	maxEmbeds = 8
+)
 
 // opinion is what a rule has to say.
 type opinion uint8
@@ -86,11 +94,17 @@ func (s *Scope) table() []rule {
 			path := c.URL.Path()
 			return refuseIf(!s.accept.extension(path) && !mayBePage(path))
 		}},
-		{"scope:requisites", s.cfg.Requisites == RequisitesNone, false, func(c Candidate) opinion {
+		{RuleRequisites, s.cfg.Requisites == RequisitesNone, false, func(c Candidate) opinion {
 			return refuseIf(c.Embed)
 		}},
-		{"scope:requisites", s.cfg.Requisites == RequisitesAll, false, func(c Candidate) opinion {
-			return acceptIf(c.Embed && c.Embeds <= maxOffScope)
+		{RuleRequisites, s.cfg.Requisites == RequisitesAll, false, func(c Candidate) opinion {
+			switch {
+			case !c.Embed:
+				return none
+			case c.Away <= maxAway:
+				return accept
+			}
+			return refuseIf(!s.holds(c.URL))
 		}},
 		{"scope:include", len(s.include) > 0, false, func(c Candidate) opinion {
 			return refuseIf(!anyMatch(s.include, c.URL.String()))
@@ -110,9 +124,9 @@ func (s *Scope) shape(name string, trapped func(u canon.URL, n int) bool) rule {
 	return rule{"trap:" + name, n > 0, true, func(c Candidate) opinion { return refuseIf(trapped(c.URL, n)) }}
 }
 
-// depth is how deep a candidate counts as: requisite steps in a row beyond maxOffScope count like links, so that a
-// page that embeds a page that embeds a page comes to an end.
-func (c Candidate) depth() int { return c.Depth + max(0, c.Embeds-maxOffScope) }
+// depth is how deep a candidate counts as: requisite steps in a row beyond maxEmbeds count like links, so that a page
+// that embeds a page that embeds a page comes to an end.
+func (c Candidate) depth() int { return c.Depth + max(0, c.Embeds-maxEmbeds) }
 
 // keyPath returns the path of the key, in which two spellings of a segment are one.
 func keyPath(u canon.URL) string {

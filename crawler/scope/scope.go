@@ -24,6 +24,7 @@ type Candidate struct {
 	URL      canon.URL
 	Depth    int  // links from the seed, redirects and requisites not counted
 	Embeds   int  // requisite steps in a row that led here
+	Away     int  // those of them that led to what is off the scope, this one included
 	Embed    bool // found as a requisite, or the target of a requisite's redirect
 	Redirect bool // the target of a redirect
 	Seed     bool // typed by the operator or, with Redirect, at the end of redirects from there

@@ -1,0 +1,98 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
+
+// Parts reads what a style sheet, an SVG document or a web manifest names. It waits as HTML does, and errs as HTML
+// does. Title, Base, Charset and text are those of pages alone.
+func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
+	if err := ctx.Err(); err != nil {
+		return Page{}, failed(in, err)
+	}
+	page := Page{Base: in.URL, Robots: HeaderDirectives(in.Header, in.Token)}
+	if in.Body == nil {
+		return page, nil
+	}
+	if in.Size <= 0 || in.Size > largeTree {
+		release, err := x.largeTurn(ctx)
+		if err != nil {
+			return Page{}, failed(in, err)
+		}
+		defer release()
+	}
+	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
+	body, err := octets(src, in.Size)
+	switch {
+	case errors.Is(err, errDone):
+		return Page{}, failed(in, ctx.Err())
+	case err != nil:
+		return Page{}, failed(in, err)
+	case src.over:
+		page.Unparsed = UnparsedLong
+	}
+	w := walker{in: in, page: &page, links: newCollector(in.URL, in.URL)}
+	o := markup.Options{URL: in.URL, ContentType: in.ContentType}
+	switch kind {
+	case KindStyle:
+		err = markup.FindCSS(body, o, w.mention)
+	case KindSVG:
+		err = markup.FindSVG(body, o, w.mention)
+	case KindManifest:
+		err = markup.FindManifest(body, o, w.mention)
+	}
+	if err != nil && page.Unparsed == "" {
+		page.Unparsed = UnparsedParts
+	}
+	w.links.into(&page)
+	return page, nil
+}
+
+// largeTurn waits for the turn of a large document.
+func (x *Extractor) largeTurn(ctx context.Context) (release func(), err error) {
+	select {
+	case x.large <- struct{}{}:
+		return func() { <-x.large }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// octets reads all that src allows; there should be about size.
+func octets(src *source, size int64) ([]byte, error) {
+	var b bytes.Buffer
+	if size > 0 {
+		b.Grow(int(min(size, MaxParse)) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(src); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// mention takes a requisite that package markup found. Links are not taken: what a style sheet, a
+// picture or a manifest leads a reader to is no part of the page.
+func (w *walker) mention(r markup.Ref) {
+	if !r.Role.Requisite() && r.Role != markup.Lazy {
+		return
+	}
+	ref := r.Raw
+	if r.Base != w.links.base { // a document within has its own
+		u, err := r.URL()
+		if err != nil {
+			w.links.refuse(canon.ReasonOf(err))
+			return
+		}
+		ref = u.String()
+	}
+	if len(ref) <= canon.MaxLength { // else it is refused, and need not be kept apart from the whole document
+		ref = strings.Clone(ref)
+	}
+	w.links.collect(strip(restore(ref)), Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: true})
+}
