@@ -154,11 +154,13 @@ func (k *walk) leads(p place) (to []step) {
 		add(l.Redirect, true)
 		return to
 	}
-	if !l.links() {
-		return nil
+	if l.embeds() {
+		for _, ref := range l.Embeds {
+			add(ref, false)
+		}
 	}
-	for _, ref := range l.Embeds {
-		add(ref, false)
+	if !l.links() {
+		return to
 	}
 	if k.follow || !l.nofollow(k.token) {
 		for _, ref := range l.Links {

@@ -216,6 +216,13 @@ func (h *host) send(w http.ResponseWriter, r *http.Request, l *leaf, failed bool
 			body = zip(body)
 		}
 	}
+	if l.Brotli {
+		head.Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "br") {
+			head.Set("Content-Encoding", "br")
+			body = stored(body)
+		}
+	}
 	for name, value := range l.Header {
 		head.Set(name, value)
 	}

@@ -56,14 +56,31 @@ func typeOf(target string) string {
 		return "text/plain; charset=utf-8"
 	case ".xml":
 		return "application/xml"
+	case ".svg":
+		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	case ".webmanifest":
+		return "application/manifest+json"
 	}
 	return "text/html"
 }
 
 // links reports whether the links of the page may be followed: it is an answer with HTML.
 func (l *leaf) links() bool {
-	return l.Status >= 200 && l.Status < 300 && l.Redirect == "" && strings.HasPrefix(l.Type, "text/html")
+	return l.answers() && strings.HasPrefix(l.Type, "text/html")
 }
+
+// embeds reports whether the page has requisites: style sheets, pictures of SVG and web manifests name some, too.
+func (l *leaf) embeds() bool {
+	switch t, _, _ := strings.Cut(l.Type, ";"); t {
+	case "text/html", "text/css", "image/svg+xml", "application/manifest+json":
+		return l.answers()
+	}
+	return false
+}
+
+func (l *leaf) answers() bool { return l.Status >= 200 && l.Status < 300 && l.Redirect == "" }
 
 // nofollow reports whether the page asks the crawler of that token, by meta element or header field, not to follow its
 // links.

@@ -37,6 +37,9 @@ const (
 	maxRobotsHops = 5
 )
 
+// had reports whether a robots.txt was answered with something that lasts, or is still on its way.
+func (p policy) had() bool { return p.kind == ruled || p.kind == open || p.kind == underway }
+
 // policyOf says what an answer to a request for robots.txt means, redirects aside.
 func policyOf(status int, body []byte, cut bool) policy {
 	p := policy{why: fmt.Sprintf("answered %d", status)}

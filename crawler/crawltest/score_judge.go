@@ -136,21 +136,21 @@ func (t *trial) contact() Row {
 	return row("", len(t.all), evidence, found)
 }
 
-// robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day.
+// robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day. One
+// that cannot be had may be, after a while, and so may one whose redirects lead in a circle or to nothing; who follows a
+// circle (RFC 9309 2.3.1.2 has five hops at least) comes by it again besides.
 func (t *trial) robotsCached() Row {
 	var found []Finding
 	for _, h := range t.web.order {
-		var had *exchange
+		var last *exchange
 		for _, x := range t.hosts[h.name] {
-			switch {
-			case x.key != robotsKey:
-			case had != nil && had.before(x):
-				found = append(found, t.find(x, "again: at %s it was answered with %d", t.when(had.Start), had.Status))
-			case had == nil && x.Status < 500 && policyOf(x.Status, nil, x.Cut).kind != down:
-				had = x
-			case had == nil && x.redirected():
-				had = x
+			if x.key != robotsKey {
+				continue
 			}
+			if last != nil && last.before(x) && at(t.held[h.name], x).had() {
+				found = append(found, t.find(x, "again: at %s it was answered with %d", t.when(last.Start), last.Status))
+			}
+			last = x
 		}
 	}
 	return row("", len(t.hosts), "asked once at "+count(len(t.hosts), "host"), inOrder(found))

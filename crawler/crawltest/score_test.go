@@ -46,6 +46,7 @@ func TestScoreboardCatches(t *testing.T) {
 		{"no cookies, no credentials", with("Authorization", "Basic c3RhZmY6"), "with a Authorization field"},
 		{RobotsFirst, get("own.test/welcome.html"), "before any robots.txt"},
 		{"robots.txt cached", get("own.test/robots.txt", "own.test/robots.txt"), "again: at 0.000s it was answered with 200"},
+		{"robots.txt cached", get("moved.test/robots.txt", "moved.test/robots.txt"), "again: at 0.000s it was answered with 301"},
 		{"robots.txt: own group", get("own.test/robots.txt", "own.test/ours/a.html"), "line 5 of robots.txt"},
 		{"robots.txt: own group", get("own.test/robots.txt"), "own.test/welcome.html: never fetched"},
 		{"robots.txt: groups merged", get("merged.test/robots.txt", "merged.test/two/a.html"), "merged.test/two/a.html"},

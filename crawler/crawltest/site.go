@@ -50,7 +50,7 @@ type Page struct {
 
 	// Links, NoFollow (rel="nofollow") and Embeds (styles, scripts, images: by their extension) are references,
 	// rendered when Body is empty. With a Body they declare what is in it: this is the link graph that the referee
-	// knows.
+	// knows. A style sheet, an SVG document or a web manifest may have Embeds as well; each needs a Body that has them.
 	Links, NoFollow, Embeds []string
 
 	// Robots is the content of <meta name="robots">, rendered when Body is empty. Its nofollow counts.
@@ -74,8 +74,8 @@ type Page struct {
 	// Delay passes before the first octet of the answer, beside the site's Latency.
 	Delay time.Duration
 
-	// Gzip sends the body coded, to who accepts that.
-	Gzip bool
+	// Gzip and Brotli send the body coded, to who accepts that. Brotli takes up to 65,536 octets.
+	Gzip, Brotli bool
 
 	// The first FailFirst GET requests are answered with FailStatus (zero means 503) and RetryAfter, if not empty, as the
 	// value of that field. RetryAfter without FailFirst is sent with every answer.

@@ -102,7 +102,8 @@ func slowSites(slow time.Duration) []*Site {
 	const within = 30 * time.Minute
 	return []*Site{
 		ill("drip.test", "slow drip of a body", true, Expect{Within: within}, raw("/drip.html", drip(slow, ok(), "x", time.Second))),
-		ill("slow-head.test", "slow header", true, Expect{Within: within},
+		// The header never comes to its end: a failure of the host, which may be left alone for it.
+		ill("slow-head.test", "slow header", false, Expect{Within: within},
 			raw("/slow.html", drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second))),
 		ill("silent.test", "no answer", false, Expect{Within: within, Most: 20}, raw("/silent.html", silence(slow))),
 	}

@@ -1,0 +1,156 @@
+package crawltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Bench is a web to measure crawlers on: any number of hosts on addresses of loopback, and pages of some 20 KiB that
+// are put together from pieces rendered beforehand, so that serving one costs next to nothing beside fetching it. The
+// same BenchConfig makes the same pages. It has a referee of its own, which notes five numbers for a request and reads
+// no header field but Connection.
+//
+// A Web shows manners and misbehaves; a Bench is only fast. It is served over sockets, by a process of its own where
+// processor time is measured, so that what the crawler takes is told apart.
+type Bench struct {
+	cfg  BenchConfig
+	text pieces
+	from []string // "http://127.0.1.1:41234", by host
+
+	robots []byte // the whole answer
+
+	listeners []net.Listener
+	hosts     []benchHost
+	zero      time.Time // that the referee counts from
+	ctx       context.Context
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// BenchConfig says what a Bench is.
+type BenchConfig struct {
+	// Hosts is how many there are. One is 127.0.0.1; more are 127.0.1.1 and so on, all on one port. Zero means one.
+	Hosts int
+
+	// Pages is how many there are in all; the hosts have them in turn. At least one for each host.
+	Pages int
+
+	// Endless pages link to further ones without end, each to as many as it has links; then Pages is how many a crawl
+	// is expected to fetch.
+	Endless bool
+
+	// Seed of the pages: which links they have and what they say.
+	Seed uint64
+
+	// Pace is the Crawl-delay that robots.txt asks for, and the gap that the referee holds requests to. Zero asks for
+	// none.
+	Pace time.Duration
+
+	// Latency is how long each answer waits.
+	Latency time.Duration
+
+	// Width is how many requests may be under way at one host. Zero means that nobody counts.
+	Width int
+}
+
+// benchLinks is how many links a page has.
+const benchLinks = 40
+
+// benchHost is what the referee notes about a host.
+type benchHost struct {
+	mu     sync.Mutex
+	log    []benchRequest
+	opened int // connections so far
+	open   int // now
+	most   int // at once
+}
+
+// benchRequest is one request. Times count from the Bench's zero.
+type benchRequest struct {
+	page       int // number among the host's own; or one of those below
+	start, end time.Duration
+}
+
+// What is asked for beside pages.
+const (
+	benchRobots = -1
+	benchOther  = -2 // there is no such page
+)
+
+// StartBench makes and serves a web.
+func StartBench(c BenchConfig) (*Bench, error) {
+	c.Hosts = max(c.Hosts, 1)
+	if c.Pages < c.Hosts {
+		return nil, fmt.Errorf("crawltest: %s for %s: each has at least one", count(c.Pages, "page"), count(c.Hosts, "host"))
+	}
+	if c.Hosts > 250*254 || c.Pages > benchMost {
+		return nil, fmt.Errorf("crawltest: %s and %s: there are no more than %d and %d", count(c.Hosts, "host"), count(c.Pages, "page"), 250*254, benchMost)
+	}
+	b := &Bench{cfg: c, text: newPieces(c.Seed), hosts: make([]benchHost, c.Hosts), conns: map[net.Conn]bool{}, zero: time.Now()}
+	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
+	if err := b.listen(); err != nil {
+		return nil, err
+	}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	for i, l := range b.listeners {
+		b.from = append(b.from, "http://"+l.Addr().String())
+		b.running.Go(func() { b.accept(i, l) })
+	}
+	return b, nil
+}
+
+func robotsOf(pace time.Duration) string {
+	text := "User-agent: *\nDisallow: /private/\n"
+	if pace > 0 {
+		text += "Crawl-delay: " + strconv.FormatFloat(pace.Seconds(), 'f', -1, 64) + "\n"
+	}
+	return text
+}
+
+// Seeds are the URLs of the hosts' roots.
+func (b *Bench) Seeds() []string {
+	var seeds []string
+	for _, from := range b.from {
+		seeds = append(seeds, from+"/")
+	}
+	return seeds
+}
+
+// Reset forgets what was noted, for the next crawler. The connections of the one before are closed.
+func (b *Bench) Reset() {
+	b.mu.Lock()
+	for c := range b.conns {
+		_ = c.Close()
+	}
+	b.mu.Unlock()
+	for i := range b.hosts {
+		h := &b.hosts[i]
+		h.mu.Lock()
+		h.log, h.opened, h.most = nil, 0, h.open
+		h.mu.Unlock()
+	}
+}
+
+// Close ends all connections and waits for what serves them.
+func (b *Bench) Close() error {
+	b.stop()
+	var errs []error
+	for _, l := range b.listeners {
+		errs = append(errs, l.Close())
+	}
+	b.mu.Lock()
+	for c := range b.conns {
+		_ = c.Close()
+	}
+	b.mu.Unlock()
+	b.running.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,177 @@
+package crawltest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// BenchReport is what the referee of a Bench says about the crawl since the last Reset.
+type BenchReport struct {
+	Requests   int     `json:"requests"`
+	Robots     int     `json:"robots"`     // of these, for robots.txt
+	Other      int     `json:"other"`      // of these, for what there is not
+	Pages      int     `json:"pages"`      // distinct pages that were asked for
+	Expected   int     `json:"expected"`   // pages
+	Coverage   float64 `json:"coverage"`   // pages ÷ expected
+	Duplicates int     `json:"duplicates"` // requests for a page that was asked for before
+
+	Connections int `json:"connections"`          // opened in all
+	ConnsPer    int `json:"connections_per_host"` // opened at one host, at most
+	OpenPer     int `json:"open_per_host"`        // open at once at one host, at most
+	AtOnce      int `json:"at_once"`              // requests under way at one host, at most
+
+	Gaps        int     `json:"gaps"`           // between requests of one host, where a pace was asked for
+	Short       int     `json:"gaps_short"`     // of these, shorter than the pace, or none at all
+	SmallestGap float64 `json:"smallest_gap_s"` // 0 where none was judged; negative where requests overlapped
+	TooMany     int     `json:"too_many"`       // requests beyond the width
+	Unannounced int     `json:"unannounced"`    // hosts whose pages were asked for before robots.txt was answered
+
+	Window    float64 `json:"window_s"`                  // from the first request to the end of the last answer
+	Exchange  float64 `json:"exchange_s"`                // the median of an exchange, as the server saw it
+	Permitted float64 `json:"permitted_per_s,omitempty"` // requests: hosts ÷ (pace + exchange)
+	Achieved  float64 `json:"achieved_per_s,omitempty"`  // requests ÷ time between the first and the last, the first of each host not counted
+	OfAllowed float64 `json:"achieved_ratio,omitempty"`  // achieved ÷ permitted
+	PerHost   float64 `json:"per_host_ratio,omitempty"`  // the same of each host from its own first request on: without the time it takes to meet them all
+	Late99    float64 `json:"late_99_s,omitempty"`       // waited beyond the pace: 99 % waited less
+	LateMost  float64 `json:"late_most_s,omitempty"`     // at most
+	PaceAsked float64 `json:"pace_s,omitempty"`          // by robots.txt
+	Endless   bool    `json:"endless,omitempty"`         // pages lead to further ones without end,
+	Known     int     `json:"urls_discovered,omitempty"` // which makes so many URLs that a crawl knows
+}
+
+// Violations says what a polite crawler does not do, and what one that is whole does not miss.
+func (r BenchReport) Violations() (found []string) {
+	add := func(wrong bool, format string, args ...any) {
+		if wrong {
+			found = append(found, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Pages != r.Expected, "%d of %d pages were fetched", r.Pages, r.Expected)
+	add(r.Duplicates > 0, "%s for a page asked for before", count(r.Duplicates, "request"))
+	add(r.Other > 0, "%s for what there is not", count(r.Other, "request"))
+	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, count(r.Gaps, "gap"), r.SmallestGap)
+	add(r.TooMany > 0, "%s while as many as allowed were under way at the host", count(r.TooMany, "request"))
+	add(r.Unannounced > 0, "%s whose robots.txt was not read first", count(r.Unannounced, "host"))
+	return found
+}
+
+// Report judges what was asked for so far.
+func (b *Bench) Report() BenchReport {
+	r := BenchReport{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds()}
+	var first, last, lastStart, spans time.Duration
+	var took, late []time.Duration
+	again := 0 // requests but the first of each host
+	for i := range b.hosts {
+		h := &b.hosts[i]
+		h.mu.Lock()
+		r.Connections += h.opened
+		r.ConnsPer, r.OpenPer = max(r.ConnsPer, h.opened), max(r.OpenPer, h.most)
+		h.mu.Unlock()
+		all := h.requests()
+		if len(all) == 0 {
+			continue
+		}
+		if r.Requests == 0 || all[0].start < first {
+			first = all[0].start
+		}
+		r.Requests += len(all)
+		again += len(all) - 1
+		spans += all[len(all)-1].start - all[0].start
+		r.reach(all)
+		r.manners(all, b.cfg.Width)
+		late = append(late, r.gaps(all, b.cfg.Pace)...)
+		for _, x := range all {
+			last, lastStart = max(last, x.end), max(lastStart, x.start)
+			if x.end > 0 {
+				took = append(took, x.end-x.start)
+			}
+		}
+	}
+	r.Coverage = float64(r.Pages) / float64(r.Expected)
+	if b.cfg.Endless {
+		r.Known = b.cfg.Hosts + benchLinks*r.Pages
+	}
+	if len(took) == 0 {
+		return r
+	}
+	r.Window, r.Exchange = (last - first).Seconds(), quantile(took, 0.5).Seconds()
+	if b.cfg.Pace > 0 && len(late) > 0 && lastStart > first {
+		r.Permitted = float64(b.cfg.Hosts) / (b.cfg.Pace.Seconds() + r.Exchange)
+		r.Achieved = float64(again) / (lastStart - first).Seconds()
+		r.OfAllowed = r.Achieved / r.Permitted
+		r.PerHost = float64(again) * (b.cfg.Pace.Seconds() + r.Exchange) / spans.Seconds()
+		r.Late99, r.LateMost = quantile(late, 0.99).Seconds(), quantile(late, 1).Seconds()
+	}
+	return r
+}
+
+// quantile sorts what it is given.
+func quantile(all []time.Duration, q float64) time.Duration {
+	slices.Sort(all)
+	return all[int(q*float64(len(all)-1))]
+}
+
+// reach counts what the requests of a host were for.
+func (r *BenchReport) reach(all []benchRequest) {
+	seen := map[int]bool{}
+	for _, x := range all {
+		switch {
+		case x.page == benchRobots:
+			r.Robots++
+		case x.page == benchOther:
+			r.Other++
+		case seen[x.page]:
+			r.Duplicates++
+		default:
+			seen[x.page] = true
+		}
+	}
+	r.Pages += len(seen)
+}
+
+// manners counts how many requests were under way at once, and whether robots.txt came first.
+func (r *BenchReport) manners(all []benchRequest, width int) {
+	var flying []time.Duration // the ends; 0 for what was never answered
+	announced, unannounced := false, false
+	for i, x := range all {
+		flying = slices.DeleteFunc(flying, func(end time.Duration) bool { return end > 0 && end <= x.start })
+		flying = append(flying, x.end)
+		r.AtOnce = max(r.AtOnce, len(flying))
+		if width > 0 && len(flying) > width {
+			r.TooMany++
+		}
+		if !announced {
+			announced = slices.ContainsFunc(all[:i], func(o benchRequest) bool {
+				return o.page == benchRobots && o.end > 0 && o.end <= x.start
+			})
+			unannounced = unannounced || !announced && x.page != benchRobots
+		}
+	}
+	if unannounced {
+		r.Unannounced++
+	}
+}
+
+// gaps judges the pauses of a host, and returns by how much each exceeds the pace.
+func (r *BenchReport) gaps(all []benchRequest, pace time.Duration) (late []time.Duration) {
+	if pace <= 0 {
+		return nil
+	}
+	end := all[0].end
+	for i, x := range all[1:] {
+		d := x.start - end
+		if before := all[i]; before.end == 0 { // under way still
+			d = before.start - x.start
+		}
+		if r.Gaps++; r.Gaps == 1 || d.Seconds() < r.SmallestGap {
+			r.SmallestGap = d.Seconds()
+		}
+		if d < pace {
+			r.Short++
+		}
+		late = append(late, d-pace)
+		end = max(end, x.end)
+	}
+	return late
+}
