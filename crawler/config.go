@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"time"
 
@@ -30,6 +31,10 @@ type Config struct {
 	Fetcher  fetcher
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
+
+	// Rests, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest). A run that follows on a
+	// kill reads it: the ledger may know of exchanges that the frontier does not.
+	Rests iter.Seq2[storage.Line, error]
 
 	Identity fetch.Identity
 	Scope    scope.Config
@@ -66,6 +71,10 @@ type Config struct {
 	// PerHost is how many exchanges an own host may have in flight while its effective pace is zero. Zero means 1.
 	PerHost int
 
+	// Previews also fetches the pictures that pages name for others to show: og:image and the like. By default these are
+	// no requisites.
+	Previews bool
+
 	MaxPages   int64         // 2xx HTML answers; zero means no limit
 	MaxPerHost int64         // likewise, for each authority
 	MaxBytes   int64         // octets received, as they crossed the connection; zero means no limit
@@ -84,6 +93,10 @@ type Config struct {
 	// FollowRel are the words of rel with which links are followed: of nofollow, ugc and sponsored, or none alone. Nil
 	// means ugc and sponsored (politeness rule 19).
 	FollowRel []string
+
+	// Past is what was archived before this generation of the crawl. Nil means that it is the first one; else pages are
+	// asked for on condition, and lines say what changed (politeness rule 21).
+	Past Past
 
 	// Log receives plain sentences for the operator. Nil means none.
 	Log func(format string, args ...any)

@@ -35,14 +35,9 @@ type badOrder struct{ error }
 func (c *Crawl) controlHandler(dir, token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", answering(func(r *http.Request) (any, error) { return c.Status(r.Context()) }))
+	mux.HandleFunc("GET /explain", answering(c.answerExplain))
 	mux.HandleFunc("POST /add", obeying(c.orderAdd))
-	mux.HandleFunc("POST /steer", obeying(func(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
-		if err := s.Check(); err != nil {
-			return frontier.Steered{}, badOrder{err}
-		}
-		defer c.overlook.forget()
-		return c.cfg.Frontier.Steer(ctx, s)
-	}))
+	mux.HandleFunc("POST /steer", obeying(c.steer))
 	mux.HandleFunc("POST /retry", obeying(func(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 		if err := r.Check(); err != nil {
 			return frontier.Retried{}, badOrder{err}

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,20 +17,25 @@ import (
 
 // Crawl is one run over a frontier. It is used once.
 type Crawl struct {
-	cfg     Config
-	scope   *scope.Scope
-	lined   *recent // keys of refused URLs that have a line of the ledger
-	gate    *gate
-	extract *extract.Extractor
-	rels    extract.Rels // of Config.FollowRel
-	budget  *budget
-	clock   clock
+	cfg      Config
+	scope    *scope.Scope
+	lined    *recent // keys of refused URLs that have a line of the ledger
+	tally    *tally
+	gathered gathered
+	gate     *gate
+	extract  *extract.Extractor
+	rels     extract.Rels // of Config.FollowRel
+	budget   *budget
+	clock    clock
+	dates    dates
 
 	slots     *slots
 	addresses *addresses
 	patient   atomic.Bool // something had to wait that was no fault of its host
 
-	run uint64 // which run of the crawl this is, from 0
+	run     uint64 // which run of the crawl this is, from 0
+	unclean bool   // the run before was killed
+	unheard map[canon.Authority]unheard
 
 	seats chan struct{} // one for each exchange in flight
 
@@ -74,8 +80,8 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{
-		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(),
-		lined: newRecent(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
+		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(), dates: dates{start: time.Now()},
+		lined: newRecent(), tally: newTally(maxKinds), gathered: newGathered(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
 	}
 	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
 		return nil, err
@@ -100,7 +106,10 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.run = uint64(before.Restarts)
+	c.run, c.unclean = uint64(before.Restarts), before.Unclean
+	if c.unheard, err = c.readUnheard(); err != nil {
+		return nil, err
+	}
 	if err := c.askForMaps(ctx); err != nil {
 		return nil, err
 	}
@@ -110,6 +119,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
 	c.seats = make(chan struct{}, c.cfg.Workers)
+	c.patient.Store(cfg.Past != nil) // of an update, hosts have answered before
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	return c, nil
 }
@@ -139,9 +149,15 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	for range c.cfg.Workers {
 		g.Go(func() error { return c.work(gctx) })
 	}
+	over := make(chan struct{})
+	var beside errgroup.Group
+	beside.Go(func() error { return c.syncGathered(context.WithoutCancel(ctx), over) })
 	err := g.Wait()
+	close(over)
+	err = cmp.Or(err, beside.Wait())
 	c.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
-	if err != nil {
+	rest := c.countRest(context.WithoutCancel(ctx))
+	if err = cmp.Or(err, rest); err != nil { // of two failures of our own state the first is the cause
 		return Summary{}, err
 	}
 	return c.summary(context.WithoutCancel(ctx))

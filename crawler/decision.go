@@ -2,17 +2,13 @@ package crawler
 
 import (
 	"context"
-	"encoding/hex"
-	"io"
 	"time"
 
 	"curtsy/crawler/extract"
-	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
-	"curtsy/storage"
 )
 
 // What a ledger line decides on.
@@ -36,11 +32,13 @@ type decision struct {
 	entry   *optout.Hit      // of an opt-out
 
 	// With an exchange:
-	status  int
+	evidence
+	found   frontier.Candidate // the task as it was found
 	attempt int
-	record  string
 	pace    pace // that was to be kept before it
 	gap     time.Duration
+	before  before             // what was archived of the URL in an earlier generation
+	change  string             // since then
 	asks    extract.Directives // what the answer asks of robots
 	prefs   string             // usage preferences that hold for it
 }
@@ -50,7 +48,7 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 	if d.outcome == 0 {
 		again := frontier.Deferral{Print: task.Print, After: v.rest.url, Reason: d.reason, URL: d.instead}
 		v.result.Deferred = append(v.result.Deferred, again)
-		return c.line(ctx, task, d, "deferred")
+		return c.line(ctx, v, task, d, "deferred")
 	}
 	if seedChain(task.Candidate) || requestedMap(task.Candidate) {
 		switch d.outcome {
@@ -69,24 +67,27 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 		done.Reason = "" // where it leads is of the line, not of the count
 	}
 	v.result.Done = append(v.result.Done, done)
-	return c.line(ctx, task, d, d.outcome.String())
+	return c.line(ctx, v, task, d, d.outcome.String())
 }
 
-func (c *Crawl) line(ctx context.Context, task frontier.Task, d decision, outcome string) error {
-	l := storage.Line{
-		Time: time.Now(), URL: task.URL.String(), Seed: task.Seed, Tag: task.Tag,
-		Decision: d.kind, Reason: d.reason,
-		Pace: d.pace.d, PaceBy: d.pace.by, Gap: d.gap,
-		Attempt: d.attempt, Outcome: outcome, Status: d.status, Record: d.record,
+// line writes down what became of a task.
+func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome string) error {
+	found := task.Candidate
+	if d.ex != nil {
+		found = d.found
 	}
+	l := c.lineOf(v, found)
+	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
+	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.d, d.pace.by, d.gap, d.change
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joined(d.asks.Raw), d.prefs
+	d.exchanged(&l)
+	if d.ex != nil {
+		v.imposes(&l)
+	}
 	if d.entry != nil {
 		named(&l, d.entry)
 	} else if d.kind != decisionRefuse {
-		l.RobotsLine, l.RobotsRule, l.Standard = d.verdict.Line, d.verdict.Rule, d.verdict.Standard.String()
-		if d.verdict.Digest != ([32]byte{}) {
-			l.RobotsSHA256 = hex.EncodeToString(d.verdict.Digest[:])
-		}
+		v.ruled(&l, d.verdict)
 		if l.Reason == "" {
 			l.Reason = string(d.verdict.Reason)
 		}
@@ -94,27 +95,6 @@ func (c *Crawl) line(ctx context.Context, task frontier.Task, d decision, outcom
 	if d.note != "" {
 		l.Reason += ": " + d.note
 	}
-	return c.cfg.Ledger.Append(ctx, l)
-}
-
-// record keeps an exchange that is none of a page's: nothing is left out of it.
-func (c *Crawl) record(ctx context.Context, ex *fetch.Exchange, noArchive bool) (string, error) {
-	return c.recordWith(ctx, ex, noArchive, "")
-}
-
-// recordWith keeps an exchange. Of a page that asks not to be archived, the body is left out (politeness rule 19); its
-// digest stays.
-func (c *Crawl) recordWith(ctx context.Context, ex *fetch.Exchange, noArchive bool, prefs string) (string, error) {
-	if len(ex.Request) == 0 {
-		return "", nil // no connection: no octet was sent
-	}
-	r := storage.Record{
-		URL: ex.URL.String(), Time: ex.Start, Addr: ex.Addr, Request: ex.Request, Response: ex.Response,
-		PayloadDigest: ex.PayloadDigest, HasPayload: ex.Status != 0, Truncated: ex.Truncated,
-		Prefs: prefs,
-	}
-	if noArchive && ex.Response != nil && ex.Response.Size() > ex.HeadSize {
-		r.Response, r.Truncated = io.NewSectionReader(ex.Response, 0, ex.HeadSize), "unspecified"
-	}
-	return c.cfg.Recorder.Record(ctx, r)
+	_, err := c.write(ctx, l, d.evidence)
+	return err
 }

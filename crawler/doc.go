@@ -17,13 +17,22 @@
 //     is an outcome; its target is a candidate like any other.
 //  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what a sitemap lists, if it is one. What
 //     the page asks of robots is obeyed here: nofollow of a page or of a link.
-//  6. The record of the exchange, without its body where that asks not to be archived; then the ledger's line, with what
-//     the page asks and how it may be used.
+//  6. The decision: how the task ends, or that it comes again. Then the record of the exchange with that decision and the
+//     links found, without its body where that asks not to be archived; then the ledger's line. What needs no exchange is
+//     archived as a refusal before its line. docs/decisions.md has the words.
 //  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile. A panic, or
 // such a cut, is a failed attempt of the task that it came over: what the task had added is taken back, what it cost
 // stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
+//
+// # An update
+//
+// A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 4 is conditional
+// (past.go), a requisite that is fresh by what its server said is settled before it (past_change.go), and a 304 is told in
+// steps 5 and 6 as the archived answer that it confirms.
+//
+// # Failures
 //
 // A failure of the world is a value: an outcome or a deferral, with a reason. A failure of our own state (disk,
 // frontier) is an error and stops the crawl cleanly.
@@ -50,6 +59,12 @@
 //
 // Many hosts may be at one address: slots keep a pace there, too. Other crawls of the same user may want the same host:
 // hostLocks, which package hostlock implements, keep them out while we ask it.
+//
+// # Lines
+//
+// A line says which pause was due before its exchange, the pace or the rest that the exchange before was followed by, and
+// which exchange last said what the host's policy is; both are in the host's notes. Refusals and holds of one rule at one
+// host have a thousand lines and are counted from then on (tally).
 //
 // # A run
 //

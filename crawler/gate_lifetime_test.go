@@ -161,7 +161,7 @@ func TestGate_3_2_StaleAllowIsNotUsed(t *testing.T) {
 }
 
 // Each pause is that of the schedule, plus up to a fifth. A host that answers 500 rests for an hour after five failures
-// in a row besides (politeness rule 12); one that cannot be reached at all likewise.
+// in a row besides (politeness rule 12); one that cannot be reached at all likewise, and one whose answers come to nothing.
 func TestGate_3_2_Retry(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -171,7 +171,7 @@ func TestGate_3_2_Retry(t *testing.T) {
 		{429, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
 		{500, []time.Duration{1, 2, 4, 8, 60, 32, 60, 60}},
 		{408, []time.Duration{1, 2, 4, 8, 60, 32, 60, 60}},
-		{206, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
+		{206, []time.Duration{1, 2, 4, 8, 60, 32, 60, 60}},
 	} {
 		for _, standard := range robots.Standards() {
 			t.Run(fmt.Sprintf("3.2 retry after %d/%s", tt.status, standard), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // A robots.txt may redirect to another authority, whose lease, pace and Crawl-delay then hold for that exchange. No
@@ -27,6 +28,7 @@ type want struct {
 	need    robots.Need
 	url     canon.URL // need.URL
 	attempt int
+	holds   *storage.Original // what the host has, for a 304; nil when that is not known
 }
 
 const (
@@ -47,7 +49,7 @@ type hops struct {
 
 // brought is what a hop brought, and when.
 type brought struct {
-	robots.Exchange
+	archived
 	at time.Time
 }
 
@@ -153,7 +155,7 @@ func (h *hops) fits() bool {
 }
 
 // bring keeps what a hop brought for a host.
-func (h *hops) bring(from canon.Authority, ex robots.Exchange) {
+func (h *hops) bring(from canon.Authority, ex archived) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.octets += len(ex.Body) - len(h.brought[from].Body)
@@ -162,13 +164,13 @@ func (h *hops) bring(from canon.Authority, ex robots.Exchange) {
 }
 
 // collect takes out what was brought for a, if it is what a needs: an exchange with url.
-func (h *hops) collect(a canon.Authority, url string) (robots.Exchange, bool) {
+func (h *hops) collect(a canon.Authority, url string) (archived, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ex, ok := h.brought[a]
 	delete(h.brought, a)
 	h.octets -= len(ex.Body)
-	return ex.Exchange, ok && ex.URL == url
+	return ex.archived, ok && ex.URL == url
 }
 
 // fetchElsewhere sees to it that a hop which leads to another authority is made there. ready says that it cannot be
@@ -227,7 +229,11 @@ func (c *Crawl) hop(ctx context.Context, w want) error {
 		if err := c.recall(ctx, there); err != nil {
 			return err
 		}
-		if owed := there.owed(c); owed > 0 { // as in admit
+		if c.rests(there) { // as in admit
+			c.gate.hops.again(w)
+			return nil
+		}
+		if owed := there.owed(c); owed > 0 {
 			there.rest.wait = owed
 			c.gate.hops.again(w)
 			return nil
@@ -244,7 +250,7 @@ func (c *Crawl) fetchFor(ctx context.Context, v *visit, w want) error {
 	case err != nil:
 		return err
 	case ok:
-		c.heed(v, w, ex)
+		c.heed(v, w, ex.Exchange)
 		c.gate.hops.bring(w.from, ex)
 	default:
 		c.gate.hops.again(w)
@@ -259,6 +265,6 @@ func (c *Crawl) heed(v *visit, w want, ex robots.Exchange) {
 		return
 	}
 	v.knows(rules{book: c.gate.learn(sha256.Sum256(ex.Body), ex.Body)})
-	v.rest.wait = max(v.rest.wait, v.pace.d)
+	v.rest.atLeast(v.pace)
 	c.bear(v)
 }

@@ -18,7 +18,7 @@ func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
 		h.want(wants[i])
 		h.want(wants[i]) // a host has one
 	}
-	h.bring(wants[1].from, robots.Exchange{}) // somebody else was faster
+	h.bring(wants[1].from, archived{Exchange: robots.Exchange{}}) // somebody else was faster
 	for i, host := range []string{"h0.test", "", "h2.test", "", "", ""} {
 		w, ok := h.serve(there.Authority())
 		if ok != (host != "") || ok && w.from.Host() != host {
@@ -26,7 +26,7 @@ func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
 		}
 		if ok {
 			h.want(w) // it is under way
-			h.bring(w.from, robots.Exchange{})
+			h.bring(w.from, archived{Exchange: robots.Exchange{}})
 			h.want(w) // it is there
 		}
 	}
@@ -38,8 +38,8 @@ func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
 func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	h := newHops()
 	a, b := parse(t, "http://a.test/"), parse(t, "http://b.test/")
-	h.bring(a.Authority(), robots.Exchange{URL: "http://b.test/x", Body: make([]byte, 10)})
-	h.bring(a.Authority(), robots.Exchange{URL: "http://b.test/y", Body: make([]byte, 30)})
+	h.bring(a.Authority(), archived{Exchange: robots.Exchange{URL: "http://b.test/x", Body: make([]byte, 10)}})
+	h.bring(a.Authority(), archived{Exchange: robots.Exchange{URL: "http://b.test/y", Body: make([]byte, 30)}})
 	if h.octets != 30 {
 		t.Errorf("%d octets", h.octets)
 	}
@@ -52,7 +52,7 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	if _, ok := h.collect(a.Authority(), "http://b.test/y"); ok {
 		t.Error("collected twice")
 	}
-	h.bring(a.Authority(), robots.Exchange{URL: "http://b.test/x", Body: make([]byte, maxBrought)})
+	h.bring(a.Authority(), archived{Exchange: robots.Exchange{URL: "http://b.test/x", Body: make([]byte, maxBrought)}})
 	h.want(want{from: b.Authority(), url: a})
 	if _, ok := h.serve(a.Authority()); ok || h.room() {
 		t.Error("there is no room for another")
@@ -72,7 +72,7 @@ func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 		host := func(i int) want { return want{from: parse(t, fmt.Sprintf("http://h%d.test/", i)).Authority()} }
 		n := 0
 		for ; h.room(); n++ {
-			h.bring(host(n).from, robots.Exchange{Body: make([]byte, robots.MaxBody)})
+			h.bring(host(n).from, archived{Exchange: robots.Exchange{Body: make([]byte, robots.MaxBody)}})
 		}
 		time.Sleep(longBrought)
 		if h.room() {

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/storage"
 )
 
-// page reads what an answer says to robots and, if it is HTML, its links: those in scope become candidates.
+// page reads what an answer says to robots and what it names, if it is a page or a
+// style sheet or the like: those in scope become candidates.
 func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer) (page extract.Page, isHTML bool, err error) {
 	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
 	if a != answered || ex.Body == nil {
@@ -29,25 +28,52 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	}
 	contentType := ex.Header.Get("Content-Type")
 	first, err := head(ex)
-	switch {
-	case err != nil:
+	if err != nil {
 		return page, false, err
-	case !extract.IsHTML(contentType, first):
+	}
+	kind := extract.KindOf(contentType, task.URL.Path(), first)
+	switch {
+	case kind == 0:
 		c.undigested(v, task, ex)
 		return page, false, nil
 	case ex.Undecoded != "":
 		c.undigested(v, task, ex)
 		v.count(countPrefixUnparsed+"content coding", 1)
-		return page, true, nil
+		return page, kind == extract.KindPage, nil
+	}
+	in := extract.Input{
+		URL: task.URL, ContentType: contentType, Header: ex.Header, Previews: c.cfg.Previews,
+		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
+	}
+	if kind != extract.KindPage {
+		page, err = c.parts(ctx, v, task, ex, in, kind)
+		return page, false, err
 	}
 	says := c.digester(v, task)
-	page, err = c.extract.HTML(ctx, extract.Input{
-		Text: says.Text, URL: task.URL, ContentType: contentType, Header: ex.Header,
-		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
-	})
-	if err != nil {
+	in.Text = says.Text
+	if page, err = c.extract.HTML(ctx, in); err != nil {
 		return page, true, err
 	}
+	v.unread(page)
+	if !c.digested(v, task, page, says) {
+		c.follow(v, task, page)
+	}
+	return page, true, nil
+}
+
+// parts reads what a style sheet, an SVG document or a web manifest names.
+func (c *Crawl) parts(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, in extract.Input, kind extract.Kind) (page extract.Page, err error) {
+	c.undigested(v, task, ex)
+	if page, err = c.extract.Parts(ctx, in, kind); err != nil {
+		return page, err
+	}
+	v.unread(page)
+	c.follow(v, task, page)
+	return page, nil
+}
+
+// unread counts the mentions of URLs in a document that are no links, or that are not read.
+func (v *visit) unread(page extract.Page) {
 	if page.Unparsed != "" {
 		v.count(countPrefixUnparsed+page.Unparsed, 1)
 	}
@@ -55,10 +81,6 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 		v.count(countPrefixLinks+string(reason), int64(n))
 	}
 	v.count(countPrefixLinks+"too many", int64(page.Dropped))
-	if !c.digested(v, task, page, says) {
-		c.follow(v, task, page)
-	}
-	return page, true, nil
 }
 
 // head returns the first octets of a body, for sniffing.
@@ -77,7 +99,10 @@ func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
 	for _, l := range page.Links {
 		next := frontier.Candidate{URL: l.URL, Kind: frontier.KindLink, Via: via, Depth: task.Depth + 1, Seed: task.Seed, Tag: task.Tag}
 		if l.Embed {
-			next.Kind, next.Depth, next.Embeds = frontier.KindEmbed, task.Depth, task.Embeds+1
+			next.Kind, next.Depth, next.Embeds, next.Away = frontier.KindEmbed, task.Depth, task.Embeds+1, task.Away
+			if !c.scope.Covers(l.URL) {
+				next.Away++
+			}
 		}
 		c.found(v, next, page.Robots.NoFollow || !l.Rel.Followed(c.rels))
 	}
@@ -100,16 +125,24 @@ func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
 	if !judged.Timeless {
 		v.count(countPrefixLinks+judged.Rule, 1)
 	}
-	if judged.Timeless || judged.Rule == c.offScope && !c.lined.met(next.URL.Key()) {
+	switch {
+	case judged.Timeless || c.away(judged.Rule) && !c.lined.met(next.URL.Key()):
 		next.Refused = judged.Rule
 		v.refused = append(v.refused, refusal{next, judged.Timeless})
+	case c.away(judged.Rule):
+		v.count(CountRefusedAgain, 1)
 	}
+}
+
+// away reports whether a rule refuses what lies off the scope: by its place, or too many steps away from it.
+func (c *Crawl) away(rule string) bool {
+	return rule == c.offScope || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
 }
 
 // inScope puts a candidate as the scope sees it.
 func inScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
-		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Embed: c.Embeds > 0,
+		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Away: c.Away, Embed: c.Embeds > 0,
 		Redirect: c.Kind == frontier.KindRedirect, Seed: seedChain(c), Map: c.Kind == frontier.KindMap,
 	}
 }
@@ -119,6 +152,9 @@ type refusal struct {
 	frontier.Candidate
 	timeless bool
 }
+
+// CountRefusedAgain is the total of refused URLs that were met again, or by another way, and have their line already.
+const CountRefusedAgain = "refused again"
 
 // refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
 func (c *Crawl) refuse(ctx context.Context, v *visit) error {
@@ -133,9 +169,9 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	for i, r := range v.refused {
 		if seen[i] {
+			v.count(CountRefusedAgain, 1)
 			continue
 		}
 		if r.timeless {
@@ -143,13 +179,12 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 		}
 		// Two pages may find a URL at one time, one page find it as a link and as an image.
 		if !c.lined.first(r.URL.Key()) {
+			v.count(CountRefusedAgain, 1)
 			continue
 		}
-		line := storage.Line{
-			Time: now, URL: r.URL.String(), Seed: r.Seed, Tag: r.Tag,
-			Decision: decisionRefuse, Reason: r.Refused, Outcome: frontier.Dropped.String(),
-		}
-		if err := c.cfg.Ledger.Append(ctx, line); err != nil {
+		line := c.lineOf(v, r.Candidate)
+		line.Decision, line.Reason, line.Outcome = decisionRefuse, r.Refused, frontier.Dropped.String()
+		if _, err := c.write(ctx, line, evidence{}); err != nil {
 			return err
 		}
 	}

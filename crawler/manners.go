@@ -49,8 +49,8 @@ func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Dir
 	return c.extract.Directives(ctx, in)
 }
 
-// keep records a page's exchange and notes what the answer asks for, and how it may be used (politeness rules 19, 20).
-func (c *Crawl) keep(ctx context.Context, v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) (err error) {
+// wishes notes what an answer asks for, and how it may be used (politeness rules 19, 20).
+func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) {
 	d.asks, d.prefs = asks, prefsOf(v.rules.book, ex.Header)
 	if asks.NoIndex {
 		v.count(CountNoIndex, 1)
@@ -58,8 +58,7 @@ func (c *Crawl) keep(ctx context.Context, v *visit, ex *fetch.Exchange, asks ext
 	if asks.NoArchive {
 		v.count(CountNoArchive, 1)
 	}
-	d.record, err = c.recordWith(ctx, ex, asks.NoArchive && !c.cfg.KeepNoArchive, d.prefs)
-	return err
+	d.headOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }
 
 // named makes a line name the entry that decided.

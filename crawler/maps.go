@@ -152,7 +152,7 @@ func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
 		via = policyURL(v.turn.Authority)
 	}
 	if isMap {
-		task.Kind, task.Via, task.Depth, task.Hops, task.Embeds = frontier.KindMap, via, 0, 0, 0
+		task.Kind, task.Via, task.Depth, task.Hops, task.Embeds, task.Away = frontier.KindMap, via, 0, 0, 0, 0
 	}
 	return task
 }

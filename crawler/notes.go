@@ -33,15 +33,20 @@ type notes struct {
 	proved      bool   // the proof of rule 18 was there when it was looked for
 	provedAt    int64  // when it was looked for, microseconds of the wall clock; 0: never
 
+	due    pace         // the rest that the last exchange was followed by, in whole microseconds
+	source policySource // where the archive has the host's robots policy
+	lost   bool         // a kill came since lastEnd: there may have been an exchange that nothing is known of
+
 	// history is what the traps of politeness rule 22 remember of the host, at most maxHistory octets. Nothing here
 	// knows what they mean.
 	history []byte
 }
 
-// The first version has none of what follows unknown.
+// The first version has none of what follows unknown, the second has neither due nor source.
 const (
-	notesVersion      = 2
-	notesFirstVersion = 1
+	notesVersion       = 3
+	notesSecondVersion = 2
+	notesFirstVersion  = 1
 )
 
 // maxHistory leaves room for all else in what a frontier keeps for a host.
@@ -65,17 +70,24 @@ func (n *notes) append(b []byte) []byte {
 	}
 	b = binary.AppendVarint(b, n.spacedUntil)
 	b = binary.AppendVarint(b, n.provedAt)
-	b = binary.AppendUvarint(b, uint64(len(n.history)))
-	return append(b, n.history...)
+	b = appendOctets(b, n.history)
+	b = binary.AppendUvarint(b, uint64(n.due.d/time.Microsecond))
+	b = append(b, paceNumber(n.due.by))
+	b = n.source.append(b)
+	return append(b, byte(flag(n.lost)))
 }
 
-// readNotes decodes what append wrote, or what the first version wrote; nothing gives the zero notes.
+func appendOctets(b, s []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// readNotes decodes what append wrote, or what an earlier version wrote; nothing gives the zero notes.
 func readNotes(b []byte) (notes, error) {
 	if len(b) == 0 {
 		return notes{}, nil
 	}
 	version := b[0]
-	if version != notesVersion && version != notesFirstVersion {
+	if version < notesFirstVersion || version > notesVersion {
 		return notes{}, errNotes
 	}
 	var n notes
@@ -93,10 +105,15 @@ func readNotes(b []byte) (notes, error) {
 	for _, p := range []*uint64{&n.run, &n.parks, &noLonger, &n.unknown} {
 		*p = r.uvarint()
 	}
-	if version != notesFirstVersion {
+	if version >= notesSecondVersion {
 		n.pageFailed, n.spaced, n.proved = r.uvarint() != 0, r.uvarint(), r.uvarint() != 0
 		n.spacedUntil, n.provedAt = r.varint(), r.varint()
 		n.history = r.octets()
+	}
+	if version >= notesVersion {
+		n.due = r.pace()
+		n.source = r.source()
+		n.lost = r.uvarint() != 0
 	}
 	if r.bad || len(r.b) > 0 {
 		return notes{}, errNotes
@@ -170,7 +187,9 @@ func (n *notes) begin(run uint64, now int64) {
 	if n.throttles >= noToRefuse {
 		n.throttles = 0
 	}
-	n.lastEnd = min(n.lastEnd, now)
+	if n.lastEnd > now {
+		n.lastEnd, n.due = now, pace{} // how much of that rest is over is not known
+	}
 	n.spacedUntil = min(n.spacedUntil, now+longestAfter.Microseconds())
 }
 

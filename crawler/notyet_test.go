@@ -204,7 +204,7 @@ func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
 	later := want{from: from, url: parse(t, "http://c.test/robots.txt")}
 	later.need.URL = later.url.String()
 	h.want(first)
-	h.bring(from, robots.Exchange{URL: first.need.URL})
+	h.bring(from, archived{Exchange: robots.Exchange{URL: first.need.URL}})
 	if _, ok := h.collect(from, first.need.URL); !ok {
 		t.Fatal("nothing was brought")
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -30,6 +31,10 @@ const (
 	proofLife     = day
 	maxProof      = 4 << 10 // octets of the file that are read
 	decisionOwner = "owner" // an exchange for the proof, or why there was none
+
+	reasonProved      = "proved"
+	reasonNoProof     = "the file lacks the value"
+	reasonOwnerRobots = "robots.txt: " // in front of the verdict that forbids to ask
 )
 
 // OwnerValue is what the file of a host must hold in a line of its own: HMAC-SHA-256 of the host's name under the
@@ -73,12 +78,14 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
 	}
-	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: decisionOwner}
-	if verdict := v.rules.judge(u.RequestURI()); !verdict.Allowed {
-		line.Pace, line.PaceBy, line.Reason = v.pace.d, v.pace.by, "robots.txt: "+string(verdict.Reason)
-		line.RobotsLine, line.RobotsRule, line.Standard = verdict.Line, verdict.Rule, verdict.Standard.String()
+	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: decisionOwner, Own: v.own}
+	verdict := v.rules.judge(u.RequestURI())
+	v.ruled(&line, verdict)
+	if !verdict.Allowed {
+		line.Reason = reasonOwnerRobots + string(verdict.Reason)
 		c.proved(v, false, line.Reason)
-		return true, c.cfg.Ledger.Append(ctx, line)
+		_, err := c.write(ctx, line, evidence{})
+		return true, err
 	}
 	if c.draining.Err() != nil {
 		return false, nil
@@ -89,39 +96,51 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	if errors.Is(err, errNotYet) {
 		return false, nil
 	}
+	line.Time, line.Reason = v.end, reasonAborted
+	cut := func(ctx context.Context) error {
+		_, err := c.write(ctx, line, evidence{})
+		return err
+	}
 	if err != nil && late(ctx, err) {
 		c.proved(v, false, reasonLease)
-		line.Reason, line.Time = reasonLease, v.end
-		return false, c.cfg.Ledger.Append(context.WithoutCancel(ctx), line)
+		line.Reason = reasonLease
+		return false, cut(context.WithoutCancel(ctx))
 	}
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, c.aborted(ctx, v, err, cut))
 	}
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked
-		line.Reason, line.Attempt = reasonOptOut, 0
+		line = storage.Line{Time: ex.End, URL: line.URL, Decision: decisionOwner, Reason: reasonOptOut, Own: line.Own}
 		named(&line, hit)
 		c.proved(v, false, reasonOptOut)
-		return true, c.cfg.Ledger.Append(ctx, line)
+		_, err := c.write(ctx, line, evidence{})
+		return true, err
 	}
+	return false, c.tellProof(ctx, v, line, ex)
+}
+
+// tellProof takes in what the exchange for the proof brought.
+func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
 	line.Gap = v.gap(c, ex.Start)
 	a, why := classify(ex)
 	v.exchanged(c, ex, a, why, restful(a, ex.Status))
-	if line.Record, err = c.record(ctx, ex, false); err != nil {
-		return false, err
-	}
 	ok := false
 	if a == answered {
 		if ok, err = holds(ex, OwnerValue(c.cfg.OwnKey, v.turn.Authority.Host())); err != nil {
-			return false, err
+			return err
 		}
-		if why = "proved"; !ok {
-			why = "the file lacks the value"
+		if why = reasonProved; !ok {
+			why = reasonNoProof
 		}
 	}
 	c.proved(v, ok, why)
-	line.Time, line.Status, line.Reason = ex.End, ex.Status, why
-	return false, c.cfg.Ledger.Append(ctx, line)
+	v.imposes(&line)
+	line.Time, line.Reason = ex.End, why
+	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
+	e.exchanged(&line)
+	_, err = c.write(ctx, line, e)
+	return err
 }
 
 // holds reports whether a line of the body is value.
@@ -148,7 +167,7 @@ func (c *Crawl) proved(v *visit, ok bool, why string) {
 	c.owns(v)
 	v.knows(v.rules)
 	if !v.end.IsZero() {
-		v.rest.wait = max(v.rest.wait, v.pace.d)
+		v.rest.atLeast(v.pace)
 	}
 	switch host := origin(v.turn.Authority); {
 	case !news:

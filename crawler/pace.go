@@ -14,6 +14,9 @@ const (
 	byResponseTime = "response time"
 	byAddress      = "address"
 	byRateLimit    = "ratelimit"
+	byRetryAfter   = "retry-after"
+	byErrors       = "errors"     // the rest after failures, or after a 429 or 503 without Retry-After
+	byRobots       = "robots.txt" // that could not be had, and is asked for again later
 )
 
 // The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).

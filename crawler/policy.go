@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -30,6 +31,9 @@ const (
 // admit sees to it that the host's robots policy is valid. When it returns false the turn is over: it was spent on
 // fetching a policy, or the policy cannot be had now, or the pace asks for more time.
 func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
+	if c.rests(v) {
+		return false, nil
+	}
 	need := c.gate.terms.Need(v.state, origin(v.turn.Authority), time.Now())
 	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
 		need = c.learn(v, ex, time.Now())
@@ -78,10 +82,13 @@ func (v *visit) unused() bool {
 func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (ready bool, err error) {
 	u, err := canon.Parse(need.URL)
 	if err != nil {
-		c.learn(v, robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}, time.Now())
+		c.learn(v, archived{Exchange: robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}}, time.Now())
 		return false, nil
 	}
 	w := want{from: v.turn.Authority, need: need, url: u, attempt: v.state.Failures() + 1}
+	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
+		w.holds = v.notes.source.original(need.URL)
+	}
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
 	}
@@ -97,15 +104,12 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 
 // askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it. ok is false when
 // the crawl drains, or the exchange has to wait: nothing was asked.
-func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.Exchange, ok bool, err error) {
+func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived, ok bool, err error) {
 	heard.URL = w.need.URL
 	if c.draining.Err() != nil {
 		return heard, false, nil
 	}
-	line := storage.Line{
-		URL: w.url.String(), Decision: decisionRobots, Standard: c.gate.terms.Standard.String(),
-		Attempt: w.attempt,
-	}
+	line := c.policyLine(v, w)
 	ex, err := c.ask(ctx, v, fetch.Request{
 		URL: w.url, Accept: robotsAccept,
 		IfNoneMatch: w.need.IfNoneMatch, IfModifiedSince: w.need.IfModifiedSince,
@@ -118,33 +122,61 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard robots.E
 	}
 	if err != nil && late(ctx, err) {
 		heard.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
-		return heard, true, c.cfg.Ledger.Append(context.WithoutCancel(ctx), line)
+		_, err := c.write(context.WithoutCancel(ctx), line, evidence{})
+		return heard, true, err
 	}
 	if err != nil {
-		return heard, false, err
+		return heard, false, err // an abort leaves nothing: it says nothing of the policy
 	}
 	defer ex.Close()
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept, though the lease's time may be over by now
+	line.Time = ex.End
 	if v.entry = entryOf(ex.Failure); v.entry != nil {
-		line.Time, line.Reason, line.Attempt = ex.End, reasonOptOut, 0
+		line.Reason, line.Attempt = reasonOptOut, 0
+		line.Pace, line.PaceBy = 0, ""
 		named(&line, v.entry)
 		heard.Failure = reasonOptOut
-		return heard, true, c.cfg.Ledger.Append(ctx, line)
+		_, err := c.write(ctx, line, evidence{})
+		return heard, true, err
 	}
 	line.Gap = v.gap(c, ex.Start)
-	if heard, err = heardOf(ex, w.need.URL); err != nil {
+	if heard.Exchange, err = heardOf(ex, w.need.URL); err != nil {
 		return heard, false, err
 	}
 	a, why := classify(ex)
 	v.exchangedPolicy(c, ex, a, why)
-	if line.Record, err = c.record(ctx, ex, false); err != nil {
-		return heard, false, err
-	}
-	line.Time, line.Status, line.Reason = ex.End, ex.Status, why
+	v.imposes(&line)
+	line.Reason = why
 	if heard.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
 		line.RobotsSHA256 = digestOf(heard.Body)
 	}
-	return heard, true, c.cfg.Ledger.Append(ctx, line)
+	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
+	if ex.Status == http.StatusNotModified {
+		e.holds = w.holds
+	}
+	e.exchanged(&line)
+	heard.date = c.dates.of(ex.Start)
+	heard.record, err = c.write(ctx, line, e)
+	return heard, err == nil, err
+}
+
+// policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.
+func (c *Crawl) policyLine(v *visit, w want) storage.Line {
+	line := storage.Line{
+		URL: w.url.String(), Decision: decisionRobots, Standard: c.gate.terms.Standard.String(),
+		Attempt: w.attempt, Own: v.own,
+	}
+	if asked := policyURL(w.from); asked != line.URL {
+		line.Via = asked
+	}
+	return line
+}
+
+// archived is an exchange for robots.txt, and where it is archived.
+type archived struct {
+	robots.Exchange
+	record string // id of its record; empty when there is none
+	date   time.Time
 }
 
 // heardOf puts an exchange as package robots wants it.
@@ -184,8 +216,12 @@ func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a answer, why stri
 }
 
 // learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
-func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.Need) {
-	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex, now)
+func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
+	before, failures := v.state.Fetched(), v.state.Failures()
+	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex.Exchange, now)
+	if !v.state.Fetched().Equal(before) {
+		v.notes.source.said(v.state, ex)
+	}
 	v.notes.forbidden = ex.Status == http.StatusForbidden
 	digest, ruled := v.state.Body()
 	switch {
@@ -198,8 +234,9 @@ func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.
 		v.knows(rules{all: all})
 	}
 	if !v.end.IsZero() {
-		v.rest.wait = max(v.rest.wait, v.pace.d) // a Crawl-delay read just now binds the very next exchange
+		v.rest.atLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
 	}
+	v.policyOver(failures, ex.Failure)
 	if need.Action == robots.Wait {
 		reason := whyUnreachable(v.state)
 		v.leave(frontier.Parked, reason, need.After)
@@ -213,6 +250,24 @@ func (c *Crawl) learn(v *visit, ex robots.Exchange, now time.Time) (need robots.
 	}
 	c.bear(v)
 	return need
+}
+
+// policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that
+// cannot be had is a failure (politeness rule 12) though each of its answers was sound, as those of a circle of redirects
+// are. An exchange that failed has counted already; our own guard and an opt-out are no failures of the host.
+func (v *visit) policyOver(failures int, failure string) {
+	switch {
+	case v.state.Failures() > failures:
+		if v.blamed || failure == string(fetch.PrivateAddress) || failure == reasonOptOut {
+			return
+		}
+		var r rest
+		v.notes.failed(&r, firstBroken, whyUnreachable(v.state))
+		v.leave(r.condition, r.reason, 0)
+		v.rest.atLeast(pace{r.wait, r.by})
+	case v.state.Failures() == 0 && v.state.Hops() == 0:
+		v.notes.mended(true)
+	}
 }
 
 // bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).

@@ -345,8 +345,11 @@ func TestTheLineOfARobotsExchange(t *testing.T) {
 				continue
 			}
 			attempts = append(attempts, l.Attempt)
-			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || l.Pace != Floor || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
+			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
 				t.Errorf("%+v", l)
+			}
+			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != byRobots) {
+				t.Errorf("attempt %d: pace %v by %q", l.Attempt, l.Pace, l.PaceBy)
 			}
 		}
 		if !slices.Equal(attempts, []int{1, 2}) {

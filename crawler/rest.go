@@ -32,6 +32,7 @@ type said struct {
 // rest is what an exchange means for its host: how long it is left alone, and in which condition.
 type rest struct {
 	wait      time.Duration // from the end of the exchange
+	by        string        // who asked for wait; empty for the pace
 	condition frontier.Condition
 	reason    string
 	url       time.Duration // for a task that comes again: how long it waits itself
@@ -67,8 +68,17 @@ func (n *notes) after(s said, p time.Duration) rest {
 	} else {
 		r.limited(s.limit)
 	}
-	r.wait = max(r.wait, p)
+	if p > r.wait {
+		r.wait, r.by = p, ""
+	}
 	return r
+}
+
+// atLeast raises the rest to p.
+func (r *rest) atLeast(p pace) {
+	if p.d > r.wait {
+		r.wait, r.by = p.d, p.by
+	}
 }
 
 // interrupt ends what is in a row. Only an answer does, not a failure to answer. That of robots.txt, which a busy site
@@ -83,7 +93,14 @@ func (n *notes) interrupt(s said) {
 	if s.answer != refused && !s.robots {
 		n.refusals = 0
 	}
-	if !s.robots || !n.pageFailed {
+	if !s.robots { // what that comes to, at the end of its redirects, is for policyOver to say
+		n.mended(false)
+	}
+}
+
+// mended ends the failures in a row.
+func (n *notes) mended(robots bool) {
+	if !robots || !n.pageFailed {
 		n.failures, n.throttles, n.pageFailed = 0, 0, false
 	}
 }
@@ -91,7 +108,7 @@ func (n *notes) interrupt(s said) {
 // throttled rests a host that said 429 or 503: one minute, doubled, up to an hour.
 func (n *notes) throttled(r *rest, why string) {
 	n.throttles++
-	r.wait = double(firstThrottle, n.throttles-1)
+	r.wait, r.by = double(firstThrottle, n.throttles-1), byErrors
 	r.url = r.wait
 	r.condition, r.reason = frontier.Parked, why
 	if n.throttles >= noToRefuse {
@@ -103,7 +120,7 @@ func (n *notes) throttled(r *rest, why string) {
 func (n *notes) failed(r *rest, first time.Duration, why string) {
 	n.failures++
 	r.url = double(first, n.failures-1)
-	r.wait = r.url
+	r.wait, r.by = r.url, byErrors
 	r.condition, r.reason = frontier.Parked, why
 	if n.failures > 1 {
 		r.reason = fmt.Sprintf("%d failures in a row, the last: %s", n.failures, why)
@@ -121,11 +138,11 @@ func (r *rest) asked(s said) {
 	d := s.after.wait
 	switch {
 	case s.answer == throttled:
-		r.wait, r.url = d, d // an explicit time takes the place of our own guess, shorter or longer
+		r.wait, r.url, r.by = d, d, byRetryAfter // an explicit time takes the place of our own guess, shorter or longer
 	case d <= r.wait:
 		return // rule 12 rests the host longer than it asks for, or the pace does
 	default:
-		r.wait, r.url = d, max(r.url, d)
+		r.wait, r.url, r.by = d, max(r.url, d), byRetryAfter
 	}
 	if r.condition == frontier.Open {
 		r.condition = frontier.Parked
@@ -145,7 +162,7 @@ func (r *rest) limited(l limit) {
 	if d <= r.wait {
 		return
 	}
-	r.wait = d
+	r.wait, r.by = d, byRateLimit
 	if r.condition != frontier.Open || l.wait == 0 && l.space < firstThrottle {
 		return
 	}

@@ -34,9 +34,6 @@ func TestRule20_PreferencesAreRecorded(t *testing.T) {
 				t.Errorf("%s:\n got %s\nwant %s", url, got, want)
 			}
 		}
-		if got := w.archive.records[1].Prefs; got != common+own {
-			t.Errorf("the record has %q", got)
-		}
 		w.judged(crawltest.Rules{Pace: Floor})
 	})
 }

@@ -32,7 +32,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
-	v.kept = v.pace
+	v.kept = v.due()
 	if v.own {
 		return c.do(ctx, v, r)
 	}
@@ -103,7 +103,7 @@ func (v *visit) keptFor(c *Crawl, due time.Time) {
 	case v.notes.lastEnd == 0:
 		v.kept = pace{c.cfg.IPDelay, byAddress}
 	default:
-		v.kept = v.kept.atLeast(v.gap(c, due), byAddress)
+		v.kept = v.kept.atLeast(v.since(c, due), byAddress)
 	}
 }
 

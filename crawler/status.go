@@ -67,6 +67,10 @@ type Status struct {
 	Resting  []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
 	Why      map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
 
+	// Generation counts updates, from 1 for none; Changes says by word what became of URLs since the one before.
+	Generation int64            `json:"generation"`
+	Changes    map[string]int64 `json:"changes,omitempty"`
+
 	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
 	Quarantined int64   `json:"quarantined,omitempty"` // URLs that brought it down again and again, alone
 	Killed      bool    `json:"killed,omitempty"`      // the last stop was not a clean one
@@ -164,6 +168,7 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		Failures: map[string]int64{}, Capped: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
 		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[CountRuns],
+		Generation: GenerationOf(st.Counts).Number, Changes: map[string]int64{},
 	}
 	if st.Queued+st.InFlight+st.Deferred == 0 {
 		s.State = "finished"
@@ -174,6 +179,9 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 	for name, n := range st.Counts {
 		if reason, ok := strings.CutPrefix(name, countPrefixLinks); ok {
 			s.Links[reason] = n
+		}
+		if word, ok := strings.CutPrefix(name, countPrefixChanges); ok {
+			s.Changes[word] = n
 		}
 		if class, ok := strings.CutPrefix(name, countPrefixFailures); ok {
 			s.Failures[class] = n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"curtsy/frontier"
 )
@@ -61,7 +62,7 @@ func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Co
 	case panicked:
 		// Not over one task (see attempt) but over what all of them need: the host is left for this run.
 		v.undo(before)
-		v.state = before.state
+		v.state, v.notes.source = before.state, before.notes.source
 		v.cut(c)
 		v.leave(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
@@ -134,6 +135,9 @@ func (c *Crawl) hostOf(v *visit) error {
 		return fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
 	}
 	v.notes.history = v.history.Append(nil)
+	if !v.end.IsZero() {
+		v.notes.due = pace{v.rest.wait.Truncate(time.Microsecond), v.rest.by}
+	}
 	v.result.Host = &frontier.HostUpdate{
 		Condition: v.rest.condition,
 		Reason:    v.rest.reason,

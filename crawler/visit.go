@@ -37,6 +37,7 @@ type visit struct {
 	pages   int64              // 2xx HTML answers this turn brought
 	first   bool               // this is the host's first turn of the run
 	learned bool               // a robots.txt was learned in this turn
+	blamed  bool               // the turn's last exchange counts as a failure of the host
 	was     frontier.Candidate // what the task of the exchange was found as
 	listed  listed             // of a sitemap
 	added   int                // URLs that were new and did not wait for the turn's end
@@ -62,7 +63,9 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	if v.history, err = trap.Read(v.notes.history); err != nil {
 		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
+	v.notes.lost = v.notes.lost || v.first && c.unclean
 	v.notes.begin(c.run, c.clock.micros(time.Now()))
+	c.recollect(v)
 	if len(t.Host.Robots) > 0 {
 		if err = v.state.UnmarshalBinary(t.Host.Robots); err != nil {
 			return nil, fmt.Errorf("crawler: %s: robots state: %w", t.Authority, err)
@@ -111,8 +114,8 @@ func (v *visit) cut(c *Crawl) {
 		return
 	}
 	v.end = time.Now()
-	v.notes.lastEnd = c.clock.micros(v.end)
-	v.rest.wait = max(v.rest.wait, v.pace.d)
+	v.notes.lastEnd, v.notes.lost = c.clock.micros(v.end), false
+	v.rest.atLeast(v.pace)
 }
 
 // exchanged notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
@@ -127,8 +130,9 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
 		v.end = ex.End
 	}
 	now := c.clock.micros(ex.End)
+	v.blamed = s.answer.blame() || s.answer == throttled
 	v.notes.heard(ex.ResponseTime)
-	v.notes.lastEnd = max(v.notes.lastEnd, now)
+	v.notes.lastEnd, v.notes.lost = max(v.notes.lastEnd, now), false
 	if s.limit = rateLimit(ex.Header); obey {
 		s.after = retryAfter(ex.Header, ex.End)
 	}
@@ -136,7 +140,9 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
 		v.notes.spacing(s.limit, now)
 	}
 	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes, now)
-	v.rest = v.notes.after(s, v.pace.d)
+	if v.rest = v.notes.after(s, v.pace.d); v.rest.by == "" {
+		v.rest.by = v.pace.by
+	}
 	if class := failureClass(s.answer, ex); class != "" {
 		v.count(countPrefixFailures+class, 1)
 	}
@@ -159,20 +165,33 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
 	c.budget.spend(octets, answered)
 }
 
-// gap is the time from the end of the host's previous exchange to start; 0 when there was none, or when they overlapped.
+// gap is the time from the end of the host's previous exchange to start; 0 when there was none that is known, or when they
+// overlapped.
 func (v *visit) gap(c *Crawl, start time.Time) time.Duration {
+	if v.notes.lost {
+		return 0
+	}
+	return v.since(c, start)
+}
+
+// since is gap as far as the notes know.
+func (v *visit) since(c *Crawl, start time.Time) time.Duration {
 	if v.notes.lastEnd == 0 {
 		return 0
 	}
 	return max(time.Duration(c.clock.micros(start)-v.notes.lastEnd)*time.Microsecond, 0)
 }
 
-// leave makes the host rest beyond what the exchange asks for.
+// due is the pause that must lie between the host's last exchange and its next one: the pace, or the rest that the last
+// exchange was followed by.
+func (v *visit) due() pace { return v.pace.atLeast(v.notes.due.d, v.notes.due.by) }
+
+// leave makes the host rest beyond what the exchange asks for; a wait is one for its robots.txt.
 func (v *visit) leave(condition frontier.Condition, reason string, wait time.Duration) {
 	if condition >= v.rest.condition {
 		v.rest.condition, v.rest.reason = condition, reason
 	}
-	v.rest.wait = max(v.rest.wait, wait)
+	v.rest.atLeast(pace{wait, byRobots})
 }
 
 // wait is how long the host waits for its next turn, from now: its rest counts from the end of the exchange.

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -29,6 +30,7 @@ type flight struct {
 	task    frontier.Task
 	was     frontier.Candidate // what it was found as
 	verdict robots.Verdict
+	before  before
 	ex      *fetch.Exchange
 	err     error
 
@@ -50,17 +52,19 @@ type wide struct {
 	failed  bool      // an exchange made the host rest: what was in flight then counts for that one
 	rows    rows      // as they were before that exchange
 	due     time.Time // when the host may be asked again, by all that was said in this turn
+	by      string    // who asked for that
 	until   time.Time
 }
 
 // flock is the part of a story that makes exchanges, for a turn of some width.
-func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) error {
+func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) (err error) {
+	whole := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	w := &wide{
 		c: c, v: v, width: min(v.turn.Width, c.width(v)), queue: tasks, tickets: 1,
 		landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
 	}
-	defer w.end()
+	defer func() { err = errors.Join(err, w.end(whole, err)) }()
 	defer cancel()
 	v.kept = v.pace
 	for {
@@ -79,23 +83,32 @@ func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) erro
 			return err
 		}
 	}
-	if wait := w.due.Sub(v.end); !v.end.IsZero() {
-		v.rest.wait = max(wait, v.rest.wait)
+	if !v.end.IsZero() {
+		v.rest.atLeast(pace{w.due.Sub(v.end), w.by})
 	}
 	return nil
 }
 
-// end waits for what is in flight, and leaves the worker with the slot and the ticket that it came with.
-func (w *wide) end() {
+// end waits for what is in flight, and leaves the worker with the slot and the ticket that it came with. What an abort
+// left untold is archived, unread and so without its body, which may ask not to be (politeness rule 19).
+func (w *wide) end(ctx context.Context, why error) (err error) {
+	aborted := why != nil && over(ctx, why)
 	for ; w.aloft > 0; w.aloft-- {
-		if f := <-w.landed; f.ex != nil {
-			f.ex.Close()
+		f := <-w.landed
+		if aborted && err == nil && (f.ex != nil || f.err != nil) {
+			d := decision{kind: decisionAllow, verdict: f.verdict, reason: reasonAborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
+			d.ex, d.found, d.headOnly = f.ex, f.was, !w.c.cfg.KeepNoArchive
+			err = w.c.line(context.WithoutCancel(ctx), w.v, f.task, d, "deferred")
+		}
+		if f.ex != nil {
+			err = errors.Join(err, f.ex.Close())
 		}
 	}
 	for ; w.slots > 0; w.slots-- {
 		<-w.c.seats
 	}
 	w.c.budget.hold(1 - w.tickets)
+	return err
 }
 
 // launch begins exchanges while there is room for them, and settles on the way what needs none.
@@ -114,16 +127,20 @@ func (w *wide) launch(ctx context.Context) error {
 			if !w.room() {
 				return nil
 			}
+			f := flight{task: w.c.prepare(w.v, task), was: task.Candidate, verdict: verdict}
+			r := w.c.request(w.v.turn.Width, f.task)
+			if f.before, err = w.c.follows(ctx, f.task, &r); err != nil {
+				return err
+			}
 			w.begun = true
 			w.aloft++
-			f := flight{task: w.c.prepare(w.v, task), was: task.Candidate, verdict: verdict}
 			go func() {
 				defer func() {
 					f.panicked = recover()
 					w.landed <- f
 				}()
 				if f.ex = w.c.notAsked(task.URL); f.ex == nil {
-					f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, w.c.request(w.v.turn.Width, f.task))
+					f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, r)
 				}
 			}()
 		}
@@ -168,7 +185,7 @@ func (w *wide) land(ctx context.Context, f flight) error {
 	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.notes.setRows(w.rows)
 	}
-	d := decision{kind: decisionAllow, verdict: f.verdict, attempt: f.task.Attempts + 1, pace: v.pace}
+	d := decision{kind: decisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept}
 	if err := w.c.attempted(ctx, v, f, d); err != nil {
 		return err
 	}
@@ -181,7 +198,7 @@ func (w *wide) land(ctx context.Context, f flight) error {
 		v.notes.setRows(rows)
 	}
 	if due := v.end.Add(v.rest.wait); due.After(w.due) {
-		w.due = due
+		w.due, w.by = due, v.rest.by
 	}
 	if before.condition > v.rest.condition {
 		v.rest.condition, v.rest.reason = before.condition, before.reason

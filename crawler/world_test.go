@@ -21,7 +21,8 @@ import (
 type archive struct {
 	mu      sync.Mutex
 	records []kept
-	synced  int // of them
+	refused []storage.Line
+	synced  int // of the records
 }
 
 type kept struct {
@@ -45,6 +46,16 @@ func (a *archive) Record(ctx context.Context, r storage.Record) (string, error) 
 	defer a.mu.Unlock()
 	a.records = append(a.records, k)
 	return fmt.Sprintf("record %d", len(a.records)), nil
+}
+
+func (a *archive) Refuse(ctx context.Context, l storage.Line) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused = append(a.refused, l)
+	return nil
 }
 
 func (a *archive) Sync(context.Context) error {
@@ -95,6 +106,8 @@ type world struct {
 	archive *archive
 	ledger  *lines
 	said    []string
+
+	askedBefore map[string]int // requests of the generation before, by target
 }
 
 // newWorld serves sites in memory and prepares a crawl from seeds.

@@ -31,6 +31,8 @@ func (c *counter) Record(context.Context, storage.Record) (string, error) {
 	return "record", nil
 }
 
+func (c *counter) Refuse(context.Context, storage.Line) error { return nil }
+
 func (c *counter) Sync(context.Context) error { return nil }
 
 // ledger is the other half of a counter: both have a Sync.

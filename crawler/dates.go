@@ -1,0 +1,34 @@
+package crawler
+
+import (
+	"sync"
+	"time"
+)
+
+// dates gives the times that evidence is dated with. Within a run they never go back: a clock that is set back while a
+// crawl runs would make honest pauses look like none, and nobody could tell them from forged ones. One that jumps ahead,
+// as after a computer slept, is followed.
+type dates struct {
+	start time.Time
+
+	mu    sync.Mutex
+	ahead time.Duration // of what a monotonic clock measured since start
+}
+
+// jump is from which difference on the wall clock is followed. Less is a clock that is being set right slowly.
+const jump = time.Second
+
+// of returns the date of an instant that time.Now told.
+func (d *dates) of(t time.Time) time.Time {
+	return d.date(d.start.Round(0).Add(t.Sub(d.start)), t.Round(0))
+}
+
+// date returns the date of an instant that the steady clock and the wall clock name so.
+func (d *dates) date(steady, wall time.Time) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if by := wall.Sub(steady); by > d.ahead+jump {
+		d.ahead = by
+	}
+	return steady.Add(d.ahead)
+}

@@ -1,0 +1,206 @@
+package crawler
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+)
+
+// The page of the ledger's words is held to the code: it has every word that a line can say, and no other.
+
+func decisionsDoc(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", "decisions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// constants returns the values of the string constants in a folder whose name or type matches.
+func constants(t *testing.T, dir, pattern string) (values []string) {
+	t.Helper()
+	match := regexp.MustCompile("^(" + pattern + ")$")
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			kind, _ := spec.Type.(*ast.Ident)
+			for i, id := range spec.Names {
+				if i >= len(spec.Values) || !match.MatchString(id.Name) && (kind == nil || !match.MatchString(kind.Name)) {
+					continue
+				}
+				if lit, ok := spec.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					s, _ := strconv.Unquote(lit.Value)
+					values = append(values, s)
+				}
+			}
+			return true
+		})
+	}
+	if len(values) == 0 {
+		t.Fatalf("no constant in %s matches %s", dir, pattern)
+	}
+	return values
+}
+
+// literals returns what the first group of a pattern finds in the source of a folder.
+func literals(t *testing.T, dir, pattern string) (values []string) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(b), -1) {
+			values = append(values, m[1])
+		}
+	}
+	if len(values) == 0 {
+		t.Fatalf("nothing in %s matches %s", dir, pattern)
+	}
+	return values
+}
+
+// lineWords are the words of the code by the headings of the page; elsewhere are words that stand within a pattern.
+func lineWords(t *testing.T) (words map[string][]string, within []string) {
+	// Of hosts, or counted only: no line has them.
+	noLine := map[string]bool{
+		reasonDryRun: true, reasonMaxPerHost: true, reasonMoved: true, reasonOtherHost: true, reasonMapDepth: true,
+		reasonMaps: true, reasonHops: true, reasonOwnerRobots: true, // the last three stand elsewhere on the page
+	}
+	var outcomes, reasons []string
+	for o := frontier.Fetched; o <= frontier.Held; o++ {
+		outcomes = append(outcomes, o.String())
+	}
+	for _, s := range constants(t, ".", "reason[A-Z].*") {
+		if !noLine[s] {
+			reasons = append(reasons, s)
+		}
+	}
+	reasons = append(reasons, literals(t, ".", `"(redirect [a-z ]+|too slow)"`)...)
+	reasons = append(reasons, constants(t, "fetch", "Class|TooLarge")...)
+	reasons = append(reasons, reasonHops, "trap:copy",
+		"status N", "to URL", "redirect: WORD", "truncated: WORD", "robots.txt: WORD", "sitemap:WORD: …")
+	rules := literals(t, "scope", `\{?"((?:scope|trap):[a-z-]+)"`)
+	for _, mode := range constants(t, "scope", "Mode") {
+		rules = append(rules, "scope:"+mode)
+	}
+	for _, shape := range literals(t, "scope", `s\.shape\("([a-z]+)"`) {
+		rules = append(rules, "trap:"+shape)
+	}
+	rules = append(rules, constants(t, "trap", "Rule(Queries|Template)")...)
+	within = append(within, constants(t, "../frontier/canon", "Reason")...)
+	within = append(within, constants(t, "fetch", "Cut.*")...)
+	within = append(within, constants(t, "sitemap", "Found.*")...)
+	for _, format := range constants(t, "sitemap", "Format") {
+		if format != "" {
+			within = append(within, format)
+		}
+	}
+	return map[string][]string{
+		"## `decision`": constants(t, ".", "decision[A-Z].*"),
+		"## `outcome`":  append(outcomes, "deferred"),
+		"## `change`: since the generation before":                 constants(t, ".", "Change[A-Z].*"),
+		"## `kind`: how a URL was found":                           constants(t, ".", "kind[A-Z].*"),
+		"## `pace_by`: who asked for the pause before an exchange": constants(t, ".", "by[A-Z].*"),
+		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
+		"## `reason` of what an exchange came to":                  reasons,
+		"## `reason` of a refusal or a hold":                       append(rules, reasonMaps, frontier.ReasonOperator, frontier.ReasonQuarantined),
+	}, within
+}
+
+func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
+	text := decisionsDoc(t)
+	words, within := lineWords(t)
+	for heading, want := range words {
+		_, section, ok := strings.Cut(text, heading+"\n")
+		if !ok {
+			t.Fatalf("there is no heading %q", heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		known := map[string]bool{}
+		for _, w := range want {
+			known[w] = true
+		}
+		said := map[string]bool{}
+		for _, row := range tableOf(t, section, "| word |") {
+			w := strings.Trim(row[0], "`")
+			if said[w] = true; !known[w] {
+				t.Errorf("%s: no line says %q", heading, w)
+			}
+		}
+		for w := range known {
+			if !said[w] {
+				t.Errorf("%s: %q is missing", heading, w)
+			}
+		}
+	}
+	for _, w := range within {
+		if !strings.Contains(text, "`"+w+"`") {
+			t.Errorf("%q is missing", w)
+		}
+	}
+}
+
+// What lines really say is what the page has.
+func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
+	words, within := lineWords(t)
+	known := func(heading, w string) bool {
+		for _, k := range words[heading] {
+			if k == w {
+				return true
+			}
+		}
+		return false
+	}
+	list := make([]string, len(within))
+	for i, w := range within {
+		list[i] = regexp.QuoteMeta(w)
+	}
+	any := strings.Join(list, "|")
+	pattern := regexp.MustCompile(`^(status \d+|to \S+|(redirect|truncated): (` + any + `)|robots\.txt: .+|sitemap:(` + any + `|content coding): \d+ of \d+ entries in scope.*)$`)
+	synctest.Test(t, func(t *testing.T) {
+		sites := crawltest.Wing(0)
+		w := newWorld(t, wingSeeds(sites), sites...)
+		w.cfg.MaxBody, w.cfg.MaxPerHost, w.cfg.Sitemaps.Robots = 1<<20, 100, true
+		w.run()
+		for _, l := range w.ledger.all {
+			r, exchanged := l.Reason, "## `reason` of what an exchange came to"
+			if !known("## `decision`", l.Decision) || l.Outcome != "" && !known("## `outcome`", l.Outcome) ||
+				l.Kind != "" && !known("## `kind`: how a URL was found", l.Kind) {
+				t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
+			}
+			if r != "" && !known("## `reason` of a verdict", r) && !known(exchanged, r) && !known("## `reason` of a refusal or a hold", r) && !pattern.MatchString(r) {
+				t.Errorf("the page does not have the reason %q of %s", r, l.URL)
+			}
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package crawler
+
+import (
+	"fmt"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/robots"
+)
+
+// ask sets what one of the terms asks for; nil for nothing.
+func (e *ExplainedPace) ask(by string, s *float64) {
+	for i := range e.Terms {
+		if e.Terms[i].By == by {
+			e.Terms[i].Seconds = s
+		}
+	}
+	e.choose()
+}
+
+// respond sets the term of the response times. An own host has none (politeness rule 18).
+func (e *ExplainedPace) respond(n *notes, own bool) {
+	e.Responses = nil
+	k := int(min(n.next, uint64(len(n.responses))))
+	for _, d := range n.responses[:k] {
+		e.Responses = append(e.Responses, d.Seconds())
+	}
+	median := n.response()
+	if own || median == 0 {
+		return
+	}
+	for i := range e.Terms {
+		if t := &e.Terms[i]; t.By == byResponseTime {
+			t.Seconds = seconds(min(responseFactor*median, responseMost))
+			t.Note = fmt.Sprintf("%d × %v, the median of the last %d; %v at most", responseFactor, median.Round(time.Microsecond), k, responseMost)
+		}
+	}
+	e.choose()
+}
+
+// choose finds the winner: the largest, of equal ones the first.
+func (e *ExplainedPace) choose() {
+	e.By, e.Seconds = byFloor, 0
+	for i, t := range e.Terms {
+		if t.Seconds != nil && (i == 0 || *t.Seconds > e.Seconds) {
+			e.By, e.Seconds = t.By, *t.Seconds
+		}
+	}
+}
+
+// due is the pause that must lie between the last exchange and the next one, and who asks for it.
+func (e *ExplainedPace) due() (time.Duration, string) {
+	s, by := e.Seconds, e.By
+	if e.Rest > s {
+		s, by = e.Rest, e.RestBy
+	}
+	return time.Duration(s * float64(time.Second)).Round(time.Microsecond), by
+}
+
+// ExplainResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
+// instant of the past.
+func (e *Explanation) ExplainResponses(times []time.Duration, last time.Time) {
+	var n notes
+	for _, d := range times {
+		n.heard(d)
+	}
+	e.Pace.ask(byResponseTime, nil)
+	e.Pace.respond(&n, e.Host.Own)
+	e.Pace.Last, e.Pace.Rest, e.Pace.RestBy = instantOf(last), 0, ""
+	e.Pace.ask(byRateLimit, nil)
+	e.Conclude()
+}
+
+// Conclude finds the answer in the parts of e: anew after one of them has changed.
+func (e *Explanation) Conclude() {
+	a := Answer{}
+	for _, ask := range []func() Answer{
+		e.byOptOut, e.byScope, e.byRobots, e.bySetAside, e.byState, e.byHost, e.byBudget, e.mayBeFetched,
+	} {
+		if a = ask(); a.Word != "" {
+			break
+		}
+	}
+	if a.Word == AnswerUnknown || a.Word == AnswerUnreachable { // nor is robots.txt asked for at a host that is shut
+		if shut := e.byHost(); shut.Word != "" {
+			a.Text, a.Next = a.Text+"; "+shut.Text, shut.Next
+		}
+	}
+	if e.At != nil {
+		a.Next = nil
+	}
+	e.Answer = a
+}
+
+func (e *Explanation) byOptOut() Answer {
+	if o := e.OptOut; o != nil {
+		return Answer{Word: AnswerOptedOut, Text: fmt.Sprintf("opted out: nothing is asked of it, by line %d of %s (%s)", o.Line, o.File, o.Entry)}
+	}
+	return Answer{}
+}
+
+func (e *Explanation) byScope() Answer {
+	if e.Scope.In {
+		return Answer{}
+	}
+	return Answer{Word: AnswerOutOfScope, Text: "out of scope: rule " + e.Scope.Rule}
+}
+
+// byRobots is the answer of the policy, if it is no. One that has expired decides nothing any more: it is asked for first.
+func (e *Explanation) byRobots() Answer {
+	r := &e.Robots
+	v := r.Verdict
+	switch {
+	case v == nil && r.Failure == "" && r.Fetched == nil, v == nil && r.Source == PolicyNone:
+		return Answer{Word: AnswerUnknown, Text: fmt.Sprintf("not known yet: %s is asked for first, before anything else of that host", r.URL), Next: e.soonest()}
+	case v == nil || v.Reason == string(robots.Unreachable):
+		why := r.Failure
+		if why == "" {
+			why = fmt.Sprintf("status %d", r.Status)
+		}
+		a := Answer{Word: AnswerUnreachable, Text: "nothing may be fetched: robots.txt cannot be had (" + why + ")"}
+		if a.Next = later(e.soonest(), r.Retry); e.At == nil {
+			a.Text += "; it is asked for again at " + stamp(*a.Next)
+		}
+		return a
+	case v.Allow:
+		return Answer{}
+	case v.Line > 0:
+		return Answer{Word: AnswerDisallowed, Text: fmt.Sprintf("disallowed by line %d of robots.txt: %s%s", v.Line, v.Rule, e.stale())}
+	}
+	return Answer{Word: AnswerDisallowed, Text: "disallowed: " + v.Reason + e.stale()}
+}
+
+// stale says that a policy has expired.
+func (e *Explanation) stale() string {
+	if e.Robots.Valid {
+		return ""
+	}
+	return " (that policy has expired: robots.txt is asked for anew before the next page)"
+}
+
+// bySetAside is the answer for what waits for an operator.
+func (e *Explanation) bySetAside() Answer {
+	switch e.State.State {
+	case stateQuarantined:
+		return Answer{Word: AnswerSetAside, Text: fmt.Sprintf("in quarantine: alone in flight at %d kills", frontier.QuarantineStops)}
+	case frontier.Held.String():
+		return Answer{Word: AnswerSetAside, Text: "held by " + e.State.Reason + ", until an operator releases it"}
+	}
+	if e.open() {
+		for _, t := range e.Traps {
+			if t.Says == trapHolds {
+				return Answer{Word: AnswerSetAside, Text: "held when its turn comes, by " + t.Rule}
+			}
+		}
+	}
+	return Answer{}
+}
+
+// open reports whether the URL waits for its turn, or would if it were found.
+func (e *Explanation) open() bool {
+	switch e.State.State {
+	case stateQueued, stateDeferred, stateUnknown:
+		return true
+	}
+	return e.State.State == stateSeen
+}
+
+func (e *Explanation) byState() Answer {
+	if e.open() {
+		return Answer{}
+	}
+	text := "done: " + e.State.State
+	if e.State.Reason != "" {
+		text += " (" + e.State.Reason + ")"
+	}
+	return Answer{Word: AnswerDone, Text: text + "; robots.txt allows it" + e.because() + e.stale()}
+}
+
+// because names the rule that allows.
+func (e *Explanation) because() string {
+	if v := e.Robots.Verdict; v != nil && v.Line > 0 {
+		return fmt.Sprintf(" by line %d", v.Line)
+	}
+	return ""
+}
+
+func (e *Explanation) byHost() Answer {
+	h := &e.Host
+	switch {
+	case e.At != nil:
+		return Answer{}
+	case h.Hold != "":
+		a := Answer{Word: AnswerHost, Text: "the host is " + h.Hold + whyOf(h.HoldWhy), Next: h.HoldUntil}
+		if a.Next != nil {
+			a.Text += ", until " + stamp(*a.Next)
+		}
+		return a
+	case h.Condition == ConditionName(frontier.Refused):
+		return Answer{Word: AnswerHost, Text: "the host is refused, until an operator opens it" + whyOf(h.Reason)}
+	case h.Condition == ConditionName(frontier.Retired) && e.Crawl != "stopped" && e.Crawl != "finished":
+		return Answer{Word: AnswerHost, Text: "the host is retired for this run" + whyOf(h.Reason)}
+	}
+	return Answer{}
+}
+
+func whyOf(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func (e *Explanation) byBudget() Answer {
+	for _, b := range e.Budgets {
+		if b.spent() && e.At == nil {
+			return Answer{Word: AnswerBudget, Text: fmt.Sprintf("nothing more is fetched: --%s %d is used up", b.Name, *b.Limit)}
+		}
+	}
+	return Answer{}
+}
+
+func (e *Explanation) mayBeFetched() Answer {
+	a := Answer{Word: AnswerMay, Text: "may be fetched", Next: later(e.soonest(), e.State.Due)}
+	a.Text += e.because()
+	switch {
+	case e.At != nil:
+		return a
+	case e.State.State == stateUnknown && e.State.Assumed:
+		a.Text += ", but no page has led to it yet"
+	case e.State.State == stateUnknown && e.Generation > 1:
+		a.Text += fmt.Sprintf(", but generation %d has not met it so far, or refused it", e.Generation)
+	case e.State.State == stateUnknown, e.State.State == stateSeen:
+		a.Text += ", but it was refused when it was met, or is forgotten"
+	}
+	if a.Next.After(e.Now) {
+		_, by := e.Pace.due()
+		if e.Host.Condition == ConditionName(frontier.Parked) {
+			by = "parked: " + e.Host.Reason
+		} else if e.State.Due != nil && a.Next.Equal(*e.State.Due) {
+			by = e.State.Reason
+		}
+		a.Text += "; not before " + stamp(*a.Next) + " (" + by + ")"
+	} else if e.Crawl == "running" {
+		a.Text += "; it is due now"
+	} else {
+		a.Text += "; it is due when the crawl goes on"
+	}
+	a.Text += e.stale()
+	return a
+}
+
+// soonest is when the host may have its next exchange: now, or when its wait or the pause since its last one is over.
+func (e *Explanation) soonest() *time.Time {
+	at := e.Now
+	if e.Pace.Last != nil {
+		if d, _ := e.Pace.due(); e.Pace.Last.Add(d).After(at) {
+			at = e.Pace.Last.Add(d)
+		}
+	}
+	return later(&at, e.Host.Until)
+}
+
+// later returns the later of two instants, of which the first may not be nil.
+func later(a, b *time.Time) *time.Time {
+	if b != nil && b.After(*a) {
+		return b
+	}
+	return a
+}
+
+// stamp writes an instant for people.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

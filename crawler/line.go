@@ -1,0 +1,199 @@
+package crawler
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/crawler/extract"
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage"
+)
+
+// How a URL was found, as a line says it.
+const (
+	kindSeed     = "seed"
+	kindLink     = "link"
+	kindRedirect = "redirect"
+	kindEmbed    = "embed"
+	kindSitemap  = "sitemap" // listed in a sitemap
+	kindMap      = "map"     // named as a sitemap, or an index of them
+)
+
+// kindWord is a kind as a line says it.
+func kindWord(k frontier.Kind) string {
+	switch k {
+	case frontier.KindSeed:
+		return kindSeed
+	case frontier.KindLink:
+		return kindLink
+	case frontier.KindRedirect:
+		return kindRedirect
+	case frontier.KindEmbed:
+		return kindEmbed
+	case frontier.KindSitemap:
+		return kindSitemap
+	case frontier.KindMap:
+		return kindMap
+	}
+	return ""
+}
+
+// lineOf begins the line of a candidate.
+func (c *Crawl) lineOf(v *visit, found frontier.Candidate) storage.Line {
+	return storage.Line{
+		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: kindWord(found.Kind), Depth: found.Depth,
+		Seed: found.Seed, Tag: found.Tag, Own: c.isOwn(v, found.URL.Authority()),
+	}
+}
+
+// isOwn reports whether a is known to be the operator's own: the host of v, whose proof is at hand, or one that needs none.
+func (c *Crawl) isOwn(v *visit, a canon.Authority) bool {
+	if a == v.turn.Authority {
+		return v.own
+	}
+	return c.cfg.own(a)
+}
+
+// ruled puts a verdict of the host's policy into a line.
+func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
+	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, verdict.Rule, verdict.Group, verdict.RunnerUp
+	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.notes.source.record
+	if verdict.Digest != ([32]byte{}) {
+		l.RobotsSHA256 = hex.EncodeToString(verdict.Digest[:])
+	}
+}
+
+// evidence is what is archived with a decision. The zero value is no exchange.
+type evidence struct {
+	ex       *fetch.Exchange
+	outlinks []storage.Outlink
+	headOnly bool              // the answer asks not to be archived: its body is left out, its digest stays (politeness rule 19)
+	page     bool              // of a page, which may be kept as a repeat of an earlier one
+	holds    *storage.Original // with a 304: the answer that still holds
+}
+
+// made reports whether something was sent: an exchange without a connection leaves nothing to archive.
+func (e evidence) made() bool { return e.ex != nil && len(e.ex.Request) > 0 }
+
+// exchanged puts an exchange into a line.
+func (e evidence) exchanged(l *storage.Line) {
+	ex := e.ex
+	if ex == nil {
+		return
+	}
+	if e.made() {
+		l.Began, l.Took = ex.Start, ex.End.Sub(ex.Start)
+	}
+	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediaType(ex.Header)
+	if ex.Response != nil {
+		l.Octets = ex.Response.Size()
+	}
+	if e.hasPayload() {
+		l.Payload = hex.EncodeToString(ex.PayloadDigest[:])
+	}
+	l.Truncated = ex.Truncated
+	if e.cutsBody() {
+		l.Truncated = fetch.CutOther
+	}
+}
+
+// hasPayload reports whether the digest says something: there was a head, and the answer stands for no other.
+func (e evidence) hasPayload() bool { return e.ex.Status != 0 && e.holds == nil }
+
+// cutsBody reports whether headOnly leaves something out.
+func (e evidence) cutsBody() bool {
+	return e.headOnly && e.ex.Response != nil && e.ex.Response.Size() > e.ex.HeadSize
+}
+
+// repeatable reports whether the answer may be archived as a repeat of one with the same payload, or be repeated: a whole
+// page that was there. An error page is kept as it is, so that no index takes it for the page that it repeats.
+func (e evidence) repeatable() bool {
+	ex := e.ex
+	return e.page && !e.headOnly && ex.Failure == nil && ex.Truncated == "" && ex.Status >= 200 && ex.Status <= 299 && ex.PayloadSize > 0
+}
+
+// record archives an exchange, with the line of its decision.
+func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (id string, err error) {
+	ex := e.ex
+	r := storage.Record{
+		URL: ex.URL.String(), Time: l.Began, Addr: ex.Addr, Request: ex.Request, Response: ex.Response, HeadSize: ex.HeadSize,
+		PayloadDigest: ex.PayloadDigest, PayloadSize: ex.PayloadSize, HasPayload: e.hasPayload(), Protocols: ex.Protocols,
+		Truncated: l.Truncated, Repeatable: e.repeatable(), NotModified: e.holds, Line: &l, Outlinks: e.outlinks,
+	}
+	if e.cutsBody() {
+		r.Response = io.NewSectionReader(ex.Response, 0, ex.HeadSize)
+	}
+	return c.cfg.Recorder.Record(ctx, r)
+}
+
+// write writes a decision down: in the archive, as the metadata of its exchange or, where nobody was asked, for itself;
+// then in the ledger. It returns the id of the record.
+func (c *Crawl) write(ctx context.Context, l storage.Line, e evidence) (id string, err error) {
+	l.Time = c.dates.of(l.Time)
+	switch {
+	case e.made():
+		l.Began = c.dates.of(l.Began)
+		if l.Record, err = c.record(ctx, l, e); err != nil {
+			return "", err
+		}
+	case l.Decision == decisionRefuse || l.Decision == decisionHold:
+		return "", c.writeRefusals(ctx, c.tally.add(l))
+	case l.Attempt == 0:
+		return "", c.writeRefusal(ctx, l)
+	}
+	if err = c.cfg.Ledger.Append(ctx, l); err != nil || l.Rest == 0 || !e.made() {
+		return l.Record, err
+	}
+	// The run that follows on a kill is to know of it (unheard), and the frontier's commit, which would make it durable, is
+	// a while away. Such answers are rare.
+	return l.Record, Barrier(c.cfg.Recorder, c.cfg.Ledger)(ctx)
+}
+
+// writeRefusal writes down that a URL is not asked for.
+func (c *Crawl) writeRefusal(ctx context.Context, l storage.Line) error {
+	if err := c.cfg.Recorder.Refuse(ctx, l); err != nil {
+		return err
+	}
+	c.gathered.note()
+	return c.cfg.Ledger.Append(ctx, l)
+}
+
+// maxType bounds what is kept of a media type (RFC 6838 4.2: two names of at most 127 octets).
+const maxType = 255
+
+// mediaType is the media type that an answer says it is of, in lower case and without parameters.
+func mediaType(h http.Header) string {
+	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	name = strings.ToLower(strings.Trim(name, " \t"))
+	if len(name) > maxType {
+		return ""
+	}
+	return name
+}
+
+// outlinksOf are the links of an answer as they were found: whether they are followed is another matter.
+func outlinksOf(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
+	var out []storage.Outlink
+	if a, _ := classify(ex); a == redirected {
+		if to, err := ex.URL.Resolve(ex.Header.Get("Location")); err == nil {
+			out = append(out, storage.Outlink{URL: to.String(), Kind: kindRedirect})
+		}
+	}
+	out = slices.Grow(out, len(page.Links))
+	for _, l := range page.Links {
+		kind := kindLink
+		if l.Embed {
+			kind = kindEmbed
+		}
+		out = append(out, storage.Outlink{URL: l.URL.String(), Kind: kind})
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+package crawler
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+	"curtsy/storage"
+)
+
+// keptPaces fails the test for a line whose exchange began sooner after the one before than the line says was due, and
+// returns how many lines of exchanges there are by who asked for the pause.
+func keptPaces(t *testing.T, all []storage.Line) map[string]int {
+	t.Helper()
+	by := map[string]int{}
+	for _, l := range all {
+		if l.Attempt == 0 {
+			if l.Gap != 0 || l.Pace != 0 || l.PaceBy != "" {
+				t.Errorf("%s was not asked for, and yet its pace is %v by %q, its gap %v", l.URL, l.Pace, l.PaceBy, l.Gap)
+			}
+			continue
+		}
+		by[l.PaceBy]++
+		if l.PaceBy == "" {
+			t.Errorf("%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
+		}
+		if l.Gap > 0 && l.Gap < l.Pace {
+			t.Errorf("%s: a gap of %v, %v were due by %q", l.URL, l.Gap, l.Pace, l.PaceBy)
+		}
+		if l.Gap%time.Microsecond != 0 {
+			t.Errorf("%s: a gap of %v is more exact than the archive's dates", l.URL, l.Gap)
+		}
+	}
+	return by
+}
+
+// Rules 9 to 14: whatever hosts do, no exchange begins before the pause is over that its line says was due, and that pause
+// is what the host asked for last.
+func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
+		slow.Latency = 2 * time.Second
+		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
+		sites := append(crawltest.Wing(0), slow, busy)
+		w := newWorld(t, wingSeeds(sites), sites...)
+		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
+		w.cfg.MaxWait, w.cfg.MaxTime = time.Hour, 2*time.Hour
+		w.run()
+		w.reopen()
+		w.run()
+		by := keptPaces(t, w.ledger.all)
+		for _, who := range []string{byFloor, byResponseTime, byRetryAfter, byErrors, byRobots} {
+			if by[who] == 0 {
+				t.Errorf("nobody waited for %q: %v", who, slices.Sorted(maps.Keys(by)))
+			}
+		}
+	})
+}
+
+// The rest that a host asked for is the pace of its next exchange, and so after a restart.
+func TestRule11_TheLineSaysThatRetryAfterWasDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.RequestURI == "/robots.txt" {
+				http.NotFound(rw, r)
+				return
+			}
+			if asked++; asked == 1 {
+				rw.Header().Set("Retry-After", "300")
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})}
+		w := newWorld(t, []string{"http://a.test/", "http://a.test/x"}, site)
+		w.cfg.MaxWait = time.Minute
+		w.run()
+		time.Sleep(time.Minute)
+		w.reopen()
+		w.cfg.MaxWait = time.Hour
+		w.run()
+		keptPaces(t, w.ledger.all)
+		var paces []pace
+		for _, l := range w.ledger.all {
+			paces = append(paces, pace{l.Pace, l.PaceBy})
+		}
+		want := []pace{{Floor, byFloor}, {Floor, byFloor}, {300 * time.Second, byRetryAfter}, {Floor, byFloor}}
+		if !slices.Equal(paces, want) {
+			t.Errorf("%v, want %v", paces, want)
+		}
+	})
+}
+
+// Rule 18: exchanges of an own host may overlap, and then the line says that the host is own and that no pause was due.
+// What comes first after a rest has its turn alone.
+func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "localhost", Latency: 100 * time.Millisecond, Pages: map[string]crawltest.Page{"/": {
+			Links: []string{"/a", "/b", "/busy", "/d", "/e", "/f", "/g", "/h"},
+		}}}
+		for _, target := range site.Pages["/"].Links {
+			site.Pages[target] = crawltest.Page{}
+		}
+		site.Pages["/busy"] = crawltest.Page{FailFirst: 1}
+		w := wideWorld(t, site)
+		w.cfg.PerHost = 3
+		w.run()
+		overlapping := 0
+		if by := keptPaces(t, w.ledger.all); by[byErrors] != 1 {
+			t.Errorf("who asked for the pace: %v; one exchange came after a rest", by)
+		}
+		for i, l := range w.ledger.all {
+			if !l.Own {
+				t.Errorf("%s is not said to be own", l.URL)
+			}
+			for _, o := range w.ledger.all[:i] {
+				if l.Began.Before(o.Began.Add(o.Took)) && o.Began.Before(l.Began.Add(l.Took)) {
+					overlapping++
+					if l.Pace != 0 || o.Pace != 0 {
+						t.Errorf("%s and %s overlap at paces of %v and %v", o.URL, l.URL, o.Pace, l.Pace)
+					}
+				}
+			}
+		}
+		if overlapping == 0 {
+			t.Error("no exchanges overlap")
+		}
+	})
+}
+
+// An exchange that an abort cuts short has a line: the host's own log may have it, too.
+func TestLine_AnAbortedExchangeIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				time.Sleep(10 * time.Second)
+			}
+		})}
+		w := newWorld(t, []string{"http://a.test/"}, site)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, abort := context.WithTimeout(t.Context(), 3*time.Second)
+		defer abort()
+		if _, err := c.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		l := w.ledger.all[len(w.ledger.all)-1]
+		if l.URL != "http://a.test/" || l.Reason != reasonAborted || l.Attempt != 1 || l.Record != "" || l.Pace != Floor {
+			t.Errorf("%+v", l)
+		}
+		w.run()
+		if last := w.ledger.all[len(w.ledger.all)-1]; last.URL != "http://a.test/" || last.Status != 200 || last.Attempt != 1 {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
+// Of what is in flight side by side when the crawl is aborted, nothing is left unsaid.
+func TestRule18_AnAbortSaysWhatWasInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "localhost", Latency: time.Second, Pages: map[string]crawltest.Page{"/": {
+			Links: []string{"/a", "/b", "/c", "/d", "/e", "/f"},
+		}}}
+		for _, target := range site.Pages["/"].Links {
+			site.Pages[target] = crawltest.Page{}
+		}
+		w := wideWorld(t, site)
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, abort := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer abort()
+		if _, err := c.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		said := map[string]int{}
+		for _, l := range w.ledger.all {
+			said[l.URL]++
+		}
+		for _, r := range w.web.Referee().Requests() {
+			if url := "http://" + r.Host + r.Target; said[url] != 1 {
+				t.Errorf("%s was asked for and has %d lines", url, said[url])
+			}
+		}
+		if len(said) != 8 {
+			t.Errorf("%v", said)
+		}
+	})
+}
+
+// After a kill nobody knows when the last exchange with a host was: the first line of each says no gap, and those behind it
+// do again.
+func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
+		w.cfg.MaxTime = 4 * Floor
+		w.run()
+		m := w.front.(*frontiertest.Model)
+		m.Crash()
+		m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+		t.Cleanup(func() { m.Close() })
+		w.front, w.cfg.Frontier, w.cfg.MaxTime = m, m, 0
+		before := len(w.ledger.all)
+		w.run()
+		for i, l := range w.ledger.all {
+			if known := i != 0 && i != before; (l.Gap > 0) != known {
+				t.Errorf("line %d of %d + %d, %s: gap %v", i, before, len(w.ledger.all)-before, l.URL, l.Gap)
+			}
+		}
+	})
+}

@@ -1,0 +1,386 @@
+package crawler
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/frontiertest"
+	"curtsy/storage"
+)
+
+// remembered is a Past: what an archive in memory had when it was made.
+type remembered struct {
+	t       *testing.T
+	records []kept
+	broken  map[string]bool // URLs whose body cannot be read
+}
+
+func (r remembered) Last(_ context.Context, u canon.URL) (*Earlier, error) {
+	for i := len(r.records) - 1; i >= 0; i-- {
+		k := r.records[i]
+		if k.URL != u.String() || k.response == "" {
+			continue
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(k.response)), nil) //nolint:bodyclose // it is a text
+		if err != nil {
+			r.t.Error(err)
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		e := &Earlier{
+			Record: fmt.Sprintf("record %d", i+1), Date: k.Time, Status: resp.StatusCode, Header: resp.Header,
+			Payload: k.PayloadDigest, HasPayload: k.HasPayload,
+			Original: storage.Original{URL: k.URL, Date: k.Time, ID: fmt.Sprintf("record %d", i+1)},
+		}
+		if k.NotModified != nil {
+			before, err := remembered{r.t, r.records[:i], r.broken}.Last(context.Background(), u)
+			if err != nil || before == nil {
+				return nil, err
+			}
+			e.Status, e.Payload, e.HasPayload = before.Status, before.Payload, before.HasPayload
+			e.Header, e.Original, e.Body = Freshened(before.Header, resp.Header), before.Original, before.Body
+			return e, nil
+		}
+		if k.Truncated == "" && err == nil {
+			e.Body = func() (*io.SectionReader, io.Closer, error) {
+				if r.broken[k.URL] {
+					return nil, nil, errors.New("the disk is bad there")
+				}
+				return io.NewSectionReader(strings.NewReader(string(body)), 0, int64(len(body))), io.NopCloser(nil), nil
+			}
+		}
+		return e, nil
+	}
+	return nil, nil
+}
+
+// nextGeneration gives the crawl a frontier of its own, and what was archived so far as its past.
+func (w *world) nextGeneration() {
+	w.t.Helper()
+	w.front = frontiertest.NewModel(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	w.t.Cleanup(func() { w.front.Close() })
+	for _, s := range w.seeds {
+		u := parse(w.t, s)
+		if _, err := w.front.Add(w.t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.cfg.Frontier = w.front
+	w.cfg.Past = remembered{w.t, slices.Clone(w.archive.records), map[string]bool{}}
+	w.ledger.all = nil
+}
+
+// rule21Reply is what a site of these tests answers for a path: its fields, and its body.
+type rule21Reply struct {
+	status int // zero means 200, or 304 if that is asked for and the validators agree
+	fields string
+	body   string
+	deaf   bool // it does not look at conditions
+}
+
+// asGenerations serves replies, by path, that know which generation they are in.
+func asGenerations(generation *atomic.Int64, site map[string]func(generation int64) rule21Reply) *crawltest.Site {
+	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		make := site[r.URL.RequestURI()]
+		if make == nil {
+			http.NotFound(w, r)
+			return
+		}
+		p := make(generation.Load())
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		for line := range strings.SplitSeq(p.fields, "\n") {
+			if name, value, ok := strings.Cut(line, ": "); ok {
+				w.Header().Set(name, value)
+			}
+		}
+		tag, date := w.Header().Get("Etag"), w.Header().Get("Last-Modified")
+		switch inm, ims := r.Header.Get("If-None-Match"), r.Header.Get("If-Modified-Since"); {
+		case p.status != 0:
+			w.WriteHeader(p.status)
+		case p.deaf:
+		case inm != "" && inm == tag, inm == "" && ims != "" && ims == date:
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		if p.status != http.StatusNotModified {
+			io.WriteString(w, p.body)
+		}
+	})}
+}
+
+// always is a rule21Reply that does not change.
+func always(fields, body string) func(int64) rule21Reply {
+	return func(int64) rule21Reply { return rule21Reply{fields: fields, body: body} }
+}
+
+// then is a rule21Reply in the first generation, and another one from then on.
+func then(first, later rule21Reply) func(int64) rule21Reply {
+	return func(generation int64) rule21Reply {
+		if generation == 1 {
+			return first
+		}
+		return later
+	}
+}
+
+const modified = "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT"
+
+// wantChange compares what the ledger says last of a path, and how it was asked for in this generation.
+func (w *world) wantChange(path, outcome, change string, asked ...string) {
+	w.t.Helper()
+	got, said := "", ""
+	for _, l := range w.ledger.all {
+		if l.URL == "http://a.test"+path && l.Decision == decisionAllow {
+			got, said = l.Outcome, l.Change
+		}
+	}
+	if got != outcome || said != change {
+		w.t.Errorf("%s: %s, %q; want %s, %q", path, got, said, outcome, change)
+	}
+	var how []string
+	for _, r := range w.web.Referee().Requests() {
+		if r.Target == path {
+			how = append(how, strings.Trim(r.Header.Get("If-None-Match")+" "+r.Header.Get("If-Modified-Since"), " "))
+		}
+	}
+	if how = how[w.askedBefore[path]:]; !slices.Equal(how, asked) {
+		w.t.Errorf("%s was asked for with %q, want %q", path, how, asked)
+	}
+}
+
+// updated crawls a site twice, an hour apart.
+func updated(t *testing.T, site map[string]func(int64) rule21Reply) *world {
+	t.Helper()
+	var generation atomic.Int64
+	generation.Store(1)
+	w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, site))
+	w.run()
+	time.Sleep(time.Hour)
+	generation.Store(2)
+	w.askedBefore = map[string]int{}
+	for _, r := range w.web.Referee().Requests() {
+		w.askedBefore[r.Target]++
+	}
+	w.nextGeneration()
+	w.run()
+	return w
+}
+
+func linksTo(paths ...string) string {
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE html><title>links</title>")
+	for _, p := range paths {
+		fmt.Fprintf(&b, "<a href=%q>to %s</a>", p, p)
+	}
+	return b.String()
+}
+
+func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		same := "<p>the same"
+		w := updated(t, map[string]func(int64) rule21Reply{
+			"/":          always(`Etag: "root"`, linksTo("/weak", "/date", "/both", "/plain", "/deaf", "/changed", "/gone", "/dead", "/star", "/moved", "/stays", "/noarchive")),
+			"/weak":      always(`Etag: W/"a"`, same+"1"),
+			"/date":      always(modified, same+"2"),
+			"/both":      always("Etag: \"b\"\n"+modified, same+"3"),
+			"/plain":     always("", same+"4"),
+			"/deaf":      func(int64) rule21Reply { return rule21Reply{fields: `Etag: "d"`, body: same + "5", deaf: true} },
+			"/changed":   then(rule21Reply{fields: `Etag: "1"`, body: linksTo("/unlinked")}, rule21Reply{fields: `Etag: "2"`, body: linksTo("/new")}),
+			"/gone":      then(rule21Reply{fields: `Etag: "g"`, body: same + "6"}, rule21Reply{status: http.StatusGone}),
+			"/dead":      then(rule21Reply{status: http.StatusNotFound}, rule21Reply{status: http.StatusNotFound}),
+			"/star":      always(`Etag: *`, same+"7"),
+			"/moved":     then(rule21Reply{status: 302, fields: "Location: /weak"}, rule21Reply{status: 302, fields: "Location: /new"}),
+			"/stays":     then(rule21Reply{status: 301, fields: "Location: /date"}, rule21Reply{status: 301, fields: "Location: /date"}),
+			"/noarchive": always("Etag: \"n\"\nX-Robots-Tag: noarchive", same+"8"),
+			"/unlinked":  always("", same+"9"),
+			"/new":       always("", same+"10"),
+		})
+		date := strings.TrimPrefix(modified, "Last-Modified: ")
+		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
+		w.wantChange("/weak", "fetched", ChangeUnchanged, `W/"a"`)
+		w.wantChange("/date", "fetched", ChangeUnchanged, date)
+		w.wantChange("/both", "fetched", ChangeUnchanged, `"b" `+date)
+		w.wantChange("/plain", "fetched", ChangeUnchanged, "")
+		w.wantChange("/deaf", "fetched", ChangeUnchanged, `"d"`)
+		w.wantChange("/changed", "fetched", ChangeChanged, `"1"`)
+		w.wantChange("/gone", "gone", ChangeGone, `"g"`)
+		w.wantChange("/dead", "gone", "", "")
+		w.wantChange("/star", "fetched", ChangeUnchanged, "") // "*" is no tag
+		w.wantChange("/moved", "redirected", ChangeChanged, "")
+		w.wantChange("/stays", "redirected", ChangeUnchanged, "")
+		w.wantChange("/noarchive", "fetched", ChangeUnchanged, "") // there is no body to go on with
+		w.wantChange("/new", "fetched", ChangeNew, "")
+		w.wantChange("/unlinked", "", "")
+		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
+		s, err := StatusOf(t.Context(), w.front)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Pages != 10 || s.Changes[ChangeUnchanged] != 9 || s.Changes[ChangeNew] != 1 || s.Changes[ChangeChanged] != 2 || s.Changes[ChangeGone] != 1 {
+			t.Errorf("%d pages, changes %v", s.Pages, s.Changes)
+		}
+	})
+}
+
+// What a 304 confirms is recorded with it, its links are followed and it counts as a page.
+func TestRule21_ANotModifiedPageIsARevisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := updated(t, map[string]func(int64) rule21Reply{
+			"/": always(`Etag: "root"`, linksTo("/a")), "/a": always(`Etag: "a"`, "<p>a"),
+		})
+		n := 0
+		for _, k := range w.archive.records {
+			if k.NotModified == nil {
+				continue
+			}
+			n++
+			if k.NotModified.URL != k.URL || k.NotModified.ID == "" || k.HasPayload || !strings.HasPrefix(k.response, "HTTP/1.1 304") || k.Line.Change != ChangeUnchanged {
+				t.Errorf("%+v", k.Record)
+			}
+		}
+		if n != 2 {
+			t.Errorf("%d revisits, want 2", n)
+		}
+		if last := w.archive.records[len(w.archive.records)-2]; len(last.Outlinks) != 1 || last.URL != "http://a.test/" {
+			t.Errorf("the page that was not modified leads to %v", last.Outlinks)
+		}
+	})
+}
+
+// The fields of a 304 take the place of those before: what it newly asks of robots is obeyed.
+func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := updated(t, map[string]func(int64) rule21Reply{
+			"/":       then(rule21Reply{fields: `Etag: "root"`, body: linksTo("/behind")}, rule21Reply{fields: "Etag: \"root\"\nX-Robots-Tag: nofollow\nContent-Type: text/plain", body: linksTo("/behind")}),
+			"/behind": always("", "<p>behind"),
+		})
+		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
+		w.wantChange("/behind", "", "")
+	})
+}
+
+// A 304 that confirms nothing is asked again without conditions, once.
+func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		w := updated(t, map[string]func(int64) rule21Reply{
+			"/":      always(`Etag: "root"`, linksTo("/never", "/mended", "/other", "/liar")),
+			"/never": then(rule21Reply{body: "<p>1"}, rule21Reply{status: 304}),
+			"/mended": func(generation int64) rule21Reply {
+				if generation == 2 && first {
+					first = false
+					return rule21Reply{status: 304}
+				}
+				return rule21Reply{body: "<p>2"}
+			},
+			"/other": func(generation int64) rule21Reply {
+				return rule21Reply{fields: fmt.Sprintf(`Etag: "%d"`, generation), body: "<p>3"}
+			},
+			"/liar": then(rule21Reply{fields: `Etag: "x"`, body: "<p>4"}, rule21Reply{status: 304, fields: `Etag: "y"`}),
+		})
+		w.wantChange("/never", "failed", "", "", "")
+		w.wantOutcomes("http://a.test/never", "deferred: "+reasonHollow, "failed: "+reasonHollow)
+		w.wantChange("/mended", "fetched", ChangeUnchanged, "", "")
+		w.wantChange("/other", "fetched", ChangeUnchanged, `"1"`)
+		w.wantChange("/liar", "failed", "", `"x"`, "")
+		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
+	})
+}
+
+// A body that cannot be read from the archive is asked for.
+func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var generation atomic.Int64
+		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}))
+		w.run()
+		w.askedBefore = map[string]int{"/": 1}
+		w.nextGeneration()
+		w.cfg.Past.(remembered).broken["http://a.test/"] = true
+		w.run()
+		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`, "")
+	})
+}
+
+// Requisites with a life that their server said are not asked for while it lasts; all others are.
+func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		css := func(fields string) func(int64) rule21Reply {
+			return always("Content-Type: text/css\nEtag: \"c\"\n"+fields, "p{}/*"+fields+"*/")
+		}
+		w := updated(t, map[string]func(int64) rule21Reply{
+			"/": always("Etag: \"root\"\nCache-Control: max-age=86400",
+				`<link rel=stylesheet href=/fresh.css><link rel=stylesheet href=/old.css><link rel=stylesheet href=/silent.css>`+
+					`<link rel=stylesheet href=/cookie.css><iframe src=/frame></iframe><a href=/linked.css>a style</a>`),
+			"/fresh.css":  css("Cache-Control: public, max-age=86400"),
+			"/old.css":    css("Cache-Control: max-age=60"),
+			"/silent.css": css(modified),
+			"/cookie.css": css("Cache-Control: max-age=86400\nSet-Cookie: a=b"),
+			"/frame":      always("Etag: \"f\"\nCache-Control: max-age=86400", "<p>a frame"),
+			"/linked.css": css("Cache-Control: max-age=86401"),
+		})
+		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`) // a page is never spared the question
+		w.wantChange("/fresh.css", "fetched", ChangeFresh)
+		w.wantOutcomes("http://a.test/fresh.css", "fetched: "+reasonFresh)
+		w.wantChange("/old.css", "fetched", ChangeUnchanged, `"c"`)
+		w.wantChange("/silent.css", "fetched", ChangeUnchanged, `"c" `+strings.TrimPrefix(modified, "Last-Modified: "))
+		w.wantChange("/cookie.css", "fetched", ChangeUnchanged, `"c"`)
+		w.wantChange("/frame", "fetched", ChangeUnchanged, `"f"`)
+		w.wantChange("/linked.css", "fetched", ChangeUnchanged, `"c"`)
+		if len(w.archive.refused) != 1 || w.archive.refused[0].Change != ChangeFresh || w.archive.refused[0].Attempt != 0 {
+			t.Errorf("the archive's notes: %+v", w.archive.refused)
+		}
+		s, err := StatusOf(t.Context(), w.front)
+		if err != nil || s.Changes[ChangeFresh] != 1 {
+			t.Errorf("%v %v", s.Changes, err)
+		}
+	})
+}
+
+// A crawl without a past asks for everything as it is, and says nothing of changes.
+func TestRule21_TheFirstGenerationAsksWithoutConditions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var generation atomic.Int64
+		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{
+			"/": always(`Etag: "root"`, linksTo("/a")), "/a": func(int64) rule21Reply { return rule21Reply{status: 304} },
+		}))
+		w.run()
+		w.wantChange("/", "fetched", "", "")
+		w.wantOutcomes("http://a.test/a", "failed: status 304")
+	})
+}
+
+// An update waits for hosts whose rest is not over: they have answered before.
+func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var generation atomic.Int64
+		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}))
+		w.run()
+		w.askedBefore = map[string]int{"/": 1}
+		w.nextGeneration()
+		claimed, err := w.front.Claim(t.Context(), frontier.Want{})
+		if err != nil || len(claimed.Turns) != 1 {
+			t.Fatalf("%+v %v", claimed, err)
+		}
+		turn := claimed.Turns[0]
+		if _, err := w.front.Finish(t.Context(), []frontier.Result{{Authority: turn.Authority, Token: turn.Token, Wait: 5 * time.Minute}}); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.run(); s.EndedBy != EndedDrained {
+			t.Errorf("it ended by %s", s.EndedBy)
+		}
+		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
+	})
+}

@@ -1,0 +1,98 @@
+package crawler
+
+import (
+	"fmt"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// Archive and ledger are durable before the frontier's commit (Barrier), so that a kill between the two leaves exchanges
+// which the frontier does not know of. That they are made again cannot be helped; but what their answers asked for, a
+// Retry-After above all, is in the ledger and binds the run that follows (politeness rule 17: no park is forgotten).
+
+// unheard is the last rest of a host by the ledger.
+type unheard struct {
+	end  time.Time // of the exchange that imposed it
+	rest pace
+	why  string
+}
+
+// until is when it is over.
+func (u unheard) until() time.Time { return u.end.Add(u.rest.d) }
+
+// maxUnheard bounds how many hosts are remembered. A ledger of ours names far fewer within an hour of its end.
+const maxUnheard = 1 << 18
+
+// readUnheard reads, after a kill, which hosts rest by the ledger. Whether the frontier knows is seen at each host's turn.
+func (c *Crawl) readUnheard() (map[canon.Authority]unheard, error) {
+	if !c.unclean || c.cfg.Rests == nil {
+		return nil, nil
+	}
+	now := time.Now()
+	hosts := map[canon.Authority]unheard{}
+	for l, err := range c.cfg.Rests {
+		if err != nil {
+			return nil, fmt.Errorf("crawler: what hosts asked for before the kill: %w", err)
+		}
+		u, err := canon.Parse(l.URL)
+		if err != nil || l.Began.IsZero() || l.Rest <= 0 || l.Rest > longestAfter {
+			continue
+		}
+		said := unheard{l.Began.Add(l.Took), pace{l.Rest, l.RestBy}, whyRests(l)}
+		if said.end.After(now) { // a clock was set back
+			said.end = now
+		}
+		a := u.Authority()
+		if had, known := hosts[a]; said.until().After(now) && (known && said.until().After(had.until()) || !known && len(hosts) < maxUnheard) {
+			hosts[a] = said
+		}
+	}
+	return hosts, nil
+}
+
+// whyRests says why a host rests, from the line of the exchange that imposed it.
+func whyRests(l storage.Line) string {
+	why := fmt.Sprintf("status %d", l.Status)
+	if l.Status == 0 {
+		why = l.Reason
+	}
+	return why + " before the kill"
+}
+
+// recollect sets down in the notes the exchange that the frontier does not know of, if there was one.
+func (c *Crawl) recollect(v *visit) {
+	said, ok := c.unheard[v.turn.Authority]
+	if end := c.clock.micros(said.end); ok && end > v.notes.lastEnd+roundingOfLines {
+		v.notes.lastEnd, v.notes.due = end, said.rest
+	}
+}
+
+// roundingOfLines is by how many microseconds the end of an exchange may differ in ledger and notes.
+const roundingOfLines = 10
+
+// rests makes the host wait for what is left of its rest, if nothing was asked of it since, and reports whether any is:
+// then the turn is over.
+func (c *Crawl) rests(v *visit) bool {
+	said, ok := c.unheard[v.turn.Authority]
+	left := min(time.Until(said.until()), said.rest.d)
+	if !ok || left <= 0 || v.notes.lastEnd > c.clock.micros(said.end)+roundingOfLines {
+		return false
+	}
+	v.rest.condition, v.rest.reason = frontier.Parked, said.why
+	if left > day {
+		v.rest.condition = frontier.Retired // politeness rule 11
+	}
+	v.rest.atLeast(pace{left, said.rest.by})
+	return true
+}
+
+// imposes puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
+func (v *visit) imposes(l *storage.Line) {
+	switch v.rest.by {
+	case byRetryAfter, byErrors, byRateLimit:
+		l.Rest, l.RestBy = v.rest.wait, v.rest.by
+	}
+}

@@ -1,0 +1,116 @@
+package crawler
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest"
+	"curtsy/storage"
+)
+
+// lethal is a ledger after whose lines that say a rest the process dies, a few times: archive and ledger have the exchange,
+// the frontier has not.
+type lethal struct {
+	*lines
+	w     *world
+	kills int
+}
+
+func (l *lethal) Append(ctx context.Context, line storage.Line) error {
+	err := l.lines.Append(ctx, line)
+	if line.Rest > 0 && l.kills > 0 {
+		l.kills--
+		l.w.front.(*frontiertest.Model).Crash()
+	}
+	return err
+}
+
+// rests is the Config.Rests of a ledger in memory.
+func (l *lines) rests() iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		for _, line := range l.all {
+			if line.Rest > 0 && !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Rule 17: no park is forgotten, not even one that an answer asked for which came just before a kill. Killed after each
+// such answer, before the frontier knows of it, the crawl asks the host no sooner than the answer said.
+func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
+	for _, tt := range []struct {
+		name, target string
+		answer       http.HandlerFunc
+		least        time.Duration
+	}{
+		{"Retry-After of a 503", "/busy.html", status(503, "Retry-After", "20"), 20 * time.Second},
+		{"Retry-After of a redirect", "/busy.html", status(302, "Retry-After", "20", "Location", "/"), 20 * time.Second},
+		{"Retry-After of robots.txt", "/robots.txt", status(503, "Retry-After", "90"), 90 * time.Second},
+		{"429 that does not say", "/busy.html", status(429), time.Minute},
+		{"500", "/busy.html", status(500), 30 * time.Second},
+		{"RateLimit", "/busy.html", status(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ill atomic.Int64
+				ill.Store(2)
+				site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+				site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					switch {
+					case r.URL.Path == tt.target && ill.Add(-1) >= 0:
+						tt.answer(rw, r)
+					case r.URL.Path == "/robots.txt":
+						status(404)(rw, r)
+					default:
+						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
+					}
+				})
+				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, site)
+				w.cfg.MaxWait = time.Hour
+				deadly := &lethal{w.ledger, w, 2}
+				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
+				var s Summary
+				for range 40 {
+					c, err := New(t.Context(), w.cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if s, err = c.Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
+						break
+					}
+					if err == nil { // a crawl that nobody has answered yet does not wait for long
+						time.Sleep(10 * time.Second)
+						continue
+					}
+					m := w.front.(*frontiertest.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+					t.Cleanup(func() { m.Close() })
+					w.front, w.cfg.Frontier = m, m
+				}
+				if deadly.kills > 0 || s.EndedBy != EndedDrained {
+					t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+				}
+				requests, asking := w.web.Referee().Requests(), 0
+				for i, r := range requests {
+					if r.Target != tt.target || asking == 2 || i+1 == len(requests) {
+						continue
+					}
+					asking++
+					if gap := requests[i+1].Start.Sub(r.End); gap < tt.least {
+						t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
+					}
+				}
+				if asking != 2 {
+					t.Errorf("%d answers asked for a rest", asking)
+				}
+			})
+		})
+	}
+}
