@@ -16,13 +16,15 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
 
-// world is what a run meets outside its settings: the network, unless it is the real one, and the file of settings
-// to write anew once the directory is ours.
+// world is what a run meets outside its settings: the network, unless it is the real one, the frontier, unless it is
+// the usual one, and the file of settings to write anew once the directory is ours.
 type world struct {
 	config  []byte
+	open    frontierOpener
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -129,7 +131,7 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 		return crawler.Config{}, err
 	}
 	c := crawler.Config{
-		Traps: limits, Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger,
+		Traps: limits, Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger, Rests: ledger.Rests(inDir(d.path, ledgerName)),
 		Identity: s.identity(), Scope: sc, Sitemaps: maps, Standard: robots.Standard(s.standard), Workers: int(s.workers.n),
 		Delay: time.Duration(s.delay), IPDelay: time.Duration(s.ipDelay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
 		MaxPages: s.maxPages.n, MaxPerHost: s.maxPerHost.n, MaxBytes: int64(s.maxBytes), MaxTime: time.Duration(s.maxTime),
@@ -140,6 +142,7 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 		c.Delay = -1
 	}
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.keepNoArchive, s.followRel
+	c.Previews = s.previews
 	return c, s.own(&c)
 }
 
@@ -148,7 +151,7 @@ func (s *settings) warcInfo() warc.Info {
 	return warc.Info{
 		Software: "curtsy/" + version, Operator: s.operator, Contact: s.contact, Description: s.purpose,
 		UserAgent: s.identity().UserAgent(), RobotsPolicy: s.standard.String(),
-		Fields: s.listFields(),
+		Fields: append(s.politenessFields(), s.listFields()...),
 	}
 }
 

@@ -12,7 +12,10 @@ import (
 	"curtsy/frontier"
 )
 
-func newCrawl(std stdio) *cobra.Command {
+func newCrawl(std stdio) *cobra.Command { return newCrawlIn(world{}, std) }
+
+// newCrawlIn is newCrawl in a world of its own.
+func newCrawlIn(w world, std stdio) *cobra.Command {
 	var s settings
 	var o options
 	cmd := &cobra.Command{
@@ -27,19 +30,16 @@ func newCrawl(std stdio) *cobra.Command {
 			"  curtsy crawl --dry-run --seeds list.txt",
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
-	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
-	inGroup(fs, "Seeds and directory")
+	o.placeFlags(fs)
 	s.flags(fs)
 	o.flags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return crawl(cmd.Context(), fs, &s, &o, args, std)
+		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
 	}
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) error {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w world, args []string, std stdio) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, a
 	if o.dryRun {
 		return dryRun(ctx, s, o, config, seeds, std)
 	}
-	return runCrawl(ctx, s, o, world{}, std)
+	return runCrawl(ctx, s, o, w, std)
 }
 
 // prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns them.
@@ -146,24 +146,29 @@ func newResume(std stdio) *cobra.Command {
 	return cmd
 }
 
-func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+// prepareResume reads the settings of a crawl that is to go on, and returns them as a file.
+func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) (config []byte, err error) {
 	if err := o.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := mustHoldCrawl(o.dir); err != nil {
-		return err
+		return nil, err
 	}
 	if err := mustBeWhole(o.dir); err != nil {
-		return err
+		return nil, err
 	}
 	if err := resolve(flags, o.config, inDir(o.dir, configName)); err != nil {
-		return err
+		return nil, err
 	}
 	warnEnv(std.err, settingNames())
 	if err := s.check(nil); err != nil {
-		return err
+		return nil, err
 	}
-	config, err := formatLayer(flags, settingNames())
+	return formatLayer(flags, settingNames())
+}
+
+func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+	config, err := prepareResume(flags, s, o, std)
 	if err != nil {
 		return err
 	}

@@ -30,21 +30,30 @@ func newCrawltest(std stdio) *cobra.Command {
 
 func newCrawltestServe(std stdio) *cobra.Command {
 	var token string
-	var wing, asJSON bool
+	var wing, torture, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Serve that web until Ctrl-C, then print the verdict",
 		Long: "Serve a small web, well- and ill-behaved, on loopback ports until Ctrl-C. It\n" +
 			"prints the URL to begin at and the port of each host; at the end, what the\n" +
-			"crawler that came made of the rules of politeness.",
-		Example: "  curtsy crawltest serve --token examplebot",
-		Args:    noArgs,
+			"crawler that came made of the rules of politeness. With --torture it is a site\n" +
+			"made to try mirrors by: all that pages embed, and names that files cannot have.",
+		Example: "  curtsy crawltest serve --token examplebot\n" +
+			"  curtsy crawltest serve --torture",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if torture && wing {
+				return usagef("--torture is a web of its own: --wing adds nothing to it")
+			}
+			if torture {
+				return tortureServe(cmd.Context(), token, asJSON, std)
+			}
 			return crawltestServe(cmd.Context(), token, wing, asJSON, std)
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
 	wingFlag(cmd.Flags(), &wing)
+	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror, instead of the sites of the scoreboard")
 	inGroup(cmd.Flags(), "Crawler")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the map at the start, the verdict at the end")
 	inGroup(cmd.Flags(), "Output")

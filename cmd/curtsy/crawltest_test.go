@@ -179,3 +179,55 @@ func TestCrawltestServe(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// So does the web to try mirrors by: what it says of absent things is said in the names that it is served under.
+func TestCrawltestServeTorture(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	cmd := curtsy(t, "crawltest", "serve", "--torture", "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(out)
+	var m tortureMap
+	if err := dec.Decode(&m); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(m.Seed + "names/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	embeds := 0
+	for _, a := range m.Absent {
+		if a.Embed {
+			embeds++
+		}
+		if !strings.HasPrefix(a.URL, "http://127.0.0.1:") || a.Why == "" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if resp.StatusCode != http.StatusOK || embeds < 4 || len(m.Hosts) < 6 {
+		t.Errorf("status %d, %d absent embeds, %d hosts", resp.StatusCode, embeds, len(m.Hosts))
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var rules []ruleJSON
+	if err := dec.Decode(&rules); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
+		t.Errorf("%+v", rules)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFound {
+		t.Errorf("%v", err)
+	}
+	inside(t, "crawltest", "serve", "--torture", "--wing").want(t, exitUsage, "--wing")
+	inside(t, "crawltest", "serve", "--torture", "--token", "2bot").want(t, exitUsage, "letters")
+}

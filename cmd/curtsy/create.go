@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/storage/durable"
 )
 
 // defaultDir is where a crawl goes that names no directory: the first seed's host and the date.
@@ -72,7 +72,7 @@ func createDirFrom(ctx context.Context, dir string, config []byte, seeds func() 
 	if err := os.Rename(tmp, dir); err != nil {
 		return taken(dir, err)
 	}
-	return syncDir(filepath.Dir(dir))
+	return durable.Names(filepath.Dir(dir))
 }
 
 // fill writes what a new crawl has.
@@ -96,17 +96,17 @@ func fill(ctx context.Context, dir string, config []byte, seeds func() ([]fronti
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	for _, sub := range []string{warcName, ledgerName} {
+	for _, sub := range []string{warcName, ledgerName, indexName} {
 		if err := os.Mkdir(inDir(dir, sub), 0o777); err != nil {
 			return fmt.Errorf("crawl directory: %w", err)
 		}
 	}
-	return syncDir(dir)
+	return durable.Names(dir)
 }
 
 // moveInto moves a new crawl into its directory. The frontier comes last: with it there is a crawl.
 func moveInto(dir, tmp string) (err error) {
-	names := []string{configName, warcName, ledgerName, frontierName}
+	names := []string{configName, warcName, ledgerName, indexName, frontierName}
 	defer func() {
 		for _, name := range names {
 			if err != nil {
@@ -116,7 +116,7 @@ func moveInto(dir, tmp string) (err error) {
 	}()
 	for _, name := range names {
 		if name == frontierName {
-			if err := syncDir(dir); err != nil {
+			if err := durable.Names(dir); err != nil {
 				return err
 			}
 		}
@@ -124,7 +124,7 @@ func moveInto(dir, tmp string) (err error) {
 			return fmt.Errorf("crawl directory: %w", err)
 		}
 	}
-	return syncDir(dir)
+	return durable.Names(dir)
 }
 
 // taken explains why a directory cannot be had: another crawl may have taken it meanwhile.
@@ -174,16 +174,4 @@ func writeWhole(path string, b []byte, mode fs.FileMode) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.Rename(path+".new", path)
-}
-
-// syncDir makes the names in a directory durable; Windows has no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -24,6 +25,7 @@ const (
 	frontierName = "frontier.db" // what is next, and what was done
 	warcName     = "warc"        // the archive
 	ledgerName   = "ledger"      // the decisions
+	indexName    = "index"       // where the archive has what; made anew when it is missing
 	spoolName    = "spool"       // bodies under way; emptied at each start
 )
 
@@ -63,21 +65,42 @@ func mustBeWhole(dir string) error {
 	return nil
 }
 
+// frontierOpener opens the frontier in a file.
+type frontierOpener func(path string, o frontier.Options) (frontier.Frontier, error)
+
 // crawlDir is an open crawl directory: nobody else has it.
 type crawlDir struct {
 	path     string
-	frontier *bolt.Frontier
+	frontier frontier.Frontier
 	archive  *warc.Writer
+	index    *cdxj.Store
 	ledger   *ledger.Writer
+
+	generation crawler.Generation
 }
 
 // openDir is openDirWith for a frontier without limits.
 func openDir(dir string, info warc.Info, floor time.Duration, say func(string, ...any)) (*crawlDir, error) {
-	return openDirWith(dir, info, frontier.Options{Pace: floor}, say)
+	return openDirWith(context.Background(), dir, info, frontier.Options{Pace: floor}, nil, say)
 }
 
-// openDirWith opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said.
-func openDirWith(dir string, info warc.Info, o frontier.Options, say func(string, ...any)) (_ *crawlDir, err error) {
+// openDirWith opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said. Payloads
+// that the indexes in earlier know are not archived again. What of the index must be made first may be broken off by ctx.
+func openDirWith(ctx context.Context, dir string, info warc.Info, o frontier.Options, earlier []string, say func(string, ...any)) (*crawlDir, error) {
+	return openDirBy(ctx, openBolt, dir, info, o, earlier, say)
+}
+
+// openBolt opens the file that a frontier is in.
+func openBolt(path string, o frontier.Options) (frontier.Frontier, error) {
+	f, err := bolt.Open(path, o)
+	if err != nil {
+		return nil, err // without f: an interface that holds a nil is not nil
+	}
+	return f, nil
+}
+
+// openDirBy is openDirWith with a way of its own to open the frontier.
+func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.Info, o frontier.Options, earlier []string, say func(string, ...any)) (_ *crawlDir, err error) {
 	if err := mustHoldCrawl(dir); err != nil {
 		return nil, err
 	}
@@ -94,11 +117,14 @@ func openDirWith(dir string, info warc.Info, o frontier.Options, say func(string
 		}
 		return crawler.Barrier(d.archive, d.ledger)(ctx)
 	}
-	if d.frontier, err = bolt.Open(inDir(dir, frontierName), o); err != nil {
+	if d.frontier, err = open(inDir(dir, frontierName), o); err != nil {
 		if errors.Is(err, bolt.ErrInUse) {
 			return nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(dir))
 		}
 		return nil, damaged(err, dir)
+	}
+	if info, err = d.generationInfo(context.Background(), info); err != nil {
+		return nil, err
 	}
 	if err := removeSnapshots(dir); err != nil {
 		return nil, fmt.Errorf("crawl directory: %w", err)
@@ -106,18 +132,45 @@ func openDirWith(dir string, info warc.Info, o frontier.Options, say func(string
 	if err := emptySpool(dir); err != nil {
 		return nil, err
 	}
-	if d.archive, err = warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Info: info}); err != nil {
+	if err := d.openEvidence(ctx, info, earlier, say); err != nil {
 		return nil, err
 	}
-	if d.ledger, err = ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName)}); err != nil {
+	if err := d.tellQuarantined(ctx, d.frontier); err != nil {
 		return nil, err
+	}
+	return d, nil
+}
+
+// openEvidence opens archive, index and ledger of a directory whose frontier is held.
+func (d *crawlDir) openEvidence(ctx context.Context, info warc.Info, earlier []string, say func(string, ...any)) (err error) {
+	if d.index, err = openIndex(ctx, d.path, earlier, say); err != nil {
+		return err
+	}
+	if d.archive, err = warc.Open(warc.Options{Dir: inDir(d.path, warcName), Name: "curtsy", Info: info, Index: d.index, Originals: d.index}); err != nil {
+		return err
+	}
+	if d.ledger, err = openLedger(d.path, say); err != nil {
+		return err
 	}
 	for _, cut := range []func() (string, int64){d.archive.Cut, d.ledger.Cut} {
 		if file, n := cut(); n > 0 {
 			say("%s: the last stop tore its end; %d octets of an unfinished record were cut off", file, n)
 		}
 	}
-	return d, nil
+	return nil
+}
+
+// tellQuarantined writes down what the opening of f has put in quarantine. Only an engine that outlives its process has one.
+func (d *crawlDir) tellQuarantined(ctx context.Context, f frontier.Frontier) error {
+	engine, ok := f.(*bolt.Frontier)
+	if !ok {
+		return nil
+	}
+	all, err := engine.Quarantined(ctx)
+	if err != nil {
+		return err
+	}
+	return crawler.TellQuarantined(ctx, d.archive, d.ledger, all)
 }
 
 // close makes everything durable and releases the directory. The frontier comes first: its last commit syncs the
@@ -126,9 +179,17 @@ func (d *crawlDir) close() error {
 	if d.frontier == nil {
 		return nil // it is not ours
 	}
-	errs := []error{os.RemoveAll(inDir(d.path, spoolName)), d.frontier.Close()}
+	return errors.Join(os.RemoveAll(inDir(d.path, spoolName)), d.frontier.Close(), d.closeEvidence())
+}
+
+// closeEvidence closes archive, index and ledger, as far as they are open.
+func (d *crawlDir) closeEvidence() error {
+	var errs []error
 	if d.archive != nil {
 		errs = append(errs, d.archive.Close())
+	}
+	if d.index != nil { // after the archive, which completes it
+		errs = append(errs, d.index.Close())
 	}
 	if d.ledger != nil {
 		errs = append(errs, d.ledger.Close())

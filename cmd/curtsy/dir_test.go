@@ -21,7 +21,7 @@ func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
 	ended(t, here).want(t, exitDone)
 	reopened(t, here.Dir)
 	names, err := os.ReadDir(here.Dir)
-	if err != nil || len(names) != 4 {
+	if err != nil || len(names) != 5 {
 		t.Errorf("the directory holds %v, %v", names, err)
 	}
 	if runtime.GOOS == "windows" {
@@ -183,7 +183,7 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 		if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
 			t.Errorf("exists %v: beside it: %v %v", exists, left, err)
 		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 4 {
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
 			t.Errorf("exists %v: it holds %v %v", exists, left, err)
 		}
 	}

@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
 
@@ -124,10 +126,16 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	if err := os.RemoveAll(beside); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	next, stop := iter.Pull2(ledger.Read(inDir(dir, ledgerName)))
-	defer stop()
-	lines := ledgerEnds{next: next}
-	salvage, err := bolt.Rebuild(ctx, path, beside, lines.read)
+	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)
+	if err == nil {
+		// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
+		var g crawler.Generation
+		if g, err = generationIn(ctx, beside); err == nil && g.Lines > 0 {
+			if err = os.Remove(beside); err == nil {
+				salvage, lines, err = rebuildBeside(ctx, dir, beside, g.Lines)
+			}
+		}
+	}
 	if err != nil {
 		if errors.Is(err, bolt.ErrInUse) {
 			return inUse(err, dir)
@@ -141,7 +149,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	if err := os.Rename(beside, path); err != nil {
 		return fmt.Errorf("rebuild: %w; the new frontier is %s, rename it to %s", err, beside, path)
 	}
-	if err := syncDir(dir); err != nil {
+	if err := durable.Names(dir); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.out, salvage)
@@ -153,9 +161,29 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	return nil
 }
 
+// rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.
+func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (bolt.Salvage, ledgerEnds, error) {
+	next, stop := iter.Pull2(ledger.Read(inDir(dir, ledgerName)))
+	defer stop()
+	lines := ledgerEnds{next: next, skip: skip}
+	salvage, err := bolt.Rebuild(ctx, inDir(dir, frontierName), beside, lines.read)
+	return salvage, lines, err
+}
+
+// generationIn reads which generation the frontier at path is of.
+func generationIn(ctx context.Context, path string) (crawler.Generation, error) {
+	f, err := bolt.OpenReadOnly(path)
+	if err != nil {
+		return crawler.Generation{}, err
+	}
+	st, err := f.Stats(ctx)
+	return crawler.GenerationOf(st.Counts), errors.Join(err, f.Close())
+}
+
 // ledgerEnds reads how URLs ended from a ledger.
 type ledgerEnds struct {
 	next func() (storage.Line, error, bool)
+	skip int64 // lines to pass over yet
 	err  error // what ended the reading before the end
 }
 
@@ -168,6 +196,10 @@ func (e *ledgerEnds) read() (bolt.Ended, error) {
 		}
 		if err != nil || !ok {
 			return bolt.Ended{}, io.EOF
+		}
+		if e.skip > 0 {
+			e.skip--
+			continue
 		}
 		if l.Decision == "refuse" { // never was a task; found again it is refused again
 			continue

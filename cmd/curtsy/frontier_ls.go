@@ -90,7 +90,7 @@ func (l *listing) run(ctx context.Context, f *bolt.Frontier, to io.Writer) error
 	var only []canon.Authority
 	if len(l.hosts) > 0 {
 		var err error
-		if only, err = authoritiesOf(ctx, atRest{f}, l.hosts, false); err != nil {
+		if only, err = authoritiesOf(ctx, atRest{Frontier: f}, l.hosts, false); err != nil {
 			return err
 		}
 	}

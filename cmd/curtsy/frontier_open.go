@@ -25,7 +25,51 @@ type operated interface {
 var _ operated = (*crawler.Remote)(nil)
 
 // atRest is a stopped crawl.
-type atRest struct{ *bolt.Frontier }
+type atRest struct {
+	*bolt.Frontier
+	dir      string
+	settings *settings
+}
+
+// Steer obeys, and writes down what was dropped, as a running crawl does.
+func (f atRest) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	if s.Act != frontier.Drop {
+		return f.Frontier.Steer(ctx, s)
+	}
+	if err := mustBeWhole(f.dir); err != nil { // before anything is changed
+		return frontier.Steered{}, err
+	}
+	did, err := f.Frontier.Steer(ctx, s)
+	if did.URLs == 0 {
+		return did, err
+	}
+	return did, errors.Join(err, f.tell(ctx, func(d *crawlDir) error {
+		return crawler.TellDropped(ctx, d.archive, d.ledger, s, did)
+	}))
+}
+
+// tell opens the evidence for lines. What a kill left of it is mended, as by resume.
+func (f atRest) tell(ctx context.Context, do func(d *crawlDir) error) (err error) {
+	info, err := f.settings.archiveInfo(f.dir, nil)
+	if err != nil {
+		return err
+	}
+	d := &crawlDir{path: f.dir}
+	defer func() { err = errors.Join(err, d.closeEvidence()) }()
+	// Nothing in it is for this command's user: the next resume says what it finds.
+	if err := d.openEvidence(ctx, info, nil, func(string, ...any) {}); err != nil {
+		return err
+	}
+	return do(d)
+}
+
+// tellQuarantined writes down what this opening has put in quarantine.
+func (f atRest) tellQuarantined(ctx context.Context) error {
+	if all, err := f.Quarantined(ctx); err != nil || len(all) == 0 {
+		return err
+	}
+	return f.tell(ctx, func(d *crawlDir) error { return d.tellQuarantined(ctx, f.Frontier) })
+}
 
 func (f atRest) Find(ctx context.Context, host string) ([]canon.Authority, error) {
 	return crawler.Find(ctx, f.Frontier, host)
@@ -44,15 +88,19 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 		}
 		return true, orderError(err)
 	}
-	options, err := stoppedOptions(dir)
+	s, err := stoppedSettings(dir)
 	if err != nil {
 		return false, err
 	}
-	f, err := bolt.Open(inDir(dir, frontierName), options)
+	f, err := bolt.Open(inDir(dir, frontierName), s.frontierOptions())
 	if err != nil {
 		return false, inUse(err, dir)
 	}
-	return false, orderError(errors.Join(do(atRest{f}), f.Close()))
+	rest := atRest{f, dir, s}
+	if err = rest.tellQuarantined(ctx); err == nil {
+		err = do(rest)
+	}
+	return false, orderError(errors.Join(err, f.Close()))
 }
 
 // orderError makes a command that is wrong in itself a usage error.

@@ -95,13 +95,22 @@ func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
 // stoppedOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
 // next opening, and its rest is left to the one after.
 func stoppedOptions(dir string) (frontier.Options, error) {
+	s, err := stoppedSettings(dir)
+	if err != nil {
+		return frontier.Options{}, err
+	}
+	return s.frontierOptions(), nil
+}
+
+// stoppedSettings are those of a crawl that does not run.
+func stoppedSettings(dir string) (*settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
 	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
-		return frontier.Options{}, err
+		return nil, err
 	}
-	return s.frontierOptions(), nil
+	return &s, nil
 }
 
 // apply has everything tried again that is asked for.

@@ -26,10 +26,12 @@ func inGroup(fs *pflag.FlagSet, title string) {
 // usage prints how a command is used: its line, examples, commands below it, and flags by group.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
-	if cmd.Runnable() && !cmd.HasSubCommands() {
-		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
-	} else {
-		fmt.Fprintf(&b, "Usage:\n  %s COMMAND\n", cmd.CommandPath())
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() && (!cmd.HasSubCommands() || strings.Contains(cmd.Use, " ")) { // it takes something itself
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
 	}
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)

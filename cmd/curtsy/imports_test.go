@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,28 +20,39 @@ var imports = map[string][]string{
 	"frontier/frontiertest": {"frontier", "frontier/canon"},
 	"frontier/bolt/force":   {},
 	"frontier/ndjson":       {"frontier", "frontier/canon"},
-	"frontier/bolt":         {"frontier", "frontier/canon", "go.etcd.io/bbolt", "go.etcd.io/bbolt/errors", "github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
+	"storage/durable":       {},
+	"frontier/bolt":         {"storage/durable", "frontier", "frontier/canon", "go.etcd.io/bbolt", "go.etcd.io/bbolt/errors", "github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"robots":                {},
 	"robots/naive":          {},
 	"storage":               {},
-	"storage/warc":          {"storage", "github.com/klauspost/compress/gzip", "github.com/google/uuid"},
-	"storage/ledger":        {"storage"},
-	"crawler/scope":         {"frontier/canon"},
-	"crawler/optout":        {"frontier/canon"},
-	"crawler/fetch":         {"frontier/canon", "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/time/rate"},
-	"crawler/hostlock":      {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
-	"crawler/extract": {"frontier/canon", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
+	"storage/warc": {"storage/durable", "storage", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/flate", "github.com/klauspost/compress/zlib",
+		"github.com/klauspost/compress/zstd", "github.com/andybalholm/brotli", "github.com/google/uuid"},
+	"storage/markup": {"frontier/canon", "github.com/tdewolff/parse/v2", "github.com/tdewolff/parse/v2/css", "golang.org/x/net/html/charset",
+		"golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
+	"storage/ledger":   {"storage/durable", "storage", "github.com/klauspost/compress/zstd"},
+	"storage/cdxj":     {"storage/durable", "storage", "storage/warc", "frontier/canon"},
+	"storage/report":   {"storage", "storage/ledger", "storage/warc", "frontier/canon"},
+	"storage/audit":    {"storage", "storage/warc", "storage/ledger", "robots/naive"},
+	"storage/wacz":     {"storage", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
+	"crawler/scope":    {"frontier/canon"},
+	"crawler/optout":   {"frontier/canon"},
+	"crawler/fetch":    {"frontier/canon", "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/time/rate"},
+	"crawler/hostlock": {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
+	"storage/mirror": {"storage/durable", "storage", "storage/cdxj", "storage/ledger", "storage/markup", "storage/warc", "frontier/canon",
+		"golang.org/x/sync/errgroup", "golang.org/x/sys/unix", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"},
+	"crawler/extract": {"frontier/canon", "storage/markup", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
 		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
-	"crawler/sitemap":   {"frontier/canon", "golang.org/x/text/encoding", "golang.org/x/text/encoding/htmlindex", "golang.org/x/text/transform"},
-	"crawler/trap":      {"frontier/canon"},
-	"crawler/crawltest": {"robots/naive"},
+	"crawler/extract/bare": {"github.com/PuerkitoBio/goquery"},
+	"crawler/sitemap":      {"frontier/canon", "golang.org/x/text/encoding", "golang.org/x/text/encoding/htmlindex", "golang.org/x/text/transform"},
+	"crawler/trap":         {"frontier/canon"},
+	"crawler/crawltest":    {"robots/naive"},
 	"crawler": {
 		"crawler/scope", "crawler/fetch", "crawler/extract", "crawler/optout", "crawler/sitemap", "crawler/trap", "frontier", "frontier/canon", "robots", "storage",
 		"golang.org/x/sync/errgroup",
 	},
 	"cmd/curtsy": {
-		"crawler", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/ndjson", "robots",
-		"storage", "storage/ledger", "storage/warc",
+		"crawler", "crawler/extract/bare", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/frontiertest", "frontier/ndjson", "robots",
+		"storage", "storage/audit", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "golang.org/x/sync/errgroup", "golang.org/x/term",
 	},
@@ -120,6 +132,26 @@ func TestRobotsAndFrontierDoNoIO(t *testing.T) {
 					t.Errorf("%s imports %s: this package does no I/O", path, spec.Path.Value)
 				}
 			}
+		}
+	}
+}
+
+// The names at the top are fixed; files that begin with a dot are free.
+func TestTopLevelNamesAreFixed(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), ".test") && !strings.HasSuffix(e.Name(), ".prof") {
+			names = append(names, e.Name())
+		}
+	}
+	want := []string{"README.md", "cmd", "crawler", "docs", "frontier", "go.mod", "go.sum", "robots", "storage", "testdata"}
+	for _, name := range names {
+		if !slices.Contains(want, name) {
+			t.Errorf("%s stands at the top; only %v may", name, want)
 		}
 	}
 }

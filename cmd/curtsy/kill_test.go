@@ -27,12 +27,13 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many processes")
 	}
-	kills, pages := 20, 400
+	kills, pages, large := 20, 400, 12
 	if full() {
-		kills, pages = 100, 2000
+		kills, pages, large = 100, 2000, 40
 	}
 	site := crawltest.Tree("bakery.test", pages)
 	site.Latency = 4 * time.Millisecond
+	pages += heavy(site, large, 2<<20)
 	web := crawltest.New(site)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -44,6 +45,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	t.Logf("killing at random instants")
 
 	var instants []time.Time
+	within := 0 // kills that tore a record
 	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", seed}
 	for done := 0; done < kills; {
 		cmd := curtsy(t, args...)
@@ -52,6 +54,9 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		before := len(web.Referee().Requests())
 		time.Sleep(time.Duration(40+rng.IntN(160)) * time.Millisecond)
+		if len(instants)%2 == 1 { // as something large is appended, if it is within half a second
+			inAppend(dir, 500*time.Millisecond)
+		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +71,20 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		if after := len(web.Referee().Requests()); after > before || done == 0 {
 			done++
 		}
+		if cut, open := torn(t, dir); open {
+			within++
+			t.Logf("kill %d left %d octets behind the last whole record", len(instants), cut)
+		}
 		reopened(t, dir)
+		agree(t, dir)
+		clean(t, dir)
 		args = []string{"resume", "--quiet", dir}
 	}
 	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
 	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "finished")
 	reopened(t, dir)
+	agree(t, dir)
+	clean(t, dir)
 
 	// Every page was asked for; a page asked for twice was under way at a kill, or in the group commit before it.
 	const group = frontier.GroupDelay + 500*time.Millisecond // what a noisy disk may add to a commit
@@ -89,7 +102,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	if len(last) != pages+1 {
 		t.Errorf("%d targets were asked for, want %d pages and robots.txt", len(last), pages)
 	}
-	t.Logf("%d kills, %d repeats for %d pages", len(instants), repeats, pages)
+	t.Logf("%d kills, %d of them within an append, %d repeats for %d pages", len(instants), within, repeats, pages)
 	fetchedOnce(t, dir, pages)
 }
 
@@ -103,7 +116,7 @@ func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
 	return false
 }
 
-// reopened opens a killed crawl as resume does, closes it, and checks database and archive.
+// reopened opens a killed crawl as resume does, closes it, and checks database, archive and the chain of the ledger.
 func reopened(t *testing.T, dir string) {
 	t.Helper()
 	var s settings
@@ -116,6 +129,12 @@ func reopened(t *testing.T, dir string) {
 	}
 	if findings, err := bolt.Check(inDir(dir, frontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
+	}
+	indexHolds(t, dir)
+	for e, err := range ledger.Scan(inDir(dir, ledgerName)) { // each process of a test has a key of its own
+		if err != nil || e.Problem != nil && e.Problem.Fault != ledger.NoEnd && e.Problem.Fault != ledger.KeyChanged && e.Problem.Fault != ledger.Empty {
+			t.Fatalf("the ledger: %v %v", e.Problem, err)
+		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
 	if err != nil {

@@ -52,6 +52,9 @@ func (s *settings) checkManners() error {
 			return usagef("--opt-out %s: %w", path, err)
 		}
 	}
+	if err := s.checkDedup(); err != nil {
+		return err
+	}
 	if _, err := optout.Open(s.optOutFiles(""), nil); err != nil {
 		return usagef("--opt-out: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ type server struct {
 	t    *testing.T
 	addr string
 	log  string
+	stop func() // may be called more than once
 }
 
 // serveFiles runs nginx over a folder.
@@ -54,6 +56,7 @@ http {
   include /etc/nginx/mime.types;
   log_format target '$status $request_uri';
   access_log %[2]s/access.log target;
+  access_log %[2]s/combined.log combined;
   client_body_temp_path %[2]s/b; proxy_temp_path %[2]s/p; fastcgi_temp_path %[2]s/f; uwsgi_temp_path %[2]s/u; scgi_temp_path %[2]s/s;
   server { listen %[3]s; root %[4]s; absolute_redirect on; }
 }
@@ -66,7 +69,8 @@ http {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
+	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
+	t.Cleanup(s.stop)
 	for range 250 {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			c.Close()
@@ -101,8 +105,8 @@ func (s *server) asked() map[string]map[string]int {
 	return out
 }
 
-// Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, and what is
-// reachable is what wget finds, but for the differences that docs/real-input.md explains.
+// Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, what style
+// sheets name included, and what is reachable is what wget finds: docs/real-input.md.
 func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real server and a whole site")
@@ -126,6 +130,11 @@ func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	if n := int64(len(ours["200"])); n != summary.Status.Fetched || n < 500 {
 		t.Errorf("the server answered %d targets with 200, we count %d fetched", n, summary.Status.Fetched)
 	}
+	for target, where := range sheets {
+		if ours["200"][target] != 1 {
+			t.Errorf("%s was not fetched: %s", target, where)
+		}
+	}
 	reopened(t, dir)
 
 	skipWithout(t, "wget")
@@ -139,14 +148,12 @@ func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 		t.Errorf("%s was fetched by curtsy only, and no reason is known", target)
 	}
 	for _, target := range onlyTheirs {
-		if explained[target] == "" {
-			t.Errorf("%s was fetched by wget only, and no reason is known", target)
-		}
+		t.Errorf("%s was fetched by wget only, and no reason is known", target)
 	}
 }
 
-// explained are the files that only wget finds, and where: it reads style sheets. docs/real-input.md has the table.
-var explained = map[string]string{
+// sheets are the files that style sheets alone name, and where. docs/real-input.md has the table.
+var sheets = map[string]string{
 	"/_static/default.css":    "@import of pydoctheme.css",
 	"/_static/classic.css":    "@import of default.css",
 	"/_static/basic.css":      "@import of classic.css",

@@ -15,6 +15,9 @@ type options struct {
 
 	dryRun  bool
 	answers []crawler.HostAnswer // what the dry run learned
+
+	changes  *changes // of an update
+	mirrored *built   // the browsable copy, if there is one
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {
@@ -23,6 +26,14 @@ func (o *options) flags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
 	inGroup(fs, "Output and settings")
+}
+
+// placeFlags are those of a new crawl.
+func (o *options) placeFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
+	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
+	inGroup(fs, "Seeds and directory")
 }
 
 // check refuses what contradicts itself.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler/optout"
+	"curtsy/storage/durable"
 )
 
 // newOptOut is the group of commands about those who do not want to be crawled.
@@ -81,7 +82,7 @@ func addOptOuts(path string, texts []string, reason string, std stdio) error {
 	case err != nil:
 		return usagef("%w", err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := durable.Names(filepath.Dir(path)); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "%s added to %s", entries(added), plain(path))

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -53,11 +49,11 @@ func (s *settings) own(c *crawler.Config) error {
 	if len(names) == 0 {
 		return nil
 	}
-	path, err := ownKeyPath()
+	path, err := ownKey.path()
 	if err != nil {
 		return err
 	}
-	c.OwnKey, err = readOwnKey(path)
+	c.OwnKey, err = ownKey.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("--own-site %s: there is no key for its proof yet: curtsy identity own %s makes it", names[0], names[0])
 	}
@@ -92,11 +88,11 @@ func newIdentityOwn(std stdio) *cobra.Command {
 			if err != nil {
 				return usagef("%q: %w", args[0], err)
 			}
-			path, err := ownKeyPath()
+			path, err := ownKey.path()
 			if err != nil {
 				return err
 			}
-			key, err := makeOwnKey(path)
+			key, err := ownKey.make(path)
 			if err != nil {
 				return err
 			}
@@ -113,53 +109,4 @@ func oneHost(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("%s takes one host, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
-}
-
-// ownKeyName is the key's file, beside the configuration.
-const ownKeyName = "own.key"
-
-func ownKeyPath() (string, error) {
-	config, err := userConfig()
-	return filepath.Join(filepath.Dir(config), ownKeyName), err
-}
-
-// ownKeySize is the size of the key in octets.
-const ownKeySize = 32
-
-func readOwnKey(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("key of own hosts: %w", err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil || len(key) != ownKeySize {
-		return nil, fmt.Errorf("key of own hosts: %s is damaged: put its copy back, or remove it and give each host its new value", path)
-	}
-	return key, nil
-}
-
-// makeOwnKey returns the key, and makes it if there is none. Of two that make it at one time, one wins and both return it.
-func makeOwnKey(path string) ([]byte, error) {
-	key, err := readOwnKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("key of own hosts: %w", err)
-	}
-	key = make([]byte, ownKeySize)
-	rand.Read(key)
-	tmp, err := os.CreateTemp(filepath.Dir(path), ownKeyName+".new-*") // mode 0600
-	if err != nil {
-		return nil, fmt.Errorf("key of own hosts: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString(hex.EncodeToString(key) + "\n")
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, fmt.Errorf("key of own hosts: %w", err)
-	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("key of own hosts: %w", err)
-	}
-	return readOwnKey(path)
 }

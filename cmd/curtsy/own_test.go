@@ -29,7 +29,7 @@ func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
 	}
 	var keys []string
 	err := filepath.WalkDir(config, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Name() == ownKeyName {
+		if err == nil && d.Name() == ownKey.name {
 			keys = append(keys, path)
 		}
 		if err == nil && strings.Contains(d.Name(), ".new") {

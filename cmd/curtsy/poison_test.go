@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/storage/ledger"
 )
 
 // A URL at which the process dies each time is set aside after a few deaths, and all others are done. An operator sees
@@ -60,6 +62,22 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	if r.want(t, exitDone); !strings.Contains(r.out, "/poison") || strings.Count(r.out, "http") != 1 {
 		t.Errorf("%q", r.out)
 	}
+	set := 0
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Reason == frontier.ReasonQuarantined {
+			set++
+			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != frontier.Failed.String() || l.Kind != "link" {
+				t.Errorf("%+v", l)
+			}
+		}
+	}
+	if set != 1 {
+		t.Errorf("%d lines of the ledger say what was set aside", set)
+	}
+	clean(t, dir)
 	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, exitDone)
 	reopened(t, dir)
 	t.Logf("set aside after %d deaths", deaths)

@@ -22,7 +22,20 @@ func TestMain(m *testing.M) {
 		rude(os.Args[len(os.Args)-1])
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(apart(m))
+}
+
+// apart runs the tests with a configuration folder of their own: what they open within this process makes a key there.
+func apart(m *testing.M) int {
+	config, err := os.MkdirTemp("", "curtsy-config-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(config)
+	for _, name := range []string{"XDG_CONFIG_HOME", "AppData"} {
+		os.Setenv(name, config)
+	}
+	return m.Run()
 }
 
 // curtsy is a command line, to be run as a process with a configuration folder of its own.

@@ -35,7 +35,28 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDemo(std), newCrawl(std), newResume(std), newStatus(std), newFrontier(std), newIdentity(std), newRobots(std), newOptOut(std), newCrawltest(std), newVersion(std))
+	root.AddCommand(
+		newDemo(std),
+		newCrawl(std),
+		newMirror(std),
+		newResume(std),
+		newUpdate(std),
+		newStatus(std),
+		newExplain(std),
+		newReport(std),
+		newPack(std),
+		newServe(std),
+		newFrontier(std),
+		newIdentity(std),
+		newRobots(std),
+		newOptOut(std),
+		newLedger(std),
+		newWARC(std),
+		newAudit(std),
+		newCrawltest(std),
+		newBench(std),
+		newVersion(std),
+	)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	finishCommands(root)

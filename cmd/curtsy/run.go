@@ -13,15 +13,20 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
+	"curtsy/storage/warc"
 )
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
+	defer tuneMemory(int64(s.memoryLimit))()
 	voice := newVoice(std.err, o)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	summary, sig, err := runIn(ctx, s, o, w, voice)
 	voice.finish()
+	if err == nil && s.mirror && !o.dryRun {
+		err = buildMirror(ctx, s, o, voice)
+	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, word(o.dir))
 	}
@@ -31,11 +36,22 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 	switch {
 	case !o.quiet:
 		fmt.Fprint(std.err, summaryText(summary, o.dir, w.dial == nil))
+		if o.changes != nil {
+			fmt.Fprint(std.err, changesText(o.changes))
+		}
+		if o.mirrored != nil {
+			fmt.Fprint(std.err, o.mirrored.text())
+		}
 	case summary.Incomplete && sig == nil:
 		fmt.Fprintf(std.err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plain(word(o.dir)))
 	}
 	if o.json {
-		if err := writeJSON(std.out, summary); err != nil {
+		out := struct {
+			crawler.Summary
+			Update *changes `json:"update,omitempty"`
+			Mirror *built   `json:"mirror,omitempty"`
+		}{summary, o.changes, o.mirrored}
+		if err := writeJSON(std.out, out); err != nil {
 			return err
 		}
 	}
@@ -56,7 +72,14 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err := s.openLists(o.dir, voice.say); err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	d, err := openDirWith(o.dir, s.warcInfo(), s.frontierOptions(), voice.say)
+	info, err := s.archiveInfo(o.dir, w.config)
+	if err != nil {
+		return crawler.Summary{}, nil, err
+	}
+	if w.open == nil {
+		w.open = openBolt
+	}
+	d, err := s.openForRun(ctx, w.open, o.dir, info, voice)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
@@ -69,6 +92,9 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		return crawler.Summary{}, nil, err
 	}
 	if summary, ok, err := finished(ctx, d.frontier); ok && !more || err != nil {
+		if ok && !changesDone(o.dir, d.generation.Number) {
+			o.changes, err = d.conclude(ctx, s, true, voice.say)
+		}
 		return summary, nil, err
 	}
 	if w.config != nil {
@@ -105,6 +131,9 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		cc.Ledger = spoken{cc.Ledger, voice}
 	}
 	cc.DryRun = o.dryRun
+	if err := d.later(s, &cc); err != nil {
+		return crawler.Summary{}, nil, err
+	}
 	c, err := crawler.New(ctx, cc)
 	if err != nil {
 		return crawler.Summary{}, nil, usagef("%w", err)
@@ -114,7 +143,27 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err == nil && o.dryRun {
 		o.answers, err = c.Answers(ctx)
 	}
+	if err == nil && sig == nil {
+		o.changes, err = d.conclude(ctx, s, nothingLeft(summary), voice.say)
+	}
 	return summary, sig, err
+}
+
+// nothingLeft reports whether a run ended with nothing left to do.
+func nothingLeft(s crawler.Summary) bool {
+	return s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0
+}
+
+// openForRun opens a crawl directory, until a signal comes: what must be made first may take long.
+func (s *settings) openForRun(ctx context.Context, open frontierOpener, dir string, info warc.Info, voice *voice) (d *crawlDir, err error) {
+	err = untilSignal(ctx, func(ctx context.Context) error {
+		d, err = openDirBy(ctx, open, dir, info, s.frontierOptions(), s.dedup, voice.say)
+		if err == nil && ctx.Err() != nil { // all was there, and still the crawl is not to begin
+			err = errors.Join(ctx.Err(), d.close())
+		}
+		return err
+	})
+	return d, err
 }
 
 // finished returns the summary of a crawl that has nothing left to do, and whether it is one.

@@ -28,6 +28,7 @@ type settings struct {
 	optOut        []string
 	lists         *optout.Watch // of optOut and the default places, once open
 	keepNoArchive bool
+	dedup         []string
 	followRel     []string
 
 	maxPages, maxPerHost number
@@ -43,6 +44,9 @@ type settings struct {
 	allowNet       []string
 	caFile         string
 	acceptLanguage string
+	memoryLimit    size
+
+	mirrorSettings
 }
 
 // unlimited is the depth without a limit.
@@ -90,6 +94,14 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.caFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.acceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	inGroup(fs, "Network")
+
+	fs.StringArrayVar(&s.dedup, "dedup", nil, "refer to answers that this `CDXJ` file, or a crawl directory, has already\ninstead of archiving them again; repeatable")
+	inGroup(fs, "Archive")
+
+	s.memoryLimit = defaultMemory
+	fs.Var(&s.memoryLimit, "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
+	inGroup(fs, "Machine")
+	s.mirrorSettings.flags(fs)
 }
 
 // defaultFollowRel are the words of rel with which links are followed unless the user says otherwise.

@@ -58,11 +58,16 @@ func statusText(s crawler.Status, now time.Time) string {
 // ages say since when, and how long ago.
 func ages(s crawler.Status, now time.Time) string {
 	var parts []string
+	began := "began "
+	if s.Generation > 1 {
+		began = "the first began "
+		parts = append(parts, fmt.Sprintf("generation %d", s.Generation))
+	}
 	if s.Runs > 1 {
 		parts = append(parts, several(s.Runs, "run"))
 	}
 	if s.Began != nil {
-		parts = append(parts, "began "+shortWait(now.Sub(*s.Began))+" ago")
+		parts = append(parts, began+shortWait(now.Sub(*s.Began))+" ago")
 	}
 	if s.Last != nil {
 		parts = append(parts, "last written "+shortWait(now.Sub(*s.Last))+" ago")

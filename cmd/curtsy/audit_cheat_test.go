@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+	"curtsy/storage/audit"
+)
+
+// Who takes evidence away as a whole, and leaves nothing that contradicts the rest, is found out as well; who only
+// moves it is not blamed.
+func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a crawl at one exchange a second")
+	}
+	demo := filepath.Join(t.TempDir(), "demo")
+	referee := ended(t, curtsy(t, "demo", "--quiet", "--dir", demo))
+	referee.want(t, exitDone)
+	t.Run("the report counts what the referee counted", func(t *testing.T) { countsAlike(t, demo, referee.out) })
+	const host = "station.test"
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		plant  func(t *testing.T, e *evidence) // before it is written
+		tamper func(t *testing.T, dir string) (path string)
+		want   audit.Code
+	}{
+		"the index is gone": {tamper: func(t *testing.T, dir string) string {
+			must(t, os.RemoveAll(inDir(dir, indexName)))
+			return dir
+		}},
+		"the archive stands beside the ledger": {tamper: func(t *testing.T, dir string) string {
+			must(t, os.Rename(inDir(inDir(dir, warcName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
+			must(t, os.Remove(inDir(dir, warcName)))
+			return dir
+		}},
+		"the ledger is gone": {want: audit.LedgerChain, tamper: func(t *testing.T, dir string) string {
+			must(t, os.RemoveAll(inDir(dir, ledgerName)))
+			return dir
+		}},
+		"the ledger is empty": {want: audit.LedgerMissing, tamper: func(t *testing.T, dir string) string {
+			must(t, os.Remove(inDir(inDir(dir, ledgerName), "000000.jsonl")))
+			return dir
+		}},
+		"a page is gone and the archive stands elsewhere": {
+			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
+			tamper: func(t *testing.T, dir string) string {
+				must(t, os.Rename(inDir(inDir(dir, warcName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
+				must(t, os.Remove(inDir(dir, warcName)))
+				return dir
+			},
+		},
+		"a page is gone, and the folder of the archive alone is shown": {
+			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
+			tamper: func(_ *testing.T, dir string) string { return inDir(dir, warcName) },
+		},
+		"a page is gone, and the last head, as after a kill": {
+			want: audit.LedgerExtra, tamper: func(_ *testing.T, dir string) string { return dir },
+			plant: func(t *testing.T, e *evidence) {
+				e.drop(e.page(t, host, 4)...)
+				e.ledger = e.ledger[:len(e.ledger)-1]
+			},
+		},
+		"another software is named, and a date shifted": {
+			want: audit.BadRecord, tamper: func(_ *testing.T, dir string) string { return dir },
+			plant: func(t *testing.T, e *evidence) {
+				e.of("warcinfo", "")[0].replace(t, "software: curtsy/", "software: otherbot/")
+			},
+		},
+		"the first segment of the ledger is gone, and another key signs": {
+			want: audit.LedgerChain,
+			tamper: func(t *testing.T, dir string) string {
+				(&evidence{}).again(t, dir, 8<<10, nil)
+				names, err := filepath.Glob(filepath.Join(dir, ledgerName, "000000.*"))
+				must(t, err)
+				if len(names) != 1 {
+					t.Fatal(names)
+				}
+				must(t, os.Remove(names[0]))
+				return dir
+			},
+		},
+		"a host's lines are left out of a ledger that is made anew": {
+			want: audit.LedgerMissing,
+			tamper: func(t *testing.T, dir string) string {
+				(&evidence{}).again(t, dir, 1<<20, func(l storage.Line) bool { return strings.HasPrefix(l.URL, "http://"+host+"/") })
+				return dir
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := readEvidence(t, demo)
+			if c.plant != nil {
+				c.plant(t, e)
+			}
+			path := c.tamper(t, e.write(t))
+			if c.want == "" {
+				if r := clean(t, path); r.Ledger == nil || r.Ledger.Agree == 0 {
+					t.Errorf("the ledger was not compared: %+v", r.Ledger)
+				}
+				return
+			}
+			namedBy(t, c.want, path)
+		})
+	}
+	text := inside(t, "audit", demo).out
+	for _, says := range []string{"was not archived", "the clock of the crawling computer", "cut off behind its last line", "written all of it anew", "RateLimit"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("the audit does not say that it cannot show: %s", says)
+		}
+	}
+	if words := strings.Fields(text); slices.Contains(words, "Named,") {
+		t.Errorf("a clean crawl has notes:\n%s", text)
+	}
+}
+
+// countsAlike compares the exchanges of each host in the report of a demo with the requests that the servers counted.
+func countsAlike(t *testing.T, dir, table string) {
+	t.Helper()
+	r := inside(t, "report", "--no-audit", "--json", "-o", filepath.Join(t.TempDir(), "r.html"), dir)
+	var report struct {
+		Hosts []struct {
+			Host      string `json:"host"`
+			Exchanges int    `json:"exchanges"`
+			Robots    int    `json:"robots_exchanges"`
+		} `json:"hosts"`
+	}
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil {
+		t.Fatalf("%v: %s%s", err, r.out, r.err)
+	}
+	_, table, found := strings.Cut(table, "HOST ")
+	if !found || len(report.Hosts) == 0 {
+		t.Fatalf("%d hosts; the referee said %q", len(report.Hosts), table)
+	}
+	for _, h := range report.Hosts {
+		name := strings.TrimSuffix(strings.TrimPrefix(h.Host, "http://"), ":80")
+		_, row, _ := strings.Cut(table, "\n"+name+" ")
+		counts := strings.Fields(row)
+		if len(counts) < 2 || counts[0] != strconv.Itoa(h.Exchanges) || counts[1] != strconv.Itoa(h.Robots) {
+			t.Errorf("%s: the report has %d exchanges, %d for robots.txt; the referee %.40q", name, h.Exchanges, h.Robots, row)
+		}
+	}
+}
+
+// The scoreboard with all that misbehaves is crawled politely, whatever a site answers, and the audit says so.
+func TestAuditOfTheScoreboardIsClean(t *testing.T) {
+	if !full() {
+		t.Skip("minutes")
+	}
+	dir := filepath.Join(t.TempDir(), "wing")
+	args := slices.Clone(oursPolite)
+	for i := range args {
+		if args[i] == "{dir}" {
+			args[i] = dir
+		}
+	}
+	one := curtsy(t, append([]string{"crawltest", "score", "--wing", "--quiet", "--timeout", "6m", "--token", "curtsy", "--", os.Args[0]}, args...)...)
+	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // it takes longer than a command may
+	cmd.Env = one.Env
+	ended(t, cmd)
+	clean(t, dir)
+}

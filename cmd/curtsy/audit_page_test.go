@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"curtsy/storage/audit"
+)
+
+const planted = `"><script>document.title = "planted"</script><img src=x onerror="document.title='planted'">'` + "\x1b[31m\u202e"
+
+// hostileResult is a result in which everything that an archive can bring is a trap.
+func hostileResult() *audit.Result {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	f := audit.Finding{
+		Code: audit.Disallowed, Authority: planted, URL: planted, Place: audit.Place{File: planted, Offset: 1, Record: planted}, Time: at,
+		Required: planted, Observed: planted,
+	}
+	note := f
+	note.Code, note.Note = audit.CrashInFlight, true
+	r := &audit.Result{
+		Version: 1, Level: audit.ConfirmedByLog, From: at, To: at.Add(time.Hour),
+		Files:    []audit.File{{Name: planted, Torn: true}},
+		Archives: []*audit.Info{{Ours: true, Software: planted, Operator: planted, Agent: planted, Standard: planted, ConfigSHA: planted, Fields: [][2]string{{"own-sites", planted}}}},
+		OwnHosts: []audit.OwnHost{{Authority: planted, Why: planted}},
+		Counts:   []audit.Count{{Code: audit.Disallowed, Found: 9, Kept: 7}, {Code: audit.CrashInFlight, Found: 1, Kept: 1, Notes: 1}},
+		Hosts: []*audit.Host{{Authority: planted, Own: true, Policy: planted, RequiredBy: planted, Required: 1, Gaps: 1, Violations: 9,
+			Why: []audit.Unproved{{What: audit.Gap, Why: planted, Count: 1, Least: 1, Most: 2}}}},
+		Measures: []string{planted}, CannotShow: []string{planted},
+		Ledger: &audit.LedgerCheck{Dir: planted, Head: planted, Keys: []string{planted}},
+		Logs:   []*audit.HostLog{{Host: planted, Files: []string{planted}}},
+	}
+	for range 7 {
+		r.Findings = append(r.Findings, f)
+	}
+	r.Findings = append(r.Findings, note)
+	r.Totals.Violations = 9
+	return r
+}
+
+// Nothing that stands in an archive becomes more than text, on the page or in a terminal, and the page says all of it.
+func TestAuditShowsHostileTextAsText(t *testing.T) {
+	r := hostileResult()
+	var page strings.Builder
+	if err := auditPage(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"page": page.String(), "text": auditText(r)} {
+		if strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("the %s has control characters", name)
+		}
+	}
+	for _, part := range []string{"<script", "<img", "http-equiv=\"refresh"} {
+		if strings.Contains(page.String(), part) {
+			t.Errorf("the page has %s", part)
+		}
+	}
+	if n := strings.Count(page.String(), "&lt;script&gt;"); n < 35 {
+		t.Errorf("the page shows %d of what was planted", n)
+	}
+	for _, says := range []string{"9 violations", "4 more", "2 more, which were counted", "confirmed by access log"} {
+		if !strings.Contains(page.String(), says) {
+			t.Errorf("the page lacks %q", says)
+		}
+	}
+}
+
+func TestAuditPageIsInertInABrowser(t *testing.T) {
+	var page strings.Builder
+	if err := auditPage(&page, hostileResult()); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- r.URL.Path:
+		default:
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, page.String())
+	}))
+	defer s.Close()
+	tab := browser(t)
+	if err := chromedp.Do(tab, chromedp.Navigate(s.URL+"/page")); err != nil {
+		t.Fatal(err)
+	}
+	title, err := chromedp.Run(tab, chromedp.Title())
+	if err != nil || title != "Audit of a crawl" {
+		t.Errorf("title %q, %v", title, err)
+	}
+	heading, err := chromedp.Run(tab, chromedp.Text("h1"))
+	if err != nil || !strings.HasPrefix(heading, "9 violations") {
+		t.Errorf("%q, %v", heading, err)
+	}
+	for len(asked) > 0 {
+		if path := <-asked; path != "/page" && path != "/favicon.ico" {
+			t.Errorf("the page asks for %s", path)
+		}
+	}
+}
+
+func TestEveryCodeOfAnAuditHasWords(t *testing.T) {
+	for _, c := range audit.Codes() {
+		if codeWords[c] == "" {
+			t.Errorf("%s has none", c)
+		}
+	}
+	if len(codeWords) != len(audit.Codes()) {
+		t.Error("words for codes that there are not")
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/audit"
+)
+
+// A crawl that was killed again and again, and resumed, is clean: what was in flight is named, and no more.
+func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	kills := 5
+	if full() {
+		kills = 30
+	}
+	site := crawltest.Tree("bakery.test", 200*kills/5)
+	site.Latency = 4 * time.Millisecond
+	site.Robots.Body = "User-agent: *\nDisallow: /2\n"
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "crawl")
+	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")}
+	killed := 0
+	for range kills {
+		cmd := curtsy(t, args...)
+		before := len(web.Referee().Requests())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2000 { // another process: there is no virtual time to wait in
+			if len(web.Referee().Requests()) >= before+25 {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			killed++
+		}
+		clean(t, dir) // the evidence as the kill left it
+		args = []string{"resume", "--quiet", dir}
+	}
+	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
+	r := clean(t, dir)
+	if r.Ledger.Crashes == 0 || killed == 0 || r.Totals.Pages < 50 {
+		t.Errorf("%d kills: %+v %+v", killed, r.Ledger, r.Totals)
+	}
+	if len(r.OwnHosts) != 1 || !strings.Contains(auditText(r), "own hosts") {
+		t.Errorf("own hosts: %+v", r.OwnHosts)
+	}
+}
+
+// clean fails unless an audit finds nothing.
+func clean(t *testing.T, args ...string) *audit.Result {
+	t.Helper()
+	r, exit := audited(t, args...)
+	if exit != exitDone || !r.Clean {
+		for _, f := range r.Findings {
+			t.Errorf("%+v", f)
+		}
+		t.Fatalf("exit code %d, %+v", exit, r.Counts)
+	}
+	return r
+}
+
+// What nginx itself logged of a crawl confirms it, to the request.
+func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"robots.txt": "User-agent: *\nDisallow: /no/\n",
+		"index.html": `<a href="a.html">a</a> <a href="gone.html">b</a> <a href="/no/x.html">c</a> <a href="q%22&quot;.html?x=%5C">d</a>`,
+		"a.html":     "a",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := serveFiles(t, root)
+	dir := filepath.Join(t.TempDir(), "d")
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, "http://"+s.addr+"/")).want(t, exitDone)
+	log := filepath.Join(filepath.Dir(s.log), "combined.log")
+	r := clean(t, "--access-log", log, dir)
+	if r.Level != audit.ConfirmedByLog || r.Logs[0].Agree != 5 || r.Logs[0].Extra+r.Logs[0].Missing+r.Logs[0].Outside != 0 {
+		b, _ := os.ReadFile(log)
+		t.Errorf("%s %+v\n%s", r.Level, r.Logs[0], b)
+	}
+	req, err := http.NewRequest(http.MethodGet, "http://"+s.addr+"/no/x.html", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User-Agent", "Mozilla/5.0")
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
+	namedBy(t, audit.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
+}
+
+// wget asks for a page before robots.txt, and its dates have whole seconds: the audit says both.
+func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
+	skipWithout(t, "wget")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /no/\nCrawl-delay: 1\n")
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="/a">a</a> <a href="/b">b</a> <a href="/no/x">x</a>`)
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<p>"+r.URL.Path)
+		}
+	}))
+	defer site.Close()
+	base := filepath.Join(t.TempDir(), "w")
+	cmd := exec.Command("wget", "-q", "-r", "-l", "2", "--wait=2", "--warc-file="+base, "-P", t.TempDir(), site.URL+"/")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("wget: %v: %s", err, out)
+	}
+	r, exit := audited(t, base+".warc.gz")
+	if exit != exitFound || !slices.Equal(violated(r), []string{string(audit.RobotsMissing)}) {
+		t.Errorf("exit code %d, %v: %+v", exit, violated(r), r.Findings)
+	}
+	before := slices.IndexFunc(r.Findings, func(f audit.Finding) bool { return f.Code == audit.RobotsMissing && f.URL == site.URL+"/" })
+	if before < 0 || r.Totals.Violations != 1 {
+		t.Errorf("the first page is not named: %+v", r.Findings)
+	}
+	if len(r.Hosts) != 1 || r.Hosts[0].Unprovable == 0 || len(r.Hosts[0].Why) == 0 || r.Totals.Pages != 3 {
+		t.Errorf("the pauses are not unprovable: %+v", r.Hosts[0])
+	}
+	text := auditText(r)
+	for _, says := range []string{"robots-missing: 1", "unprovable: ", "Wget/", "ledger: there is none"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("the text lacks %q:\n%s", says, text)
+		}
+	}
+}
+
+// foreign writes an archive as another crawler might: WARC 1.0, not compressed, SHA-1, and no metadata.
+type foreign struct {
+	b  strings.Builder
+	at time.Time
+	n  int
+}
+
+func (f *foreign) record(kind, url, media, block string) {
+	f.n++
+	fmt.Fprintf(&f.b, "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-%012d>\r\nWARC-Date: %s\r\n", kind, f.n, f.at.Format("2006-01-02T15:04:05.000000Z"))
+	if url != "" {
+		fmt.Fprintf(&f.b, "WARC-Target-URI: <%s>\r\n", url)
+	}
+	fmt.Fprintf(&f.b, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", media, len(block), block)
+}
+
+func (f *foreign) get(target, answer string) {
+	f.record("request", "http://f.example"+target, "application/http; msgtype=request", "GET "+target+" HTTP/1.1\r\nHost: f.example\r\nUser-Agent: OtherBot/2.0 (+https://o.example/bot)\r\n\r\n")
+	f.record("response", "http://f.example"+target, "application/http; msgtype=response", answer)
+	f.at = f.at.Add(3 * time.Second)
+}
+
+// An archive of another crawler that behaved is clean, and without a floor of ours.
+func TestAuditOfAnotherCrawlersCleanArchive(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
+	write := func(order ...string) string {
+		f := foreign{at: time.Date(2026, 3, 1, 12, 0, 0, 250_000_000, time.UTC)}
+		f.record("warcinfo", "", "application/warc-fields", "software: OtherBot/2.0\r\nformat: WARC File Format 1.0\r\n")
+		for _, target := range order {
+			answer := ok
+			if target == "/robots.txt" {
+				answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: otherbot\nDisallow: /no\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /\n"
+			}
+			f.get(target, answer)
+		}
+		path := filepath.Join(t.TempDir(), "other.warc")
+		if err := os.WriteFile(path, []byte(f.b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	r := clean(t, write("/robots.txt", "/", "/a", "/b?c=d"))
+	if r.Totals.Pages != 3 || r.Totals.Judged != 3 || r.Hosts[0].Required != 2 {
+		t.Errorf("%+v %+v", r.Totals, r.Hosts[0])
+	}
+	namedBy(t, audit.Disallowed, write("/robots.txt", "/", "/no/1"))
+	namedBy(t, audit.RobotsMissing, write("/", "/robots.txt"))
+	namedBy(t, audit.Disallowed, "--agent", "thirdbot", write("/robots.txt", "/"))
+	namedBy(t, audit.Gap, "--floor", "5s", write("/robots.txt", "/", "/a"))
+}
+
+// What cannot be read is no clean bill: exit code 1. What was asked for in a wrong way: 2.
+func TestAuditSaysWhatItCannotRead(t *testing.T) {
+	empty, junk := t.TempDir(), filepath.Join(t.TempDir(), "x.warc")
+	if err := os.WriteFile(junk, []byte("no archive\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "PATH", nil},
+		{exitFailed, "no such file", []string{filepath.Join(empty, "none.warc")}},
+		{exitFailed, "holds no WARC file", []string{empty}},
+		{exitFailed, "no web archive", []string{junk}},
+		{exitUsage, "--head is of a ledger", []string{"--head", strings.Repeat("0", 64), junk}},
+		{exitUsage, "--agent", []string{"--agent", "a b", junk}},
+		{exitUsage, "--from", []string{"--from", "here", junk}},
+		{exitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
+		{exitFailed, "--access-log", []string{"--access-log", "h=" + filepath.Join(empty, "none"), junk}},
+		{exitUsage, "no unit", []string{"--skew", "2", junk}},
+	} {
+		if r := inside(t, append([]string{"audit"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.says) || r.out != "" {
+			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, r.code, c.code, c.says, r.err, r.out)
+		}
+	}
+}

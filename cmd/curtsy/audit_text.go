@@ -1,0 +1,276 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
+const findingsShown = 5
+
+// auditText is the result for a terminal: the verdict and what stands against it first.
+func auditText(r *audit.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s.\n", auditVerdict(r), auditTime(r))
+	fmt.Fprintf(&b, "Level reached: %s.\n", levelWords(r))
+	auditOwn(&b, r)
+	auditFindings(&b, r, false)
+	auditHosts(&b, r)
+	auditWitnesses(&b, r)
+	auditFindings(&b, r, true)
+	auditList(&b, "What the archive says of its making", auditMaking(r))
+	auditList(&b, "Settings that differ from the default", auditSettings(r))
+	auditList(&b, "What was required", r.Measures)
+	auditList(&b, "What this cannot show", r.CannotShow)
+	return b.String()
+}
+
+func auditVerdict(r *audit.Result) string {
+	t := r.Totals
+	over := fmt.Sprintf("in %s with %s", several(t.Exchanges, "exchange"), several(int64(len(r.Hosts)), "host"))
+	if r.Clean {
+		return "No violation " + over
+	}
+	return several(t.Violations, "violation") + " " + over
+}
+
+func auditTime(r *audit.Result) string {
+	if r.From.IsZero() {
+		return "At no known time"
+	}
+	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
+}
+
+// levels say what the levels mean.
+var levels = map[audit.Level]string{
+	audit.SelfConsistent: "the archive was compared with nothing but itself",
+	audit.LodgedHead:     "the ledger is unchanged up to the head that was lodged elsewhere",
+	audit.ConfirmedByLog: "the sites' own access logs tell of the same requests",
+}
+
+func levelWords(r *audit.Result) string { return string(r.Level) + " (" + levels[r.Level] + ")" }
+
+func auditOwn(b *strings.Builder, r *audit.Result) {
+	if len(r.OwnHosts) == 0 {
+		return
+	}
+	b.WriteString("\nThe operator's own hosts, for which other rules hold:\n")
+	for i, h := range r.OwnHosts {
+		if i == maxShown {
+			fmt.Fprintf(b, "  and %d more\n", len(r.OwnHosts)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", oneLine(h.Authority), oneLine(h.Why))
+	}
+}
+
+// codeWords say what a finding of a code says.
+var codeWords = map[audit.Code]string{
+	audit.RobotsMissing:     "a page was asked for before robots.txt",
+	audit.RobotsExpired:     "robots.txt was too old",
+	audit.RobotsUnreachable: "robots.txt could not be had, and pages were asked for",
+	audit.Disallowed:        "robots.txt forbids the URL",
+	audit.Gap:               "the pause was too short",
+	audit.InFlight:          "two exchanges with one host at one time",
+	audit.RetryAfter:        "the server had asked to be left alone",
+	audit.AddressPace:       "too many exchanges began at one address",
+	audit.Digest:            "octets are not those that were digested",
+	audit.Verdict:           "the crawl names another verdict than robots.txt gives",
+	audit.GapTold:           "the crawl tells another pause than its records show",
+	audit.UserAgent:         "the request does not say who asks",
+	audit.Method:            "a method other than GET and HEAD",
+	audit.BadRecord:         "a record is malformed, out of place or alone",
+	audit.LedgerChain:       "the ledger's chain, a signature or a segment is broken",
+	audit.LedgerMissing:     "in the archive and not in the ledger",
+	audit.LedgerExtra:       "in the ledger and not in the archive",
+	audit.LedgerDiffers:     "ledger and archive tell different things",
+	audit.LedgerHead:        "the ledger is not the one whose head was lodged",
+	audit.LogMissing:        "archived, and not in the site's access log",
+	audit.LogExtra:          "in the site's access log, and not archived",
+	audit.LogLine:           "a line of the access log cannot be read",
+	audit.CrashInFlight:     "the crawl was killed, and what was in flight is incomplete",
+}
+
+// auditFindings lists violations, or notes, by code.
+func auditFindings(b *strings.Builder, r *audit.Result, notes bool) {
+	title := "\nViolations\n"
+	if notes {
+		title = "\nNamed, and no violation\n"
+	}
+	for _, c := range r.Counts {
+		n := c.Found - c.Notes
+		if notes {
+			n = c.Notes
+		}
+		if n == 0 {
+			continue
+		}
+		b.WriteString(title)
+		title = ""
+		fmt.Fprintf(b, "  %s: %d (%s)\n", c.Code, n, codeWords[c.Code])
+		shown := int64(0)
+		for _, f := range r.Findings {
+			if f.Code != c.Code || f.Note != notes {
+				continue
+			}
+			if shown == findingsShown {
+				break
+			}
+			shown++
+			auditFinding(b, &f)
+		}
+		if n > shown {
+			fmt.Fprintf(b, "    … and %d more; --json and --html list them\n", n-shown)
+		}
+	}
+}
+
+func auditFinding(b *strings.Builder, f *audit.Finding) {
+	what := f.URL
+	if what == "" {
+		what = f.Authority
+	}
+	if !f.Time.IsZero() {
+		what = strings.TrimSpace(f.Time.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
+	}
+	if what != "" {
+		fmt.Fprintf(b, "    %s\n", oneLine(what))
+	}
+	fmt.Fprintf(b, "      required  %s\n      observed  %s\n", oneLine(f.Required), oneLine(f.Observed))
+	if where := findingPlace(f); where != "" {
+		fmt.Fprintf(b, "      where     %s\n", oneLine(where))
+	}
+}
+
+// findingPlace says where the record of a finding stands.
+func findingPlace(f *audit.Finding) string {
+	where := f.File
+	if f.Record != "" && f.File != "" {
+		where = fmt.Sprintf("%s offset %d", f.File, f.Offset)
+	}
+	if f.Record != "" {
+		where = strings.TrimSpace(where + " " + f.Record)
+	}
+	return where
+}
+
+// pauseText writes a pause for people, as exact as it matters.
+func pauseText(s float64) string { return fmt.Sprintf("%.3f s", s) }
+
+func auditHosts(b *strings.Builder, r *audit.Result) {
+	b.WriteString("\n")
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "ASKED\tROBOTS\tAVOIDED\tPACE DUE\tLEAST GAP\tMEDIAN GAP\tVIOLATIONS\tUNPROVABLE\t  HOST")
+	for i, h := range r.Hosts {
+		if i == 5*maxShown {
+			break
+		}
+		row := auditRow(h)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t  %s\n", h.Pages, h.Robots, h.Disallowed, row.Pace, row.Least, row.Median, h.Violations, h.Unprovable, oneLine(h.Authority))
+	}
+	_ = w.Flush() // into memory
+	if more := len(r.Hosts) - 5*maxShown; more > 0 {
+		fmt.Fprintf(b, "and %s; --json and --html list them\n", several(int64(more), "more host"))
+	}
+	shown := 0
+	for _, h := range r.Hosts {
+		for _, u := range h.Why {
+			if shown++; shown <= maxShown {
+				fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", oneLine(h.Authority), u.What, several(u.Count, "time"), oneLine(unproved(u)))
+			}
+		}
+	}
+	if shown > maxShown {
+		fmt.Fprintf(b, "and %s; --json and --html list them\n", several(int64(shown-maxShown), "further reason"))
+	}
+}
+
+// unproved says why something cannot be proved, and within which bounds it lies.
+func unproved(u audit.Unproved) string {
+	if u.Least == 0 && u.Most == 0 {
+		return u.Why
+	}
+	return fmt.Sprintf("%s; between %s and %s", u.Why, pauseText(u.Least), pauseText(u.Most))
+}
+
+// auditGaps are a host's pauses in words.
+type auditGaps struct{ Pace, Least, Median string }
+
+func auditRow(h *audit.Host) auditGaps {
+	g := auditGaps{"–", "–", "–"}
+	if h.RequiredBy != "" || h.Required > 0 {
+		g.Pace = pauseText(h.Required)
+		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
+			g.Pace = fmt.Sprintf("%.3f–%s", h.Lowest, g.Pace)
+		}
+	}
+	if h.Gaps > 0 {
+		g.Least, g.Median = pauseText(h.MinGap), pauseText(h.MedianGap)
+	}
+	if h.Gaps > 0 && h.StartToStart { // of which the exchange is a part
+		g.Least, g.Median = "≤ "+g.Least, "≤ "+g.Median
+	}
+	return g
+}
+
+func auditWitnesses(b *strings.Builder, r *audit.Result) {
+	if l := r.Ledger; l != nil {
+		fmt.Fprintf(b, "\nLedger: %s\n", oneLine(ledgerWords(l)))
+	}
+	for _, h := range r.Logs {
+		fmt.Fprintf(b, "\nAccess log%s: %s\n", of(oneLine(h.Host)), logWords(h))
+	}
+}
+
+func of(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
+}
+
+func ledgerWords(l *audit.LedgerCheck) string {
+	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", several(l.Lines, "decision"), several(l.Segments, "segment"),
+		several(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
+	if l.Head != "" {
+		s += "; its last head is " + l.Head
+	}
+	if len(l.Keys) > 0 {
+		s += ", signed by " + strings.Join(l.Keys, ", ")
+	}
+	switch {
+	case l.Found:
+		s += fmt.Sprintf("; the lodged head stands in it, %s before its end", several(l.Since, "decision"))
+	case l.Lodged != "":
+		s += "; the lodged head does not stand in it"
+	}
+	return s + "."
+}
+
+func logWords(h *audit.HostLog) string {
+	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", several(h.Lines, "line"), h.Ours, h.Agree, several(h.Exchanges, "exchange"))
+	if h.Missing > 0 {
+		s += fmt.Sprintf("; %d are not in it so", h.Missing)
+	}
+	if h.Extra > 0 {
+		s += fmt.Sprintf("; %d more stand in it", h.Extra)
+	}
+	if h.Unread > 0 {
+		s += fmt.Sprintf("; %d lines cannot be read", h.Unread)
+	}
+	return s + "."
+}
+
+func auditList(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "  %s\n", oneLine(item))
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// newBenchNull asks for roots and throws away what comes: how fast is the web at most?
+func newBenchNull(std stdio) *cobra.Command {
+	var seeds string
+	var workers int
+	var lasts duration
+	cmd := &cobra.Command{
+		Use:    "null [flags]",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := benchSeeds(seeds)
+			if err != nil {
+				return err
+			}
+			rate, err := nullRate(cmd.Context(), from, workers, time.Duration(lasts))
+			if err != nil {
+				return err
+			}
+			return writeLine(std.out, rate)
+		},
+	}
+	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
+	cmd.Flags().IntVar(&workers, "workers", 1, "`N`")
+	cmd.Flags().Var(&lasts, "lasts", "`TIME`")
+	return cmd
+}
+
+// nullRate is how many requests per second are answered to so many connections.
+func nullRate(ctx context.Context, seeds []string, workers int, lasts time.Duration) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, lasts)
+	defer cancel()
+	var asked atomic.Int64
+	errs := make([]error, workers)
+	var all sync.WaitGroup
+	begun := time.Now()
+	for i := range workers {
+		all.Go(func() { errs[i] = askAndForget(ctx, seeds[i%len(seeds)], &asked) })
+	}
+	all.Wait()
+	return float64(asked.Load()) / time.Since(begun).Seconds(), errors.Join(errs...)
+}
+
+func askAndForget(ctx context.Context, seed string, asked *atomic.Int64) error {
+	u, err := url.Parse(seed)
+	if err != nil {
+		return err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // nothing was kept of it
+	in := bufio.NewReaderSize(conn, 32<<10)
+	request := fmt.Appendf(nil, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", u.Host)
+	for ctx.Err() == nil {
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		if err := forgetAnswer(in); err != nil {
+			return err
+		}
+		asked.Add(1)
+	}
+	return nil
+}
+
+func forgetAnswer(in *bufio.Reader) error {
+	length := 0
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length:")); ok {
+			for _, c := range bytes.TrimSpace(value) {
+				length = 10*length + int(c-'0')
+			}
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			break
+		}
+	}
+	_, err := io.CopyN(io.Discard, in, int64(length))
+	return err
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// benchSchema is the version of the JSON form.
+const benchSchema = 1
+
+// benchResult is what a bench found.
+type benchResult struct {
+	Schema     int          `json:"schema"`
+	Version    string       `json:"curtsy"`
+	Go         string       `json:"go"`
+	System     string       `json:"system"`
+	CPUs       int          `json:"cpus"`
+	Time       time.Time    `json:"time"`
+	Setup      string       `json:"setup"`
+	Pages      int          `json:"pages"`
+	Hosts      int          `json:"hosts"`
+	Workers    int          `json:"workers"`
+	Pace       float64      `json:"pace_s,omitempty"`
+	Latency    float64      `json:"latency_s,omitempty"`
+	Memory     int64        `json:"memory_limit_bytes"`
+	Dir        string       `json:"dir"` // where crawls were kept: its disk counts
+	NullRate   float64      `json:"null_requests_per_s,omitempty"`
+	Contenders []benchRows  `json:"contenders"`
+	Ratios     []benchRatio `json:"ratios"`
+	Violations []string     `json:"violations"`     // of curtsy, in any round
+	Void       string       `json:"void,omitempty"` // why the figures are worth nothing
+	Notes      []string     `json:"notes"`
+}
+
+// benchRows are the rounds of a contender, and what they come to.
+type benchRows struct {
+	Name    string     `json:"name"`
+	Command []string   `json:"command"`
+	Rounds  []benchRun `json:"rounds"`
+
+	PagesPerS  spread `json:"pages_per_s"`
+	CPUPerPage spread `json:"cpu_ms_per_page"`
+	PeakRSS    spread `json:"peak_rss_bytes"`
+	Allocs     spread `json:"allocs_per_page"`
+	OfAllowed  spread `json:"achieved_ratio"`
+}
+
+// benchRun is one round of a contender. A page is a distinct one.
+type benchRun struct {
+	Wall       float64 `json:"wall_s"` // from the start of the process to its end
+	User       float64 `json:"user_s"`
+	System     float64 `json:"system_s"`
+	PagesPerS  float64 `json:"pages_per_s"`  // by the wall
+	WhileAsked float64 `json:"window_per_s"` // the same, from the first request to the last answer
+	CPUPerPage float64 `json:"cpu_ms_per_page"`
+	PeakRSS    int64   `json:"peak_rss_bytes"`            // 0 where the system does not tell
+	Allocs     float64 `json:"allocs_per_page,omitempty"` // of our own processes alone, as the two below
+	AllocBytes float64 `json:"alloc_bytes_per_page,omitempty"`
+	GCs        uint32  `json:"gcs,omitempty"`
+	WebCPU     float64 `json:"web_cpu_ms_per_page"` // of the web meanwhile
+
+	Referee crawltest.BenchReport `json:"referee"`
+}
+
+// spread is a median of rounds, with the least and the most.
+type spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// benchRatio holds curtsy against another: the median of the ratios of each round, which ran close to each other.
+type benchRatio struct {
+	To         string `json:"to"`
+	PagesPerS  spread `json:"pages_per_s"`
+	CPUPerPage spread `json:"cpu_per_page"`
+}
+
+func newBenchRun(took time.Duration, state *os.ProcessState, own childStats, web webReport) benchRun {
+	pages := float64(web.Pages)
+	r := benchRun{
+		Wall: took.Seconds(), User: state.UserTime().Seconds(), System: state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
+		Allocs: float64(own.Mallocs) / pages, AllocBytes: float64(own.AllocBytes) / pages, GCs: own.GCs,
+		WebCPU: 1e3 * web.CPU / pages, Referee: web.BenchReport,
+	}
+	r.PagesPerS, r.CPUPerPage = pages/r.Wall, 1e3*(r.User+r.System)/pages
+	if web.Window > 0 {
+		r.WhileAsked = pages / web.Window
+	}
+	if r.PeakRSS == 0 {
+		r.PeakRSS = peakOf(state)
+	}
+	return r
+}
+
+func (p *benchPlan) newResult(m *measuring) *benchResult {
+	r := &benchResult{
+		Schema: benchSchema, Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		Time: time.Now().UTC().Truncate(time.Second), Setup: p.setup, Pages: p.web.Pages, Hosts: p.web.Hosts, Workers: p.workers,
+		Pace: p.web.Pace.Seconds(), Latency: p.web.Latency.Seconds(), Memory: p.memory, Dir: m.dir,
+		Ratios: []benchRatio{}, Violations: []string{}, Notes: []string{},
+	}
+	for _, c := range p.contenders {
+		r.Contenders = append(r.Contenders, benchRows{Name: c.name, Command: c.args})
+	}
+	return r
+}
+
+// conclude makes medians and ratios of the rounds, and says what is wrong with them.
+func (r *benchResult) conclude(p *benchPlan) {
+	for i := range r.Contenders {
+		r.Contenders[i].sum()
+	}
+	ours := r.Contenders[0]
+	for _, other := range r.Contenders[1:] {
+		r.Ratios = append(r.Ratios, benchRatio{
+			To:         other.Name,
+			PagesPerS:  ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.PagesPerS }),
+			CPUPerPage: ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.CPUPerPage }),
+		})
+	}
+	for _, c := range r.Contenders {
+		if c.Name != nameCurtsy && c.Name != nameModel {
+			continue
+		}
+		for i, x := range c.Rounds {
+			for _, what := range x.Referee.Violations() {
+				r.Violations = append(r.Violations, fmt.Sprintf("%s, round %d: %s", c.Name, i+1, what))
+			}
+		}
+	}
+	r.Void = r.void()
+	if bare := r.named(nameBare); bare != nil && p.unjudged != "" {
+		r.Notes = append(r.Notes, bareWords+" was not held against wget2: "+p.unjudged)
+	}
+	if r.NullRate > 0 && r.NullRate < slowWeb*ours.PagesPerS.Median {
+		r.Notes = append(r.Notes, fmt.Sprintf("the web answers %.0f requests per second to who does nothing with them: too few to be out of the way", r.NullRate))
+	}
+	if runtime.GOOS == "windows" {
+		r.Notes = append(r.Notes, "on Windows the memory of other processes, and the processor time of the web, are not measured")
+	}
+}
+
+// verdict is how the command ends: what the referee found comes first.
+func (r *benchResult) verdict() error {
+	switch {
+	case len(r.Violations) > 0:
+		return &exitError{exitFound, fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", r.Violations[0])}
+	case r.Void != "":
+		return fmt.Errorf("the run is void: %s", r.Void)
+	}
+	return nil
+}
+
+// slowWeb times as fast as the crawl must the web be.
+const slowWeb = 4
+
+// void says why the figures are worth nothing: the bare loop is no yardstick when it leaves out pages, or is no faster
+// than a crawler that keeps what it fetches.
+func (r *benchResult) void() string {
+	for _, name := range []string{nameBare, nameBareGo} {
+		bare := r.named(name)
+		if bare == nil {
+			continue
+		}
+		for i, x := range bare.Rounds {
+			if x.Referee.Pages != x.Referee.Expected || x.Referee.Duplicates > 0 {
+				return fmt.Sprintf("%s (%s) fetched %d of %d pages, and %d again, in round %d", bareWords, name, x.Referee.Pages, x.Referee.Expected, x.Referee.Duplicates, i+1)
+			}
+		}
+	}
+	bare, yard := r.named(nameBare), r.named(nameYard)
+	if bare == nil || yard == nil {
+		return ""
+	}
+	if q := ratioOf(bare.Rounds, yard.Rounds, func(x benchRun) float64 { return x.PagesPerS }); q.Median < barePasses {
+		return fmt.Sprintf("%s is %.2f times as fast as wget2, and must be %.0f times to be a yardstick", bareWords, q.Median, barePasses)
+	}
+	return ""
+}
+
+func (r *benchResult) named(name string) *benchRows {
+	i := slices.IndexFunc(r.Contenders, func(c benchRows) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Contenders[i]
+}
+
+func (c *benchRows) sum() {
+	of := func(f func(benchRun) float64) spread {
+		var all []float64
+		for _, x := range c.Rounds {
+			all = append(all, f(x))
+		}
+		return spreadOf(all)
+	}
+	c.PagesPerS = of(func(x benchRun) float64 { return x.PagesPerS })
+	c.CPUPerPage = of(func(x benchRun) float64 { return x.CPUPerPage })
+	c.PeakRSS = of(func(x benchRun) float64 { return float64(x.PeakRSS) })
+	c.Allocs = of(func(x benchRun) float64 { return x.Allocs })
+	c.OfAllowed = of(func(x benchRun) float64 { return x.Referee.OfAllowed })
+}
+
+// spreadOf is the median of an even number between the two in the middle.
+func spreadOf(all []float64) spread {
+	if len(all) == 0 {
+		return spread{}
+	}
+	all = slices.Sorted(slices.Values(all))
+	n := len(all)
+	return spread{Median: (all[(n-1)/2] + all[n/2]) / 2, Min: all[0], Max: all[n-1]}
+}
+
+// ratioOf is the ratio of two contenders, round by round.
+func ratioOf(a, b []benchRun, f func(benchRun) float64) spread {
+	var all []float64
+	for i := range min(len(a), len(b)) {
+		if d := f(b[i]); d > 0 {
+			all = append(all, f(a[i])/d)
+		}
+	}
+	return spreadOf(all)
+}

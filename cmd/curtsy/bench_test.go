@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+)
+
+// benched runs a bench, without wget2 in sight, and reads what it says.
+func benched(t *testing.T, args ...string) (benchResult, result) {
+	t.Helper()
+	cmd := curtsy(t, append([]string{"bench", "--json", "--quiet", "--rounds", "1", "--dir", t.TempDir()}, args...)...)
+	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
+	r := ended(t, cmd)
+	var out benchResult
+	if err := json.Unmarshal([]byte(r.out), &out); r.code == exitDone && err != nil {
+		t.Fatalf("%v: %s", err, r.out)
+	}
+	return out, r
+}
+
+// needsLoopback skips where 127.0.1.1 is no address.
+func needsLoopback(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		t.Skip("only 127.0.0.1 is there without further ado")
+	}
+}
+
+// Each setup, small: all pages, none twice, no gap short, robots.txt first; and the bare loop fetches the same.
+func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string // contenders
+	}{
+		{setupOneHost, []string{"--pages", "50", "--vs", "bare", "--vs", "model"}, []string{nameCurtsy, nameBare, nameBareGo, nameModel}},
+		{setupManyHosts, []string{"--pages", "50", "--hosts", "10"}, []string{nameCurtsy, nameBare, nameBareGo}},
+		{setupSaturation, []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{nameCurtsy}},
+		{setupSaturation, []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{nameCurtsy}},
+		{setupGrowth, []string{"--pages", "50", "--hosts", "5"}, []string{nameCurtsy, nameBare, nameBareGo}},
+	} {
+		t.Run(strings.Join(append([]string{tt.name}, tt.args...), " "), func(t *testing.T) {
+			t.Parallel()
+			if tt.name != setupOneHost {
+				needsLoopback(t)
+			}
+			if foreign := slices.Contains(tt.args, "1s"); foreign && testing.Short() {
+				t.Skip("seconds of waiting")
+			}
+			out, r := benched(t, append([]string{"--setup", tt.name}, tt.args...)...)
+			r.want(t, exitDone)
+			var names []string
+			for _, c := range out.Contenders {
+				names = append(names, c.Name)
+				f := c.Rounds[0].Referee
+				if f.Coverage != 1 || f.Pages != out.Pages || f.Duplicates != 0 || f.Other != 0 || f.Short != 0 {
+					t.Errorf("%s: %+v", c.Name, f)
+				}
+				if ours := c.Name == nameCurtsy || c.Name == nameModel; ours && (f.Robots < out.Hosts || f.Unannounced > 0 || f.TooMany > 0) || !ours && f.Robots != 0 {
+					t.Errorf("%s: %+v", c.Name, f)
+				}
+				if x := c.Rounds[0]; x.PagesPerS <= 0 || x.CPUPerPage <= 0 || x.Allocs < 1000 || x.AllocBytes < 1000 || x.PeakRSS <= 0 && runtime.GOOS != "windows" {
+					t.Errorf("%s: %+v", c.Name, x)
+				}
+				if tt.name == setupSaturation && (f.Gaps != out.Pages || f.Permitted <= 0 || f.OfAllowed <= 0 || f.OfAllowed > 1.001) {
+					t.Errorf("%s: %+v", c.Name, f)
+				}
+				if want := out.Hosts + 40*out.Pages; tt.name == setupGrowth && f.Known != want {
+					t.Errorf("%s: %d URLs discovered, want %d", c.Name, f.Known, want)
+				}
+			}
+			if strings.Join(names, "|") != strings.Join(tt.want, "|") || len(out.Ratios) != len(names)-1 {
+				t.Errorf("contenders %q, ratios %+v", names, out.Ratios)
+			}
+		})
+	}
+}
+
+// Who reads the JSON form finds these names.
+func TestBench_JSONHasItsShape(t *testing.T) {
+	_, r := benched(t, "--pages", "3")
+	var top map[string]any
+	if err := json.Unmarshal([]byte(r.out), &top); err != nil {
+		t.Fatal(err)
+	}
+	need := func(m map[string]any, names string) {
+		t.Helper()
+		for name := range strings.FieldsSeq(names) {
+			if m[name] == nil {
+				t.Errorf("%s is missing: %v", name, m)
+			}
+		}
+	}
+	need(top, "schema curtsy go system cpus time setup pages hosts workers memory_limit_bytes dir null_requests_per_s contenders ratios violations notes")
+	contender := top["contenders"].([]any)[0].(map[string]any)
+	need(contender, "name command rounds pages_per_s cpu_ms_per_page peak_rss_bytes allocs_per_page")
+	need(contender["pages_per_s"].(map[string]any), "median min max")
+	run := contender["rounds"].([]any)[0].(map[string]any)
+	need(run, "wall_s pages_per_s window_per_s cpu_ms_per_page peak_rss_bytes allocs_per_page alloc_bytes_per_page web_cpu_ms_per_page referee")
+	need(run["referee"].(map[string]any), "requests robots pages expected coverage duplicates connections connections_per_host at_once gaps gaps_short")
+	need(top["ratios"].([]any)[0].(map[string]any), "to pages_per_s cpu_per_page")
+	if notes := top["notes"].([]any); !strings.Contains(notes[0].(string), "wget2 is not installed") {
+		t.Errorf("notes: %v", notes)
+	}
+}
+
+// The table is for people: who, how fast, and what the referee says.
+func TestBench_TableAndProfile(t *testing.T) {
+	dir := t.TempDir()
+	r := ended(t, curtsy(t, "bench", "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir))
+	r.want(t, exitDone, "round 2 of 2: curtsy: ")
+	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "CPU MS/PAGE", "PEAK RSS", "\ncurtsy ", "the referee found nothing"} {
+		if !strings.Contains(r.out, s) {
+			t.Errorf("%q is missing:\n%s", s, r.out)
+		}
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, "curtsy-[12].pprof")); len(found) != 2 {
+		t.Errorf("profiles: %q, %v", found, err)
+	}
+}
+
+// A peer is whoever stands in a command line. The referee judges its reach; its manners are its own affair.
+func TestBench_APeerIsMeasuredByTheSameReferee(t *testing.T) {
+	skipWithout(t, "wget")
+	wget, err := exec.LookPath("wget")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, r := benched(t, "--pages", "30", "--vs", "'"+wget+"' -q -r -l inf -P {dir} {url}", "--vs", wget+" -q -P {dir} -i {seeds}")
+	r.want(t, exitDone)
+	if len(out.Contenders) != 3 || out.Contenders[1].Name != "wget" || out.Contenders[2].Name != "wget (2)" {
+		t.Fatalf("%+v", out.Contenders)
+	}
+	if f := out.Contenders[1].Rounds[0].Referee; f.Pages != 30 || f.Robots != 1 || f.Duplicates != 0 {
+		t.Errorf("wget -r: %+v", f)
+	}
+	if f := out.Contenders[2].Rounds[0].Referee; f.Pages != 1 || f.Coverage >= 1 {
+		t.Errorf("wget: %+v", f)
+	}
+}
+
+func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
+	for _, tt := range []struct{ args, says string }{
+		{"--setup two-hosts", "write one-host"},
+		{"--rounds 0", "less than 1"},
+		{"--hosts 2", "see --setup many-hosts"},
+		{"--setup many-hosts --pages 10", "each of 200 hosts"},
+		{"--pace 1s", "for --setup saturation"},
+		{"--setup saturation --pace 0", "is about the pace"},
+		{"--setup saturation --vs bare", "keeps no pace"},
+		{"--vs bare --vs bare", "there already"},
+		{"--vs none --vs bare", "stands alone"},
+		{"--vs curl", "a command line with {url}"},
+		{"--vs no-such-crawler={url}", "a command line with {url}"},
+		{"extra", "takes no"},
+	} {
+		inside(t, append([]string{"bench"}, strings.Fields(tt.args)...)...).want(t, exitUsage, tt.says)
+	}
+	inside(t, "bench", "--vs", "no-such-crawler {url}").want(t, exitUsage, "not found")
+	inside(t, "bench", "--vs", "sh 'a {url}").want(t, exitUsage, "a quote is not closed")
+	inside(t, "bench", "--setup", "growth", "--vs", "sh {url}").want(t, exitUsage, "have no end")
+	inside(t, "bench", "bare", "--seeds", write(t, "https://www.your-domain.org/\n")).want(t, exitUsage, "loopback and nowhere else")
+}
+
+func TestSplitWords(t *testing.T) {
+	for line, want := range map[string]string{
+		`a  b c`: "a|b|c", ` 'a b' "c 'd'" `: "a b|c 'd'", `a'b c'd ""`: "ab cd|", ``: "",
+	} {
+		if got, err := splitWords(line); err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%q: %q, %v; want %q", line, got, err, want)
+		}
+	}
+}
+
+// rows are rounds of a contender that fetched everything, at these speeds.
+func rows(name string, pagesPerS ...float64) benchRows {
+	c := benchRows{Name: name}
+	for _, x := range pagesPerS {
+		c.Rounds = append(c.Rounds, benchRun{PagesPerS: x, CPUPerPage: 1, Referee: crawltest.BenchReport{Pages: 9, Expected: 9, Coverage: 1}})
+	}
+	return c
+}
+
+// A yardstick that is slow, or leaves out pages, would flatter: then the run is void.
+func TestBench_IsVoidWithoutAGoodYardstick(t *testing.T) {
+	missing := rows(nameBareGo, 300, 300, 300)
+	missing.Rounds[1].Referee.Pages = 8
+	twice := rows(nameBare, 300, 300, 300)
+	twice.Rounds[2].Referee.Duplicates = 1
+	for name, tt := range map[string]struct {
+		others []benchRows
+		void   string
+	}{
+		"fast":               {[]benchRows{rows(nameBare, 100, 200, 300), rows(nameYard, 50, 100, 200)}, ""},
+		"slow":               {[]benchRows{rows(nameBare, 199, 199, 900), rows(nameYard, 100, 100, 100)}, "1.99 times as fast"},
+		"no wget2":           {[]benchRows{rows(nameBare, 1, 1, 1)}, ""},
+		"no bare":            {[]benchRows{rows("wget2", 999, 999, 999)}, ""},
+		"a peer of the name": {[]benchRows{rows(nameBare, 1, 1, 1), rows("wget2", 999, 999, 999)}, ""},
+		"a page missing":     {[]benchRows{missing}, "8 of 9 pages, and 0 again, in round 2"},
+		"a page twice":       {[]benchRows{twice}, "and 1 again, in round 3"},
+	} {
+		r := benchResult{Contenders: append([]benchRows{rows(nameCurtsy, 100, 100, 100)}, tt.others...)}
+		r.conclude(&benchPlan{})
+		if tt.void == "" && r.Void != "" || !strings.Contains(r.Void, tt.void) {
+			t.Errorf("%s: void %q, want %q", name, r.Void, tt.void)
+		}
+		if code := report(new(strings.Builder), r.verdict()); (code == exitFailed) != (tt.void != "") {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+	}
+}
+
+// What the referee finds against the crawl is exit code 3, also of a void run; what it finds against others is not.
+func TestBench_AViolationIsAFinding(t *testing.T) {
+	ours, other := rows(nameCurtsy, 1, 1), rows("wget", 1, 1)
+	other.Rounds[1].Referee.Duplicates = 5
+	r := benchResult{Contenders: []benchRows{ours, other}}
+	r.conclude(&benchPlan{})
+	if err := r.verdict(); err != nil {
+		t.Errorf("a peer's duplicates: %v", err)
+	}
+	ours.Rounds[1].Referee.Short = 1
+	r = benchResult{Contenders: []benchRows{ours, rows(nameBare, 1, 1), rows(nameYard, 9, 9)}}
+	r.conclude(&benchPlan{})
+	var said strings.Builder
+	if code := report(&said, r.verdict()); code != exitFound || !strings.Contains(said.String(), "curtsy, round 2: 1 of 0 gaps short") {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
+}
+
+// Medians and ratios: of an even number the middle of the two, and of ratios that of each round.
+func TestBench_MediansAndRatios(t *testing.T) {
+	r := benchResult{Contenders: []benchRows{rows(nameCurtsy, 10, 40, 30, 20), rows("wget", 5, 10, 10, 2)}}
+	r.conclude(&benchPlan{})
+	if got, want := r.Contenders[0].PagesPerS, (spread{25, 10, 40}); got != want {
+		t.Errorf("median of four: %+v, want %+v", got, want)
+	}
+	if got, want := r.Ratios[0].PagesPerS, (spread{3.5, 2, 10}); got != want || r.Ratios[0].To != "wget" {
+		t.Errorf("ratio: %+v, want %+v", got, want)
+	}
+}

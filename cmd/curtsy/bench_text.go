@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// writeBench prints a result for people.
+func writeBench(w io.Writer, r *benchResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s at %s, %d at a time, %s\n", r.Setup, several(int64(r.Pages), "page"), several(int64(r.Hosts), "host"), r.Workers, several(int64(len(r.Contenders[0].Rounds)), "round"))
+	if r.Pace > 0 {
+		fmt.Fprintf(&b, "the hosts ask for a pace of %g s, and answer after %g s\n", r.Pace, r.Latency)
+	}
+	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s; memory limit %s", r.Version, r.Go, r.System, several(int64(r.CPUs), "CPU"), formatSize(r.Memory))
+	if r.NullRate > 0 {
+		fmt.Fprintf(&b, "; the web alone: %.0f requests/s", r.NullRate)
+	}
+	b.WriteString("\n\n")
+	if err := r.table(&b); err != nil {
+		return err
+	}
+	if err := r.ratioTable(&b); err != nil {
+		return err
+	}
+	r.remarks(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table has a row for each contender. Figures are medians; the least and the most stand beside them.
+func (r *benchResult) table(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "WHO\tPAGES/S\t(MIN-MAX)\tCPU MS/PAGE\t(MIN-MAX)\tPEAK RSS\tALLOCS/PAGE\tCONNS/HOST\tCOVERAGE\tDUPLICATES")
+	if r.Pace > 0 {
+		fmt.Fprint(tw, "\tOF PERMITTED\tGAPS SHORT")
+	}
+	if r.Contenders[0].Rounds[0].Referee.Endless {
+		fmt.Fprint(tw, "\tURLS KNOWN")
+	}
+	fmt.Fprintln(tw)
+	for _, c := range r.Contenders {
+		allocs, rss := "-", "-"
+		if c.Allocs.Median > 0 {
+			allocs = fmt.Sprintf("%.0f", c.Allocs.Median)
+		}
+		if c.PeakRSS.Median > 0 {
+			rss = fmt.Sprintf("%.1f MiB", c.PeakRSS.Median/(1<<20))
+		}
+		worst := c.worst()
+		fmt.Fprintf(tw, "%s\t%.0f\t%.0f-%.0f\t%.3f\t%.3f-%.3f\t%s\t%s\t%d\t%.4f\t%d", plain(c.Name), c.PagesPerS.Median, c.PagesPerS.Min, c.PagesPerS.Max,
+			c.CPUPerPage.Median, c.CPUPerPage.Min, c.CPUPerPage.Max, rss, allocs, worst.ConnsPer, worst.Coverage, worst.Duplicates)
+		if r.Pace > 0 {
+			fmt.Fprintf(tw, "\t%.4f\t%d of %d", c.OfAllowed.Median, worst.Short, worst.Gaps)
+		}
+		if worst.Endless {
+			fmt.Fprintf(tw, "\t%d", worst.Known)
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+// worstOf are a contender's worst counts in any round.
+type worstOf struct {
+	ConnsPer, Duplicates, Short, Gaps, Known int
+	Coverage                                 float64
+	Endless                                  bool
+}
+
+func (c benchRows) worst() worstOf {
+	w := worstOf{Coverage: c.Rounds[0].Referee.Coverage}
+	for _, x := range c.Rounds {
+		f := x.Referee
+		w.ConnsPer, w.Duplicates, w.Short = max(w.ConnsPer, f.ConnsPer), max(w.Duplicates, f.Duplicates), max(w.Short, f.Short)
+		w.Gaps, w.Known, w.Endless = max(w.Gaps, f.Gaps), max(w.Known, f.Known), f.Endless
+		w.Coverage = min(w.Coverage, f.Coverage)
+	}
+	return w
+}
+
+func (r *benchResult) ratioTable(w io.Writer) error {
+	if len(r.Ratios) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "CURTSY DIVIDED BY\tPAGES/S\t(MIN-MAX)\tCPU/PAGE\t(MIN-MAX)")
+	for _, q := range r.Ratios {
+		fmt.Fprintf(tw, "%s\t%.2f\t%.2f-%.2f\t%.2f\t%.2f-%.2f\n", plain(q.To), q.PagesPerS.Median, q.PagesPerS.Min, q.PagesPerS.Max,
+			q.CPUPerPage.Median, q.CPUPerPage.Min, q.CPUPerPage.Max)
+	}
+	return tw.Flush()
+}
+
+func (r *benchResult) remarks(w io.Writer) {
+	fmt.Fprintln(w)
+	for _, v := range r.Violations {
+		fmt.Fprintf(w, "VIOLATION  %s\n", plain(v))
+	}
+	if len(r.Violations) == 0 {
+		fmt.Fprintln(w, "the referee found nothing against curtsy in any round")
+	}
+	if r.Void != "" {
+		fmt.Fprintf(w, "VOID  %s\n", r.Void)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", note)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// browser starts headless Chromium and returns a context for chromedp with a tab of its own. What it asks for by a name
+// that is not localhost comes to nothing: nothing but the test's own pages is loaded. It may be used for two minutes and
+// what is added.
+func browser(t *testing.T, more ...time.Duration) context.Context {
+	t.Helper()
+	skipWithout(t, "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"),
+		chromedp.NoSandbox, // the tests may run as root
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE localhost , EXCLUDE 127.0.0.1"),
+		chromedp.UserDataDir(t.TempDir()),
+	)
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	if _, err := chromedp.Run(ctx, chromedp.Title()); err != nil { // its context is the browser's, so no time-out yet
+		t.Fatalf("start chromium: %v", err)
+	}
+	long := 2 * time.Minute
+	for _, d := range more {
+		long += d
+	}
+	ctx, cancel := context.WithTimeout(ctx, long)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// clients is the folder of the foreign readers of archives that npm installs (.ci/clients). Without them the test is
+// skipped, or fails where it must run.
+func clients(t *testing.T) string {
+	t.Helper()
+	skipWithout(t, "node")
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".ci", "clients", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "warcio")); err != nil {
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatalf("CURTSY_MUST_RUN is set: %v", err)
+		}
+		t.Skip("the foreign readers are not installed: npm ci --ignore-scripts in .ci/clients")
+	}
+	return dir
+}
+
+func TestBrowserRunsThePagesOfTheTest(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte(`<p id=p>before</p><script>document.getElementById("p").textContent = "after"</script>`))
+	}))
+	defer page.Close()
+	tab := browser(t)
+	if err := chromedp.Do(tab, chromedp.Navigate(page.URL)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := chromedp.Run(tab, chromedp.Text("#p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != "after" {
+		t.Errorf("the page says %q", text)
+	}
+}

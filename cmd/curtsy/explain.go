@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+)
+
+// explaining is one invocation of explain.
+type explaining struct {
+	dir     string
+	written string
+	url     canon.URL
+	at      time.Time // zero: now
+	live    bool
+	json    bool
+
+	settings settings       // those of the crawl
+	config   crawler.Config // made of them
+	running  bool
+}
+
+func newExplain(std stdio) *cobra.Command {
+	var x explaining
+	var at string
+	cmd := &cobra.Command{
+		Use:   "explain [flags] DIR URL",
+		Short: "Say why a URL is fetched or not, and when",
+		Long: "Say all that decides about one URL: scope, opt-out lists, traps, what became of\n" +
+			"it, each rule of robots.txt that matches and why one of them wins, who asks for\n" +
+			"which pause, the budgets, and what the ledger has. A running crawl is asked; of\n" +
+			"another its frontier is read. The first line is the answer.\n\n" +
+			"With --at, robots.txt is the one that was valid then, told anew from the\n" +
+			"archive. With --live it is asked for now, beside a crawl that does not run; that\n" +
+			"is recorded nowhere.",
+		Example: "  curtsy explain news https://www.your-domain.org/search?q=rye\n" +
+			"  curtsy explain --at '2026-11-21 10:00' news https://www.your-domain.org/\n" +
+			"  curtsy explain --at -2h --json news https://www.your-domain.org/",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return fmt.Errorf("explain takes a crawl directory and one URL: write %s", cmd.UseLine())
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&at, "at", "", "explain as of a `TIME` that is over: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")
+	fs.BoolVar(&x.live, "live", false, "ask the host for its robots.txt now")
+	inGroup(fs, "Question")
+	fs.BoolVar(&x.json, "json", false, "print one JSON object")
+	inGroup(fs, "Output")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		x.dir, x.written = args[0], args[1]
+		if err := x.check(at, time.Now()); err != nil {
+			return err
+		}
+		return x.run(cmd.Context(), std)
+	}
+	return cmd
+}
+
+// check reads the question.
+func (x *explaining) check(at string, now time.Time) (err error) {
+	if x.url, err = canon.Parse(x.written); err != nil {
+		return usagef("%w; give an http or https URL of at most %d octets", err, canon.MaxLength)
+	}
+	if at != "" {
+		if x.at, err = parseAt(at, now); err != nil {
+			return err
+		}
+	}
+	if x.live && at != "" {
+		return usagef("--live is about now, --at about the past: give one of them")
+	}
+	return mustHoldCrawl(x.dir)
+}
+
+// parseAt reads an instant that is over.
+func parseAt(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		if d > 0 {
+			return time.Time{}, usagef("--at %s lies ahead; write -%s for that long ago", text, text)
+		}
+		return now.Add(d), nil
+	}
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		t, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		if t.After(now) {
+			return time.Time{}, usagef("--at %s lies ahead: what will be decided then nobody knows", text)
+		}
+		return t, nil
+	}
+	return time.Time{}, usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
+}
+
+// told is what explain prints.
+type told struct {
+	crawler.Explanation
+	History history `json:"history"`
+}
+
+func (x *explaining) run(ctx context.Context, std stdio) error {
+	if err := x.configure(); err != nil {
+		return err
+	}
+	e, err := x.answer(ctx)
+	if err != nil {
+		return err
+	}
+	if x.json {
+		e.History.pack()
+		return writeJSON(std.out, e)
+	}
+	_, err = fmt.Fprint(std.out, explainText(e))
+	return err
+}
+
+// configure reads the settings of the crawl.
+func (x *explaining) configure() error {
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	x.settings.flags(flags)
+	if err := resolve(flags, "", inDir(x.dir, configName)); err != nil {
+		return err
+	}
+	if err := x.settings.openLists(x.dir, nil); err != nil {
+		return err
+	}
+	var err error
+	x.config, err = x.settings.crawlerConfig(&crawlDir{}, nil, nil)
+	return err
+}
+
+// answer asks the crawl, then the ledger, and the archive or the host if that was asked for.
+func (x *explaining) answer(ctx context.Context) (told, error) {
+	q := crawler.Question{URL: x.url, Written: x.written}
+	e, err := x.ask(ctx, q)
+	if err != nil {
+		return told{}, err
+	}
+	if x.live && x.running {
+		return told{}, usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
+	}
+	l := ledgerOf(x, e.State.Via)
+	if err := l.read(ctx); err != nil {
+		return told{}, err
+	}
+	if how := crawler.FoundAs(x.url, l.how); e.State.Assumed && how.Kind != 0 {
+		q.Found = how
+		if e, err = x.ask(ctx, q); err != nil {
+			return told{}, err
+		}
+	}
+	out := told{e, l.history}
+	out.Notes = append(out.Notes, l.notes...)
+	switch {
+	case !x.at.IsZero():
+		l.past(&out.Explanation)
+	case x.live:
+		err = x.askLive(ctx, &out.Explanation)
+	case l.last.Outcome != "" && out.State.State == "seen":
+		out.ExplainLine(l.last)
+	}
+	return out, err
+}
+
+// ask asks the running crawl, or reads the frontier when none answers.
+func (x *explaining) ask(ctx context.Context, q crawler.Question) (crawler.Explanation, error) {
+	remote, asked := crawler.Connect(ctx, x.dir)
+	if asked == nil {
+		x.running = true
+		e, err := remote.Explain(ctx, q)
+		if errors.Is(err, crawler.ErrNotRunning) {
+			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
+		}
+		return e, orderError(err)
+	}
+	f, err := bolt.OpenReadOnly(inDir(x.dir, frontierName))
+	if errors.Is(err, bolt.ErrInUse) {
+		return crawler.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
+	}
+	if err != nil {
+		return crawler.Explanation{}, damaged(err, x.dir)
+	}
+	x.running, x.config.Frontier = false, f
+	e, err := crawler.ExplainStopped(ctx, x.config, q)
+	x.config.Frontier = nil
+	return e, damaged(errors.Join(err, f.Close()), x.dir)
+}
+
+// history is what the ledger has of the URL, up to the instant that is asked about.
+type history struct {
+	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
+	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
+	First  *time.Time        `json:"first,omitempty"` // the first line of the URL
+	Total  int               `json:"decisions"`
+	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
+	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
+
+	lines, robots tail
+}
+
+// pack writes the lines as the ledger has them.
+func (h *history) pack() {
+	h.Lines, h.Robots = h.lines.raw(), h.robots.raw()
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+)
+
+// askLive asks the host for its robots.txt now, as a crawl would: under the user's identity, behind the guard, one
+// exchange after the other, at the pace for hosts of others. Nothing of it is recorded. Who is to be left alone is not
+// asked, whoever wants to know.
+func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err error) {
+	if why := leftAlone(e); why != "" {
+		e.Notes = append(e.Notes, "not asked live: "+why)
+		return nil
+	}
+	free, err := x.lockHost(e)
+	if err != nil || free == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, free()) }()
+	c := robotsCheck{settings: x.settings}
+	f, err := c.fetcher([]canon.URL{x.url})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c.lists = x.settings.lists // the crawl's own list binds, too
+	a := &robotsAsker{fetcher: f, lists: x.settings.lists, heard: map[string]robots.Exchange{}, last: map[canon.Authority]time.Time{}}
+	origin := x.url.Authority().Scheme() + "://" + x.url.Authority().HostPort()
+	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
+	var state robots.State
+	var ex robots.Exchange
+	need := terms.Need(state, origin, time.Now())
+	for need.Action == robots.Fetch {
+		if ex, err = a.exchange(ctx, need.URL); err != nil {
+			return err
+		}
+		state, need = terms.Next(state, origin, ex, time.Now())
+	}
+	e.ExplainPolicy(x.config, crawler.PolicyLive, x.url, state, ex.Body, "", time.Now())
+	return nil
+}
+
+// lockHost takes the lock of a host that is not ours, so that no crawl of this user asks it meanwhile, nor before the pace
+// is over (politeness rule 17). free gives it back; it is nil when another crawl has it, which a note then says.
+func (x *explaining) lockHost(e *crawler.Explanation) (free func() error, err error) {
+	a := x.url.Authority()
+	if loopback(a) {
+		return func() error { return nil }, nil
+	}
+	locks, err := openHostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
+	if err != nil {
+		return nil, err
+	}
+	wait, err := locks.Take(a, crawler.Floor)
+	if err == nil && wait == 0 {
+		return func() error { return errors.Join(locks.Release(a, crawler.Floor), locks.Close()) }, nil
+	}
+	if err == nil {
+		e.Notes = append(e.Notes, "not asked live: another crawl of yours is asking that host; try again later")
+	}
+	return nil, errors.Join(err, locks.Close())
+}
+
+// leftAlone says why nothing may be asked of a host now, or "".
+func leftAlone(e *crawler.Explanation) string {
+	h := &e.Host
+	switch {
+	case e.OptOut != nil:
+		return "it opted out"
+	case h.Hold != "":
+		return "the host is " + h.Hold
+	case h.Condition == "refused" || h.Condition == "retired":
+		return "the host is " + h.Condition + ": " + h.Reason
+	case h.Until != nil && h.Until.After(e.Now):
+		return fmt.Sprintf("the host is left alone until %s", h.Until.Format(time.RFC3339))
+	}
+	return ""
+}

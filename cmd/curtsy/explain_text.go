@@ -1,0 +1,236 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+)
+
+// page is a text in sections: a word in front, the lines of the section aligned behind it.
+type page struct{ strings.Builder }
+
+// line writes one line, with the section's name or none. Whatever comes from the web is escaped here.
+func (p *page) line(section, format string, args ...any) {
+	fmt.Fprintf(p, "%-9s%s\n", section, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// explainText is an explanation for people. The first line is the answer.
+func explainText(e told) string {
+	var p page
+	p.WriteString(oneLine(e.Answer.Text) + "\n\n")
+	if e.At != nil {
+		p.line("as of", "%s, by the archive", stamp(*e.At))
+	}
+	p.url(e.URL)
+	p.scope(e.Scope)
+	p.optOut(e.OptOut)
+	p.traps(e.Traps)
+	p.state(e)
+	p.host(e.Host)
+	p.robots(e.Robots)
+	p.pace(e.Pace)
+	p.budgets(e.Budgets)
+	p.history(e.History)
+	for _, n := range e.Notes {
+		p.line("note", "%s", n)
+	}
+	return p.String()
+}
+
+// stamp writes an instant.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// secs writes a number of seconds.
+func secs(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Microsecond).String()
+}
+
+func (p *page) url(u crawler.ExplainedURL) {
+	p.line("url", "%s", u.Fetch)
+	if u.Key != u.Fetch {
+		p.line("key", "%s", u.Key)
+	} else {
+		p.line("key", "the same")
+	}
+	for _, c := range u.Changes {
+		p.line("", "%s", c)
+	}
+}
+
+func (p *page) scope(s crawler.ExplainedScope) {
+	in := "in"
+	if !s.In {
+		in = "out"
+	}
+	for i, r := range s.Asked {
+		if i == len(s.Asked)-1 {
+			p.line("scope", "%s, by rule %s", in, r.Rule)
+		}
+	}
+	var before []string
+	for _, r := range s.Asked[:max(len(s.Asked)-1, 0)] {
+		before = append(before, r.Rule)
+	}
+	if len(before) > 0 {
+		p.line("", "asked before, without an opinion: %s", strings.Join(before, ", "))
+	}
+}
+
+func (p *page) optOut(o *crawler.ExplainedEntry) {
+	if o == nil {
+		p.line("opt-out", "on no list")
+		return
+	}
+	p.line("opt-out", "line %d of %s: %s", o.Line, o.File, o.Entry)
+	if o.Reason != "" {
+		p.line("", "%s", o.Reason)
+	}
+}
+
+func (p *page) traps(all []crawler.ExplainedRule) {
+	var says []string
+	for _, t := range all {
+		if t.Says != "no opinion" {
+			says = append(says, t.Rule+" "+t.Says)
+		}
+	}
+	if len(says) == 0 {
+		says = []string{fmt.Sprintf("none of %d has an opinion", len(all))}
+	}
+	p.line("traps", "%s", strings.Join(says, ", "))
+}
+
+func (p *page) state(e told) {
+	s, h := e.State, e.History
+	text := s.State
+	if s.Reason != "" {
+		text += " (" + s.Reason + ")"
+	}
+	if s.Due != nil {
+		text += ", tried again after " + stamp(*s.Due)
+	}
+	if s.Attempts > 0 {
+		text += fmt.Sprintf(", attempt %d", s.Attempts)
+	}
+	if s.Stops > 0 {
+		text += fmt.Sprintf(", in flight at %d kills", s.Stops)
+	}
+	if e.Generation > 1 && e.At == nil {
+		text += fmt.Sprintf(", in generation %d of the crawl", e.Generation)
+	}
+	p.line("state", "%s", text)
+	switch {
+	case s.Assumed && s.State == "unknown":
+		p.line("", "not met so far; judged as a link of a seed's page")
+	case s.Assumed:
+		p.line("", "how it was found is not kept; judged as a link of a seed's page")
+	default:
+		found := s.Kind + " at depth " + fmt.Sprint(s.Depth)
+		if s.Hops > 0 {
+			found += fmt.Sprintf(" after %d redirects", s.Hops)
+		}
+		if s.Via != "" {
+			found += " by " + s.Via
+		}
+		if h.Found != nil {
+			found += ", " + stamp(*h.Found)
+		}
+		p.line("", "%s", found)
+		if s.Seed != "" {
+			p.line("", "seed %s%s", s.Seed, tagged(s.Tag))
+		}
+	}
+	if s.Replaced != "" {
+		p.line("", "a redirect put another spelling in its place: %s", s.Replaced)
+	}
+}
+
+func tagged(tag string) string {
+	if tag == "" {
+		return ""
+	}
+	return ", tag " + tag
+}
+
+func (p *page) host(h crawler.ExplainedHost) {
+	if !h.Known {
+		p.line("host", "not met so far")
+		return
+	}
+	var parts []string
+	if h.Condition != "" {
+		parts = append(parts, h.Condition+behind(h.Reason))
+	}
+	if h.Own {
+		parts = append(parts, "your own")
+	}
+	if h.Until != nil {
+		parts = append(parts, "next turn after "+stamp(*h.Until))
+	}
+	if h.Leased {
+		parts = append(parts, "has its turn right now")
+	}
+	if h.Hold != "" {
+		parts = append(parts, h.Hold+behind(h.HoldWhy))
+	}
+	for _, n := range []struct {
+		n    int64
+		what string
+	}{
+		{h.Queued, "queued"}, {h.Deferred, "deferred"}, {h.InFlight, "in flight"}, {h.Pages, "pages"},
+		{h.Failures, "failures in a row"}, {h.Throttles, "429 or 503 in a row"}, {h.Refusals, "refusals in a row"},
+	} {
+		if n.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.what))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"known"}
+	}
+	p.line("host", "%s", strings.Join(parts, ", "))
+}
+
+// behind puts a reason behind a word.
+func behind(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func (p *page) pace(x crawler.ExplainedPace) {
+	p.line("pace", "%s, by %s", secs(x.Seconds), x.By)
+	for _, t := range x.Terms {
+		ask := "asks for nothing"
+		if t.Seconds != nil {
+			ask = secs(*t.Seconds)
+		}
+		if t.Note != "" {
+			ask += " = " + t.Note
+		}
+		p.line("", "%-14s %s", t.By, ask)
+	}
+	if x.Address > 0 {
+		p.line("", "%-14s %s between two starts at one address", "address", secs(x.Address))
+	}
+	if x.Rest > x.Seconds {
+		p.line("", "after the last exchange %s were asked for, by %s", secs(x.Rest), x.RestBy)
+	}
+	if x.Last != nil {
+		p.line("", "the last exchange ended %s", stamp(*x.Last))
+	}
+}
+
+func (p *page) budgets(all []crawler.Budget) {
+	section := "budgets"
+	for _, b := range all {
+		limit := "no limit"
+		if b.Limit != nil {
+			limit = fmt.Sprintf("of %d", *b.Limit)
+		}
+		p.line(section, "%-14s %d, %s", b.Name, b.Used, limit)
+		section = ""
+	}
+}

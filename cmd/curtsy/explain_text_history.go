@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+
+	"curtsy/storage"
+)
+
+// history writes what the ledger has.
+func (p *page) history(h history) {
+	defer p.asked(h)
+	if h.Total == 0 {
+		p.line("history", "the ledger has no decision on it")
+		return
+	}
+	p.line("history", "%s", several(int64(h.Total), "decision"))
+	if h.Total > len(h.lines.lines) {
+		p.line("", "… the last %d:", len(h.lines.lines))
+	}
+	for _, l := range h.lines.lines {
+		p.line("", "%s", decisionText(l))
+	}
+}
+
+// maxAsked is how many exchanges for robots.txt the text has; JSON has more.
+const maxAsked = 5
+
+// asked writes the last exchanges for the host's robots.txt, redirects included.
+func (p *page) asked(h history) {
+	all := h.robots.lines
+	for i, l := range all[max(len(all)-maxAsked, 0):] {
+		section := ""
+		if i == 0 {
+			section = "asked"
+		}
+		what := ""
+		if l.Via != "" {
+			what = ", for " + l.Via
+		}
+		p.line(section, "%s %s%s: %s", stamp(l.Time), l.URL, what, gotText(l))
+	}
+}
+
+// gotText says what an exchange for robots.txt brought.
+func gotText(l storage.Line) string {
+	text := l.Reason
+	if text == "" {
+		text = fmt.Sprintf("status %d", l.Status)
+	}
+	if l.Record != "" {
+		text += ", record " + l.Record
+	}
+	return text
+}
+
+// decisionText is a line of the ledger for people.
+func decisionText(l storage.Line) string {
+	text := stamp(l.Time) + " " + l.Decision
+	if l.Outcome != "" {
+		text += ": " + l.Outcome
+	}
+	if l.Reason != "" {
+		text += " (" + l.Reason + ")"
+	}
+	if l.RobotsLine > 0 {
+		text += fmt.Sprintf(", line %d", l.RobotsLine)
+	}
+	if l.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", l.Attempt)
+	}
+	if l.Status > 0 {
+		text += fmt.Sprintf(", status %d", l.Status)
+	}
+	if l.Attempt > 0 && l.PaceBy != "" {
+		text += fmt.Sprintf(", pause %v of %v due (%s)", l.Gap, l.Pace, l.PaceBy)
+	}
+	if l.Count > 0 {
+		text += fmt.Sprintf(", one of %d URLs that share this line", l.Count)
+	}
+	if l.Record != "" {
+		text += ", record " + l.Record
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+
+	"curtsy/crawler"
+)
+
+// robots writes where the policy comes from and how it judges.
+func (p *page) robots(r crawler.ExplainedRobots) {
+	from := map[string]string{
+		crawler.PolicyNone: "never had", crawler.PolicyLive: "asked for just now, beside the crawl", crawler.PolicyArchive: "from the archive",
+	}[r.Source]
+	if from != "" {
+		from = ": " + from
+	}
+	p.line("robots", "%s%s", r.URL, from)
+	p.source(r)
+	if r.Source == crawler.PolicyNone {
+		return
+	}
+	if v := r.Verdict; v != nil && len(r.Policies) == 0 {
+		p.line("", "%s: %s", permits(v.Allow), v.Reason)
+	}
+	for _, view := range r.Policies {
+		p.policy(view)
+	}
+}
+
+func permits(allow bool) string {
+	if allow {
+		return "allowed"
+	}
+	return "disallowed"
+}
+
+func (p *page) source(r crawler.ExplainedRobots) {
+	if r.Final != "" {
+		p.line("", "redirected to %s", r.Final)
+	}
+	if r.Fetched != nil {
+		text := "had " + stamp(*r.Fetched)
+		if r.Status > 0 {
+			text += fmt.Sprintf(", status %d", r.Status)
+		}
+		if r.Expires != nil {
+			until := ", valid until "
+			if !r.Valid {
+				until = ", expired "
+			}
+			text += until + stamp(*r.Expires)
+		}
+		p.line("", "%s", text)
+	}
+	if r.Failure != "" {
+		text := fmt.Sprintf("could not be had: %s, %s in a row", r.Failure, several(int64(r.Fails), "time"))
+		if r.Retry != nil {
+			text += ", tried again after " + stamp(*r.Retry)
+		}
+		p.line("", "%s", text)
+	}
+	if r.Need == "refresh" || r.Need == "fetch" {
+		p.line("", "it is asked for before the next page")
+	}
+	if r.Flags != "" {
+		p.line("", "odd: %s", r.Flags)
+	}
+	if r.SHA256 != "" {
+		p.line("", "sha256 %s", r.SHA256)
+	}
+	if r.Record != "" {
+		p.line("", "record %s", r.Record)
+	}
+}
+
+// policy writes what one token reads by one standard.
+func (p *page) policy(v crawler.PolicyView) {
+	group := "no group is for it"
+	switch {
+	case v.Named:
+		group = fmt.Sprintf("the groups that name it (User-agent: %s)", v.Group)
+	case v.Group != "":
+		group = fmt.Sprintf("the groups of %s, for none names it", v.Group)
+	}
+	p.line("", "%s by %s: %s; %s; %d of %s match", v.Token, v.Standard, permits(v.Allow), group, len(v.Candidates)+v.More, several(int64(v.Rules), "rule"))
+	for i, c := range v.Candidates {
+		mark := ""
+		switch i {
+		case 0:
+			mark = "  ← decides: " + v.Why
+		case 1:
+			mark = "  (runner-up)"
+		}
+		p.line("", "  line %-5d length %-4d %s%s", c.Line, c.Length, c.Rule, mark)
+	}
+	if v.More > 0 {
+		p.line("", "  … and %d more", v.More)
+	}
+	if len(v.Candidates) == 0 {
+		p.line("", "  %s", v.Why)
+	}
+}

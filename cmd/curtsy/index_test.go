@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
+)
+
+// indexText reads the files of an index.
+func indexText(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := cdxj.Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[filepath.Base(path)] = string(b)
+	}
+	return text
+}
+
+// indexHolds checks that the index of a closed crawl is what its archive gives.
+func indexHolds(t *testing.T, dir string) {
+	t.Helper()
+	anew := t.TempDir()
+	if err := cdxj.Rebuild(t.Context(), inDir(dir, warcName), anew, nil); err != nil {
+		t.Fatal(err)
+	}
+	if kept, want := indexText(t, inDir(dir, indexName)), indexText(t, anew); !maps.Equal(kept, want) {
+		t.Errorf("the index is\n%v\nthe archive gives\n%v", kept, want)
+	}
+}
+
+func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	kept := indexText(t, inDir(dir, indexName))
+	if len(kept) != 1 || strings.Count(kept["curtsy-00000.cdxj"], "\n") < 4 {
+		t.Fatalf("%v", kept)
+	}
+	indexHolds(t, dir)
+	printed := inside(t, "warc", "index", filepath.Join(dir, warcName, "curtsy-00000.warc.gz"))
+	if printed.want(t, exitDone); printed.out != kept["curtsy-00000.cdxj"] {
+		t.Errorf("printed\n%s\nkept\n%s", printed.out, kept)
+	}
+	for _, damage := range []func() error{
+		func() error { return os.RemoveAll(inDir(dir, indexName)) },
+		func() error {
+			return os.WriteFile(filepath.Join(dir, indexName, "curtsy-00000.cdxj"), []byte("nonsense\n"), 0o600)
+		},
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if r := inside(t, "warc", "index", dir); r.out != "" {
+			t.Errorf("it says %q", r.out)
+		}
+		if again := indexText(t, inDir(dir, indexName)); !maps.Equal(kept, again) {
+			t.Errorf("made anew\n%v\nkept\n%v", again, kept)
+		}
+	}
+	if err := os.RemoveAll(inDir(dir, indexName)); err != nil { // as in a directory of an older version
+		t.Fatal(err)
+	}
+	inside(t, "resume", dir).want(t, exitDone, inDir(dir, indexName)+" is missing: it is made anew")
+	if again := indexText(t, inDir(dir, indexName)); !maps.Equal(kept, again) {
+		t.Errorf("made by resume\n%v\nkept\n%v", again, kept)
+	}
+}
+
+// However the earlier crawl is named, an answer that it has is a revisit now.
+func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
+	text := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+	once := storage.Record{
+		URL: "http://bakery.test/", Time: time.Now(), Request: []byte("GET / HTTP/1.1\r\n\r\n"), Repeatable: true,
+		Response: io.NewSectionReader(strings.NewReader(text+"bread"), 0, int64(len(text))+5), HeadSize: int64(len(text)),
+		PayloadDigest: sha256.Sum256([]byte("bread")), PayloadSize: 5, HasPayload: true,
+	}
+	var s settings
+	archived := func(earlier ...string) (dir, media string) {
+		dir, _ = stopped(t)
+		d, err := openDirWith(t.Context(), dir, s.warcInfo(), frontier.Options{}, earlier, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.archive.Record(t.Context(), once)
+		if err = errors.Join(err, d.close()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := cdxj.Files(inDir(dir, indexName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l, err := range cdxj.Lookup(files, once.URL) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			media = l.Mime
+		}
+		indexHolds(t, dir)
+		return dir, media
+	}
+	first, media := archived()
+	if media != "text/html" {
+		t.Fatalf("the first is %q", media)
+	}
+	for _, earlier := range []string{first, inDir(first, indexName)} {
+		if dir, media := archived(earlier); media != "warc/revisit" || !strings.Contains(archiveText(t, dir), "WARC-Refers-To-Target-URI: "+once.URL) {
+			t.Errorf("--dedup %s: it is archived as %q", earlier, media)
+		}
+	}
+	if _, media := archived(first, first); media != "warc/revisit" { // twice is no harm
+		t.Errorf("it is archived as %q", media)
+	}
+}
+
+func TestDedupSaysWhatItCannotUse(t *testing.T) {
+	seed, _ := small(t)
+	old := filepath.Join(t.TempDir(), "old.cdxj")
+	if err := os.WriteFile(old, []byte(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "crawl", "--delay", "0", "--dedup", old, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitDone, "1 captures have a digest that is no SHA-256")
+	dir := filepath.Join(t.TempDir(), "kept")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", old, "--dir", dir, seed).want(t, exitDone)
+	if b, err := os.ReadFile(inDir(dir, configName)); err != nil || !bytes.Contains(b, []byte(old)) {
+		t.Errorf("resume would not know of it: %s %v", b, err)
+	}
+	empty := t.TempDir()
+	inside(t, "crawl", "--dedup", empty, seed).want(t, exitUsage, "--dedup "+empty, "no CDXJ file in it", "curtsy warc index")
+	inside(t, "crawl", "--dedup", old+".none", seed).want(t, exitUsage, "--dedup", "no such file")
+}
+
+func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
+	dir, _ := stopped(t)
+	inside(t, "warc", "index").want(t, exitUsage, "takes a crawl directory, or WARC files")
+	inside(t, "warc", "index", dir, dir).want(t, exitUsage, "one crawl directory")
+	inside(t, "warc", "index", t.TempDir()).want(t, exitUsage, "holds no crawl")
+	inside(t, "warc", "index", dir+".none").want(t, exitUsage, "no such file")
+	inside(t, "warc", "index", inDir(dir, configName)).want(t, exitFailed, configName)
+}
+
+func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
+	seed, _ := small(t)
+	parent := t.TempDir()
+	first := filepath.Join(parent, "first")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", first, seed).want(t, exitDone)
+	for name, earlier := range map[string]string{"directory": first, "file": filepath.Join(first, indexName, "curtsy-00000.cdxj")} {
+		dir := filepath.Join(parent, name)
+		inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", earlier, "--dir", dir, seed).want(t, exitDone)
+		pages, revisits := 0, 0
+		for _, text := range indexText(t, inDir(dir, indexName)) {
+			for line := range strings.Lines(text) {
+				l, err := cdxj.ParseLine([]byte(line))
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case l.Mime == "warc/revisit":
+					revisits++
+				case l.Mime == "text/html":
+					pages++
+				}
+			}
+		}
+		if pages != 0 || revisits < 3 {
+			t.Errorf("%s: %d pages archived again, %d revisits", name, pages, revisits)
+		}
+		indexHolds(t, dir)
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+// heavy adds files to a site that take an archive long to append: a kill then comes within an append, too. And each page
+// has a link that is refused, so that there are refusals on their way.
+func heavy(site *crawltest.Site, files, octets int) (pages int) {
+	for target, p := range site.Pages {
+		p.Links = append(p.Links, "http://elsewhere.test"+target)
+		site.Pages[target] = p
+	}
+	for i := range files {
+		body := make([]byte, octets) // nothing that gzip makes smaller
+		if _, err := rand.Read(body); err != nil {
+			panic(err)
+		}
+		target, from := fmt.Sprintf("/heavy%d.bin", i), fmt.Sprintf("/p%d.html", i*3+1)
+		site.Pages[target] = crawltest.Page{Type: "application/octet-stream", Body: string(body)}
+		p := site.Pages[from]
+		p.Links = append(p.Links, target)
+		site.Pages[from] = p
+	}
+	return files
+}
+
+// inAppend waits until the open segment of a crawl grows, d at most, and reports whether it did.
+func inAppend(dir string, d time.Duration) bool {
+	size := func() (n int64) {
+		open, _ := filepath.Glob(filepath.Join(dir, warcName, "*.open"))
+		for _, path := range open {
+			if fi, err := os.Stat(path); err == nil {
+				n += fi.Size()
+			}
+		}
+		return n
+	}
+	end := time.Now().Add(d)
+	for before := int64(-1); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
+		now := size()
+		if before >= 0 && now > before+64<<10 { // more than a page has
+			return true
+		}
+		before = now
+	}
+	return false
+}
+
+// recordURLs reads a crawl's archive as strictly as it can be read and returns the URL of each record by its id.
+func recordURLs(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	ids := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if !strings.HasSuffix(path, ".warc.gz") {
+			t.Fatalf("%s is left in the archive", path)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rd := warc.NewReader(f)
+		for {
+			rec, err := rd.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			ids[rec.ID()] = rec.TargetURI()
+		}
+		f.Close()
+	}
+	return ids
+}
+
+// agree checks that whatever the frontier holds for done has its line in the ledger, and that whatever the ledger says was
+// asked for has its record in the archive: the other way round a kill may have come between them.
+func agree(t *testing.T, dir string) {
+	t.Helper()
+	ids := recordURLs(t, dir)
+	lines := map[string]map[string]bool{} // outcomes by URL
+	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines[l.URL] == nil {
+			lines[l.URL] = map[string]bool{}
+		}
+		lines[l.URL][l.Outcome] = true
+		switch url, known := ids[l.Record]; {
+		case l.Record == "" && (l.Octets > 0 || l.Outcome == frontier.Fetched.String()):
+			t.Errorf("%s was answered, and its line names no record", l.URL)
+		case l.Record != "" && !known:
+			t.Errorf("the line of %s names the record %s, which is not in the archive", l.URL, l.Record)
+		case l.Record != "" && url != l.URL:
+			t.Errorf("the line of %s names a record of %s", l.URL, url)
+		}
+	}
+	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := 0
+	err = f.Export(context.Background(), func(i frontier.Item) error {
+		e := i.URL
+		if e == nil || e.Outcome == 0 {
+			return nil
+		}
+		done++
+		if !lines[e.URL.String()][e.Outcome.String()] {
+			t.Errorf("the frontier holds %s for %s, and the ledger has %v", e.URL, e.Outcome, lines[e.URL.String()])
+		}
+		return nil
+	})
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if done > len(lines) {
+		t.Errorf("%d URLs are done, and %d have a line", done, len(lines))
+	}
+}
+
+// torn reports whether a kill left a segment that ends within a record, and how much of it is there.
+func torn(t *testing.T, dir string) (octets int64, yes bool) {
+	t.Helper()
+	open, err := filepath.Glob(filepath.Join(dir, warcName, "*.open"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range open {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		fi, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var end int64
+		for rd := warc.NewReader(f); ; {
+			_, err := rd.Next()
+			if err == nil {
+				if at, eerr := rd.End(); eerr == nil {
+					end = at
+					continue
+				}
+			}
+			if fi.Size() > end {
+				return fi.Size() - end, true
+			}
+			break
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/ledger"
+)
+
+// openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
+// crawl: the chain is the same without it.
+func openLedger(dir string, say func(string, ...any)) (*ledger.Writer, error) {
+	var key ed25519.PrivateKey
+	path, err := ledgerKey.path()
+	if err == nil {
+		var seed []byte
+		if seed, err = ledgerKey.make(path); err == nil {
+			key = ed25519.NewKeyFromSeed(seed)
+		}
+	}
+	if err != nil {
+		say("the ledger is chained and not signed: %v", err)
+	}
+	return ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Key: key, Software: "curtsy/" + version})
+}
+
+// newLedger is the group of commands about the ledger of a crawl.
+func newLedger(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "See the head of a crawl's ledger",
+		Args:  knownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLedgerHead(std))
+	return cmd
+}
+
+func newLedgerHead(std stdio) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "head [flags] DIR",
+		Short: "Print the hash that stands for the whole ledger",
+		Long: "Print the hash that stands for every line of a crawl's ledger, to lodge it where\n" +
+			"you cannot change it: with the site owner, in a mail, in a log of somebody else.\n" +
+			"Whoever has it can prove later that no line before it was changed. It works\n" +
+			"while the crawl runs, too: the hash then stands for the lines written so far.",
+		Example: "  curtsy ledger head news",
+		Args:    oneDir,
+		RunE:    func(_ *cobra.Command, args []string) error { return ledgerHead(args[0], asJSON, std) },
+	}
+	jsonFlag(cmd, &asJSON, "print JSON")
+	return cmd
+}
+
+// headJSON is what ledger head --json prints.
+type headJSON struct {
+	Version int         `json:"version"`
+	Chain   ledger.Hash `json:"chain"`
+	Lines   int64       `json:"lines"`
+	Segment int         `json:"segment"`
+	Line    int         `json:"line"`
+	Ended   bool        `json:"ended"`
+	Signed  bool        `json:"signed"`
+	Key     string      `json:"key,omitempty"`
+	Time    *time.Time  `json:"time,omitempty"`
+}
+
+func ledgerHead(dir string, asJSON bool, std stdio) error {
+	if _, err := os.Stat(inDir(dir, ledgerName)); errors.Is(err, fs.ErrNotExist) {
+		if err := mustHoldCrawl(dir); err != nil {
+			return err
+		}
+		return mustBeWhole(dir)
+	}
+	p, err := ledger.Head(inDir(dir, ledgerName))
+	switch {
+	case errors.Is(err, ledger.ErrNoChain):
+		return fmt.Errorf("%s: %w: the next line of a run begins one", inDir(dir, ledgerName), err)
+	case err != nil:
+		return fmt.Errorf("%w; curtsy audit %s says more", err, word(dir))
+	}
+	if asJSON {
+		out := headJSON{1, p.Chain, p.Lines, p.Segment, p.Row, !p.Runs, p.Key != nil, hex.EncodeToString(p.Key), nil}
+		if !p.Time.IsZero() {
+			out.Time = &p.Time
+		}
+		return writeJSON(std.out, out)
+	}
+	what := "the head of an ended run"
+	if p.Runs {
+		what = "the last line so far: the crawl runs, or was killed"
+	}
+	signed := "not signed"
+	if p.Key != nil {
+		signed = "signed by the key " + ledger.Fingerprint(p.Key)
+	}
+	fmt.Fprintf(std.err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, several(p.Lines, "decision"), p.Chain, word(dir))
+	_, err = fmt.Fprintln(std.out, p.Chain)
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/ledger"
+)
+
+// ledgerCrawl crawls a small tree with config as the folder of the user's configuration.
+func ledgerCrawl(t *testing.T, config, dir string) result {
+	t.Helper()
+	web := crawltest.New(crawltest.Tree("bakery.test", 5))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
+	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config, "HOME="+config, "AppData="+config)
+	return ended(t, cmd)
+}
+
+// wholeLedger fails on any problem of a crawl's ledger, and returns its last mark.
+func wholeLedger(t *testing.T, dir string) (last *ledger.Mark) {
+	t.Helper()
+	for e, err := range ledger.Scan(inDir(dir, ledgerName)) {
+		if err != nil || e.Problem != nil {
+			t.Fatal(e.Problem, err)
+		}
+		if e.Mark != nil {
+			last = e.Mark
+		}
+	}
+	return last
+}
+
+func TestLedgerHeadOfACrawl(t *testing.T) {
+	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
+	ledgerCrawl(t, config, dir).want(t, exitDone)
+	last := wholeLedger(t, dir)
+	if last == nil || !last.Signed() || last.Why != ledger.WhyEnd {
+		t.Fatalf("the last mark is %+v", last)
+	}
+	r := ended(t, curtsy(t, "ledger", "head", dir))
+	r.want(t, exitDone, "the head of an ended run, signed by the key "+ledger.Fingerprint(last.Key), "curtsy audit --head "+last.Chain.String())
+	if r.out != last.Chain.String()+"\n" {
+		t.Errorf("printed %q, want %s", r.out, last.Chain)
+	}
+	var got headJSON
+	r = ended(t, curtsy(t, "ledger", "head", "--json", dir))
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Chain != last.Chain || !got.Signed || !got.Ended || got.Lines != last.Lines {
+		t.Errorf("%s: %v", r.out, err)
+	}
+	keys := 0
+	err := filepath.WalkDir(config, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		fi, err := d.Info()
+		if d.Name() == ledgerKey.name {
+			keys++
+		}
+		if runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", path, fi.Mode())
+		}
+		return err
+	})
+	if err != nil || keys != 1 {
+		t.Errorf("%d keys, %v", keys, err)
+	}
+	second := filepath.Join(t.TempDir(), "d")
+	ledgerCrawl(t, config, second).want(t, exitDone)
+	if again := wholeLedger(t, second); string(again.Key) != string(last.Key) {
+		t.Error("each crawl has a key of its own")
+	}
+	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "is missing")
+	if err := os.Mkdir(inDir(dir, ledgerName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "has no chain yet")
+	ended(t, curtsy(t, "ledger", "head", t.TempDir())).want(t, exitUsage, "holds no crawl")
+}
+
+// A configuration folder that cannot be had, and a damaged key, cost the signature and not the crawl.
+func TestLedgerWithoutAKeyIsUnsignedAndSaysSoOnce(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"no folder": nil,
+		"damaged":   func(path string) error { return os.WriteFile(path, []byte("no key\n"), 0o600) },
+		"no file":   func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, dir := "", filepath.Join(t.TempDir(), "d")
+			if spoil != nil {
+				config = t.TempDir()
+				t.Setenv("XDG_CONFIG_HOME", config)
+				t.Setenv("HOME", config)
+				t.Setenv("AppData", config)
+				path, err := ledgerKey.path()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := spoil(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := ledgerCrawl(t, config, dir)
+			r.want(t, exitDone, "chained and not signed")
+			if n := strings.Count(r.err, "not signed"); n != 1 {
+				t.Errorf("said %d times: %s", n, r.err)
+			}
+			if last := wholeLedger(t, dir); last.Key != nil || last.Why != ledger.WhyEnd {
+				t.Errorf("the last mark is %+v", last)
+			}
+			ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitDone, "not signed")
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/storage/mirror"
+)
+
+// mirrorSettings are the settings of a crawl that concern its browsable copy.
+type mirrorSettings struct {
+	mirror   bool
+	vanished vanished
+	previews bool
+}
+
+func (m *mirrorSettings) flags(fs *pflag.FlagSet) {
+	fs.BoolVar(&m.mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
+	fs.Var(&m.vanished, "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
+	fs.BoolVar(&m.previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
+	inGroup(fs, "Mirror")
+}
+
+// vanished is a flag value that says what becomes of pages that are gone.
+type vanished mirror.Vanished
+
+func (v *vanished) Type() string { return "vanished" }
+
+func (v *vanished) String() string {
+	if mirror.Vanished(*v) == mirror.Remove {
+		return "remove"
+	}
+	return "keep"
+}
+
+func (v *vanished) Set(s string) error {
+	switch s {
+	case "keep":
+		*v = vanished(mirror.Keep)
+	case "remove":
+		*v = vanished(mirror.Remove)
+	default:
+		return fmt.Errorf("%q: write keep or remove", s)
+	}
+	return nil
+}
+
+// mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
+var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "max-body": "1GiB"}
+
+func newMirror(std stdio) *cobra.Command {
+	var s settings
+	var o options
+	cmd := &cobra.Command{
+		Use:   "mirror [flags] URL…",
+		Short: "Make a browsable copy of a site",
+		Long: "Crawl from URLs into a new directory, and make a copy of what was found there\n" +
+			"that can be browsed: DIR/mirror, files whose links lead to each other. It is\n" +
+			"curtsy crawl with other defaults (what is below the URLs, with all that its\n" +
+			"pages need from wherever that is, and bodies of up to 1 GiB), and the copy is\n" +
+			"made when the crawl ends, also after Ctrl-C. curtsy resume and curtsy update\n" +
+			"make it anew.",
+		Example: "  curtsy mirror https://www.your-domain.org/docs/\n" +
+			"  curtsy mirror --scope host --dir copy https://www.your-domain.org/\n" +
+			"  curtsy update --vanished remove copy\n" +
+			"  curtsy serve copy",
+		Args: cobra.ArbitraryArgs,
+	}
+	fs := cmd.Flags()
+	o.placeFlags(fs)
+	s.flags(fs)
+	o.flags(fs)
+	for name, value := range mirrorDefaults {
+		setDefault(fs.Lookup(name), value)
+	}
+	is := fs.Lookup("mirror")
+	setDefault(is, "true")
+	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		is.Changed = true // whatever a file of settings says: that is what the command is for
+		return crawl(cmd.Context(), fs, &s, &o, world{}, args, std)
+	}
+	cmd.AddCommand(newMirrorRebuild(std), newMirrorCheck(std))
+	return cmd
+}
+
+// setDefault gives a flag another default. The value is one of ours.
+func setDefault(f *pflag.Flag, value string) {
+	if err := f.Value.Set(value); err != nil {
+		panic(err)
+	}
+	f.DefValue = value
+}

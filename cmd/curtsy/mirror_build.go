@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"curtsy/crawler"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+	"curtsy/storage/mirror"
+)
+
+// built is a mirror that was made.
+type built struct {
+	Dir   string `json:"dir"`             // of its files
+	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
+	mirror.Summary
+
+	of string // the crawl directory, for curtsy serve
+}
+
+// buildMirror makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays.
+func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) error {
+	voice.say("making the mirror in %s", mirror.Tree(o.dir))
+	err := untilSignal(ctx, func(ctx context.Context) (err error) {
+		o.mirrored, err = mirrorCrawl(ctx, &s.mirrorSettings, o.dir, mirror.Options{Dir: o.dir, MaxBody: int64(s.maxBody)})
+		return err
+	})
+	if err != nil {
+		voice.say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", word(o.dir))
+	}
+	return err
+}
+
+// mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
+func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Options) (b *built, err error) {
+	err = whileStopped(ctx, dir, func(f *bolt.Frontier) error {
+		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
+			if files, _ := os.ReadDir(inDir(dir, warcName)); len(files) == 0 {
+				return nil // a crawl that came to nothing has no mirror
+			}
+			return err
+		}
+		stats, err := f.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		o.Previews, o.Vanished = s.previews, mirror.Vanished(s.vanished)
+		o.MaxBody = max(o.MaxBody, 1<<30)
+		if g := crawler.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
+			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
+		}
+		seeds, err := f.Seeds(ctx)
+		if err != nil {
+			return err
+		}
+		var first string
+		for _, seed := range seeds {
+			if seed.From == "" {
+				first = seed.URL.Key()
+				break
+			}
+		}
+		b, err = buildTree(ctx, o, first)
+		if b != nil {
+			b.of = dir
+		}
+		return err
+	})
+	return b, err
+}
+
+// buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page.
+func buildTree(ctx context.Context, o mirror.Options, start string) (*built, error) {
+	summary, err := mirror.Build(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	b := &built{Dir: mirror.Tree(o.Dir), Summary: summary, of: o.Dir}
+	best := ""
+	for e, err := range mirror.Map(b.Dir) {
+		if err != nil {
+			return nil, err
+		}
+		if e.URL == start {
+			b.Start = e.File
+			break
+		}
+		if strings.HasPrefix(e.Type, "text/html") && (best == "" || len(e.URL) < len(best)) {
+			best, b.Start = e.URL, e.File
+		}
+	}
+	return b, nil
+}
+
+// text says what is in the mirror, for people.
+func (b *built) text() string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "\nmirror\n  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, roughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
+		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
+		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)
+	}
+	row := func(name string, reasons map[mirror.Reason]int64) {
+		n := int64(0)
+		words := map[string]int64{}
+		for reason, count := range maps.All(reasons) {
+			words[string(reason)] += count
+			n += count
+		}
+		if n > 0 {
+			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, because(words))
+		}
+	}
+	row("links left absolute", b.Missing)
+	row("  needed by pages", b.MissingEmbeds)
+	row("archived, not in it", b.Left)
+	for _, r := range []struct {
+		name string
+		n    int64
+	}{
+		{"gone, kept", b.Kept}, {"older answer shown", b.Stale}, {"not rewritten", b.Unread}, {"records unreadable", b.Unreadable},
+	} {
+		if r.n > 0 {
+			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)
+		}
+	}
+	for i, note := range b.Notes {
+		if i == maxShown {
+			fmt.Fprintf(&t, "  and %d notes more\n", len(b.Notes)-i)
+			break
+		}
+		fmt.Fprintf(&t, "  note: %s\n", oneLine(note))
+	}
+	if b.Start != "" {
+		fmt.Fprintf(&t, "open     %s\n", oneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
+	}
+	fmt.Fprintf(&t, "or       curtsy serve %s\n", oneLine(word(b.of)))
+	return t.String()
+}
+
+// firstSeed is the URL that a crawl began with, as far as that can be known.
+func firstSeed(ctx context.Context, dir string) string {
+	var first canon.URL
+	err := reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) error {
+		seeds, err := f.Seeds(ctx)
+		if err != nil {
+			return err
+		}
+		for _, seed := range seeds {
+			if seed.From == "" {
+				first = seed.URL
+				return nil
+			}
+		}
+		return errors.New("no seed was given")
+	})
+	if err != nil {
+		return "" // it is a convenience
+	}
+	return first.Key()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/mirror"
+)
+
+func newMirrorCheck(std stdio) *cobra.Command {
+	var asJSON, wrong bool
+	cmd := &cobra.Command{
+		Use:   "check [flags] DIR",
+		Short: "List what does not lead to a file of the copy, with reasons",
+		Long: "List each reference in the files of a mirror that does not lead to another of\n" +
+			"its files, with the reason. One that should is marked as wrong; if there are\n" +
+			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.",
+		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return untilSignal(cmd.Context(), func(ctx context.Context) error {
+				return mirrorCheck(ctx, args[0], asJSON, wrong, std)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each")
+	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only those that should lead to a file")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std stdio) error {
+	tree, err := mirrorIn(dir)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(std.out)
+	all, wrong := int64(0), int64(0)
+	for b, err := range mirror.Check(ctx, tree) {
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		all++
+		if b.Wrong {
+			wrong++
+		} else if wrongOnly {
+			continue
+		}
+		if err := writeBroken(out, b, asJSON); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
+	if wrong > 0 {
+		return silent(exitFound)
+	}
+	return nil
+}
+
+func referencesLead(n int64) string {
+	if n == 1 {
+		return "1 reference leads"
+	}
+	return fmt.Sprintf("%d references lead", n)
+}
+
+// writeBroken writes a reference: FILE, what it says, and why, with tabs between.
+func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(b)
+	}
+	why := string(b.Reason)
+	if b.Detail != "" {
+		why += ": " + b.Detail
+	}
+	if b.Wrong {
+		why = "WRONG " + why
+	}
+	ref := b.Ref
+	if b.URL != "" {
+		ref = b.URL
+	}
+	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", oneLine(b.File), oneLine(ref), oneLine(why))
+	return err
+}
+
+// mirrorIn finds the mirror of a crawl directory, or the one that dir is.
+func mirrorIn(dir string) (string, error) {
+	for _, tree := range []string{dir, mirror.Tree(dir)} {
+		_, err := os.Stat(inDir(tree, mirror.MapFile))
+		if err == nil {
+			return tree, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", usagef("mirror: %w", err)
+		}
+	}
+	return "", usagef("there is no mirror in %s; make one with curtsy mirror rebuild %s", dir, word(dir))
+}

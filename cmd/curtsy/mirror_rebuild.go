@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/mirror"
+)
+
+// rebuildOptions are the flags of mirror rebuild.
+type rebuildOptions struct {
+	to                 string
+	vanished           vanished
+	previews           bool
+	maxBody            size
+	fresh, json, quiet bool
+	given              func(flag string) bool
+}
+
+func newMirrorRebuild(std stdio) *cobra.Command {
+	o := rebuildOptions{maxBody: 1 << 30}
+	cmd := &cobra.Command{
+		Use:   "rebuild [flags] DIR|WARC…",
+		Short: "Make the copy again, from the archive alone",
+		Long: "Make the mirror of a crawl directory or of WARC files again, from the archive\n" +
+			"alone: nothing is fetched. The same archive gives the same files, octet for\n" +
+			"octet. A crawl keeps its settings of the mirror unless flags say otherwise,\n" +
+			"for this time.",
+		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.to, "output", "o", "", "make `DIR`/mirror (default: in the crawl directory)")
+	fs.Var(&o.vanished, "vanished", "keep or remove `WHAT` is gone (404, 410)")
+	fs.BoolVar(&o.previews, "previews", false, "link pictures that pages name for others to show (og:image), too")
+	fs.Var(&o.maxBody, "max-body", "largest `SIZE` of a body, decoded")
+	fs.BoolVar(&o.fresh, "fresh", false, "write every file anew, also those that did not change")
+	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	inGroup(fs, "Output")
+	o.given = fs.Changed
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var b *built
+		err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
+			b, err = rebuildMirror(ctx, args, &o)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case b == nil:
+			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
+		case !o.quiet:
+			fmt.Fprint(std.err, b.text())
+		}
+		if o.json {
+			return writeJSON(std.out, b)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// rebuildMirror makes the mirror of a crawl directory or of WARC files.
+func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions) (*built, error) {
+	fi, err := os.Stat(args[0])
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	if o.to != "" {
+		if err := os.MkdirAll(o.to, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	out := mirror.Options{Dir: o.to, Fresh: o.fresh, MaxBody: int64(o.maxBody)}
+	if !fi.IsDir() {
+		if o.to == "" {
+			return nil, usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", word(args[0]))
+		}
+		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
+		return buildTree(ctx, out, "")
+	}
+	dir := args[0]
+	if len(args) > 1 {
+		return nil, usagef("mirror rebuild takes one crawl directory, or WARC files: not %s and more", word(dir))
+	}
+	if err := mustHoldCrawl(dir); err != nil {
+		return nil, err
+	}
+	s, err := settingsOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.given("vanished") {
+		s.vanished = o.vanished
+	}
+	if o.given("previews") {
+		s.previews = o.previews
+	}
+	if o.to == "" {
+		out.Dir = dir
+	}
+	out.MaxBody = max(out.MaxBody, int64(s.maxBody))
+	b, err := mirrorCrawl(ctx, &s.mirrorSettings, dir, out)
+	if b != nil {
+		b.of = out.Dir
+	}
+	return b, err
+}

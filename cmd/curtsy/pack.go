@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler"
+	"curtsy/frontier/bolt"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/wacz"
+)
+
+// packOptions are the flags of pack.
+type packOptions struct{ to, title, description string }
+
+func newPack(std stdio) *cobra.Command {
+	var o packOptions
+	cmd := &cobra.Command{
+		Use:   "pack [flags] DIR",
+		Short: "Pack a crawl into one WACZ file",
+		Long: "Pack a crawl that is stopped into one WACZ file, which players of web archives\n" +
+			"open: the archive with its index, a list of its pages, the ledger, and the\n" +
+			"report and the audit if they are in DIR. It is signed if there is a key of\n" +
+			"ledgers. Bodies of pages that ask not to be archived are left out.",
+		Example: "  curtsy pack news -o news.wacz\n  curtsy pack --title 'The news in May' -o news.wacz news",
+		Args:    oneDir,
+		RunE:    func(cmd *cobra.Command, args []string) error { return pack(cmd.Context(), args[0], o, std) },
+	}
+	cmd.Flags().StringVarP(&o.to, "output", "o", "", "write to `FILE`, a new one that ends in .wacz")
+	cmd.Flags().StringVar(&o.title, "title", "", "`NAME` that players show (default: that of the first host)")
+	cmd.Flags().StringVar(&o.description, "description", "", "longer `TEXT` about it, in Markdown")
+	inGroup(cmd.Flags(), "Output")
+	return cmd
+}
+
+func pack(ctx context.Context, dir string, o packOptions, std stdio) error {
+	switch {
+	case o.to == "":
+		return usagef("name the file to write: curtsy pack -o FILE.wacz %s", word(dir))
+	case !strings.HasSuffix(o.to, ".wacz"): // players go by it, and so the specification says
+		return usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
+	}
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	if err := mustBeWhole(dir); err != nil {
+		return err
+	}
+	return untilSignal(ctx, func(ctx context.Context) error {
+		return whileStopped(ctx, dir, func(f *bolt.Frontier) error { return packStopped(ctx, f, dir, o, std) })
+	})
+}
+
+// whileStopped has do work on a crawl that does not run, and does not begin to until do is done.
+func whileStopped(ctx context.Context, dir string, do func(f *bolt.Frontier) error) error {
+	_, asked := crawler.Connect(ctx, dir)
+	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
+	if asked == nil || errors.Is(err, bolt.ErrInUse) {
+		if err == nil {
+			err = f.Close() // it ended in between; the user is told the same, and the next try works
+		}
+		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), or wait for its end, and give the command again", dir),
+			notInUse(err))
+	}
+	if err != nil {
+		return damaged(err, dir)
+	}
+	return errors.Join(do(f), f.Close())
+}
+
+func notInUse(err error) error {
+	if errors.Is(err, bolt.ErrInUse) {
+		return nil
+	}
+	return err
+}
+
+func packStopped(ctx context.Context, f *bolt.Frontier, dir string, o packOptions, std stdio) error {
+	parts, err := partsOf(dir)
+	if err != nil {
+		return err
+	}
+	stats, err := f.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if n := stats.Queued + stats.InFlight + stats.Deferred; n > 0 {
+		parts.LeftOut = append(parts.LeftOut, fmt.Sprintf("The crawl is not finished: %s still to go.", several(n, "URL")))
+	}
+	key, err := packKey()
+	if err != nil {
+		return err
+	}
+	index, err := indexFiles(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
+	parts.Lines = ledger.Read(inDir(dir, ledgerName))
+	parts.Title, parts.Description = o.title, o.description
+	parts.Software, parts.Version, parts.Key = "curtsy", version, key
+	r, err := wacz.Create(ctx, o.to, parts)
+	if errors.Is(err, wacz.ErrExists) {
+		return usagef("%s exists: name a new file with --output, or remove it first", o.to)
+	}
+	if errors.Is(err, wacz.ErrIndex) {
+		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, word(dir))
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range parts.LeftOut {
+		fmt.Fprintf(std.err, "note: %s\n", plain(s))
+	}
+	if r.NoArchive > 0 {
+		fmt.Fprintf(std.err, "left out, because their pages ask not to be archived: %s\n", several(r.NoArchive, "record"))
+	}
+	if r.Elsewhere > 0 {
+		fmt.Fprintf(std.err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", several(r.Elsewhere, "repeat"))
+	}
+	if key == nil {
+		fmt.Fprintf(std.err, "not signed: there is no ledger key in the configuration folder\n")
+	}
+	fmt.Fprintf(std.err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
+		several(r.Pages, "page"), several(r.Records, "answer"), roughSize(r.Octets), plain(o.to), r.Hash)
+	return nil
+}
+
+// partsOf finds what of a crawl directory is packed, and what is not.
+func partsOf(dir string) (o wacz.Options, err error) {
+	archive, err := os.ReadDir(inDir(dir, warcName))
+	if err != nil {
+		return o, fmt.Errorf("pack: %w", err)
+	}
+	for _, e := range archive {
+		path := filepath.Join(dir, warcName, e.Name())
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, ".warc.gz"):
+			o.Segments = append(o.Segments, path)
+		case strings.HasSuffix(name, ".open"):
+			o.LeftOut = append(o.LeftOut, fmt.Sprintf("The segment %s is not packed: the crawl was killed while it was written. curtsy resume completes it.", name))
+		case strings.HasSuffix(name, ".cut"):
+			o.LeftOut = append(o.LeftOut, fmt.Sprintf("The damaged tail %s is not packed.", name))
+		}
+	}
+	if len(o.Segments) == 0 {
+		return o, fmt.Errorf("there is nothing to pack in %s: no segment is complete; begin or complete one with curtsy resume %s", inDir(dir, warcName), word(dir))
+	}
+	// Numbers have five digits, or more: the shorter name is the earlier segment.
+	slices.SortStableFunc(o.Segments, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	lines, err := os.ReadDir(inDir(dir, ledgerName))
+	if err != nil {
+		return o, fmt.Errorf("pack: %w", err)
+	}
+	for _, e := range lines {
+		if name := e.Name(); strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.zst") {
+			o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, ledgerName, name)})
+		}
+	}
+	for _, name := range []string{"report.html", "report.json", "audit.json"} {
+		switch _, err := os.Lstat(inDir(dir, name)); {
+		case err == nil:
+			o.Files = append(o.Files, wacz.File{Name: "report/" + name, Path: inDir(dir, name)})
+		case !errors.Is(err, fs.ErrNotExist):
+			return o, fmt.Errorf("pack: %w", err)
+		}
+	}
+	return o, nil
+}

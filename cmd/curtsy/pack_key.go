@@ -1,0 +1,24 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"io/fs"
+)
+
+// packKey is the key of the user's ledgers, or nil when there is none: a crawl makes it, and what was crawled elsewhere is
+// not signed by a key that its ledger does not have.
+func packKey() (ed25519.PrivateKey, error) {
+	path, err := ledgerKey.path()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := ledgerKey.read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}

@@ -1,0 +1,377 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/wacz"
+	"curtsy/storage/warc"
+)
+
+const aboutPage = `<!doctype html><title>About us</title><p id="about">Since 1871</p><a href="/">home</a>`
+
+// picturedBakery is a page with a picture and a link.
+func picturedBakery() *crawltest.Site {
+	var loaf bytes.Buffer
+	if err := png.Encode(&loaf, image.NewGray(image.Rect(0, 0, 37, 23))); err != nil {
+		panic(err)
+	}
+	return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/": {
+			Body: `<!doctype html><title>The bakery</title><p id="text">Rye and sourdough</p>` +
+				`<img id="loaf" src="/loaf.png"><a id="on" href="/about.html">about us</a><a href="/copy.html">a copy</a>`,
+			Links: []string{"/about.html", "/copy.html"}, Embeds: []string{"/loaf.png"},
+		},
+		"/about.html": {Body: aboutPage, Links: []string{"/"}},
+		"/copy.html":  {Body: aboutPage, Links: []string{"/"}}, // the same octets
+		"/loaf.png":   {Body: loaf.String(), Type: "image/png"},
+	}}
+}
+
+// archived crawls the bakery and closes it, so that whatever is seen of it later comes from the archive. Its last record
+// is a revisit: /again.html had the same octets as /about.html.
+func archived(t *testing.T) (dir, site string) {
+	t.Helper()
+	web := crawltest.New(picturedBakery())
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	site = web.LoopbackURL("bakery.test")
+	dir = filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, exitDone)
+	web.Close()
+	revisit(t, dir, site+"about.html", site+"again.html")
+	return dir, site
+}
+
+// only is the one original there is.
+type only struct{ original storage.Original }
+
+func (o only) Original([32]byte) (storage.Original, bool, error) { return o.original, true, nil }
+
+// revisit appends an exchange to the archive of a stopped crawl whose answer repeats that of another URL.
+func revisit(t *testing.T, dir, of, as string) {
+	t.Helper()
+	r := storage.Record{URL: as, Addr: netip.MustParseAddrPort("127.0.0.1:80"), Request: []byte("GET /again.html HTTP/1.1\r\n\r\n"), HasPayload: true, Repeatable: true}
+	var first only
+	for _, path := range segmentsOf(t, dir) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for in := warc.NewReader(f); ; {
+			rec, err := in.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Type != "response" || rec.TargetURI() != of {
+				continue
+			}
+			b, err := io.ReadAll(rec.Block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := rec.Date()
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.original = storage.Original{URL: of, Date: at, ID: rec.ID()}
+			sum, _ := strings.CutPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha256:")
+			if n, err := hex.Decode(r.PayloadDigest[:], []byte(sum)); n != 32 || err != nil {
+				t.Fatalf("the payload's digest %q: %v", sum, err)
+			}
+			r.Time = at.Add(5 * time.Second)
+			r.Response = io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b)))
+			r.HeadSize = int64(bytes.Index(b, []byte("\r\n\r\n")) + 4)
+			r.PayloadSize = int64(len(b)) - r.HeadSize
+		}
+	}
+	if r.Response == nil {
+		t.Fatalf("%s is not in the archive", of)
+	}
+	index, err := cdxj.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Index: index, Originals: first, Info: warc.Info{Software: "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Record(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(archiveText(t, dir), "WARC-Type: revisit") {
+		t.Fatal("there is no revisit record in the archive")
+	}
+}
+
+func segmentsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	return paths
+}
+
+// player serves ReplayWeb.page from the folder of clients, and the archive at file.
+func player(t *testing.T, clients, file string) string {
+	t.Helper()
+	files := http.NewServeMux()
+	serve := func(at, path string) {
+		files.HandleFunc(at, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) })
+	}
+	serve("/ui.js", filepath.Join(clients, "replaywebpage", "ui.js"))
+	serve("/replay/sw.js", filepath.Join(clients, "replaywebpage", "sw.js"))
+	name := "/" + filepath.Base(file)
+	serve(name, file)
+	files.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>player</title><script src="/ui.js"></script>
+<replay-web-page embed="replayonly" replayBase="/replay/" source="%s" url="%s"></replay-web-page>`, name, r.FormValue("url"))
+	})
+	s := httptest.NewServer(files)
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
+// within is JavaScript that looks for an element in all frames and shadows of the player, and is what do makes of it, or
+// null as long as it is not there.
+func within(id, do string) string {
+	return fmt.Sprintf(`(() => {
+	const find = root => {
+		const own = root.getElementById && root.getElementById(%s);
+		if (own) return own;
+		for (const e of root.querySelectorAll("*")) {
+			let found = e.shadowRoot && find(e.shadowRoot);
+			if (!found && e.tagName === "IFRAME") try { found = e.contentDocument && find(e.contentDocument) } catch {}
+			if (found) return found;
+		}
+		return null;
+	};
+	const e = find(document);
+	return e && (%s);
+})()`, strconv.Quote(id), do)
+}
+
+// look asks so many times what an element of the replayed page says. Frames come and go meanwhile, so that an error is no
+// answer yet.
+func look(tab context.Context, id, do string, times int) (text string, ok bool) {
+	for range times {
+		text, err := chromedp.Run(tab, chromedp.Evaluate[*string](within(id, do+" || null")))
+		if err == nil && text != nil {
+			return *text, true
+		}
+		time.Sleep(50 * time.Millisecond) // another program: there is no virtual time to wait in
+	}
+	return "", false
+}
+
+// opened opens an archived page in the player and returns what an element of it says. A player whose worker is not there yet
+// when its frame is loaded shows nothing until it is loaded again.
+func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
+	t.Helper()
+	for range 6 {
+		if err := chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))); err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := look(tab, id, do, 200); ok {
+			return text
+		}
+	}
+	t.Fatalf("%s: #%s does not show", page, id)
+	return ""
+}
+
+// replays fails unless a player shows the archive in a file: text, picture, link, and a page that is a revisit.
+func replays(t *testing.T, file, site string) (tab context.Context) {
+	t.Helper()
+	at := player(t, clients(t), file)
+	tab = browser(t)
+	if text := opened(t, tab, at, site, "text", "e.textContent"); text != "Rye and sourdough" {
+		t.Errorf("the page says %q", text)
+	}
+	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, 400); size != "37x23" {
+		t.Errorf("the picture is %q", size)
+	}
+	if _, ok := look(tab, "on", `(e.click(), "clicked")`, 400); !ok {
+		t.Error("there is no link")
+	}
+	if text, _ := look(tab, "about", "e.textContent", 400); text != "Since 1871" {
+		t.Errorf("the link leads to a page that says %q", text)
+	}
+	for _, page := range []string{"again.html", "copy.html"} {
+		there := `e.ownerDocument.location.href.endsWith(` + strconv.Quote(page) + `) && e.textContent`
+		if text := opened(t, tab, at, site+page, "about", there); text != "Since 1871" {
+			t.Errorf("%s says %q", page, text)
+		}
+	}
+	return tab
+}
+
+func TestAPlayerShowsTheWACZ(t *testing.T) {
+	clients(t)
+	skipWithout(t, "chromium")
+	dir, site := archived(t)
+	file := filepath.Join(t.TempDir(), "bakery.wacz")
+	var errs bytes.Buffer // as the user who crawled: the ledger's key is there
+	if code := run(t.Context(), []string{"pack", dir, "-o", file, "--title", "Bread"}, stdio{strings.NewReader(""), io.Discard, &errs}); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	tab := replays(t, file, site)
+	text, err := chromedp.Run(tab, chromedp.Evaluate[string](said, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var coll struct {
+		Title  string
+		Pages  []struct{ URL, Title string }
+		Verify struct {
+			PublicKey, DatapackageHash string
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &coll); err != nil {
+		t.Fatal(err)
+	}
+	titles := map[string]string{}
+	for _, p := range coll.Pages {
+		titles[p.URL] = p.Title
+	}
+	want := map[string]string{site: "The bakery", site + "about.html": "About us", site + "copy.html": "About us", site + "again.html": "About us"}
+	if !maps.Equal(titles, want) || coll.Title != "Bread" {
+		t.Errorf("the player lists %v under %q", titles, coll.Title)
+	}
+	if v := coll.Verify; v.PublicKey == "" || !strings.HasPrefix(v.DatapackageHash, "sha256:") {
+		t.Errorf("the player does not know the signature: %+v", v)
+	}
+}
+
+// A large index is ZipNum: players read its blocks as they need them.
+func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
+	clients(t)
+	skipWithout(t, "chromium")
+	dir, site := archived(t)
+	parts, err := partsOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts.Index = func(w io.Writer) error {
+		files, err := indexFiles(dir)
+		if err != nil {
+			return err
+		}
+		return cdxj.Merge(w, files...)
+	}
+	parts.PlainIndex = 1
+	file := filepath.Join(t.TempDir(), "bakery.wacz")
+	if _, err := wacz.Create(t.Context(), file, parts); err != nil {
+		t.Fatal(err)
+	}
+	if all := unzipped(t, file); all["indexes/index.idx"] == "" || all["indexes/index.cdxj"] != "" {
+		t.Fatal("the index is not ZipNum")
+	}
+	replays(t, file, site)
+}
+
+// said is what the player knows of the collection, as JSON.
+const said = `(async () => {
+	const player = document.querySelector("replay-web-page").shadowRoot.querySelector("iframe").contentWindow;
+	const get = async path => (await player.fetch("/replay/w/api/" + path)).json();
+	const all = await get("coll-index");
+	return JSON.stringify(await get("c/" + all.colls[0].id + "?all=1"));
+})()`
+
+// Browsers and players verify it with these calls (Web Cryptography), which are not ours.
+func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
+	skipWithout(t, "chromium")
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", seed).want(t, exitDone)
+	file := filepath.Join(t.TempDir(), "x.wacz")
+	if code := run(t.Context(), []string{"pack", dir, "-o", file}, stdio{strings.NewReader(""), io.Discard, io.Discard}); code != exitDone {
+		t.Fatalf("exit code %d", code)
+	}
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open("datapackage-digest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(digest) }))
+	defer page.Close()
+	tab := browser(t)
+	if err := chromedp.Do(tab, chromedp.Navigate(page.URL)); err != nil {
+		t.Fatal(err)
+	}
+	valid, err := chromedp.Run(tab, chromedp.Evaluate[[]bool](`(async () => {
+		const d = (await (await fetch("/")).json()).signedData;
+		const octets = s => Uint8Array.from(atob(s), c => c.charCodeAt(0));
+		const key = await crypto.subtle.importKey("spki", octets(d.publicKey), {name: "ECDSA", namedCurve: "P-384"}, true, ["verify"]);
+		const valid = text => crypto.subtle.verify({name: "ECDSA", hash: "SHA-256"}, key, octets(d.signature), new TextEncoder().encode(text));
+		return [await valid(d.hash), await valid(d.hash + "0")];
+	})()`, chromedp.EvalAwaitPromise))
+	if err != nil || !slices.Equal(valid, []bool{true, false}) {
+		t.Errorf("the signature and one of another text: %v, %v", valid, err)
+	}
+}
+
+// The segments of an archive one behind the other are a WARC file, too.
+func TestAPlayerShowsThePlainWARC(t *testing.T) {
+	clients(t)
+	skipWithout(t, "chromium")
+	dir, site := archived(t)
+	file := filepath.Join(t.TempDir(), "bakery.warc.gz")
+	var all []byte
+	for _, path := range segmentsOf(t, dir) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b...)
+	}
+	if err := os.WriteFile(file, all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replays(t, file, site)
+}

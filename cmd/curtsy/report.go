@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	reports "curtsy/storage/report"
+)
+
+// The names of a report in a crawl directory, without what says their form.
+const reportName = "report"
+
+type reportOptions struct {
+	host, out string
+	json      bool
+	noAudit   bool
+}
+
+func newReport(std stdio) *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:   "report [flags] DIR",
+		Short: "Tell what a crawl did, as a page and as JSON",
+		Long: "Tell what a crawl did: what was crawled, by whom and how fast, what robots.txt\n" +
+			"decided, what failed, what was left out and why. A page of HTML and a JSON file\n" +
+			"are written into the crawl directory. Only ledger and archive are read, so the\n" +
+			"crawl may be running. The archive is audited, too.\n\n" +
+			"With --host the page is for the owner of that host, to be sent by mail.",
+		Example: "  curtsy report news\n  curtsy report --host www.your-domain.org news",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return makeReport(cmd.Context(), args[0], o, std)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.host, "host", "", "report on this `HOST` alone, for its owner; a port or scheme narrows it")
+	flags.StringVarP(&o.out, "out", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
+	flags.BoolVar(&o.noAudit, "no-audit", false, "do not audit the archive, which reads all of it")
+	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")
+	inGroup(flags, "Output")
+	return cmd
+}
+
+func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) error {
+	if err := mustHoldLedger(dir); err != nil {
+		return err
+	}
+	settings, remarks := changedSettings(inDir(dir, configName))
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	ro := reports.Options{
+		Dir: whole, Ledger: inDir(dir, ledgerName), WARC: inDir(dir, warcName), Host: o.host,
+		Software: "curtsy/" + version, Now: time.Now(), Settings: settings, Remarks: remarks,
+	}
+	if !o.noAudit {
+		ro.Audit = auditFor(dir)
+	}
+	r, err := reports.Make(ctx, ro)
+	switch {
+	case errors.Is(err, reports.ErrNoHost):
+		return usagef("%w; see the hosts with curtsy report %s", err, word(dir))
+	case errors.Is(err, reports.ErrHost):
+		return usagef("%w", err)
+	case err != nil:
+		return err
+	}
+	page, data, err := o.paths(dir)
+	if err != nil {
+		return err
+	}
+	if err := reports.Write(page, r.WriteHTML); err != nil {
+		return err
+	}
+	if err := reports.Write(data, r.WriteJSON); err != nil {
+		return err
+	}
+	fmt.Fprint(std.err, reportText(r, page, data))
+	if o.json {
+		return r.WriteJSON(std.out)
+	}
+	return nil
+}
+
+// mustHoldLedger refuses a directory without the one thing that a report cannot be made without.
+func mustHoldLedger(dir string) error {
+	fi, err := os.Stat(inDir(dir, ledgerName))
+	switch {
+	case err == nil && fi.IsDir():
+		return nil
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+			return notADir(dir)
+		}
+		return usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, ledgerName)
+	}
+	return fmt.Errorf("crawl directory: %w", err)
+}
+
+// paths are where the page and its JSON form go.
+func (o *reportOptions) paths(dir string) (page, data string, err error) {
+	if o.out == "" {
+		name := reportName
+		if o.host != "" {
+			name += "-" + fileWord(o.host)
+		}
+		return inDir(dir, name+".html"), inDir(dir, name+".json"), nil
+	}
+	ext := filepath.Ext(o.out)
+	if strings.EqualFold(ext, ".json") {
+		return "", "", usagef("-o %s: the page is HTML; its JSON form is written beside it by itself", o.out)
+	}
+	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
+		return "", "", usagef("-o %s: it is a directory; name a file in it", o.out)
+	}
+	return o.out, strings.TrimSuffix(o.out, ext) + ".json", nil
+}
+
+// fileWord makes a part of a file name of a host.
+func fileWord(host string) string {
+	host = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r > 0x7f:
+			return r
+		}
+		return '-'
+	}, strings.Replace(host, "://", "-", 1))
+	return strings.Trim(host, "-.")
+}
+
+// changedSettings reads the settings of a crawl and returns those that differ from the default. Who crawls is told
+// elsewhere. What cannot be read is said in the report.
+func changedSettings(path string) (changed []reports.Setting, remarks []string) {
+	l, err := readLayer(path, false, settingNames())
+	if err != nil {
+		return nil, []string{"The settings of the crawl cannot be read: " + plain(err.Error())}
+	}
+	var s settings
+	flags := pflag.NewFlagSet("report", pflag.ContinueOnError)
+	s.flags(flags)
+	for _, name := range settingNames() {
+		v, ok := l.values[name]
+		if !ok || slices.Contains(identityNames, name) && name != "agent" {
+			continue
+		}
+		f := flags.Lookup(name)
+		before := f.Value.String()
+		given, err := texts(v)
+		if err == nil {
+			err = setFlag(f, given)
+		}
+		if err != nil {
+			remarks = append(remarks, fmt.Sprintf("The setting %s cannot be read: %s", name, oneLine(err.Error())))
+			continue
+		}
+		if now := f.Value.String(); now != before {
+			changed = append(changed, reports.Setting{Name: name, Value: unbracketed(now), Default: unbracketed(before)})
+		}
+	}
+	return changed, remarks
+}
+
+// unbracketed is the text of a setting without the brackets of a list.
+func unbracketed(s string) string {
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		return oneLine(s[1 : len(s)-1])
+	}
+	return oneLine(s)
+}
+
+// reportText is the report in a few lines.
+func reportText(r *reports.Report, page, data string) string {
+	var b strings.Builder
+	t := &r.Totals
+	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", several(t.Exchanges, "exchange"), several(r.Reached, "host"), several(t.Pages, "page"), r.Robots.Disallowed)
+	if n := r.Crawl.Generations; n > 1 {
+		fmt.Fprintf(&b, "of %d generations together: what each of them decided counts in each\n", n)
+	}
+	if t.Gaps > 0 {
+		fmt.Fprintf(&b, "%s, the shortest %.3f s; %d shorter than what was due\n", several(t.Gaps, "pause"), t.LeastMs/1000, t.Short)
+	}
+	if r.Unread > 0 {
+		fmt.Fprintf(&b, "%s of the ledger could not be read; the report says which\n", several(r.Unread, "line"))
+	}
+	if a := r.Audit; a != nil {
+		switch {
+		case a.Failed != "":
+			fmt.Fprintf(&b, "no audit: %s\n", oneLine(a.Failed))
+		default:
+			fmt.Fprintf(&b, "audit: %s, %s\n", several(a.Violations, "violation"), oneLine(a.Level))
+		}
+	}
+	fmt.Fprintf(&b, "page     %s\nJSON     %s\n", oneLine(page), oneLine(data))
+	return b.String()
+}

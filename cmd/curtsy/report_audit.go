@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+
+	"curtsy/storage/audit"
+	reports "curtsy/storage/report"
+)
+
+// auditFor audits the archive of a crawl and the ledger beside it, for a report.
+func auditFor(dir string) func(context.Context) (reports.Audit, error) {
+	return func(ctx context.Context) (reports.Audit, error) {
+		files, ledgerDir, err := archiveAt(dir)
+		if err != nil {
+			return reports.Audit{}, err
+		}
+		if ledgerDir == "" { // the archive is gone: what files there are in dir are others
+			return reports.Audit{}, audit.ErrNothing
+		}
+		book, err := audit.NewLedger(ctx, audit.LedgerOptions{Dir: ledgerDir})
+		if err != nil {
+			return reports.Audit{}, err
+		}
+		r, err := audit.Run(ctx, audit.Options{Ours: true, Files: files, Limit: 5, Witnesses: []audit.Witness{book}})
+		if err != nil {
+			return reports.Audit{}, err
+		}
+		return auditTold(r), nil
+	}
+}
+
+// auditTold is a result as a report tells it.
+func auditTold(r *audit.Result) reports.Audit {
+	a := reports.Audit{Level: string(r.Level), Clean: r.Clean, Violations: r.Totals.Violations, CannotShow: r.CannotShow}
+	for _, c := range r.Counts {
+		f := reports.AuditFinding{Code: string(c.Code), Meaning: auditMeanings[c.Code], Count: c.Found, Violation: c.Found > c.Notes}
+		for i := range r.Findings {
+			if found := &r.Findings[i]; found.Code == c.Code && len(f.Samples) < 3 {
+				f.Samples = append(f.Samples, sample(found))
+			}
+		}
+		a.Findings = append(a.Findings, f)
+	}
+	return a
+}
+
+func sample(f *audit.Finding) string {
+	what := f.URL
+	if what == "" {
+		what = f.Authority
+	}
+	if what != "" {
+		what += ": "
+	}
+	return what + f.Observed + "; required: " + f.Required
+}
+
+// auditMeanings say in a sentence what each code stands for.
+var auditMeanings = map[audit.Code]string{
+	audit.RobotsMissing:     "A page was asked for before any robots.txt of its host.",
+	audit.RobotsExpired:     "The robots.txt that a page was judged by was too old.",
+	audit.RobotsUnreachable: "A page was asked for though robots.txt could not be had.",
+	audit.Disallowed:        "A page was asked for that robots.txt forbids.",
+	audit.Gap:               "The pause since the host's last exchange was too short.",
+	audit.InFlight:          "Two exchanges with one host were under way at once.",
+	audit.RetryAfter:        "The server had asked to be left alone for longer.",
+	audit.AddressPace:       "Exchanges at one address began too soon after one another.",
+	audit.Digest:            "Octets are not those that were digested.",
+	audit.Verdict:           "The crawl says that another line of robots.txt decided.",
+	audit.GapTold:           "The crawl says another pause than its records show.",
+	audit.UserAgent:         "A request does not say who asks.",
+	audit.Method:            "A method other than GET and HEAD was used.",
+	audit.BadRecord:         "A record is malformed, out of place or alone.",
+	audit.LedgerChain:       "The ledger's chain, a signature or a segment is broken.",
+	audit.LedgerMissing:     "A record of the archive has no line in the ledger.",
+	audit.LedgerExtra:       "A line of the ledger has no record in the archive.",
+	audit.LedgerDiffers:     "Line and record say different things.",
+	audit.LedgerHead:        "The ledger's chain does not pass through the head that was lodged.",
+	audit.LogMissing:        "An archived exchange does not stand in the site's access log.",
+	audit.LogExtra:          "The access log has a request of the crawler that the archive has not.",
+	audit.LogLine:           "A line of the access log cannot be read.",
+	audit.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/mirror"
+)
+
+func newServe(std stdio) *cobra.Command {
+	var listen string
+	var offline bool
+	cmd := &cobra.Command{
+		Use:   "serve [flags] DIR",
+		Short: "Show a mirror to the browsers of this machine",
+		Long: "Show the mirror of a crawl directory, or the mirror that DIR is, to browsers\n" +
+			"of this machine, until Ctrl-C. Its address is printed on standard output. A\n" +
+			"mirror that is made anew meanwhile is shown at once. Any other address than\n" +
+			"one of this machine must be asked for with --listen: whoever reaches that sees\n" +
+			"everything in the mirror.",
+		Example: "  curtsy serve copy\n  curtsy serve --listen 127.0.0.1:8080 --offline copy",
+		Args:    oneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return serveMirror(cmd.Context(), args[0], listen, offline, std)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
+	cmd.Flags().BoolVar(&offline, "offline", false, "have browsers load nothing from elsewhere")
+	inGroup(cmd.Flags(), "Server")
+	return cmd
+}
+
+func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdio) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	tree, err := mirrorIn(dir)
+	if err != nil {
+		return err
+	}
+	var start string
+	if tree != dir {
+		start = firstSeed(ctx, dir)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return usagef("--listen %s: %w", listen, err)
+	}
+	at, err := netip.ParseAddrPort(l.Addr().String())
+	elsewhere := err != nil || !at.Addr().Unmap().IsLoopback()
+	h, err := mirror.NewHandler(mirror.ServeOptions{Tree: tree, Start: start, Offline: offline, AnyName: elsewhere})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if elsewhere {
+		fmt.Fprintf(std.err, "other machines may reach %s, and see everything in the mirror\n", l.Addr())
+	}
+	if _, err := fmt.Fprintf(std.out, "http://%s/\n", l.Addr()); err != nil {
+		return errors.Join(err, l.Close(), h.Close())
+	}
+	fmt.Fprintln(std.err, "serving until Ctrl-C")
+	return errors.Join(untilDone(ctx, l, h), h.Close())
+}
+
+// untilDone serves until ctx ends, and then lets the answers under way be finished.
+func untilDone(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	err := server.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// tree is a folder of files, looked at over file://.
+type tree struct {
+	dir   string
+	names []string // of the pages, slashed, relative
+}
+
+// treeOf finds the pages of a folder: what looks like HTML, whatever its name.
+func treeOf(t *testing.T, dir string) tree {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := tree{dir: dir}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		if looksLikeHTML(p) {
+			out.names = append(out.names, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// looksLikeHTML reports whether a browser would show a file as a page: by its extension, or without one by what it begins with.
+func looksLikeHTML(p string) bool {
+	switch ext := strings.ToLower(filepath.Ext(p)); ext {
+	case ".html", ".htm", ".xhtml", ".shtml":
+		return true
+	case "":
+		f, err := os.Open(p)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		head := make([]byte, 512)
+		n, _ := f.Read(head) // what there is
+		return strings.HasPrefix(http.DetectContentType(head[:n]), "text/html")
+	}
+	return false
+}
+
+func (s tree) files() bool { return true }
+
+func (s tree) pages() []string {
+	urls := make([]string, len(s.names))
+	for i, name := range s.names {
+		urls[i] = (&url.URL{Scheme: "file", Path: path.Join(filepath.ToSlash(s.dir), name)}).String()
+	}
+	return urls
+}
+
+func (s tree) holds(u *url.URL) (string, have) {
+	if u.Scheme != "file" {
+		return "", outside
+	}
+	rel, err := filepath.Rel(s.dir, filepath.FromSlash(u.Path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return u.Path, lacking // outside of the tree
+	}
+	if info, err := os.Stat(filepath.Join(s.dir, rel)); err != nil || info.IsDir() {
+		return rel, lacking
+	}
+	return filepath.ToSlash(rel), held
+}
+
+// served is a tree behind a plain server of files.
+type served struct {
+	tree
+	at *httptest.Server
+}
+
+// serveTree serves a tree as servers of files do: the type of a file is that of its extension, its charset is not said.
+func serveTree(t *testing.T, s tree) served {
+	t.Helper()
+	plain := http.FileServer(http.Dir(s.dir))
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(r.URL.Path))); err == nil {
+			w.Header().Set("Content-Type", kind)
+		}
+		plain.ServeHTTP(w, r)
+	}))
+	t.Cleanup(at.Close)
+	return served{s, at}
+}
+
+func (s served) files() bool { return false }
+
+func (s served) pages() []string {
+	urls := make([]string, len(s.names))
+	for i, name := range s.names {
+		urls[i] = s.at.URL + (&url.URL{Path: "/" + name}).EscapedPath()
+	}
+	return urls
+}
+
+func (s served) holds(u *url.URL) (string, have) {
+	if u.Scheme+"://"+u.Host != s.at.URL {
+		return "", outside
+	}
+	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
+	info, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	if err == nil && info.IsDir() {
+		name = path.Join(name, "index.html")
+		info, err = os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	}
+	if err != nil || info.IsDir() {
+		return name, lacking
+	}
+	return name, held
+}
+
+// duplicates lists files of a tree that are the same as another one, octet for octet, and not empty.
+func duplicates(t *testing.T, dir string) []string {
+	t.Helper()
+	by := map[[32]byte][]string{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		if err != nil || len(b) == 0 {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		sum := sha256.Sum256(b)
+		by[sum] = append(by[sum], rel)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, names := range by {
+		if len(names) > 1 {
+			slices.Sort(names)
+			out = append(out, fmt.Sprintf("%q", names))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unportable lists names of a tree that cannot be on other machines' disks, or that are one there.
+func unportable(t *testing.T, dir string) []string {
+	t.Helper()
+	found := map[string]bool{}
+	folded := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		name := d.Name()
+		stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
+		device := slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, stem) || len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9'
+		control := strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f || r == 0xfffd })
+		if device || control || strings.ContainsAny(name, `<>:"|?*\`) || strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") || len(name) > 240 {
+			found[fmt.Sprintf("%q", rel)] = true
+		}
+		fold := cases.Fold().String(norm.NFC.String(rel))
+		if other, ok := folded[fold]; ok {
+			found[fmt.Sprintf("%q is %q", rel, other)] = true
+		}
+		folded[fold] = rel
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(maps.Keys(found))
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier/canon"
+	"curtsy/storage/warc"
+)
+
+// The links of a page that was not modified are read from the archive, however large it is and however it was coded.
+func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
+	large := strings.Repeat("many words that say little, ", maxKept/20)
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/":      {Text: large, Links: []string{"/coded"}},
+		"/coded": {Text: large, Gzip: true, Links: []string{"/last"}},
+		"/last":  {},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	for range 2 {
+		before := len(web.Referee().Requests())
+		inside(t, "update", "--quiet", dir).want(t, exitDone)
+		counts, of := changesOf(t, dir)
+		if counts["unchanged"] != 3 || of["/last"].Change != "unchanged" {
+			t.Errorf("%v", of)
+		}
+		for _, r := range web.Referee().Requests()[before:] {
+			if r.Status != 304 {
+				t.Errorf("%s: status %d", r.Target, r.Status)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, spoolName, "*")); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
+	archiveClean(t, dir)
+	judged(t, web, crawltest.Rules{Repeats: repeats})
+}
+
+// Each segment says which generation wrote it.
+func TestTheArchiveNamesItsGeneration(t *testing.T) {
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
+		r := inside(t, "warc", "cat", filepath.Join(dir, warcName, name), "0")
+		r.want(t, exitDone)
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%s does not say %q", name, want)
+		}
+	}
+	r := inside(t, "status", dir)
+	r.want(t, exitDone)
+	if !strings.Contains(r.out, "generation 2") {
+		t.Errorf("%s", r.out)
+	}
+}
+
+// Where the archive or its index is damaged, an update asks without conditions and goes on.
+func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 9))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	segment := filepath.Join(dir, warcName, "curtsy-00000.warc.gz")
+	b, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(b) / 3; i < len(b)/2; i++ {
+		b[i] = 'x'
+	}
+	if err := os.WriteFile(segment, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := len(web.Referee().Requests())
+	inside(t, "update", dir).want(t, exitDone, "the archive: http")
+	kinds := map[int]int{}
+	for _, r := range web.Referee().Requests()[before:] {
+		kinds[r.Status]++
+	}
+	if kinds[304] == 0 || kinds[200] == 0 || kinds[200]+kinds[304] != 9 {
+		t.Errorf("answers by status: %v", kinds)
+	}
+	judged(t, web, crawltest.Rules{Repeats: repeats})
+}
+
+// A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
+func TestARebuiltUpdateGoesOn(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 9))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
+	b, err := os.ReadFile(inDir(dir, frontierName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	page := os.Getpagesize()
+	for at := 2 * page; at < len(b); at += page {
+		copied := filepath.Join(t.TempDir(), "d")
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
+		if err := os.WriteFile(inDir(copied, frontierName), spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		inside(t, "frontier", "rebuild", copied).want(t, exitDone)
+		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
+		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {
+			continue // which generation it was is lost with the totals: it goes on as a crawl
+		}
+		kept++
+		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[changeUnlinked] != 0 {
+			t.Errorf("without page %d: %v", at/page, counts)
+		}
+	}
+	if kept == 0 {
+		t.Error("no page was lost that matters")
+	}
+}
+
+// What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
+func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	path := filepath.Join(dir, indexName, "curtsy-00000.cdxj")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := canon.Parse(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s settings
+	d, err := openDir(dir, warc.Info{}, 0, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	d.generation.Began = d.generation.Began.AddDate(9999, 0, 0)
+	s.maxBody = 1 << 20
+	said := 0
+	p, err := s.past(d, func(string, ...any) { said++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := p.Last(t.Context(), u)
+	if err != nil || e == nil || e.Body == nil || said != 0 {
+		t.Fatalf("%+v %v, %d complaints", e, err, said)
+	}
+	// The index knows seconds; what is of the past is told to the microsecond.
+	p.before = e.Date
+	if e, err := p.Last(t.Context(), u); err != nil || e != nil {
+		t.Errorf("%+v %v", e, err)
+	}
+	p.before = e.Date.Add(time.Microsecond)
+	if e, err := p.Last(t.Context(), u); err != nil || e == nil {
+		t.Errorf("%+v %v", e, err)
+	}
+	for from, to := range map[string]string{
+		`"curtsy-00000.warc.gz"`: `"../../../etc/passwd"`, // nothing of that name in the archive
+		"/p1.html":               "/",                     // the place of another URL's answer
+		`"offset":"`:             `"offset":"9`,
+	} {
+		changed := strings.ReplaceAll(string(b), from, to)
+		if from == "/p1.html" {
+			changed = ""
+			for line := range strings.Lines(string(b)) {
+				if strings.Contains(line, from) {
+					changed = strings.ReplaceAll(line, "p1.html", "")
+				}
+			}
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said = 0
+		if e, err := p.Last(t.Context(), u); err != nil || e != nil || said == 0 {
+			t.Errorf("%s as %s: %+v %v, %d complaints", from, to, e, err, said)
+		}
+	}
+}
+
+// Several exchanges at once with a host of one's own are conditional, too.
+func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 60))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--per-host", "4", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	before := len(web.Referee().Requests())
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	for _, r := range web.Referee().Requests()[before:] {
+		if r.Status != 304 {
+			t.Errorf("%s: status %d", r.Target, r.Status)
+		}
+	}
+	if counts, _ := changesOf(t, dir); counts["unchanged"] != 60 {
+		t.Errorf("%v", counts)
+	}
+	judged(t, web, crawltest.Rules{Repeats: repeats, Width: 4})
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	reports "curtsy/storage/report"
+)
+
+// A site that fails, or forbids what it allowed, has no page that is gone, and what an update did not come to for that is
+// what the next one is compared with.
+func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
+	web := crawltest.New(&crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
+		"/":  {Links: []string{"/a", "/b", "/c"}},
+		"/a": {}, "/b": {}, "/c": {},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "news [1]") // no pattern of file names
+	inside(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("news.test")).want(t, exitDone)
+	if err := os.WriteFile(inDir(dir, nextName), []byte("half of it"), 0o600); err != nil { // by a kill
+		t.Fatal(err)
+	}
+	web.Change("news.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		s.Pages["/a"] = crawltest.Page{Status: 500}
+	})
+	inside(t, "update", "--quiet", dir).want(t, exitIncomplete)
+	if _, err := os.Stat(inDir(dir, nextName)); err == nil {
+		t.Error("what the kill left is still there")
+	}
+	counts, of := changesOf(t, dir)
+	if _, known := counts[changeUnlinked]; counts[crawler.ChangeGone] != 0 || known || of["/a"].Change != "" {
+		t.Errorf("%v %v", counts, of)
+	}
+	inside(t, "update", "--quiet", dir).want(t, exitIncomplete) // its host still rests
+	g, err := generationIn(t.Context(), inDir(dir, frontierName))
+	if err != nil || g.Number != 3 || g.Before != 0 || g.Lines == 0 {
+		t.Errorf("%v: the next is compared with what came after line %d: %+v", err, g.Before, g)
+	}
+	e := inside(t, "explain", dir, web.LoopbackURL("news.test")+"a")
+	e.want(t, exitDone)
+	if !e.says("generation 3 has not met it so far") || !e.says("unknown, in generation 3 of the crawl") {
+		t.Errorf("%s", e.out)
+	}
+}
+
+// Robots.txt or an opt-out list that forbids a page makes it neither gone nor unlinked.
+func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	_, of := changesOf(t, dir)
+	forbidden := ""
+	for path := range of {
+		if path != "/" {
+			forbidden = max(forbidden, path)
+		}
+	}
+	inside(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, exitDone)
+	inside(t, "update", dir).want(t, exitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
+	if _, of = changesOf(t, dir); of[forbidden].Change != changeUnknown || of[forbidden].Before == nil {
+		t.Errorf("%s: %+v", forbidden, of[forbidden])
+	}
+	inside(t, "report", "--no-audit", dir).want(t, exitDone, "of 3 generations together")
+	b, err := os.ReadFile(inDir(dir, "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reports.Report
+	if err := json.Unmarshal(b, &r); err != nil || r.Crawl.Generations != 3 || len(r.Crawl.By) != 2 { // before the list changed, and after
+		t.Errorf("%v: %d generations, %d identities", err, r.Crawl.Generations, len(r.Crawl.By))
+	}
+	e := inside(t, "explain", "--at", "2026-01-01", dir, seed)
+	e.want(t, exitDone)
+	if !e.says("the crawl had not begun") {
+		t.Errorf("%s", e.out)
+	}
+	e = inside(t, "explain", dir, strings.TrimSuffix(seed, "/")+"/nobody-links-to-it")
+	e.want(t, exitDone)
+	if !e.says("no page has led to it yet") {
+		t.Errorf("%s", e.out)
+	}
+}
+
+// An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.
+func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
+	seed, _ := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	if err := os.Mkdir(inDir(dir, configName+".new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "update", dir).want(t, exitFailed, configName)
+	if left, err := filepath.Glob(inDir(dir, "frontier*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	s := inside(t, "status", dir)
+	s.want(t, exitDone)
+	if s.says("generation") || !s.says("finished") {
+		t.Errorf("%s", s.out)
+	}
+	if err := os.Remove(inDir(dir, configName+".new")); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/warc"
+)
+
+// past is what the archive of a crawl directory had before a generation began: a crawler.Past.
+type past struct {
+	archive, spool string
+	index          []string // of complete segments: what is older than the run is in these
+	before         time.Time
+	maxBody        int64
+	say            func(string, ...any)
+}
+
+// past is the past of an open crawl directory.
+func (s *settings) past(d *crawlDir, say func(string, ...any)) (*past, error) {
+	files, err := cdxj.Files(inDir(d.path, indexName))
+	if err != nil {
+		return nil, err
+	}
+	return &past{
+		archive: inDir(d.path, warcName), spool: inDir(d.path, spoolName), index: complete(files),
+		before: d.generation.Began, maxBody: int64(s.maxBody), say: say,
+	}, nil
+}
+
+// Last implements crawler.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
+// update dearer, not impossible.
+func (p *past) Last(ctx context.Context, u canon.URL) (*crawler.Earlier, error) {
+	url := u.String()
+	var found []cdxj.Line
+	for l, err := range cdxj.Lookup(p.index, url) {
+		switch {
+		case err != nil:
+			p.say("the index: %v", err)
+		case l.URL == url && !l.Time.After(p.before) && telling(l):
+			found = append(found, l)
+		}
+	}
+	for i := len(found) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e, err := p.read(found[i])
+		if err != nil {
+			p.say("the archive: %s: %v", url, err)
+		} else if e != nil {
+			return e, nil
+		}
+	}
+	return nil, nil
+}
+
+// telling reports whether a capture says what is there. A 304 does as a revisit alone, which names what it confirms.
+func telling(l cdxj.Line) bool {
+	if l.Status == 304 {
+		return l.Mime == "warc/revisit"
+	}
+	return l.Status >= 200 && l.Status < 400 || l.Status == 404 || l.Status == 410
+}
+
+// errNoCapture says that the index leads to something else.
+var errNoCapture = errors.New("the record is not what the index says: curtsy warc index makes it anew")
+
+// capture is a record that was read up to its body.
+type capture struct {
+	crawler.Earlier
+	rec   *warc.Record
+	whole bool // the block has all of the body
+}
+
+// head reads the head of a capture.
+func (p *past) head(l cdxj.Line) (c capture, err error) {
+	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
+	if err != nil {
+		return c, err
+	}
+	defer file.Close()
+	if rec.TargetURI() != l.URL || rec.Type != "response" && rec.Type != "revisit" {
+		return c, errNoCapture
+	}
+	h, err := warc.ReadHTTP(rec.Block)
+	if err != nil {
+		return c, err
+	}
+	c.rec, c.Record, c.Status, c.Header = rec, rec.ID(), h.Status, h.Header
+	if c.Date, err = rec.Date(); err != nil {
+		return c, err
+	}
+	c.Payload, c.HasPayload = payloadOf(rec)
+	c.whole = rec.Type == "response" && h.Complete && rec.Fields.Get("WARC-Truncated") == ""
+	return c, nil
+}
+
+// file is the archive file of a capture. Its name comes from an index, which may be anybody's.
+func (p *past) file(l cdxj.Line) string { return filepath.Join(p.archive, filepath.Base(l.Filename)) }
+
+func payloadOf(rec *warc.Record) (d [32]byte, ok bool) {
+	text, ok := strings.CutPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha256:")
+	if !ok || len(text) != hex.EncodedLen(len(d)) {
+		return d, false
+	}
+	_, err := hex.Decode(d[:], []byte(text))
+	return d, err == nil
+}
+
+// read returns what a capture says; nil when it is not of the past.
+func (p *past) read(l cdxj.Line) (*crawler.Earlier, error) {
+	c, err := p.head(l)
+	if err != nil || !c.Date.Before(p.before) {
+		return nil, err
+	}
+	if c.rec.Type == "response" {
+		p.hold(&c.Earlier, c, l)
+		return &c.Earlier, nil
+	}
+	original, at, err := p.original(c.rec)
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != 304 {
+		if original != nil && original.HasPayload && original.Payload == c.Payload {
+			p.hold(&c.Earlier, *original, at)
+		}
+		return &c.Earlier, nil
+	}
+	if original == nil {
+		return nil, errors.New("the answer that a 304 confirms is not in the archive")
+	}
+	e := original.Earlier
+	e.Record, e.Date, e.Header = c.Record, c.Date, crawler.Freshened(original.Header, c.Header)
+	p.hold(&e, *original, at)
+	return &e, nil
+}
+
+// original finds the response that a revisit refers to (WARC 1.1, 6.7), in this archive; nil without one.
+func (p *past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
+	url := strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
+	id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
+	date, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date"))
+	if url == "" || err != nil {
+		return nil, cdxj.Line{}, nil //nolint:nilerr // it refers to nothing that can be found
+	}
+	for l, err := range cdxj.Lookup(p.index, url) {
+		if err != nil || l.URL != url || !l.Time.Equal(date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
+			continue
+		}
+		c, err := p.head(l)
+		if err != nil {
+			return nil, l, err
+		}
+		if c.rec.Type == "response" && (c.Record == id || id == "" && c.Date.Equal(date)) {
+			return &c, l, nil
+		}
+	}
+	return nil, cdxj.Line{}, nil
+}
+
+// hold makes the response at l the one whose body e has.
+func (p *past) hold(e *crawler.Earlier, response capture, l cdxj.Line) {
+	e.Original = storage.Original{URL: l.URL, Date: response.Date, ID: response.rec.ID()}
+	if response.whole {
+		e.Body = func() (*io.SectionReader, io.Closer, error) { return p.body(l) }
+	}
+}
+
+// body decodes the body of a response into memory or, if it is large, a file.
+func (p *past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
+	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	h, err := warc.ReadHTTP(rec.Block)
+	if err != nil {
+		return nil, nil, err
+	}
+	sum := sha256.New()
+	h.Payload = io.TeeReader(h.Payload, sum)
+	in, err := h.Body(p.maxBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := &keptBody{dir: p.spool}
+	_, err = io.Copy(kept, in)
+	if err == nil {
+		_, err = io.Copy(io.Discard, h.Payload) // what stands behind the coding belongs to the payload
+	}
+	if want, ok := payloadOf(rec); err == nil && ok && !bytes.Equal(sum.Sum(nil), want[:]) {
+		err = errors.New("the payload does not have its digest")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, kept.Close())
+	}
+	return kept.section(), kept, nil
+}
+
+// keptBody is a body that can be read at any place: in memory, or beyond maxKept in a file that Close removes.
+type keptBody struct {
+	dir  string
+	mem  []byte
+	file *os.File
+	size int64
+}
+
+// maxKept is what a body takes of memory at most.
+const maxKept = 256 << 10
+
+func (k *keptBody) Write(b []byte) (n int, err error) {
+	if k.file == nil && len(k.mem)+len(b) > maxKept {
+		if k.file, err = os.CreateTemp(k.dir, "past-*"); err != nil {
+			return 0, fmt.Errorf("spool: %w", err)
+		}
+		if _, err = k.file.Write(k.mem); err != nil {
+			return 0, fmt.Errorf("spool: %w", err)
+		}
+		k.mem = nil
+	}
+	if k.file != nil {
+		n, err = k.file.Write(b)
+	} else {
+		k.mem, n = append(k.mem, b...), len(b)
+	}
+	k.size += int64(n)
+	return n, err
+}
+
+func (k *keptBody) section() *io.SectionReader {
+	if k.file != nil {
+		return io.NewSectionReader(k.file, 0, k.size)
+	}
+	return io.NewSectionReader(bytes.NewReader(k.mem), 0, k.size)
+}
+
+func (k *keptBody) Close() error {
+	if k.file == nil {
+		return nil
+	}
+	return errors.Join(k.file.Close(), os.Remove(k.file.Name()))
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+)
+
+// The other commands understand a crawl that was updated: audit finds nothing, explain and report can be made.
+func TestAnUpdatedCrawlIsUnderstood(t *testing.T) {
+	web := crawltest.New(newsSite())
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	seed := web.LoopbackURL("news.test")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	web.Change("news.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		delete(s.Pages, "/goes")
+	})
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	if r := inside(t, "audit", dir); r.code != exitDone {
+		t.Errorf("audit: exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	for _, args := range [][]string{{"explain", dir, seed}, {"explain", dir, seed + "fresh.css"}, {"report", dir}, {"pack", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")}} {
+		if r := inside(t, args...); r.code != exitDone {
+			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.out, r.err)
+		}
+	}
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/warc"
+)
+
+// repeats is how many pages a test's referee forgives to be asked for again: an update asks for all of them.
+const repeats = 100_000
+
+// changed reads the file of an update.
+func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]change) {
+	t.Helper()
+	b, err := os.ReadFile(inDir(dir, changesName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		changes
+		Changes []change `json:"changes"`
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	of = map[string]change{}
+	sum := int64(0)
+	for _, c := range file.Changes {
+		of[c.URL[strings.Index(c.URL[8:], "/")+8:]] = c
+	}
+	for _, n := range file.Counts {
+		sum += n
+	}
+	if !slices.IsSortedFunc(file.Changes, func(a, b change) int { return strings.Compare(a.URL, b.URL) }) || sum != int64(len(file.Changes)) || len(of) != len(file.Changes) {
+		t.Errorf("the changes are not sorted, or not all of them: %s", b)
+	}
+	return file.Counts, of
+}
+
+// archiveClean checks every segment as curtsy warc check does, and that each revisit refers to a response in the archive.
+func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	inside(t, append([]string{"warc", "check"}, files...)...).want(t, exitDone)
+	index, err := cdxj.Files(inDir(dir, indexName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := past{archive: inDir(dir, warcName), index: index}
+	revisits = map[string]int{}
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := warc.NewReader(f); ; {
+			rec, err := r.Next()
+			if err != nil {
+				break
+			}
+			if rec.Type != "revisit" {
+				continue
+			}
+			profile := rec.Fields.Get("WARC-Profile")
+			revisits[profile[strings.LastIndex(profile, "/")+1:]]++
+			if original, _, err := p.original(rec); err != nil || original == nil {
+				t.Errorf("%s: the revisit of %s refers to nothing: %v", file, rec.TargetURI(), err)
+			}
+		}
+		f.Close()
+	}
+	indexHolds(t, dir)
+	return revisits
+}
+
+// newsSite changes from one generation to the next.
+func newsSite() *crawltest.Site {
+	return &crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
+		"/":          {Links: []string{"/stays", "/changes", "/goes", "/plain", "/moved"}, Embeds: []string{"/fresh.css", "/stale.css"}},
+		"/stays":     {Links: []string{"/"}},
+		"/changes":   {Text: "the first", Links: []string{"/unlinked"}},
+		"/goes":      {},
+		"/plain":     {Header: map[string]string{"ETag": ""}, Text: "no validators"},
+		"/moved":     {Redirect: "/stays"},
+		"/unlinked":  {},
+		"/fresh.css": {Body: "p{}", Header: map[string]string{"Cache-Control": "max-age=86400"}},
+		"/stale.css": {Body: "q{}", Header: map[string]string{"Cache-Control": "max-age=0"}},
+	}}
+}
+
+func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
+	web := crawltest.New(newsSite())
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("news.test")).want(t, exitDone)
+	judged(t, web, crawltest.Rules{}) // later it knows no more what led where
+	web.Change("news.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		delete(s.Pages, "/goes")
+		s.Pages["/changes"] = crawltest.Page{Text: "the second", Links: []string{"/new"}}
+		s.Pages["/new"] = crawltest.Page{}
+	})
+	r := inside(t, "update", "--json", dir)
+	r.want(t, exitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, not asked   1\n",
+		"gone (404, 410)    1\n", "no longer linked   1\n", inDir(dir, changesName))
+	counts, of := changesOf(t, dir)
+	if want := map[string]int64{"new": 1, "changed": 1, "unchanged": 5, "fresh": 1, "gone": 1, "unknown": 0, "unlinked": 1}; !maps.Equal(counts, want) {
+		t.Errorf("%v, want %v", counts, want)
+	}
+	var printed struct {
+		Update changes `json:"update"`
+	}
+	if err := json.Unmarshal([]byte(r.out), &printed); err != nil || !maps.Equal(printed.Update.Counts, counts) || printed.Update.Generation != 2 {
+		t.Errorf("%v: %s", err, r.out)
+	}
+	for path, want := range map[string]struct {
+		change     string
+		now, early bool // there is a record
+	}{
+		"/": {"unchanged", true, true}, "/changes": {"changed", true, true}, "/new": {"new", true, false}, "/goes": {"gone", true, true},
+		"/unlinked": {"unlinked", false, true}, "/fresh.css": {"fresh", false, true}, "/moved": {"unchanged", true, true},
+	} {
+		c := of[path]
+		if c.Change != want.change || (c.Record != "") != want.now || (c.Before != nil && c.Before.Record != "") != want.early {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+	if got := archiveClean(t, dir); got["server-not-modified"] != 3 || got["identical-payload-digest"] != 1 {
+		t.Errorf("revisits: %v", got)
+	}
+	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err == nil {
+		t.Error("the frontier of the generation before is still there")
+	}
+
+	// The second update in a row: what was confirmed once is confirmed again, what was spared is fresh still.
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	counts, of = changesOf(t, dir)
+	if want := map[string]int64{"new": 0, "changed": 0, "unchanged": 7, "fresh": 1, "gone": 0, "unknown": 0, "unlinked": 0}; !maps.Equal(counts, want) {
+		t.Errorf("%v, want %v", counts, want)
+	}
+	if c := of["/fresh.css"]; c.Before == nil || c.Before.Record == "" {
+		t.Errorf("%+v", c)
+	}
+	archiveClean(t, dir)
+	reopened(t, dir)
+	inside(t, "resume", dir).want(t, exitDone, "finished")
+}
+
+// An update keeps the pace and the rest that were due when the crawl ended, however soon it comes.
+func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "100ms", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	judged(t, web, crawltest.Rules{Pace: 100 * time.Millisecond, Repeats: repeats})
+	if n := len(web.Referee().Requests()); n != 5 {
+		t.Errorf("%d requests, want 3 and then 2: robots.txt holds still", n)
+	}
+}
+
+func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 9))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "update", dir).want(t, exitUsage, "holds no crawl")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--max-time", "1ns", "--dir", dir, web.LoopbackURL("bakery.test"))
+	inside(t, "update", dir).want(t, exitUsage, "has not ended", "curtsy resume "+dir)
+	inside(t, "resume", "--quiet", "--max-time", "0", "--max-pages", "3", dir).want(t, exitDone)
+
+	// A budget is an end. What is left is not known then, and says so.
+	inside(t, "update", "--max-pages", "2", dir).want(t, exitDone, "unchanged          2\n", "no longer linked   not known")
+	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err != nil {
+		t.Error("the frontier before is gone before the update is finished")
+	}
+	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "unchanged          3\n", "new                6\n", "no longer linked   0\n")
+	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err == nil {
+		t.Error("the frontier before is still there")
+	}
+	// What an update did not come to is compared with the generation before that.
+	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[changeUnlinked] != 0 {
+		t.Errorf("%v", counts)
+	}
+	if left, err := filepath.Glob(inDir(dir, "frontier*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	judged(t, web, crawltest.Rules{Repeats: repeats})
+}
+
+func TestRule21_ARunningCrawlIsNotUpdated(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("bakery.test", 50))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	cmd := curtsy(t, "crawl", "--quiet", "--delay", "200ms", "--dir", dir, web.LoopbackURL("bakery.test"))
+	wait := begun(t, cmd)
+	for !inside(t, "status", "--json", dir).says(`"state": "running"`) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	inside(t, "update", dir).want(t, exitFailed, "is running")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
+func (r result) says(s string) bool { return strings.Contains(r.out, s) }
+
+// A kill at any step of an update's beginning leaves a crawl that can be updated, or an update that goes on.
+func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
+	seed, web := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	for _, name := range []string{nextName, nextName + ".new123", oldFrontier(1)} {
+		if err := os.WriteFile(inDir(dir, name), []byte("half of it"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	counts, _ := changesOf(t, dir)
+	if counts["unchanged"] != 3 {
+		t.Errorf("%v", counts)
+	}
+	left, err := filepath.Glob(inDir(dir, "frontier*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+
+	// Killed between the last page and the file of changes.
+	if err := os.Remove(inDir(dir, changesName)); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "resume", dir).want(t, exitDone, "finished", "unchanged          3\n")
+	changesOf(t, dir)
+	judged(t, web, crawltest.Rules{Repeats: repeats})
+}
+
+// Killed at random instants and resumed each time, an update asks for every page and says the truth about each.
+func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	kills, pages := 6, 300
+	if full() {
+		kills, pages = 60, 2000
+	}
+	site := crawltest.Tree("bakery.test", pages)
+	site.Latency = 4 * time.Millisecond
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	ended(t, curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, exitDone)
+	web.Change("bakery.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		for i := 1; i < pages; i += 7 {
+			name := fmt.Sprintf("/p%d.html", i)
+			p := s.Pages[name]
+			p.Title = "another title"
+			s.Pages[name] = p
+		}
+	})
+	within := 0
+	for range kills {
+		verb := "update"
+		if status := ended(t, curtsy(t, "status", "--json", dir)); status.says(`"generation": 2`) {
+			verb = "resume"
+		}
+		cmd := curtsy(t, verb, "--quiet", dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Wait() == nil {
+			break
+		}
+		if verb == "resume" {
+			within++
+		}
+		reopened(t, dir)
+	}
+	t.Logf("killed %d times in the midst of the update", within)
+	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
+	counts, of := changesOf(t, dir)
+	altered := int64((pages + 5) / 7)
+	if counts["changed"] != altered || counts["unchanged"] != int64(pages)-altered || len(of) != pages {
+		t.Errorf("%v, want %d changed of %d", counts, altered, pages)
+	}
+	archiveClean(t, dir)
+	judged(t, web, crawltest.Rules{Repeats: repeats})
+}

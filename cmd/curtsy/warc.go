@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/warc"
+)
+
+func newWARC(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "warc",
+		Short: "List, print, check and index the records of web archives",
+		Long: "Read WARC files of any crawler: versions 1.1, 1.0 and 0.18, compressed with gzip\n" +
+			"or plain. What is not as the standard says is named, and what can be read is.",
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newWARCList(std), newWARCCat(std), newWARCCheck(std), newWarcIndex(std))
+	return cmd
+}
+
+// someFiles is for commands that take WARC files.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes WARC files: write %s", cmd.Name(), cmd.UseLine())
+}
+
+// eachRecord reads the archive at path from its beginning and calls do for each record, until that returns an error.
+func eachRecord(path string, found func(warc.Finding), do func(*warc.Record) error) error {
+	l, f, err := warc.LenientAt(path, 0, found)
+	if err != nil {
+		return unreadable(path, err)
+	}
+	defer f.Close() // only read
+	for {
+		rec, err := l.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unreadable(path, err)
+		}
+		if err := do(rec); err != nil {
+			return err
+		}
+	}
+}
+
+func openWARC(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return f, nil
+}
+
+func unreadable(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no file %s", path)
+	}
+	return fmt.Errorf("read %s: %w", path, err)
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/storage/warc"
+)
+
+// shown is how many findings of one kind are printed for a file; the others are counted.
+const shown = 10
+
+func newWARCCheck(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Check WARC files: members, lengths, digests, references",
+		Long: "Check that every record of the files can be read, that digests hold, and that\n" +
+			"the records which name each other are there. Print a line FILE:OFFSET: TEXT\n" +
+			"(CODE) for everything found; one with \"note:\" is a leniency that does no harm.\n" +
+			"Of one kind in a file ten are printed and the others counted. Give files that\n" +
+			"refer to each other together.\n" +
+			"Exit code 0: nothing but notes; 3: something is wrong; 1: a file cannot be read.",
+		Example: "  curtsy warc check docs/warc/*.warc.gz",
+		Args:    someFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c := warcCheck{out: bufio.NewWriter(std.out), checker: warc.NewChecker(), files: args}
+			err := c.run(std.err)
+			if ferr := c.out.Flush(); err == nil {
+				err = ferr
+			}
+			if err == nil && c.wrong > 0 {
+				err = silent(exitFound)
+			}
+			return err
+		},
+	}
+}
+
+// warcCheck prints what a check finds.
+type warcCheck struct {
+	out     *bufio.Writer
+	checker *warc.Checker
+	files   []string
+	seen    map[string]int // of each code, in the current file
+	wrong   int
+}
+
+func (c *warcCheck) run(say io.Writer) error {
+	for i, path := range c.files {
+		c.seen = map[string]int{}
+		before := c.wrong
+		f, err := openWARC(path)
+		if err != nil {
+			return err
+		}
+		n, err := c.checker.File(f, func(f warc.Finding) { c.print(i, f) })
+		f.Close() // only read
+		if err != nil {
+			return unreadable(path, err)
+		}
+		c.rest(path)
+		verdict := "nothing wrong"
+		if wrong := c.wrong - before; wrong > 0 {
+			verdict = fmt.Sprintf("%d findings", wrong)
+		}
+		fmt.Fprintf(say, "%s: %d records, %d block and %d payload digests hold: %s\n", plain(path), n.Records, n.Blocks, n.Bodies, verdict)
+	}
+	last := -1
+	c.checker.Finish(func(file int, f warc.Finding) {
+		if file != last {
+			if last >= 0 {
+				c.rest(c.files[last])
+			}
+			last, c.seen = file, map[string]int{}
+		}
+		c.print(file, f)
+	})
+	if last >= 0 {
+		c.rest(c.files[last])
+	}
+	return nil
+}
+
+func (c *warcCheck) print(file int, f warc.Finding) {
+	note := ""
+	if f.Note() {
+		note = "note: "
+	} else {
+		c.wrong++
+	}
+	if c.seen[f.Code]++; c.seen[f.Code] > shown {
+		return
+	}
+	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plain(c.files[file]), f.Offset, note, inCell(f.Text), f.Code)
+}
+
+// rest counts the findings that were not printed.
+func (c *warcCheck) rest(path string) {
+	for _, code := range slices.Sorted(maps.Keys(c.seen)) {
+		n := c.seen[code] - shown
+		if n <= 0 {
+			continue
+		}
+		note := ""
+		if (warc.Finding{Code: code}).Note() {
+			note = "note: "
+		}
+		fmt.Fprintf(c.out, "%s: %sthe same %d times more (%s)\n", plain(path), note, n, code)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/crawler"
+	"curtsy/frontier/bolt"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/warc"
+)
+
+// newWarcIndex makes indexes of archives.
+func newWarcIndex(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "index DIR|FILE…",
+		Short: "Make the CDXJ index of WARC files",
+		Long: "Print the CDXJ index of WARC files, sorted; or make that of a stopped crawl anew\n" +
+			"in its directory, from its archive alone.",
+		Example: "  curtsy warc index news\n" +
+			"  curtsy warc index other.warc.gz > other.cdxj",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("warc index takes a crawl directory, or WARC files")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return untilSignal(cmd.Context(), func(ctx context.Context) error { return warcIndex(ctx, args, std) })
+		},
+	}
+}
+
+func warcIndex(ctx context.Context, args []string, std stdio) error {
+	dirs := 0
+	for _, path := range args {
+		fi, err := os.Stat(path)
+		if err != nil {
+			return usagef("warc index: %w", err)
+		}
+		if fi.IsDir() {
+			dirs++
+		}
+	}
+	switch {
+	case dirs == 0:
+		return printIndex(ctx, args, std)
+	case len(args) > 1:
+		return usagef("warc index takes one crawl directory, or WARC files")
+	}
+	return rebuildIndex(ctx, args[0], std)
+}
+
+// printIndex prints the index of files, and says how much of them has no place in it.
+func printIndex(ctx context.Context, files []string, std stdio) error {
+	lost := 0
+	err := cdxj.Index(ctx, std.out, func(_ string, f warc.Finding) {
+		if !f.Note() {
+			lost++
+		}
+	}, files...)
+	if err == nil && lost > 0 {
+		fmt.Fprintf(std.err, "curtsy: %d things are wrong in what was read; see curtsy warc check\n", lost)
+	}
+	return err
+}
+
+// rebuildIndex makes the index of the stopped crawl in dir anew.
+func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
+	if err := mustHoldCrawl(dir); err != nil {
+		return err
+	}
+	if _, err := crawler.Connect(ctx, dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running, and keeps its index itself", dir)
+	}
+	options, err := stoppedOptions(dir)
+	if err != nil {
+		return err
+	}
+	f, err := bolt.Open(inDir(dir, frontierName), options) // its lock is the directory's
+	if err != nil {
+		return inUse(err, dir)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := cdxj.Rebuild(ctx, inDir(dir, warcName), inDir(dir, indexName), func(what string) {
+		fmt.Fprintf(std.err, "curtsy: %s; see curtsy warc check\n", plain(what))
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%s is made anew\n", plain(inDir(dir, indexName)))
+	return nil
+}

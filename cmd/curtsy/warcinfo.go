@@ -1,0 +1,45 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/storage/warc"
+)
+
+// politenessFields say in the archive what the crawl keeps to, so that who audits it need not ask.
+func (s *settings) politenessFields() warc.Fields {
+	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	fields := warc.Fields{
+		{Name: "product-token", Value: s.agent},
+		{Name: "pace-floor-ms", Value: millis(max(time.Duration(s.delay), crawler.Floor))},
+		{Name: "ip-delay-ms", Value: millis(time.Duration(s.ipDelay))},
+		{Name: "max-crawl-delay-ms", Value: millis(time.Duration(s.maxCrawlDelay))},
+		{Name: "own-sites", Value: strings.Join(s.ownSite, ", ")},
+		{Name: "keep-noarchive", Value: strconv.FormatBool(s.keepNoArchive)},
+	}
+	for _, v := range s.lists.Versions() {
+		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
+	}
+	return fields
+}
+
+// archiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory.
+func (s *settings) archiveInfo(dir string, config []byte) (warc.Info, error) {
+	if config == nil {
+		var err error
+		if config, err = os.ReadFile(inDir(dir, configName)); err != nil {
+			return warc.Info{}, fmt.Errorf("read the settings of the crawl: %w", err)
+		}
+	}
+	sum := sha256.Sum256(config)
+	info := s.warcInfo()
+	info.Fields = append(info.Fields, warc.Field{Name: "config-sha256", Value: hex.EncodeToString(sum[:])})
+	return info, nil
+}
