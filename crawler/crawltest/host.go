@@ -121,6 +121,8 @@ func (h *host) fails(k string, l *leaf, method string) bool {
 
 // ServeHTTP answers one request, under the referee's eyes.
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.web.conns.Add(1) // net/http lets go of a Raw's connection: the web still waits until the answer is in the log
+	defer h.web.conns.Done()
 	k := key(targetOf(r))
 	x := h.web.referee.begin(h, k, r)
 	note := &noting{ResponseWriter: w, x: x, referee: h.web.referee}

@@ -83,8 +83,6 @@ func reset(conn net.Conn) {
 
 // raw takes the connection from net/http and lets the page answer. It returns what Raw returns.
 func (h *host) raw(w http.ResponseWriter, r *http.Request, x *exchange, l *leaf) (sound bool) {
-	h.web.conns.Add(1) // net/http lets go of the connection: the web still waits for it
-	defer h.web.conns.Done()
 	under := r.Context()
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
