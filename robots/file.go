@@ -18,7 +18,7 @@ type File struct {
 // Group is a run of user-agent lines and what is said to them (RFC 9309 2.1). Groups of one product token bind it
 // together (2.2.1); here they stand as in the file.
 type Group struct {
-	Agents         []Record
+	Agents         []Record // none when the lines that name them are invalid: the group is nobody's
 	Rules          []Rule
 	CrawlDelays    []Record
 	RequestRates   []Record
@@ -92,8 +92,11 @@ func (l *linter) parse() {
 // record files one record under its group, or with the file.
 func (l *linter) record(r record) {
 	if !l.legible(r) {
-		if r.field == allow || r.field == disallow {
+		switch r.field {
+		case allow, disallow:
 			l.heading = false
+		case userAgent:
+			l.begin() // of agents that are not known: the rules that follow are not those of the group above
 		}
 		return
 	}
@@ -147,17 +150,22 @@ func (l *linter) record(r record) {
 
 // agent reads a User-agent line, which begins a group unless only such lines have come since the last one did.
 func (l *linter) agent(r record, out Record) {
-	if !l.heading {
-		l.file.Groups = append(l.file.Groups, Group{})
-		l.group = &l.file.Groups[len(l.file.Groups)-1]
-		l.heading, l.delayed = true, false
-	}
+	l.begin()
 	if l.delayed {
 		l.warn(r.written, "delay-between-agents", "the delay above is asked of the agents above it, not of %s: write it below all User-agent lines of the group", quote(out.Value))
 		l.delayed = false
 	}
 	l.group.Agents = append(l.group.Agents, out)
 	l.checkAgent(r)
+}
+
+func (l *linter) begin() {
+	if l.heading {
+		return
+	}
+	l.file.Groups = append(l.file.Groups, Group{})
+	l.group = &l.file.Groups[len(l.file.Groups)-1]
+	l.heading, l.delayed = true, false
 }
 
 func (l *linter) recordOf(r record) Record {

@@ -55,6 +55,12 @@ func FuzzMatchEqualsNaive(f *testing.F) {
 		if has != ok || math.Abs(d.Seconds()-want) > 1e-9+want*1e-9 {
 			t.Errorf("%q: Crawl-delay %v, %v; naive: %v s, %v", body, d, has, want, ok)
 		}
+		want, ok = naive.Rate(body, token)
+		d, has = p.RequestRate()
+		want = min(want, maxDelay.Seconds())
+		if has != ok || math.Abs(d.Seconds()-want) > 2e-9+want*1e-9 {
+			t.Errorf("%q: Request-rate %v, %v; naive: %v s, %v", body, d, has, want, ok)
+		}
 	})
 }
 

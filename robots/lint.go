@@ -150,7 +150,7 @@ func (l *linter) judge() {
 		}
 	}
 	for _, g := range l.file.Groups {
-		if len(g.Rules) == 0 {
+		if len(g.Rules) == 0 && len(g.Agents) > 0 {
 			a := g.Agents[0]
 			l.warnAt(a.Line, a.Column, "empty-group", "the group has no rules, and so allows everything (RFC 9309 2.2.2): write an empty Disallow if that is meant")
 		}

@@ -121,6 +121,8 @@ func TestParseAllKeepsEverything(t *testing.T) {
 }
 
 func FuzzParseAllAgreesWithParse(f *testing.F) {
+	f.Add([]byte("User-Agent: *\nAllow: /p\nUser-Agent: cu\x14tsy\nDisallow: /")) // the rule is nobody's
+	f.Add([]byte("user-agent: \x15"))
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}

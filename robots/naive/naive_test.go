@@ -57,6 +57,21 @@ func TestDelay(t *testing.T) {
 	}
 }
 
+func TestRate(t *testing.T) {
+	for value, want := range map[string]float64{"1/5": 5, "2/10": 5, " 4 / 1m": 15, "1/2.5": 2.5, "1/5 0900-1700": 5, "3/1": 1. / 3, "1/0": 0, "0/5": -1, "1": -1, "/5": -1, "1.5/5": -1, "-1/5": -1, "x/5": -1, "1/x": -1, "": -1} {
+		got, ok := Rate([]byte("user-agent: *\nrequest-rate: "+value), "x")
+		if ok != (want >= 0) || ok && got != want {
+			t.Errorf("%q: %v, %v; want %v", value, got, ok, want)
+		}
+	}
+	const file = "user-agent: *\nrequest-rate: 1/9\nrequest-rate: 1/5\nuser-agent: z\nrequest-rate: 1/3\ndisallow: /\nuser-agent: x\nallow: /\nuser-agent: y\nrequest-rate: 1/2\n"
+	for token, want := range map[string]float64{"x": 9, "y": 2, "z": 3, "other": 9} {
+		if got, _ := Rate([]byte(file), token); got != want {
+			t.Errorf("%s: %v, want %v", token, got, want)
+		}
+	}
+}
+
 func TestNamed(t *testing.T) {
 	const file = "\xEF\xBB\xBFUser-agent: Lib-Bot/2.1 # ours\nDisallow: /\nuser agent: curtsy\n\nUser-agent: *\nDisallow: /libbot\n"
 	for token, want := range map[string]bool{"lib-bot": true, "LIB-BOT": true, "curtsy": true, "lib": false, "libbot": false, "*": false, "": false} {
@@ -70,7 +85,7 @@ func TestNamed(t *testing.T) {
 func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 	// Lines that are empty, comment, or nothing but closing brackets do not count.
 	idle := regexp.MustCompile(`^\s*(//.*|[})]*)\s*$`)
-	for _, name := range []string{"naive.go", "named.go", "old.go"} {
+	for _, name := range []string{"naive.go", "named.go", "old.go", "rate.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil || len(file.Imports) > 0 {
 			t.Errorf("%s: imports: %v, %v", name, file.Imports, err)
