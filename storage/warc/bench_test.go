@@ -50,11 +50,11 @@ func BenchmarkRecord(b *testing.B) {
 			defer w.Close()
 			b.SetBytes(int64(len(wire)))
 			b.ReportAllocs()
+			r := record("http://a.test/page", "GET /page HTTP/1.1\r\nHost: a.test\r\nUser-Agent: curtsy\r\n\r\n", wire, 0)
+			if c.told {
+				r.Line, r.Outlinks = &line, links
+			}
 			one := func() {
-				r := record("http://a.test/page", "GET /page HTTP/1.1\r\nHost: a.test\r\nUser-Agent: curtsy\r\n\r\n", wire, 0)
-				if c.told {
-					r.Line, r.Outlinks = &line, links
-				}
 				if _, err := w.Record(b.Context(), r); err != nil {
 					b.Error(err)
 				}

@@ -56,6 +56,9 @@ func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
 	for {
 		rec, err := l.Next()
 		if errors.Is(err, io.EOF) {
+			if c.stats.Records == 0 {
+				found(Finding{0, NoRecord, "there is no record in the file"})
+			}
 			return c.stats, nil
 		}
 		if err != nil {

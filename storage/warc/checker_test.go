@@ -114,6 +114,17 @@ func TestCheckAcrossFiles(t *testing.T) {
 	}
 }
 
+// TestFileWithoutARecordIsNoCleanArchive: of what was cut to nothing it must not be said that nothing is wrong with it.
+func TestFileWithoutARecordIsNoCleanArchive(t *testing.T) {
+	for want, in := range map[string][]byte{
+		NoRecord: nil, Garbage + " " + NoRecord: []byte("no archive\n"), ExtraLines + " " + NoRecord: []byte("\r\n\r\n"),
+	} {
+		if codes, _ := checked(t, in); strings.Join(codes, " ") != want {
+			t.Errorf("%q: %q, want %q", in, codes, want)
+		}
+	}
+}
+
 // TestDigestForms: base16 and base32, padded or not, in either case; what is not known is nil.
 func TestDigestForms(t *testing.T) {
 	for s, want := range map[string]bool{

@@ -209,7 +209,7 @@ func TestRevisits(t *testing.T) {
 func TestIndexIsTold(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}
-	w := open(t, Options{Dir: dir, Index: k, SegmentSize: 2500})
+	w := open(t, Options{Dir: dir, Index: k, SegmentSize: 2600})
 	typed := record("http://a.test/typed", "GET /typed HTTP/1.1\r\n\r\n", "HTTP/1.1 404 No\r\ncontent-type:  Image/PNG ; q=1\r\n\r\nx", 1)
 	typed.HeadSize = typed.Response.Size() - 1
 	ids := write(t, w, told(1), typed, told(2), told(3))

@@ -3,11 +3,10 @@ package warc
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/google/uuid"
 
 	"curtsy/storage"
 )
@@ -31,32 +30,44 @@ func (e *exchange) prepare(ctx context.Context, p *press, w *Writer, r *storage.
 	common := head{date: r.Time, target: r.URL, addr: r.Addr.Addr(), protocols: r.Protocols}
 	e.request, e.answer, e.told, e.received = head{}, head{}, head{}, r.Response
 	e.sent.Reset(r.Request)
-	var err error
-	if n := int64(len(r.Request)); n > 0 {
+	asked, answered := len(r.Request) > 0, r.Response != nil && r.Response.Size() > 0
+	tells := r.Line != nil && (asked || answered)
+	ids := w.newURNs(count(asked, answered, tells))
+	if asked {
+		n := int64(len(r.Request))
 		e.request = common
-		e.request.kind, e.request.media, e.request.length, e.request.id = "request", typeRequest, n, w.newID().URN()
-		if e.request.block, err = p.digest(ctx, &e.sent, n); err != nil {
-			return err
-		}
+		e.request.kind, e.request.media, e.request.length, e.request.id = "request", typeRequest, n, ids.next()
+		e.request.block = sha256.Sum256(r.Request)
 	}
-	if r.Response != nil && r.Response.Size() > 0 {
+	if answered {
 		e.answer = common
 		if err := e.choose(w.originals, r); err != nil {
 			return err
 		}
-		e.answer.media, e.answer.id = typeResponse, w.newID().URN()
+		e.answer.media, e.answer.id = typeResponse, ids.next()
+		var err error
 		if e.answer.block, err = p.digest(ctx, e.received, e.answer.length); err != nil {
 			return fmt.Errorf("warc: read the response of %s: %w", r.URL, err)
 		}
 	}
 	e.request.concurrent, e.answer.concurrent = e.answer.id, e.request.id
-	if err := e.tell(ctx, p, w.newID, r); err != nil {
-		return err
+	if tells {
+		e.tell(p, ids.next(), r)
 	}
 	if w.index != nil && e.answer.kind != "" {
 		return e.describe(p, r)
 	}
 	return nil
+}
+
+// count returns how many of them are true.
+func count(are ...bool) (n int) {
+	for _, is := range are {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 // choose decides whether the answer is a response or a revisit, and what of it is kept.
@@ -91,15 +102,12 @@ func (h *head) refersTo(o *storage.Original) {
 }
 
 // tell makes the metadata record of the decision.
-func (e *exchange) tell(ctx context.Context, p *press, newID func() uuid.UUID, r *storage.Record) (err error) {
-	if r.Line == nil || e.id() == "" {
-		return nil
-	}
+func (e *exchange) tell(p *press, id string, r *storage.Record) {
 	p.meta = appendMetadata(p.meta[:0], r.Line, r.Outlinks)
 	e.line.Reset(p.meta)
 	e.told = head{
-		kind: "metadata", date: r.Time, target: r.URL, id: newID().URN(), concurrent: e.id(),
-		media: typeFields, length: int64(len(p.meta)),
+		kind: "metadata", date: r.Time, target: r.URL, id: id, concurrent: e.id(),
+		media: typeFields, length: int64(len(p.meta)), block: sha256.Sum256(p.meta),
 	}
 	// The first record names the last, so that a reader knows what belongs to the exchange before it has seen it; that is
 	// how Open finds a torn one.
@@ -108,8 +116,6 @@ func (e *exchange) tell(ctx context.Context, p *press, newID func() uuid.UUID, r
 		first = &e.answer
 	}
 	first.last = e.told.id
-	e.told.block, err = p.digest(ctx, &e.line, e.told.length)
-	return err
 }
 
 // describe makes the answer's entry for an Index.

@@ -29,6 +29,27 @@ func (fs Fields) Values(name string) []string {
 	return vs
 }
 
+// names are those that most records have: they need no memory of their own.
+var names = func() map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{
+		"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Filename", "WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To",
+		"WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-IP-Address", "WARC-Protocol",
+		"WARC-Block-Digest", "WARC-Payload-Digest", "WARC-Truncated", "Content-Type", "Content-Length",
+	} {
+		all[name] = name
+	}
+	return all
+}()
+
+// nameOf returns a field's name as it is written.
+func nameOf(b []byte) string {
+	if name, ok := names[string(b)]; ok {
+		return name
+	}
+	return string(b)
+}
+
 // token reports whether s can be a field name: the token of WARC 1.1, 4.
 func token(s string) bool {
 	for i := range len(s) {

@@ -32,6 +32,7 @@ const (
 
 // The codes of a Checker's findings, besides those.
 const (
+	NoRecord          = "no-record"           // the file holds none
 	NoType            = "no-type"             // no WARC-Type
 	NoID              = "no-id"               // no WARC-Record-ID
 	SameID            = "same-id"             // a record id that another record has

@@ -55,8 +55,11 @@ var ErrTooLarge = errors.New("warc: the decoded body is larger than the limit")
 // ReadHTTP splits the block of a response or revisit record. Of a head that cannot be parsed nothing is made, and what
 // follows it is the payload as it stands; an error is one of reading block.
 func ReadHTTP(block io.Reader) (*HTTP, error) {
-	in := bufio.NewReaderSize(block, 4<<10)
+	in := buffer(block)
 	h := &HTTP{src: tap{r: in}, Header: http.Header{}}
+	if b, ok := block.(*lenientBlock); ok {
+		h.src.r = &current{in: in, b: b}
+	}
 	h.Payload = &h.src
 	for goesOn := false; !h.Complete && len(h.Head) < maxHTTPHead; {
 		b, err := in.ReadSlice('\n')
@@ -75,7 +78,11 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 		return h, nil
 	}
 	// The head is parsed apart from the body, so that the parser cannot read past it.
-	r, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(h.Head), &h.src)), nil) //nolint:bodyclose // it has nothing to close: there is no connection
+	size := len(h.Head)
+	if hasField(h.Head, "Transfer-Encoding") {
+		size = 4 << 10 // it reads the chunks, too, whose lines may be longer than the head
+	}
+	r, err := http.ReadResponse(bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.Head), &h.src), size), nil) //nolint:bodyclose // it has nothing to close: there is no connection
 	if err != nil {
 		return h, nil //nolint:nilerr // what cannot be parsed is kept as it stands
 	}
@@ -87,6 +94,48 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 		}
 	}
 	return h, nil
+}
+
+// buffer returns a buffered reader of a block: the one that its reader keeps for the purpose, if it is the first.
+func buffer(block io.Reader) *bufio.Reader {
+	b, ok := block.(*lenientBlock)
+	if !ok || b.l.rec != b.rec || b.buffered {
+		return bufio.NewReaderSize(block, blockBuffer)
+	}
+	b.buffered = true
+	b.l.http.Reset(block)
+	return b.l.http
+}
+
+const blockBuffer = 4 << 10
+
+// current reads what is buffered of a block as long as its reader is not past it: then the buffer is another block's.
+type current struct {
+	in  *bufio.Reader
+	b   *lenientBlock
+	end bool // it was read to its end
+}
+
+func (c *current) Read(p []byte) (int, error) {
+	switch {
+	case c.end:
+		return 0, io.EOF
+	case c.b.l.rec != c.b.rec:
+		return 0, c.b.past()
+	}
+	n, err := c.in.Read(p)
+	c.end = errors.Is(err, io.EOF)
+	return n, err
+}
+
+// hasField reports whether a head has a field of that name.
+func hasField(head []byte, name string) bool {
+	for line := range bytes.SplitSeq(head, []byte("\n")) {
+		if len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Body reads the payload without its content codings, at most limit octets: then ErrTooLarge follows. A coding that

@@ -21,6 +21,7 @@ type Lenient struct {
 	gz    *gzip.Reader  // of in
 	unzip source        // of gz: counts the octets of the member
 	out   *bufio.Reader // of unzip
+	http  *bufio.Reader // of a block: see ReadHTTP
 	cur   *bufio.Reader // where records are: in, out, or nil between two members
 	zip   bool          // the file is compressed
 	begun bool          // a record or garbage was met
@@ -75,7 +76,12 @@ func (l *Lenient) End() (int64, error) {
 	return l.offset(), nil
 }
 
-func (l *Lenient) offset() int64 { return l.base + l.src.n - int64(l.in.Buffered()) }
+func (l *Lenient) offset() int64 {
+	if l.in == nil { // it was closed
+		return l.base + l.src.n
+	}
+	return l.base + l.src.n - int64(l.in.Buffered())
+}
 
 // within is how many octets of the current member were read.
 func (l *Lenient) within() int64 {

@@ -11,6 +11,12 @@ type lenientBlock struct {
 	l    *Lenient
 	rec  *Record
 	left int64
+
+	buffered bool // somebody reads it through the reader's buffer
+}
+
+func (b *lenientBlock) past() error {
+	return fmt.Errorf("warc: read the block at offset %d: the reader is past it", b.rec.Offset)
 }
 
 func (b *lenientBlock) Read(p []byte) (int, error) {
@@ -18,7 +24,7 @@ func (b *lenientBlock) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if b.l.rec != b.rec {
-		return 0, fmt.Errorf("warc: read the block at offset %d: the reader is past it", b.rec.Offset)
+		return 0, b.past()
 	}
 	if b.l.cur == nil {
 		return 0, io.ErrUnexpectedEOF

@@ -59,6 +59,7 @@ func (l *Lenient) head() *Record {
 			at(BadField, "the line "+strconv.Quote(string(line[:min(len(line), 60)]))+" is no field")
 		}
 	}
+	r.unfold()
 	if bare {
 		at(LineFeed, "lines of the head end in LF alone")
 	}
@@ -84,21 +85,6 @@ func (l *Lenient) oddities(r *Record) {
 	if strings.HasPrefix(r.Fields.Get("WARC-Target-URI"), "<") {
 		l.found(Finding{r.Offset, AngleBrackets, "angle brackets around the WARC-Target-URI"})
 	}
-}
-
-// addField adds a line of a head and reports whether it is a field.
-func (r *Record) addField(line []byte) bool {
-	if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
-		// LWS: a line that goes on is one space (WARC 1.1, 4).
-		r.Fields[n-1].Value += " " + string(bytes.Trim(line, " \t"))
-		return true
-	}
-	name, value, ok := bytes.Cut(line, []byte(":"))
-	if !ok || !token(string(name)) {
-		return false
-	}
-	r.Fields = append(r.Fields, Field{string(name), string(bytes.Trim(value, " \t"))})
-	return true
 }
 
 // length reads the length of r's block and reports whether it has one.

@@ -2,6 +2,7 @@ package warc
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,32 +20,64 @@ const (
 
 // ParseMetadata reads the block of an exchange's metadata record. What the record's own fields say is not in it: the
 // URL, when the exchange began, and the answer's record id; see Record.Metadata. Fields that it does not know are
-// passed over.
+// passed over, and so are links beyond MaxOutlinks.
 func ParseMetadata(block io.Reader) (storage.Line, []storage.Outlink, error) {
-	var l storage.Line
 	var links []storage.Outlink
-	in := bufio.NewReaderSize(io.LimitReader(block, maxMetadata), 4<<10)
+	l, err := parseMetadata(block, func(u, kind string) {
+		if len(links) < MaxOutlinks {
+			links = append(links, storage.Outlink{URL: u, Kind: kind})
+		}
+	})
+	return l, links, err
+}
+
+// parseMetadata gives the links to link, unless that is nil.
+func parseMetadata(block io.Reader, link func(u, kind string)) (l storage.Line, err error) {
+	in := buffer(block)
+	if b, ok := block.(*lenientBlock); !ok || b.rec.Length > maxMetadata {
+		in = bufio.NewReaderSize(io.LimitReader(block, maxMetadata), blockBuffer)
+	}
 	for {
+		if link == nil {
+			skipOutlinks(in)
+		}
 		line, err := readLine(in, maxValue)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return l, links, fmt.Errorf("warc: read metadata: %w", err)
+			return l, fmt.Errorf("warc: read metadata: %w", err)
 		}
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
 		switch {
 		case !ok:
 		case name == "outlink":
-			if u, kind, _ := strings.Cut(value, " "); u != "" {
-				links = append(links, storage.Outlink{URL: u, Kind: kind})
+			if u, kind, _ := strings.Cut(value, " "); u != "" && link != nil {
+				link(u, kind)
 			}
 		default:
-			if err := setField(&l, name, value); err != nil {
-				return l, links, fmt.Errorf("warc: read metadata: field %.40q: %w", name, err)
+			if err := SetField(&l, name, value); err != nil {
+				return l, fmt.Errorf("warc: read metadata: %w", err)
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return l, links, nil
+			return l, nil
 		}
+	}
+}
+
+// skipOutlinks passes over the lines of links that come next, most of what there is: to read them would be to allocate
+// each. A line that is not whole in in is left to who reads it.
+func skipOutlinks(in *bufio.Reader) {
+	const name = "outlink:"
+	for {
+		if b, _ := in.Peek(len(name)); string(b) != name {
+			return
+		}
+		b, _ := in.Peek(in.Buffered())
+		n := bytes.IndexByte(b, '\n') + 1
+		if n == 0 {
+			return
+		}
+		_, _ = in.Discard(n) // they are buffered
 	}
 }
 
@@ -58,6 +91,17 @@ func (r *Record) Metadata() (storage.Line, []storage.Outlink, error) {
 	l, links, err := ParseMetadata(r.Block)
 	l.URL, l.Began, l.Time, l.Record = r.TargetURI(), began, began.Add(l.Took), r.ConcurrentTo()
 	return l, links, err
+}
+
+// Decision is Metadata without the links.
+func (r *Record) Decision() (storage.Line, error) {
+	began, err := r.Date()
+	if err != nil {
+		return storage.Line{}, err
+	}
+	l, err := parseMetadata(r.Block, nil)
+	l.URL, l.Began, l.Time, l.Record = r.TargetURI(), began, began.Add(l.Took), r.ConcurrentTo()
+	return l, err
 }
 
 // readLine reads a line of at most limit octets, without its end, and io.EOF with the last.
@@ -79,37 +123,66 @@ func readLine(in *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// setField sets the field of l that a metadata record calls name.
-func setField(l *storage.Line, name, value string) (err error) {
+// SetField sets the field of l that a metadata record calls name. It is the one table of those names: ParseMetadata
+// stops at the first value that cannot be read, and who wants to know of each reads the lines itself. An error names
+// the field, and leaves it as it was. A name that is not known is none.
+func SetField(l *storage.Line, name, value string) error {
 	if to := textField(l, name); to != nil {
 		*to = value
 		return nil
 	}
+	if to := numberField(l, name); to != nil {
+		return set(to, name, value, strconv.Atoi)
+	}
+	if to := timeField(l, name); to != nil {
+		return set(to, name, value, millis)
+	}
+	switch name {
+	case "ownHost":
+		return set(&l.Own, name, value, strconv.ParseBool)
+	case "asked":
+		return another(&l.Asked, name, value)
+	case "prefs":
+		return another(&l.Prefs, name, value)
+	}
+	return nil
+}
+
+func set[T any](to *T, name, value string, parse func(string) (T, error)) error {
+	v, err := parse(value)
+	if err != nil {
+		return fmt.Errorf("field %.40q: %.80q is no value of it: %w", name, value, errors.Unwrap(err))
+	}
+	*to = v
+	return nil
+}
+
+func numberField(l *storage.Line, name string) *int {
 	switch name {
 	case "depth":
-		l.Depth, err = strconv.Atoi(value)
+		return &l.Depth
 	case "status":
-		l.Status, err = strconv.Atoi(value)
+		return &l.Status
 	case "attempt":
-		l.Attempt, err = strconv.Atoi(value)
+		return &l.Attempt
 	case "robotsLine":
-		l.RobotsLine, err = strconv.Atoi(value)
-	case "ownHost":
-		l.Own, err = strconv.ParseBool(value)
-	case "fetchTimeMs":
-		l.Took, err = millis(value)
-	case "firstByteTimeMs":
-		l.FirstByte, err = millis(value)
-	case "paceMs":
-		l.Pace, err = millis(value)
-	case "gapMs":
-		l.Gap, err = millis(value)
-	case "asked":
-		l.Asked = another(l.Asked, value)
-	case "prefs":
-		l.Prefs = another(l.Prefs, value)
+		return &l.RobotsLine
 	}
-	return err
+	return nil
+}
+
+func timeField(l *storage.Line, name string) *time.Duration {
+	switch name {
+	case "fetchTimeMs":
+		return &l.Took
+	case "firstByteTimeMs":
+		return &l.FirstByte
+	case "paceMs":
+		return &l.Pace
+	case "gapMs":
+		return &l.Gap
+	}
+	return nil
 }
 
 func textField(l *storage.Line, name string) *string {
@@ -154,12 +227,49 @@ func textField(l *storage.Line, name string) *string {
 	return nil
 }
 
-// millis reads milliseconds exactly, which a float64 would not.
-func millis(s string) (time.Duration, error) { return time.ParseDuration(s + "ms") }
+// longestTime is more than any exchange, pace or gap takes; what is longer would not add up.
+const longestTime = 10 * 365 * 24 * time.Hour
 
-func another(lines, line string) string {
-	if lines == "" {
-		return line
+// millis reads milliseconds with up to three decimals, exactly, which a float64 would not.
+func millis(s string) (time.Duration, error) {
+	digits, negative := strings.CutPrefix(s, "-")
+	whole, fraction, pointed := strings.Cut(digits, ".")
+	n, err := strconv.ParseUint(whole, 10, 63)
+	switch {
+	case err != nil:
+		return 0, err
+	case n > uint64(longestTime/time.Millisecond):
+		return 0, fmt.Errorf("milliseconds: %w", strconv.ErrRange)
+	case pointed && (fraction == "" || len(fraction) > 3 || strings.Trim(fraction, "0123456789") != ""):
+		return 0, fmt.Errorf("milliseconds: %w", strconv.ErrSyntax)
 	}
-	return lines + "\n" + line
+	d := time.Duration(n) * time.Millisecond
+	for i, unit := 0, 100*time.Microsecond; i < len(fraction); i, unit = i+1, unit/10 {
+		d += time.Duration(fraction[i]-'0') * unit
+	}
+	if negative {
+		d = -d
+	}
+	return d, nil
+}
+
+// What the values of a field that is repeated may come to: more than anybody writes.
+const (
+	maxLines  = 64 << 10 // octets
+	maxValues = 1000
+)
+
+var errLines = errors.New("its lines come to more than 64 KiB or a thousand")
+
+// another adds a line to those of a field that is repeated.
+func another(lines *string, name, line string) error {
+	switch {
+	case len(*lines)+len(line) > maxLines, strings.Count(*lines, "\n") >= maxValues-1:
+		return fmt.Errorf("field %.40q: %w", name, errLines)
+	case *lines == "":
+		*lines = line
+	default:
+		*lines += "\n" + line
+	}
+	return nil
 }

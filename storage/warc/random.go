@@ -54,19 +54,19 @@ func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Clo
 
 // buffers are the memory that a Lenient works with, many times that of most records.
 type buffers struct {
-	in, out *bufio.Reader
-	gz      *gzip.Reader
+	in, out, http *bufio.Reader
+	gz            *gzip.Reader
 }
 
 func newBuffers() *buffers {
-	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead), new(gzip.Reader)}
+	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, blockBuffer), new(gzip.Reader)}
 }
 
 func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient {
 	if found == nil {
 		found = func(Finding) {}
 	}
-	l := &Lenient{found: found, base: base, src: source{r: r}, in: b.in, out: b.out, gz: b.gz}
+	l := &Lenient{found: found, base: base, src: source{r: r}, in: b.in, out: b.out, http: b.http, gz: b.gz}
 	l.in.Reset(&l.src)
 	return l
 }
@@ -83,12 +83,25 @@ type closer struct {
 
 func (c *closer) Close() error {
 	if c.b != nil {
-		c.l.in, c.l.out, c.l.gz = bufio.NewReaderSize(nil, 0), bufio.NewReaderSize(nil, 0), nil
-		c.l.err, c.l.cur, c.l.rec = fmt.Errorf("warc: the archive file is closed: %w", os.ErrClosed), nil, nil
-		c.b.in.Reset(nil) // it would hold on to the file
-		c.b.out.Reset(nil)
-		buffered.Put(c.b)
+		c.l.end()
+		c.b.release()
 		c.b = nil
 	}
 	return c.file.Close()
 }
+
+// release gives buffers back that no reader has any more.
+func (b *buffers) release() {
+	b.in.Reset(nil) // it would hold on to the file
+	b.out.Reset(nil)
+	b.http.Reset(nil)
+	buffered.Put(b)
+}
+
+// end takes its buffers from a reader.
+func (l *Lenient) end() {
+	l.in, l.out, l.gz, l.cur, l.rec = nil, nil, nil, nil, nil
+	l.err = errArchiveClosed
+}
+
+var errArchiveClosed = fmt.Errorf("warc: the archive file is closed: %w", os.ErrClosed)

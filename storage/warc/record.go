@@ -24,6 +24,8 @@ type Record struct {
 
 	// Block reads the block, exactly Length octets or an error, until the next call of the Reader's Next or End.
 	Block io.Reader
+
+	fold []byte // value of the last field while its lines go on
 }
 
 // ID returns the record id, a URI without its angle brackets, or "".
@@ -48,6 +50,32 @@ func (r *Record) Date() (time.Time, error) {
 func parseDate(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	return t.UTC(), err
+}
+
+// addField adds a line of a head, which is not empty, and reports whether it is a field.
+func (r *Record) addField(line []byte) bool {
+	if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
+		// LWS: a line that goes on is one space (WARC 1.1, 4). The value is put together once: a head may be nothing else.
+		if r.fold == nil {
+			r.fold = []byte(r.Fields[n-1].Value)
+		}
+		r.fold = append(append(r.fold, ' '), bytes.Trim(line, " \t")...)
+		return true
+	}
+	r.unfold()
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || !token(string(name)) {
+		return false
+	}
+	r.Fields = append(r.Fields, Field{nameOf(name), string(bytes.Trim(value, " \t"))})
+	return true
+}
+
+// unfold ends the last field.
+func (r *Record) unfold() {
+	if r.fold != nil {
+		r.Fields[len(r.Fields)-1].Value, r.fold = string(r.fold), nil
+	}
 }
 
 func bare(uri string) string {
@@ -80,17 +108,11 @@ func parseHead(next func() ([]byte, error)) (*Record, error) {
 		if len(line) == 0 {
 			break
 		}
-		if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
-			// LWS: a line that goes on is one space (WARC 1.1, 4).
-			r.Fields[n-1].Value += " " + string(bytes.Trim(line, " \t"))
-			continue
-		}
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok || !token(string(name)) {
+		if !r.addField(line) {
 			return nil, fmt.Errorf("%w: the line %.60q is no field", errHead, line)
 		}
-		r.Fields = append(r.Fields, Field{string(name), string(bytes.Trim(value, " \t"))})
 	}
+	r.unfold()
 	r.Type = r.Fields.Get("WARC-Type")
 	lengths := r.Fields.Values("Content-Length")
 	if len(lengths) != 1 {

@@ -37,7 +37,7 @@ type segment struct {
 }
 
 func (w *Writer) newSegment(number int) *segment {
-	return &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: w.newID().URN()}
+	return &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: string(w.newURNs(1))}
 }
 
 // path is where a complete segment stands.

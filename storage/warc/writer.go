@@ -57,6 +57,7 @@ type Writer struct {
 	cut     int64
 
 	presses sync.Pool // of *press
+	code    *textCode // nil when a higher level is asked for
 	now     func() time.Time
 	newID   func() uuid.UUID
 	create  func(path string) (file, error)
@@ -80,13 +81,16 @@ func Open(o Options) (*Writer, error) {
 	w := &Writer{
 		dir: o.Dir, name: o.Name, info: o.Info,
 		limit: o.SegmentSize, level: o.Level, index: o.Index, originals: o.Originals,
-		now: time.Now, newID: uuid.New, create: create,
+		now: time.Now, newID: newUUID, create: create,
 	}
 	if w.limit == 0 {
 		w.limit = 1 << 30
 	}
 	if w.level == 0 {
 		w.level = 1
+	}
+	if w.level == 1 {
+		w.code = newTextCode()
 	}
 	if err := makeDir(w.dir); err != nil {
 		return nil, fmt.Errorf("warc: open archive: %w", err)
@@ -278,7 +282,7 @@ func (w *Writer) press() (*press, error) {
 	if p, ok := w.presses.Get().(*press); ok {
 		return p, nil
 	}
-	return newPress(w.dir, w.name+".*.spool", w.level)
+	return newPress(w.dir, w.name+".*.spool", w.level, w.code)
 }
 
 func (w *Writer) release(p *press) error {

@@ -1,0 +1,62 @@
+package warc
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+)
+
+// A field that may come more than once costs what its octets cost, however often it comes: what was read so far is not
+// copied for each.
+func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
+	for _, name := range []string{"asked", "prefs"} {
+		block := strings.Repeat(name+":x\n", 20_000)
+		var l storage.Line
+		if n := allocation(func() {
+			var err error
+			if l, _, err = ParseMetadata(strings.NewReader(block)); err == nil {
+				t.Errorf("%s: no error over %d values", name, 20_000)
+			}
+		}); n > 40*uint64(len(block)) {
+			t.Errorf("%s: allocated %d octets for %d", name, n, len(block))
+		}
+		if got := strings.Count(l.Asked+l.Prefs, "x"); got != maxValues {
+			t.Errorf("%s: %d values, want %d", name, got, maxValues)
+		}
+	}
+}
+
+// No more links of a page are held than a crawl of ours writes.
+func TestMetadataOfManyLinksIsReadInBoundedMemory(t *testing.T) {
+	_, links, err := ParseMetadata(strings.NewReader(strings.Repeat("outlink:x\n", 2*MaxOutlinks)))
+	if err != nil || len(links) != MaxOutlinks {
+		t.Errorf("%d links, %v; want %d", len(links), err, MaxOutlinks)
+	}
+}
+
+// A field that goes on over many lines of a head costs what its octets cost.
+func TestHeadOfManyFoldedLinesIsReadInLinearTime(t *testing.T) {
+	head := "WARC/1.1\r\nWARC-Type: metadata\r\nContent-Length: 0\r\nX: a\r\n" + strings.Repeat(" b\n", 18_000) + "\r\n\r\n\r\n"
+	var codes []string
+	if n := allocation(func() {
+		l := NewLenient(bytes.NewReader([]byte(head)), func(f Finding) {
+			if len(codes) == 0 || codes[len(codes)-1] != f.Code {
+				codes = append(codes, f.Code)
+			}
+		})
+		for {
+			if _, err := l.Next(); err != nil {
+				if err != io.EOF {
+					t.Error(err)
+				}
+				return
+			}
+		}
+	}); n > 4<<20 {
+		t.Errorf("allocated %d octets for a head of %d", n, len(head))
+	}
+	equal(t, "findings", codes, []string{PlainFile, LineFeed})
+}

@@ -1,0 +1,38 @@
+package warc
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// A value that is none is an error that names its field, and is not taken for something near it.
+func TestAFieldThatCannotBeReadIsNamed(t *testing.T) {
+	for name, values := range map[string][]string{
+		"depth": {"", "x", "1.5"}, "attempt": {"one"}, "ownHost": {"perhaps", ""},
+		"fetchTimeMs": {"", "soon", "1h3", "1e3", "+1", ".5", "1.", "1.2345", "1.2x", "--1", "99999999999999999999", "315360000001"},
+		"paceMs":      {" 1", "NaN"}, "asked": {strings.Repeat("x", maxLines+1)},
+	} {
+		for _, v := range values {
+			l := storage.Line{Depth: 7, Attempt: 7, Took: 7, Pace: 7, Asked: "as it was", Own: true}
+			was := l
+			if err := SetField(&l, name, v); err == nil || !strings.Contains(err.Error(), name) || l != was {
+				t.Errorf("%s: %.20q: %v, %+v", name, v, err, l)
+			}
+			if _, _, err := ParseMetadata(strings.NewReader(name + ":x" + v + "\r\n")); err == nil && name != "asked" {
+				t.Errorf("%s: x%.20q is read", name, v)
+			}
+		}
+	}
+	var l storage.Line
+	for v, want := range map[string]time.Duration{"0": 0, "1": time.Millisecond, "-1.5": -1500 * time.Microsecond, "12.003": 12003 * time.Microsecond, "315360000000": longestTime} {
+		if err := SetField(&l, "fetchTimeMs", v); err != nil || l.Took != want {
+			t.Errorf("%q: %v, %v", v, l.Took, err)
+		}
+	}
+	if err := SetField(&l, "x-own", "?"); err != nil {
+		t.Errorf("a field that is not known: %v", err)
+	}
+}
