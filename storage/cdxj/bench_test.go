@@ -1,6 +1,7 @@
 package cdxj
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -22,9 +23,15 @@ func BenchmarkAdd(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
+	entries := make([]warc.Entry, 1000)
+	for i := range entries {
+		entries[i] = entry(i)
+	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if err := s.Add(entry(i)); err != nil {
+		e := entries[i%len(entries)]
+		binary.LittleEndian.PutUint64(e.Payload[:], uint64(i)) // a payload of its own
+		if err := s.Add(e); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -45,12 +52,60 @@ func BenchmarkOriginal(b *testing.B) {
 	}
 	for name, from := range map[string]int{"known": 0, "new": n} {
 		b.Run(name, func(b *testing.B) {
+			payloads := make([][32]byte, n)
+			for i := range payloads {
+				payloads[i] = digestOf(fmt.Sprint(from + i))
+			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, known, err := s.Original(digestOf(fmt.Sprint(from + i%n))); err != nil || known != (from == 0) {
+				if _, known, err := s.Original(payloads[i%n]); err != nil || known != (from == 0) {
 					b.Fatal(known, err)
 				}
 			}
 		})
+	}
+}
+
+// TestAddAllocatesLittle: a URL without "www." in front, two that canon.Parse makes of it, and the digest's digits.
+func TestAddAllocatesLittle(t *testing.T) {
+	s, err := Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	e := entry(1)
+	if err := s.Add(e); err != nil {
+		t.Fatal(err)
+	}
+	i := uint64(0)
+	if n := testing.AllocsPerRun(1000, func() { // what the table allocates while it grows is less than one each
+		binary.LittleEndian.PutUint64(e.Payload[:], i)
+		if i++; s.Add(e) != nil {
+			t.Fail()
+		}
+	}); n > 4 {
+		t.Errorf("%v allocations for a line", n)
+	}
+}
+
+// TestAskingForANewPayloadAllocatesNothing: it is asked for every page.
+func TestAskingForANewPayloadAllocatesNothing(t *testing.T) {
+	s, err := Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range 100 {
+		if err := s.Add(entry(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	payload := digestOf("new")
+	if n := testing.AllocsPerRun(100, func() {
+		if _, known, err := s.Original(payload); known || err != nil {
+			t.Fail()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -48,8 +48,7 @@ func (s *sorter) addFile(ctx context.Context, path string, found func(warc.Findi
 			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))
 			return nil
 		}
-		l := c.line()
-		if line = l.Append(line[:0]); len(line) > maxLine {
+		if line = c.append(line[:0]); len(line) > maxLine {
 			bad(c.Offset, fmt.Errorf("its line would be longer than %d octets", maxLine))
 			return nil
 		}

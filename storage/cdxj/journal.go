@@ -2,6 +2,7 @@ package cdxj
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,9 @@ import (
 func (s *Store) Add(e warc.Entry) error {
 	c := capture{Entry: e, original: worth(&e)}
 	if e.HasPayload {
-		c.digest = fmt.Sprintf("%x", e.Payload)
+		var digits [2 * len(e.Payload)]byte
+		hex.Encode(digits[:], e.Payload[:])
+		c.digest = string(digits[:])
 	}
 	if err := s.add(&c); err != nil {
 		return fmt.Errorf("cdxj: index %s at %d: %w", e.File, e.Offset, err)
@@ -31,8 +34,7 @@ func (s *Store) add(c *capture) error {
 			return err
 		}
 	}
-	l := c.line()
-	s.line = l.Append(s.line[:0])
+	s.line = c.append(s.line[:0])
 	if _, err := s.journal.Write(s.line); err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
 package cdxj
 
 import (
-	"fmt"
+	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"curtsy/frontier/canon"
 )
@@ -13,28 +14,49 @@ import (
 // nor "www." in front of the host is kept. The labels of an IPv4 address are turned round like those of any other host
 // (127.0.0.1 is "1,0,0,127)/"), as warcio has it and pywb's library surt has not. What is no web address is its own
 // key. A key holds no white space and no control character, whatever it was made of.
-func Key(url string) string {
+func Key(url string) string { return string(appendKey(nil, url)) }
+
+// appendKey appends the key of url.
+func appendKey(b []byte, url string) []byte {
 	if !strings.HasPrefix(url, "https:") && !strings.HasPrefix(url, "http:") {
-		return escaped(url)
+		return appendEscaped(b, url)
 	}
 	url = withoutWWW(url)
 	u, err := canon.Parse(strings.ToLower(url))
 	if err != nil {
-		return escaped(url)
+		return appendEscaped(b, url)
 	}
-	labels := strings.Split(u.Host(), ".")
-	slices.Reverse(labels)
-	key := strings.Join(labels, ",")
-	if a := u.Authority(); strings.HasSuffix(a.HostPort(), ":"+a.Port()) {
-		key += ":" + a.Port()
+	for host := u.Host(); ; {
+		dot := strings.LastIndexByte(host, '.')
+		b = append(b, host[dot+1:]...)
+		if dot < 0 {
+			break
+		}
+		b, host = append(b, ','), host[:dot]
 	}
-	key += ")" + u.Path()
+	b = append(b, strings.TrimPrefix(u.Authority().HostPort(), u.Host())...) // the port, if it is not the scheme's own
+	b = appendWord(append(b, ')'), u.Path())
 	if query := u.Query(); query != "" {
-		arguments := strings.Split(query, "&")
-		slices.Sort(arguments)
-		key += "?" + strings.Join(arguments, "&")
+		b = appendQuery(append(b, '?'), query)
 	}
-	return escaped(key)
+	return b
+}
+
+// appendQuery appends the arguments of a query, sorted.
+func appendQuery(b []byte, query string) []byte {
+	var room [16]string
+	arguments := room[:0]
+	for argument := range strings.SplitSeq(query, "&") {
+		arguments = append(arguments, argument)
+	}
+	slices.Sort(arguments)
+	for i, argument := range arguments {
+		if i > 0 {
+			b = append(b, '&')
+		}
+		b = appendWord(b, argument)
+	}
+	return b
 }
 
 // withoutWWW cuts "www." and its numbered sisters ("www2.") off the host of a URL.
@@ -53,26 +75,39 @@ func withoutWWW(url string) string {
 	return scheme + "://" + host
 }
 
-// escaped writes white space and control characters, which would end the key or its line, as a URL writes them. An
-// empty key is "-", as in the older CDX files.
-func escaped(key string) string {
+// appendEscaped appends a key; one that is empty is "-", as in the older CDX files.
+func appendEscaped(b []byte, key string) []byte {
 	if key == "" {
-		return "-"
+		return append(b, '-')
 	}
-	if strings.IndexFunc(key, splits) < 0 {
-		return key
+	return appendWord(b, key)
+}
+
+// appendWord appends s with white space and control characters, which would end the key or its line, as a URL writes them.
+func appendWord(b []byte, s string) []byte {
+	if whole(s) {
+		return append(b, s...)
 	}
-	var b strings.Builder
-	for _, r := range key {
-		if splits(r) {
-			for _, c := range []byte(string(r)) {
-				fmt.Fprintf(&b, "%%%02x", c)
-			}
+	for _, r := range s {
+		if !splits(r) {
+			b = utf8.AppendRune(b, r)
 			continue
 		}
-		b.WriteRune(r)
+		for _, c := range []byte(string(r)) {
+			b = hex.AppendEncode(append(b, '%'), []byte{c})
+		}
 	}
-	return b.String()
+	return b
+}
+
+// whole reports whether nothing in s ends a word or a line.
+func whole(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f {
+			return strings.IndexFunc(s, splits) < 0
+		}
+	}
+	return true
 }
 
 // splits reports whether some reader might take r for the end of a word or a line.

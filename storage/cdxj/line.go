@@ -35,7 +35,11 @@ type Line struct {
 
 // Append appends l as warcio's cdx-index writes it, with its newline.
 func (l *Line) Append(b []byte) []byte {
-	b = append(append(b, l.Key...), ' ')
+	return l.appendFields(append(append(b, l.Key...), ' '))
+}
+
+// appendFields appends what follows the key and its space.
+func (l *Line) appendFields(b []byte) []byte {
 	b = append(l.Time.UTC().AppendFormat(b, timeForm), ` {"url":`...)
 	b = appendString(b, l.URL)
 	if l.Mime != "" {
@@ -57,6 +61,9 @@ func (l *Line) Append(b []byte) []byte {
 // appendString appends s as JSON.stringify writes it: nothing is escaped that need not be.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if plain(s) {
+		return append(append(b, s...), '"')
+	}
 	for _, r := range s { // what is not UTF-8 is read as U+FFFD
 		switch {
 		case r == '"' || r == '\\':
@@ -72,6 +79,16 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// plain reports whether s is of ASCII and nothing in it is escaped.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // number is written as text by some tools and as a number by others.

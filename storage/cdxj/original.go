@@ -2,9 +2,10 @@ package cdxj
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
@@ -41,28 +42,40 @@ func (o *original) append(b []byte) []byte {
 	from := len(b)
 	b = append(b, "00000000 "...)
 	if o.Cut {
-		b = fmt.Appendf(b, "%s %d %s", cutWord, o.Offset, o.File)
+		b = append(b, cutWord...)
 	} else {
-		id := o.ID
-		if id == "" {
-			id = noID
-		}
 		b = append(hex.AppendEncode(b, o.Payload[:]), ' ')
 		b = append(o.Date.UTC().AppendFormat(b, dateForm), ' ')
-		b = fmt.Appendf(b, "%s %d %s %s", id, o.Offset, o.File, o.URL)
+		b = append(b, cmp.Or(o.ID, noID)...)
 	}
-	copy(b[from:], fmt.Sprintf("%08x", sumOf(b[from+9:])))
+	b = strconv.AppendInt(append(b, ' '), o.Offset, 10)
+	b = append(append(b, ' '), o.File...)
+	if !o.Cut {
+		b = append(append(b, ' '), o.URL...)
+	}
+	putSum(b[from:from+8], b[from+9:])
 	return append(b, '\n')
 }
 
+// putSum writes the sum of text in eight digits.
+func putSum(digits, text []byte) {
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], sumOf(text))
+	hex.Encode(digits, sum[:])
+}
+
 // oneWord reports whether s can be a word of the log.
-func oneWord(s string) bool { return s != "" && strings.IndexFunc(s, splits) < 0 }
+func oneWord(s string) bool { return s != "" && whole(s) }
 
 var errLog = errors.New("no line of the log of originals")
 
 func parseOriginal(line []byte) (o original, err error) {
 	line, ok := bytes.CutSuffix(line, []byte("\n"))
-	if !ok || len(line) < 10 || line[8] != ' ' || string(line[:8]) != fmt.Sprintf("%08x", sumOf(line[9:])) {
+	if !ok || len(line) < 10 || line[8] != ' ' {
+		return o, errLog
+	}
+	var sum [8]byte
+	if putSum(sum[:], line[9:]); string(line[:8]) != string(sum[:]) {
 		return o, errLog
 	}
 	words := strings.Split(string(line[9:]), " ")
@@ -119,6 +132,7 @@ type cut struct {
 type originalLog struct {
 	f    *os.File
 	size int64
+	line []byte // of the last add
 	cuts map[string][]cut
 }
 
@@ -150,11 +164,11 @@ func openLog(path string, see func(o original, at int64)) (_ *originalLog, err e
 // add appends o and returns where it stands.
 func (l *originalLog) add(o *original) (at int64, err error) {
 	at = l.size
-	b := o.append(nil)
-	if _, err := l.f.WriteAt(b, at); err != nil {
+	l.line = o.append(l.line[:0])
+	if _, err := l.f.WriteAt(l.line, at); err != nil {
 		return 0, err
 	}
-	l.size += int64(len(b))
+	l.size += int64(len(l.line))
 	if o.Cut {
 		l.cuts[o.File] = append(l.cuts[o.File], cut{before: at, end: o.Offset})
 	}

@@ -30,16 +30,16 @@ type capture struct {
 	original bool   // its payload is whole, and worth referring to
 }
 
-// line returns the line of c.
-func (c *capture) line() Line {
+// append appends the line of c to b.
+func (c *capture) append(b []byte) []byte {
 	l := Line{
-		Key: Key(c.URL), Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
+		Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
 		Length: c.Length, Offset: c.Offset, Filename: c.File,
 	}
 	if c.Kind == "revisit" {
 		l.Mime = revisitType
 	}
-	return l
+	return l.appendFields(append(appendKey(b, c.URL), ' '))
 }
 
 // errFields is that of a record that can be passed over.
@@ -86,7 +86,7 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 
 // worth reports whether later answers may refer to that of e.
 func worth(e *warc.Entry) bool {
-	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) && oneWord(e.File+"x") && oneWord(e.ID+"x")
+	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) && whole(e.File) && whole(e.ID)
 }
 
 func withoutQuery(url string) string {

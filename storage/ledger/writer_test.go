@@ -403,9 +403,10 @@ func TestRefuses(t *testing.T) {
 
 func BenchmarkAppend(b *testing.B) {
 	w := open(b, Options{Dir: b.TempDir()})
+	l := numbered(7)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := w.Append(b.Context(), numbered(7)); err != nil {
+		if err := w.Append(b.Context(), l); err != nil {
 			b.Fatal(err)
 		}
 	}
