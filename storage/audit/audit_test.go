@@ -188,6 +188,18 @@ var table = []judged{
 		a.robots("User-agent: *\nCrawl-delay: 5\n")
 		a.add(fetch{url: site + "/", at: 9 * s, meta: "gapMs: 8900\r\npaceMs: 1000\r\npaceBy: floor\r\n"})
 	}},
+	{name: "a pace that is none", codes: "gap-told record", make: func(a *archive) {
+		a.robots(rule)
+		a.add(fetch{url: site + "/", at: 2 * s, meta: "paceMs: soon\r\npaceBy: floor\r\n"})
+	}},
+	{name: "times that are none, or less than nothing", codes: "record", make: func(a *archive) {
+		a.robots(rule)
+		a.add(fetch{url: site + "/", at: 2 * s, meta: "gapMs: -3\r\nfirstByteTimeMs: 1h3\r\nattempt: one\r\nownHost: perhaps\r\n"})
+	}},
+	{name: "others may mean something else by such a name", foreign: true, make: func(a *archive) {
+		a.robots(rule)
+		a.add(fetch{url: site + "/", at: 2 * s, meta: "status: fine\r\n"})
+	}},
 	{name: "no User-Agent", codes: "user-agent", make: func(a *archive) { a.add(fetch{url: site + "/robots.txt", agent: "none"}) }},
 	{name: "a User-Agent without the token", codes: "user-agent", make: func(a *archive) { a.add(fetch{url: site + "/robots.txt", agent: "Owl/1"}) }},
 	{name: "a browser", foreign: true, codes: "user-agent", make: func(a *archive) {

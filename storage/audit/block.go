@@ -108,7 +108,7 @@ func lowered(name []byte) string {
 
 var wanted = [...]string{
 	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
-	"user-agent", "host", "content-length",
+	"user-agent", "host", "content-length", "ratelimit",
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.

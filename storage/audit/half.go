@@ -30,6 +30,7 @@ type half struct {
 type answer struct {
 	location, expires, date, age, coding string
 	cache, retry                         []string
+	limit                                string // RateLimit, of several fields all
 }
 
 // half reads a record of an exchange. It returns nil for one that is none of HTTP.
@@ -218,6 +219,15 @@ func (a *audit) head(h *half, p place) error {
 			r.chunked = strings.EqualFold(string(value), "chunked")
 		case name == "retry-after" && len(s.retry) < 8:
 			s.retry = append(s.retry, short(string(value)))
+		case name == "ratelimit" && len(s.limit) <= maxLimit:
+			if s.limit != "" {
+				s.limit += ","
+			}
+			s.limit += string(value)
+		case name == "date":
+			s.date = short(string(value))
+		case name == "age":
+			s.age = short(string(value))
 		case !policy:
 		case name == "location" && s.location == "":
 			s.location = string(value)
@@ -227,10 +237,6 @@ func (a *audit) head(h *half, p place) error {
 			s.coding = strings.ToLower(short(string(value)))
 		case name == "expires":
 			s.expires = short(string(value))
-		case name == "date":
-			s.date = short(string(value))
-		case name == "age":
-			s.age = short(string(value))
 		}
 	})
 }

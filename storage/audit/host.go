@@ -24,6 +24,14 @@ type host struct {
 	restWhy string
 	restAt  time.Time // when that was said: what began before could not know
 
+	answers     answers
+	spaced      time.Duration // what RateLimit spaces requests by
+	spacedUntil time.Time
+	emptied     time.Duration // how long RateLimit said last that nothing is left
+	spacedFor   int           // exchanges since it was said, at most atKill
+	was         terms         // that were due before the last exchange
+	skew        gaps          // by which the dates of answers differ from the archive's
+
 	backoff    time.Time // until when an error without such a word asks for rest
 	backoffWhy string
 
@@ -114,6 +122,7 @@ func (h *host) show() *Host {
 		Authority: short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.kind.String(),
 		Disallowed: h.avoided, Required: h.required.Seconds(), RequiredBy: h.requiredBy, Lowest: h.lowest.Seconds(),
 		Gaps: h.gaps.n, MinGap: h.gaps.least.Seconds(), MedianGap: h.gaps.median().Seconds(), StartToStart: h.gaps.bounds,
+		Dates: h.skew.n, Skew: h.skew.median().Seconds(),
 		Violations: h.violations, Unprovable: h.unprovable, Why: h.unproved,
 	}
 }

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"curtsy/storage/warc"
 )
@@ -40,7 +42,7 @@ func (in *Info) add(name, value string) {
 // read takes what is understood of the fields.
 func (in *Info) read() {
 	for _, f := range in.Fields {
-		ms, _ := millis(f[1])
+		ms := millis(f[1])
 		switch strings.ToLower(f[0]) {
 		case "software":
 			in.Software = f[1]
@@ -87,3 +89,12 @@ func (in *Info) same(b *Info) bool {
 
 // ours reports whether the archive being read says that this crawler made it.
 func (a *audit) ours() bool { return a.info != nil && a.info.Ours }
+
+// millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.
+func millis(s string) time.Duration {
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(min(n, 10*365*24*60*60*1000)) * time.Millisecond
+}

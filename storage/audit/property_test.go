@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,16 @@ type worldSite struct {
 	next       time.Duration // when the next exchange may begin
 	learned    time.Duration
 	known      bool
+	heard      []time.Duration // response times
+}
+
+// due is the pause after the last exchange: five times the third longest of the last five response times, or the pace.
+func (s *worldSite) due() time.Duration {
+	last := slices.Sorted(slices.Values(s.heard[max(0, len(s.heard)-5):]))
+	if len(last) == 0 {
+		return s.pace
+	}
+	return max(s.pace, 5*last[len(last)/2])
 }
 
 var worldRules = []struct {
@@ -49,6 +60,7 @@ func (w *world) step(a *archive) *worldSite {
 	s := w.sites[w.r.IntN(len(w.sites))]
 	f := fetch{at: s.next, took: time.Duration(1 + w.r.IntN(900)*int(time.Millisecond))}
 	rest := time.Duration(0)
+	first := (f.took - time.Duration(w.r.Int64N(int64(f.took)))).Truncate(time.Microsecond)
 	switch {
 	case !s.known || s.next-s.learned > 23*time.Hour:
 		f.url, f.body = s.url+"/robots.txt", s.rules
@@ -68,8 +80,12 @@ func (w *world) step(a *archive) *worldSite {
 			f.status, f.head = 301, "Location: /elsewhere\r\n"
 		}
 	}
+	if f.status >= 0 && first > 0 {
+		f.meta += fmt.Sprintf("firstByteTimeMs: %.3f\r\n", float64(first)/1e6)
+		s.heard = append(s.heard, first)
+	}
 	a.add(f)
-	s.next += f.took + max(s.pace, rest) + 10*time.Millisecond + time.Duration(w.r.IntN(5000))*time.Millisecond
+	s.next += f.took + max(s.due(), rest) + 10*time.Millisecond + time.Duration(w.r.IntN(5000))*time.Millisecond
 	if w.r.IntN(20) == 0 {
 		s.next += time.Duration(w.r.IntN(30)) * time.Hour
 	}

@@ -40,18 +40,12 @@ func (a *audit) restful(e *Exchange, to *host) {
 func (a *audit) rest(h *half, to *host) {
 	e := &h.e
 	s := e.Status
-	busy := s == 429 || s == 503
-	asks := busy || a.ours() && (s >= 300 && s < 400 || e.Robots) // docs/politeness.md, rule 11
-	given := false
+	busy, given := s == 429 || s == 503, a.retryGiven(h)
 	for _, v := range h.said.retry {
-		if v = strings.TrimSpace(v); v == "" || !asks {
+		until, ok := a.until(strings.TrimSpace(v), e.End())
+		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
 		}
-		until, ok := a.until(v, e.End())
-		if !ok {
-			continue
-		}
-		given = true
 		if until.After(to.rest) {
 			to.rest, to.restAt = until, e.End()
 			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", short(v), s, clock(e.Began))
@@ -71,6 +65,20 @@ func (a *audit) rest(h *half, to *host) {
 		to.backoff, to.restAt = until, e.End()
 		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/politeness.md, rules 11 and 12)", wait, s)
 	}
+}
+
+// retryGiven reports whether an answer has a Retry-After that means something with it (docs/politeness.md, rule 11).
+func (a *audit) retryGiven(h *half) bool {
+	s := h.e.Status
+	if s != 429 && s != 503 && !(a.ours() && (s >= 300 && s < 400 || h.e.Robots)) {
+		return false
+	}
+	for _, v := range h.said.retry {
+		if _, ok := a.until(strings.TrimSpace(v), h.e.End()); ok && strings.TrimSpace(v) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own archives,

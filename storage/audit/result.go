@@ -99,6 +99,10 @@ type Host struct {
 	// StartToStart says that the archive lacks the ends of exchanges: the pauses were at most so long.
 	StartToStart bool `json:"gaps_start_to_start,omitempty"`
 
+	// By how much the Date fields of answers are ahead of the archive's dates. It is an observation, and no finding.
+	Dates int64   `json:"dates,omitempty"` // answers with one
+	Skew  float64 `json:"median_skew_s,omitempty"`
+
 	Violations int64      `json:"violations"`
 	Unprovable int64      `json:"unprovable"`
 	Why        []Unproved `json:"unprovable_why,omitempty"`

@@ -35,11 +35,11 @@ type readingKey struct {
 
 // reading is what one crawler is told by a text.
 type reading struct {
-	key      readingKey
-	naive    naive.Reading
-	delay    float64
-	hasDelay bool
-	size     int
+	key   readingKey
+	naive naive.Reading
+	delay float64 // seconds by Crawl-delay; 0 when it asks for none
+	rate  float64 // seconds between requests by Request-rate; 0 when it asks for none
+	size  int
 }
 
 // maxReadings bounds the readings in memory, in octets; maxTexts the texts that can be found by their digest alone.
@@ -107,7 +107,8 @@ func (t *texts) reading(at span, token, standard string) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{key: k, naive: naive.Read(standard, b, token)}
-	r.delay, r.hasDelay = naive.Delay(b, token)
+	r.delay, _ = naive.Delay(b, token)
+	r.rate, _ = naive.Rate(b, token)
 	r.size = r.naive.Size() + 300
 	t.by[k] = t.used.PushFront(r)
 	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {

@@ -20,17 +20,22 @@ func (a *audit) timing(h *half, to *host) {
 	if !to.met {
 		return
 	}
-	required, by := a.required(e, to)
+	if to.file != e.File {
+		to.cross()
+	}
+	t := a.terms(e, to)
+	required, by := t.standing(a.ours(), e.Own)
 	if to.gaps.n == 0 || required < to.lowest {
 		to.lowest = required
 	}
 	if required > to.required {
 		to.required, to.requiredBy = required, by
 	}
+	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
+	required, by = t.all(required, by)
 	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != "address" {
 		required, by = l.Pace, l.PaceBy+", as the crawl says itself"
 	}
-	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
 	if e.Began.Add(e.Resolution).Before(to.began) && !lanes {
 		if a.ours() {
 			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
@@ -39,12 +44,14 @@ func (a *audit) timing(h *half, to *host) {
 		a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
 		return
 	}
-	a.pause(e, to, required, by, lanes)
-	a.toldGap(e, to, required, by)
+	a.pause(e, to, required, by, max(t.mayAnswer, required), lanes)
+	a.toldGap(e, to, &t)
+	to.was = t
 }
 
-// pause checks a pause whose bounds are least and most: dates say when to within their resolution.
-func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, lanes bool) {
+// pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
+// is not known to be required.
+func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
 	most := e.Began.Add(e.Resolution).Sub(to.end)
 	least := e.Began.Sub(to.end) - to.res
 	if !to.ended {
@@ -75,46 +82,17 @@ func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, 
 		a.unprove(to, InFlight, "the archive does not say when exchanges end", least, most)
 	case least+slack(required) < required:
 		a.unprove(to, Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
+	case least+slack(may) < may:
+		a.unprove(to, Gap, "the archive does not say when answers began, five times which is due", least, most)
 	}
-}
-
-// required is the pause that is due between any two exchanges with a host, and who asks for it. What the crawl says was
-// due before one of them may be more: a rest that the server asked for, or the response time.
-func (a *audit) required(e *Exchange, to *host) (time.Duration, string) {
-	d, by := a.o.Floor, "the audit's floor"
-	if a.ours() && a.o.Floor < max(a.info.Floor, time.Second) {
-		d, by = max(a.info.Floor, time.Second), "floor (docs/politeness.md, rule 9)"
-	}
-	if e.Own {
-		d, by = 0, "own host"
-	}
-	if asked := a.crawlDelay(to, e.Agent); asked > d {
-		d, by = asked, "Crawl-delay"
-	}
-	return d, by
-}
-
-// crawlDelay is what the robots.txt of a host asks for.
-func (a *audit) crawlDelay(to *host, agent string) time.Duration {
-	if !to.policy.text.ok || to.policy.kind != ruled {
-		return 0
-	}
-	longest := 0.0
-	for _, token := range a.tokens(agent) {
-		r, err := a.texts.reading(to.policy.text, token, "rfc9309")
-		if err == nil && r.hasDelay {
-			longest = max(longest, r.delay)
-		}
-	}
-	return time.Duration(min(longest, 365*24*3600) * float64(time.Second))
 }
 
 // toldGap compares what the crawl says of its pause with the records. A pause told may be shorter than theirs: of an
 // attempt that no connection came of there is no record. Nor is it held against a crawl that the first pause in a file
 // is told too long: it may have been killed before it knew of its last exchange, and have gone on with a new file.
-func (a *audit) toldGap(e *Exchange, to *host, required time.Duration, by string) {
+func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 	l := e.Line
-	if l == nil || !a.ours() || l.Gap == 0 {
+	if l == nil || !a.ours() {
 		return
 	}
 	at := func(required, observed string) {
@@ -123,15 +101,22 @@ func (a *audit) toldGap(e *Exchange, to *host, required time.Duration, by string
 		a.report(f)
 	}
 	seen := e.Began.Sub(to.end)
-	if to.ended && l.Gap > seen+slack(seen) && to.file != e.File {
+	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
 		f := e.finding(CrashInFlight, "the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
 		a.report(f)
-	} else if to.ended && l.Gap > seen+slack(seen) {
+	} else if told {
 		at("the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap))
 	}
-	if l.PaceBy != "" && l.Pace+slack(required) < required {
+	required, by := t.all(t.standing(true, e.Own))
+	switch {
+	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
+	case l.Pace+slack(required) < required:
 		at("the pace that was due: "+round(required)+", "+by, "the crawl says "+round(l.Pace)+", "+l.PaceBy)
+	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
+		if can := a.whoAsked(l, to, t, required); can != "" {
+			at("who asked for the pace: "+can, "the crawl says "+round(l.Pace)+", "+l.PaceBy)
+		}
 	}
 }
 
@@ -150,6 +135,8 @@ func (a *audit) after(h *half, to *host) {
 	}
 	to.met = true
 	a.rest(h, to)
+	a.heard(h, to)
+	to.dated(h)
 }
 
 // round writes a duration as findings do.

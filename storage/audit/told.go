@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,16 +40,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 		return
 	}
 	h := a.whose(rec)
-	line := storage.Line{URL: rec.TargetURI()}
-	took, ended := time.Duration(0), false
-	a.read.begin(rec, false)
-	err := told(&a.read, func(name, value string) {
-		if name == "fetchTimeMs" {
-			took, ended = millis(value)
-			return
-		}
-		take(&line, name, value)
-	})
+	line, ended, troubles, err := a.fields(rec)
 	a.read.rest()
 	a.digests(rec, at, line.URL)
 	switch {
@@ -58,15 +48,47 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 		return // torn
 	case err != nil:
 		a.bad(at, line.URL, "fields of a metadata record", err.Error())
+	case len(troubles) > 0 && a.ours(): // who else uses these names may mean something else by them
+		a.bad(at, line.URL, "fields as docs/warc.md has them", strings.Join(troubles, "; "))
 	case h == nil && a.ours():
 		a.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+short(strings.Join(concurrent(rec), ", ")))
 	}
 	if h == nil {
 		return
 	}
-	line.Began, line.Took, line.Record = h.e.Began, took, h.e.Record
-	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, took, ended, &line, at
+	line.Began, line.Record = h.e.Began, h.e.Record
+	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, line.Took, ended, line, at
 	a.settle()
+}
+
+// maxTroubles bounds how many fields of one record are named.
+const maxTroubles = 10
+
+// fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that cannot
+// be read is as if it were not there, and is named by its trouble.
+func (a *audit) fields(rec *warc.Record) (line *storage.Line, ended bool, troubles []string, err error) {
+	line = &storage.Line{URL: rec.TargetURI()}
+	a.read.begin(rec, false)
+	err = told(&a.read, func(name, value string) {
+		bad := warc.SetField(line, name, value)
+		switch {
+		case bad != nil && len(troubles) < maxTroubles:
+			troubles = append(troubles, bad.Error())
+		case bad == nil && name == "fetchTimeMs":
+			ended = true
+		}
+	})
+	for _, f := range []struct {
+		name string
+		d    *time.Duration
+	}{{"fetchTimeMs", &line.Took}, {"firstByteTimeMs", &line.FirstByte}, {"paceMs", &line.Pace}, {"gapMs", &line.Gap}} {
+		if *f.d < 0 {
+			*f.d, ended = 0, ended && f.name != "fetchTimeMs"
+			troubles = append(troubles, f.name+" is less than nothing")
+		}
+	}
+	line.RobotsRecord = strings.Trim(line.RobotsRecord, "<>")
+	return line, ended, troubles, err
 }
 
 // whose returns the exchange that a metadata record belongs to.
@@ -105,106 +127,6 @@ func told(r *reader, f func(name, value string)) error {
 			return nil
 		}
 	}
-}
-
-// take puts a field of a metadata record into l.
-func take(l *storage.Line, name, value string) {
-	if t := text(l, name); t != nil {
-		*t = value
-		return
-	}
-	switch name {
-	case "depth":
-		l.Depth, _ = strconv.Atoi(value)
-	case "status":
-		l.Status, _ = strconv.Atoi(value)
-	case "attempt":
-		l.Attempt, _ = strconv.Atoi(value)
-	case "robotsLine":
-		l.RobotsLine, _ = strconv.Atoi(value)
-	case "ownHost":
-		l.Own = value == "true"
-	case "robotsRecord":
-		l.RobotsRecord = strings.Trim(value, "<>")
-	case "paceMs":
-		l.Pace, _ = millis(value)
-	case "gapMs":
-		l.Gap, _ = millis(value)
-	case "firstByteTimeMs":
-		l.FirstByte, _ = millis(value)
-	case "asked":
-		l.Asked = joined(l.Asked, value)
-	case "prefs":
-		l.Prefs = joined(l.Prefs, value)
-	}
-}
-
-// text returns the part of l that a field's value is taken for as it is; nil for a field of another kind.
-func text(l *storage.Line, name string) *string {
-	switch name {
-	case "via":
-		return &l.Via
-	case "kind":
-		return &l.Kind
-	case "seed":
-		return &l.Seed
-	case "sourceTag":
-		return &l.Tag
-	case "decision":
-		return &l.Decision
-	case "reason":
-		return &l.Reason
-	case "outcome":
-		return &l.Outcome
-	case "robotsRule":
-		return &l.RobotsRule
-	case "robotsGroup":
-		return &l.RobotsGroup
-	case "robotsRunnerUp":
-		return &l.RunnerUp
-	case "robotsSha256":
-		return &l.RobotsSHA256
-	case "robotsStandard":
-		return &l.Standard
-	case "paceBy":
-		return &l.PaceBy
-	case "listSha256":
-		return &l.List
-	case "truncated":
-		return &l.Truncated
-	case "directives":
-		return &l.Directives
-	}
-	return nil
-}
-
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	if len(a) > 64<<10 {
-		return a
-	}
-	return a + "\n" + b
-}
-
-// millis reads milliseconds with up to three decimals. More than ten years are none.
-func millis(s string) (time.Duration, bool) {
-	whole, frac, _ := strings.Cut(s, ".")
-	n, err := strconv.ParseUint(whole, 10, 63)
-	if err != nil || n > 10*365*24*3600*1000 {
-		return 0, false
-	}
-	d := time.Duration(n) * time.Millisecond
-	place := time.Millisecond
-	for i := 0; i < len(frac) && i < 3; i++ {
-		if frac[i] < '0' || frac[i] > '9' {
-			return 0, false
-		}
-		place /= 10
-		d += time.Duration(frac[i]-'0') * place
-	}
-	return d, true
 }
 
 // refusals reads a batch of lines of decisions without an exchange.

@@ -1,0 +1,27 @@
+package audit
+
+import (
+	"strings"
+	"time"
+)
+
+// dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole seconds,
+// and the answer was made some time between the request and its own first octet: the middle of both is taken, so that
+// one of them says little and the median of many says it to about a tenth of a second. An answer with an Age was made
+// for somebody else, some time before.
+//
+// It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted alike
+// in the archive show here, and nowhere else.
+func (h *host) dated(x *half) {
+	at, ok := httpDate(strings.TrimSpace(x.said.date))
+	if e := &x.e; ok && x.said.age == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
+		made := e.Began
+		if l := e.Line; l != nil {
+			made = made.Add(min(l.FirstByte, e.Took) / 2)
+		}
+		h.skew.add(at.Add(time.Second / 2).Sub(made))
+	}
+}
+
+// mostSkew is more than any clock is off by that is still a clock. What is further off is a date that somebody chose.
+const mostSkew = 100 * 365 * day

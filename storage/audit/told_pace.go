@@ -1,0 +1,67 @@
+package audit
+
+import (
+	"slices"
+	"time"
+
+	"curtsy/storage"
+)
+
+// The words of a crawl of ours for who asked for a pace (docs/decisions.md).
+const (
+	toldFloor    = "floor"
+	toldDelay    = "crawl-delay"
+	toldRate     = "request-rate"
+	toldAnswers  = "response time"
+	toldLimit    = "ratelimit"
+	toldRetry    = "retry-after"
+	toldErrors   = "errors"
+	toldRobots   = "robots.txt"
+	toldAddress  = "address"
+	longestError = time.Hour
+)
+
+// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange before
+// had ended, whose rest it keeps. It returns what that one did ask for, or "" when all is well. Errors are held against
+// their schedule alone, since attempts that reached no server leave no record.
+func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Duration) string {
+	same := func(name string, may ...time.Duration) string {
+		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
+			return ""
+		}
+		return name + " asked for " + round(max(slices.Max(may), 0))
+	}
+	switch l.PaceBy {
+	case toldFloor:
+		return same("the floor", t.settled, to.was.settled)
+	case toldDelay:
+		return same("Crawl-delay", t.delay, to.was.delay)
+	case toldRate:
+		return same("Request-rate", t.rate, to.was.rate)
+	case toldLimit:
+		return same("RateLimit", to.spaced, to.emptied)
+	case toldRetry:
+		return same("Retry-After", to.rest.Sub(to.end))
+	case toldAnswers:
+		least, most := to.answers.pace()
+		if l.Pace+slack(least) < least || l.Pace > most+slack(most) {
+			return "the response times asked for " + round(least)
+		}
+	case toldErrors:
+		for _, d := range []time.Duration{afterBroken, afterBusy} {
+			for ; d < longestError; d *= 2 {
+				if (l.Pace - d).Abs() <= slack(d) {
+					return ""
+				}
+			}
+		}
+		return same("the schedule of errors, which doubles 30 s and 60 s,", longestError)
+	case toldRobots, toldAddress:
+		if l.Pace <= required.Truncate(time.Microsecond) {
+			return "not " + l.PaceBy + ", which asks for more than was due anyway: " + round(required)
+		}
+	default:
+		return "one of the words that docs/decisions.md has"
+	}
+	return ""
+}
