@@ -28,9 +28,10 @@ var ErrHost = errors.New("report: this is no host")
 // Make reads ledger and archive and returns what they say.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	var want func(canon.Authority) bool
+	var spelt string
 	if o.Host != "" {
 		var err error
-		if want, err = hosts(o.Host); err != nil {
+		if want, spelt, err = hosts(o.Host); err != nil {
 			return nil, err
 		}
 	}
@@ -58,6 +59,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		r.Known, r.Reached, r.More = all.known, all.asked, all.more
 	}
 	r.Made, r.Software, r.Host = o.Now.UTC(), clean(o.Software), clean(o.Host)
+	r.HostPort = spelt
 	r.Crawl.Name, r.Crawl.Settings, r.Remarks = clean(filepath.Base(filepath.Clean(o.Dir))), []Setting{}, cleaned(o.Remarks)
 	for _, s := range o.Settings {
 		r.Crawl.Settings = append(r.Crawl.Settings, Setting{clean(s.Name), clean(s.Value), clean(s.Default)})
@@ -93,24 +95,25 @@ func (r *Report) audited(ctx context.Context, audit func(context.Context) (Audit
 }
 
 // hosts is the test for the host that a user named: a name, at all its ports and by all schemes, or HOST:PORT, or
-// SCHEME://HOST[:PORT].
-func hosts(name string) (func(canon.Authority) bool, error) {
-	spelt, scheme := strings.TrimSuffix(name, "/"), true
+// SCHEME://HOST[:PORT]. It returns the name in one spelling, too: HOST, or HOST:PORT whichever way the port is known.
+func hosts(name string) (want func(canon.Authority) bool, spelt string, err error) {
+	scheme := true
+	spelt = strings.TrimSuffix(name, "/")
 	if !strings.Contains(spelt, "://") {
 		spelt, scheme = "http://"+spelt, false
 	}
 	u, err := canon.Parse(spelt)
 	if err != nil || u.RequestURI() != "/" {
-		return nil, fmt.Errorf("%w: %q; write it like www.example.org, www.example.org:8080 or https://www.example.org", ErrHost, name)
+		return nil, "", fmt.Errorf("%w: %q; write it like www.example.org, www.example.org:8080 or https://www.example.org", ErrHost, name)
 	}
 	a := u.Authority()
 	switch {
 	case scheme:
-		return func(b canon.Authority) bool { return a == b }, nil
+		return func(b canon.Authority) bool { return a == b }, a.Host() + ":" + a.Port(), nil
 	case portGiven(name):
-		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() }, nil
+		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() }, a.Host() + ":" + a.Port(), nil
 	}
-	return func(b canon.Authority) bool { return a.Host() == b.Host() }, nil
+	return func(b canon.Authority) bool { return a.Host() == b.Host() }, a.Host(), nil
 }
 
 func portGiven(name string) bool {

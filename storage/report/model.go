@@ -10,7 +10,8 @@ type Report struct {
 	Version  int       `json:"version"`
 	Made     time.Time `json:"made"`
 	Software string    `json:"software"`
-	Host     string    `json:"host,omitempty"` // the host it is about; empty for the whole crawl
+	Host     string    `json:"host,omitempty"` // the host it is about, as it was asked for; empty for the whole crawl
+	HostPort string    `json:"-"`              // and in one spelling, HOST or HOST:PORT: a name for its file
 
 	Crawl  Crawl `json:"crawl"`
 	Totals Host  `json:"totals"`

@@ -1,13 +1,11 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+
+	"curtsy/storage/durable"
 )
 
 // WriteJSON writes the report as one JSON object.
@@ -21,26 +19,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // Write writes a file whole, by one of the report's writers, or leaves what was there as it was.
-func Write(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+func Write(path string, write func(io.Writer) error) error {
+	if err := durable.File(path, write); err != nil {
 		return fmt.Errorf("report: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := write(w); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	err = errors.Join(w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("report: write %s: %w", path, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/durable"
 )
 
 // Options say what to pack. Segments and Index are required.
@@ -72,28 +73,14 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("wacz: create: %w", err)
 	}
-	dir := filepath.Dir(path)
-	out, err := os.CreateTemp(dir, filepath.Base(path)+".new*")
-	if err != nil {
-		return r, fmt.Errorf("wacz: create: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(out.Name())
-		}
-	}()
 	if o.TempDir == "" {
-		o.TempDir = dir // what is gathered is as large as the lists; the system's folder may be memory
+		o.TempDir = filepath.Dir(path) // what is gathered is as large as the lists; the system's folder may be memory
 	}
-	r, err = Write(ctx, out, o)
+	err = durable.File(path, func(w io.Writer) (err error) {
+		r, err = Write(ctx, w, o)
+		return err
+	})
 	if err != nil {
-		return r, errors.Join(err, out.Close())
-	}
-	// CreateTemp makes files for their owner alone; this one is made to be given away.
-	if err = errors.Join(out.Chmod(0o644), out.Sync(), out.Close()); err != nil {
-		return r, fmt.Errorf("wacz: create: %w", err)
-	}
-	if err = os.Rename(out.Name(), path); err != nil {
 		return r, fmt.Errorf("wacz: create: %w", err)
 	}
 	return r, nil

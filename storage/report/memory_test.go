@@ -1,0 +1,136 @@
+package report_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+	"curtsy/storage/report"
+)
+
+// manyHosts writes the ledger of a crawl of so many hosts: robots.txt, two pages and a refusal of each, host after host
+// in each round.
+func manyHosts(t *testing.T, hosts int) report.Options {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "many")
+	o := report.Options{Dir: dir, Ledger: filepath.Join(dir, "ledger"), WARC: filepath.Join(dir, "warc"), Software: "curtsy/0.1.0", Now: start}
+	w, err := ledger.Open(ledger.Options{Dir: o.Ledger, SegmentSize: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round, path := range []string{"/robots.txt", "/", "/a.html", "/private/"} {
+		for i := range hosts {
+			began := start.Add(time.Duration(round*hosts+i) * time.Millisecond)
+			l := storage.Line{
+				Time: began.Add(40 * time.Millisecond), URL: fmt.Sprintf("https://www.host-%06d.example%s", i, path), Seed: fmt.Sprintf("https://www.host-%06d.example/", i),
+				Decision: "allow", Reason: "no match", RobotsGroup: fmt.Sprintf("robot %d", i), Standard: "rfc9309", Outcome: "fetched", Type: fmt.Sprintf("text/x-%d", i),
+				Attempt: 1, Began: began, Took: 40 * time.Millisecond, Status: 200, Octets: 18_000, Pace: time.Second, PaceBy: "floor", Gap: time.Duration(1001+i%977) * time.Millisecond,
+			}
+			switch path {
+			case "/robots.txt":
+				l.Decision, l.Reason, l.Outcome = "robots", "", ""
+			case "/private/":
+				l.Decision, l.Reason, l.Outcome, l.RobotsLine, l.RobotsRule = "disallow", "disallow rule", "disallowed", 2, fmt.Sprintf("/private/%d", i)
+				l.Attempt, l.Began, l.Took, l.Status = 0, time.Time{}, 0, 0
+			}
+			if err := w.Append(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// scales is a context that weighs the live heap from time to time: whoever reads a ledger asks it at each line.
+type scales struct {
+	context.Context
+	every, n int
+	most     uint64
+}
+
+func (s *scales) Err() error {
+	if s.n++; s.n%s.every == 0 {
+		s.weigh()
+	}
+	return s.Context.Err()
+}
+
+func (s *scales) weigh() {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	s.most = max(s.most, m.HeapAlloc)
+}
+
+// weighed makes the report of so many hosts, with its page and its JSON form, and returns the most that its live heap
+// grew by.
+func weighed(t *testing.T, hosts int) uint64 {
+	t.Helper()
+	o := manyHosts(t, hosts)
+	s := &scales{Context: t.Context(), every: max(hosts/2, 1)}
+	s.weigh()
+	before := s.most
+	r, err := report.Make(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, write := range []func(io.Writer) error{r.WriteHTML, r.WriteJSON} {
+		if err := write(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.weigh()
+	if r.Known != int64(hosts) || len(r.Hosts) > 1000 || r.Totals.Exchanges != int64(3*hosts) {
+		t.Fatalf("%d hosts known, %d told apart, %d exchanges", r.Known, len(r.Hosts), r.Totals.Exchanges)
+	}
+	return s.most - before
+}
+
+// The report tells 1,000 hosts apart. Each further one costs a few octets, while it is found out which those are.
+func TestAFurtherHostCostsAFewOctets(t *testing.T) {
+	const few, many, each = 2000, 8000, 64
+	small, large := weighed(t, few), weighed(t, many)
+	t.Logf("%d hosts: %d octets; %d hosts: %d octets", few, small, many, large)
+	if large > small+each*(many-few) {
+		t.Errorf("%d hosts took %d octets of heap, %d took %d", few, small, many, large)
+	}
+}
+
+// The figures of docs/report.md.
+func TestReportOfAHundredThousandHosts(t *testing.T) {
+	if os.Getenv("CURTSY_LONG") != "1" {
+		t.Skip("it takes a minute; CURTSY_LONG=1 runs it")
+	}
+	const hosts, most = 100_000, 64 << 20
+	heap := weighed(t, hosts)
+	t.Logf("%d hosts, %d decisions: live heap at most %.1f MiB; %s", hosts, 4*hosts, float64(heap)/(1<<20), resident(t))
+	if heap > most {
+		t.Errorf("%d octets of live heap, more than %d", heap, most)
+	}
+}
+
+// resident is the most memory that the process had, where the system tells.
+func resident(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "what was resident is not told here"
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "VmHWM:") {
+			return strings.Join(strings.Fields(line), " ")
+		}
+	}
+	return "what was resident is not told here"
+}
