@@ -14,7 +14,7 @@ type coding struct {
 	enc  encoding.Encoding // nil for UTF-8, whose octets are read as they are
 	name string            // in the Encoding Standard, lower case
 	mark int               // octets of the byte order mark
-	told bool              // the document itself says so
+	told bool              // the document itself says so; of a page only set where that is asked
 }
 
 // queries is the charset that the document's queries are sent in, as Ref.Charset has it.
@@ -60,11 +60,15 @@ func htmlCoding(in []byte, o Options) coding {
 	if c, ok := marked(in); ok {
 		return c
 	}
-	own := prescan(in)
 	if c, ok := codingOf(charsetOf(o.ContentType)); ok {
-		c.told = c.name == own.name && own.told
+		if o.Declare && c.needsName(in) { // else nobody asks whether it was told
+			own := prescan(in)
+			c.told = c.name == own.name && metaNames(in, c.name)
+		}
 		return c
 	}
+	own := prescan(in)
+	own.told = o.Declare && own.needsName(in) && metaNames(in, own.name)
 	return own
 }
 
@@ -78,7 +82,7 @@ func prescan(in []byte) coding {
 	if name == "utf-8" {
 		e = nil
 	}
-	return coding{enc: e, name: name, told: metaNames(in, name)}
+	return coding{enc: e, name: name}
 }
 
 // metaNames reports whether a page without its Content-Type would be read in that encoding by every browser, rather

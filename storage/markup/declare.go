@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"encoding/binary"
 	"regexp"
 	"strings"
 )
@@ -23,19 +24,29 @@ func first(e edit, to sink) (sink, func()) {
 }
 
 // needsName reports whether it matters in which encoding the octets are read.
-func (s *splicer) needsName() bool {
-	switch s.c.name {
+func (c coding) needsName(in []byte) bool {
+	switch c.name {
 	case "utf-16be", "utf-16le", "iso-2022-jp":
 		return true
 	case "replacement", "x-user-defined":
 		return false // no document can say so
 	}
-	for _, c := range s.in {
-		if c >= 0x80 {
-			return true
+	return !allASCII(in)
+}
+
+// allASCII looks at eight octets at a time: every page is looked at whole.
+func allASCII(in []byte) bool {
+	for ; len(in) >= 8; in = in[8:] {
+		if binary.LittleEndian.Uint64(in)&0x8080808080808080 != 0 {
+			return false
 		}
 	}
-	return false
+	for _, c := range in {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // lead writes a byte order mark, which alone can tell UTF-16.

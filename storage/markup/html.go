@@ -192,14 +192,24 @@ func elementName(t *tag) string {
 // attribute asks about what an attribute holds, and reports whether something in it is local now.
 func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
 	text := decode(h.s[a.start:a.end])
+	inParts := f == styles || f == sourceSet || f == page || f == single && strings.Contains(strings.ToLower(text), "url(")
+	if inParts || r.Role == Refresh {
+		return h.parts(a, f, r, text)
+	}
+	r.Raw = text
+	new, ok := h.ask(r)
+	if ok {
+		h.emit(h.whole(a, new))
+	}
+	return ok && isLocal(new)
+}
+
+// parts asks about what stands in an attribute among other things.
+func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 	part := part{h: h, a: a, m: mapper{raw: h.s[a.start:a.end]}, at: a.start}
 	switch {
 	case r.Role == Refresh:
 		h.refresh(text, r, part.edit)
-	case f == styles, f == single && strings.Contains(strings.ToLower(text), "url("):
-		if strings.IndexByte(text, '(') >= 0 {
-			h.styles(text, r, part.edit)
-		}
 	case f == sourceSet:
 		candidates(text, func(start, end int) {
 			r.Raw = text[start:end]
@@ -210,13 +220,8 @@ func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
 		})
 	case f == page:
 		h.srcdoc(text, r, part.edit)
-	default:
-		r.Raw = text
-		new, ok := h.ask(r)
-		if ok {
-			h.emit(whole(a, new))
-		}
-		return ok && isLocal(new)
+	case strings.IndexByte(text, '(') >= 0:
+		h.styles(text, r, part.edit)
 	}
 	part.finish()
 	return local

@@ -23,8 +23,12 @@ func (h *htmlDoc) emit(e edit) {
 }
 
 // whole writes a value anew, in double quotes.
-func whole(a *attribute, new string) edit {
-	text := `"` + html.EscapeString(new) + `"`
+func (h *htmlDoc) whole(a *attribute, new string) edit {
+	new = html.EscapeString(new)
+	if h.depth == 0 && a.start == a.outer+1 && h.s[a.outer] == '"' && a.after == a.end+1 {
+		return edit{a.start, a.end, new} // those that it has
+	}
+	text := `"` + new + `"`
 	if !a.assigned {
 		text = "=" + text
 	}

@@ -104,7 +104,7 @@ func rewrite(in []byte, o Options, visit Visit, c coding, declare func(text, nam
 		w.err = cmp.Or(w.err, s.err) // nothing more is asked
 	})
 	flush := func() {}
-	if o.Declare && !c.told && s.needsName() && !s.lead() {
+	if o.Declare && !c.told && c.needsName(in) && !s.lead() {
 		to, flush = first(declare(text, c.name), to)
 	}
 	if err := read(w, text, to); err != nil {

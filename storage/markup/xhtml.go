@@ -15,8 +15,9 @@ type xhtmlDoc struct {
 
 // XHTML rewrites a page in XML (HTML Standard 14).
 func XHTML(in []byte, o Options, visit Visit) ([]byte, error) {
-	return rewrite(in, o, visit, xmlCoding(in, o), xmlDeclaration, func(w *work, text string, to sink) error {
-		h := xhtmlDoc{htmlDoc: htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to, xml: true}}
+	c := xmlCoding(in, o)
+	return rewrite(in, o, visit, c, xmlDeclaration, func(w *work, text string, to sink) error {
+		h := xhtmlDoc{htmlDoc: htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to, charset: c.queries(), xml: true}}
 		h.run()
 		return nil
 	})

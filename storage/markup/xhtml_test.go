@@ -86,3 +86,16 @@ func TestMost_IsNotExceeded(t *testing.T) {
 		}
 	}
 }
+
+// The queries of a page in XML are in its charset, as those of any page (HTML Standard 2.4.3).
+func TestXHTML_QueriesAreInItsCharset(t *testing.T) {
+	in := "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><?xml-stylesheet href=\"a?\xE9\"?><html><a href=\"b?\xE9\"/></html>"
+	var got []string
+	if err := FindXHTML([]byte(in), options(t), func(r Ref) {
+		if u, err := r.URL(); err == nil {
+			got = append(got, u.String())
+		}
+	}); err != nil || strings.Join(got, " ") != "http://h.test/dir/a?%E9 http://h.test/dir/b?%E9" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

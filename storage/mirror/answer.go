@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,13 +38,32 @@ type answer struct {
 	refersID   string
 }
 
+// headOctets is how much of an archived answer is read for what its head says: compressed, some 3 KiB.
+const headOctets = 1 << 10
+
 // read reads the answer at a place, without its body.
-func (o *opened) read(at place) (*answer, error) {
-	in, closer, err := warc.LenientAt(o.segments[at.segment], at.offset, nil)
+func (o *opened) read(from *warc.Places, at place) (*answer, error) {
+	a, err := o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: headOctets, Only: true})
+	if err != nil { // the head is longer, or wrong; or only the body can tell the type
+		a, err = o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: at.length})
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer closer.Close()
+	o.readMetadata(from, a)
+	return a, nil
+}
+
+// errShort says that a stretch of an answer is too short.
+var errShort = errors.New("the head goes on")
+
+// readHead reads what the head of an answer says from a stretch of the file. What it says of a stretch that is all there
+// is to read would be the same with more.
+func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*answer, error) {
+	in, err := from.Lenient(o.segments[at.segment], s, nil)
+	if err != nil {
+		return nil, err
+	}
 	rec, err := in.Next()
 	if err != nil {
 		return nil, err
@@ -70,10 +90,13 @@ func (o *opened) read(at place) (*answer, error) {
 	for _, v := range h.Header.Values("X-Robots-Tag") {
 		a.noArchive = a.noArchive || forbids(v)
 	}
-	if !a.revisit && a.status/100 == 2 && unnamed(h.Header.Get("Content-Type")) {
+	sniffs := !a.revisit && a.status/100 == 2 && unnamed(h.Header.Get("Content-Type"))
+	if s.Only && (sniffs || !h.Complete) {
+		return nil, errShort
+	}
+	if sniffs {
 		a.sniffed = sniff(h)
 	}
-	o.readMetadata(a)
 	return a, nil
 }
 
@@ -119,21 +142,23 @@ func forbids(value string) bool {
 	return false
 }
 
+// metadataOctets is how much is read at once of a metadata record: more than most have.
+const metadataOctets = 2 << 10
+
 // readMetadata takes the crawler's decision from the metadata record behind an answer, if that is what stands there.
-func (o *opened) readMetadata(a *answer) {
+func (o *opened) readMetadata(from *warc.Places, a *answer) {
 	if a.at.length <= 0 {
 		return
 	}
-	in, closer, err := warc.LenientAt(o.segments[a.at.segment], a.at.offset+a.at.length, nil)
+	in, err := from.Lenient(o.segments[a.at.segment], warc.Stretch{Offset: a.at.offset + a.at.length, Length: metadataOctets}, nil)
 	if err != nil {
 		return
 	}
-	defer closer.Close()
 	rec, err := in.Next()
 	if err != nil || !strings.EqualFold(rec.Type, "metadata") || rec.IsRefusals() || rec.ConcurrentTo() != a.id {
 		return
 	}
-	line, _, err := rec.Metadata()
+	line, err := rec.Decision()
 	if err != nil {
 		return
 	}
@@ -147,7 +172,7 @@ func (o *opened) readMetadata(a *answer) {
 const maxReferences = 4
 
 // original returns the answer that has the body of a: itself, or what it is a revisit of.
-func (o *opened) original(a *answer, url string) (*answer, error) {
+func (o *opened) original(from *warc.Places, a *answer, url string) (*answer, error) {
 	for range maxReferences {
 		if !a.revisit {
 			return a, nil
@@ -155,7 +180,7 @@ func (o *opened) original(a *answer, url string) (*answer, error) {
 		if a.refersURL != "" {
 			url = a.refersURL
 		}
-		next, err := o.refersTo(a, url)
+		next, err := o.refersTo(from, a, url)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +193,7 @@ func (o *opened) original(a *answer, url string) (*answer, error) {
 }
 
 // refersTo looks for what a revisit refers to among the captures of a URL.
-func (o *opened) refersTo(a *answer, url string) (*answer, error) {
+func (o *opened) refersTo(from *warc.Places, a *answer, url string) (*answer, error) {
 	date, err := time.Parse(time.RFC3339Nano, a.refersDate)
 	dated := err == nil
 	want := digestOf(a.digest)
@@ -187,7 +212,7 @@ func (o *opened) refersTo(a *answer, url string) (*answer, error) {
 		if reads++; reads > maxHistory {
 			break
 		}
-		b, err := o.read(place{int32(seg), l.Offset, l.Length}) //nolint:gosec // there are fewer segments
+		b, err := o.read(from, place{int32(seg), l.Offset, l.Length}) //nolint:gosec // there are fewer segments
 		if ours(err) {
 			return nil, err
 		}

@@ -86,7 +86,7 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 		o.names = append(o.names, name)
 		index := indexes[stemOf(path)+".cdxj"]
 		if index == "" || strings.HasSuffix(name, ".open") || stems[stemOf(path)] > 1 {
-			index = filepath.Join(temp, strconv.Itoa(i)+".cdxj")
+			index = filepath.Join(temp, strconv.Itoa(i)+indexEnd)
 			if err := o.makeIndex(ctx, index, path); err != nil {
 				return nil, err
 			}

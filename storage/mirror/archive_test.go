@@ -185,6 +185,7 @@ func TestMemoryOfAPlan(t *testing.T) {
 			kind: p.texts.kind("text/html; charset=utf-8"),
 		})
 	}
+	p.index()
 	p.resolve()
 	p.name()
 	runtime.GC()

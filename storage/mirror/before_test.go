@@ -13,7 +13,7 @@ import (
 
 // What somebody put beside the mirror under a name that builds use stays: only what a build left is taken up or removed.
 func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
-	for _, name := range []string{oldDir, nextDir} {
+	for _, name := range []string{oldDir, nextDir, tempDir} {
 		for _, withTree := range []bool{false, true} {
 			dir := t.TempDir()
 			crawled(t, dir, small()...)

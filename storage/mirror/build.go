@@ -9,9 +9,12 @@ import (
 	"time"
 )
 
+// ErrNothing says that an archive holds no answer of which a mirror could be made.
+var ErrNothing = errors.New("mirror: no answer is archived; the mirror before, if there is one, is as it was")
+
 // Build makes the mirror of an archive and puts it in the place of the one before. Whatever happens meanwhile, the tree
-// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux, macOS),
-// another is refused.
+// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux, macOS, Windows),
+// another is refused. An archive without an answer is ErrNothing.
 func Build(ctx context.Context, o Options) (s Summary, err error) {
 	d, err := openDisk(o.Dir, &o)
 	if err != nil {
@@ -38,6 +41,9 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err != nil {
 		return s, err
 	}
+	if len(g.plan.entries) == 0 {
+		return s, ErrNothing
+	}
 	was := readBefore(filepath.Join(o.Dir, treeDir), &g.notes)
 	w, err := writeTree(ctx, g, d, was, temp)
 	if err != nil {
@@ -47,7 +53,9 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err := w.lists(temp, &s); err != nil {
 		return s, wrapped("write the lists", err)
 	}
-	if err := diff(was.dir, filepath.Join(o.Dir, nextDir), o.Changed, &s); err != nil {
+	if was.dir == "" && o.Changed == nil {
+		s.New = s.Pages + s.Redirects // a line of the map each
+	} else if err := diff(was.dir, filepath.Join(o.Dir, nextDir), o.Changed, &s); err != nil {
 		return s, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -72,7 +80,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *before, temp stri
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp, "map"), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp, mapLines), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
 		if err := w.run(ctx); err != nil {
 			return nil, err
 		}
@@ -90,12 +98,14 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *before, temp stri
 }
 
 // lists writes the map and the list of what is missing.
-func (w *writer) lists(temp string, s *Summary) error {
-	err := w.disk.create(MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
+func (w *writer) lists(temp string, s *Summary) (err error) {
+	var in folders
+	defer func() { err = errors.Join(err, in.close()) }()
+	err = w.disk.create(&in, MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
 	if err != nil {
 		return err
 	}
-	return w.disk.create(MissingFile, time.Time{}, func(f *os.File) error {
+	return w.disk.create(&in, MissingFile, time.Time{}, func(f *os.File) error {
 		return w.absent.write(f, temp, w.plan, w.decisions(w.options.Archive.Ledger), s)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"curtsy/storage"
 )
@@ -50,6 +51,27 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What was never decided on, because the robots.txt of its host could not be had, is missing for that reason, unless it was
+// had in the end.
+func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
+	dir, at := t.TempDir(), time.Unix(1, 0)
+	asked := func(host, reason string, status int) storage.Line {
+		at = at.Add(time.Second)
+		return storage.Line{Time: at, URL: "http://" + host + ".test/robots.txt", Decision: "robots", Reason: reason, Status: status}
+	}
+	crawled(t, dir, got{url: "http://a.test/", body: `<img src="//none.test/x"><img src="//late.test/x"><img src="//down.test/x"><img src="//open.test/x">`})
+	told(t, dir, asked("none", "nxdomain", 0), asked("late", "connect", 0), asked("late", "", 404), asked("down", "", 200), asked("down", "status 503", 503), asked("open", "", 200))
+	built(t, options(t, dir))
+	for host, want := range map[string]Missing{
+		"none": {Reason: Robots, Detail: "robots.txt: nxdomain"}, "late": {Reason: NotFetched},
+		"down": {Reason: Robots, Detail: "robots.txt: status 503"}, "open": {Reason: NotFetched},
+	} {
+		if m := missingOf(t, dir)["http://"+host+".test/x"]; m.Reason != want.Reason || m.Detail != want.Detail {
+			t.Errorf("%s: %+v, want %+v", host, m, want)
+		}
+	}
+}
+
 func TestReasonsOfWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	line := func(path, decision, reason, outcome string) storage.Line {
@@ -60,7 +82,7 @@ func TestReasonsOfWhatIsMissing(t *testing.T) {
 		line("dns", "allow", "dns", "failed"), line("later", "allow", "timeout", "deferred"), line("twice", "allow", "timeout", "failed"), line("twice", "allow", "", "deferred"),
 		line("type", "allow", "scope:accept", "dropped"), line("gone", "allow", "status 410", "gone"),
 		{URL: "http://c.test/sample", Decision: "refuse", Reason: "scope:host", Count: 500},
-		{URL: "http://b.test/", Decision: "robots", Reason: "status 200"},
+		{URL: "http://b.test/", Decision: "robots", Status: 200},
 	}
 	body := ""
 	want := map[string]Missing{

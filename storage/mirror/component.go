@@ -39,6 +39,9 @@ func safe(r rune) bool {
 // readable decodes the escapes of a part of a URL where what they stand for is safe in a name, and escapes the rest. Two
 // parts that differ stay different: "%" is never decoded.
 func readable(part string) string {
+	if isPlain(part) {
+		return part
+	}
 	var b strings.Builder
 	for i := 0; i < len(part); {
 		octets, width := decode(part[i:])
@@ -58,6 +61,16 @@ func readable(part string) string {
 		i += width
 	}
 	return norm.NFC.String(b.String())
+}
+
+// isPlain reports whether a part of a URL is all ASCII that is safe in a name, as most are: it is readable as it is.
+func isPlain(part string) bool {
+	for i := range len(part) {
+		if c := part[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(unsafe, c) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // decode returns the octets that s begins with, at most those of one character, and how many octets of s each takes: 3
@@ -134,6 +147,9 @@ func component(stem, ext, whole string) string {
 // ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop, and
 // the names of a directory itself and the one above.
 func ends(name string) string {
+	if c := name[len(name)-1]; name[0] != ' ' && c != '.' && c != ' ' {
+		return name
+	}
 	var b strings.Builder
 	if name[0] == ' ' {
 		escape(&b, ' ')

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,11 +27,13 @@ const (
 // disk is the crawl directory. Every change of it is a method, so that a test can stop at each.
 type disk struct {
 	root     *os.Root
-	lock     *os.File // the directory: locked for as long as it is open; nil where the system cannot
+	lock     *os.File // what is locked for as long as it is open; nil where the system cannot
 	path     string
 	step     func(what string) error
 	exchange func(a, b string) error
 	sync     func(dir string) error
+
+	hasTree bool // there is a tree before
 
 	mu   sync.Mutex
 	made map[string]bool // directories of the new tree
@@ -65,70 +68,6 @@ func (d *disk) close() error {
 		err = errors.Join(err, d.lock.Close())
 	}
 	return err
-}
-
-// recover brings the directory to where a build begins, whatever an earlier one left there.
-func (d *disk) recover() error {
-	if err := d.left(); err != nil {
-		return err
-	}
-	err := d.ours(treeDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := d.root.Lstat(oldDir); err == nil {
-			// A build died between its two renames. What it wrote is whole, but only made durable as far as the system got.
-			if err := d.rename(oldDir, treeDir); err != nil {
-				return err
-			}
-		}
-	} else if err != nil {
-		return err
-	}
-	for _, name := range []string{nextDir, oldDir, tempDir} {
-		if err := d.remove(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// left makes sure that what stands under the names that a build uses was left by one: it made tempDir first, and would
-// have removed it last. What somebody else put there stays.
-func (d *disk) left() error {
-	_, err := d.root.Lstat(tempDir)
-	died := err == nil
-	for _, name := range []string{nextDir, oldDir} {
-		if _, err := d.root.Lstat(name); err == nil && !died {
-			return fmt.Errorf("mirror: %s is in the way, and no build left it there; move it away, under another name", filepath.Join(d.path, name))
-		}
-	}
-	if err := d.ours(oldDir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// ours reports that a tree's place is taken by something that is not a mirror: it is not replaced.
-func (d *disk) ours(tree string) error {
-	fi, err := d.root.Lstat(tree)
-	if err != nil {
-		return err
-	}
-	if !fi.IsDir() {
-		return fmt.Errorf("mirror: %s is no directory; move it away", filepath.Join(d.path, tree))
-	}
-	fi, err = d.root.Lstat(tree + "/" + MapFile)
-	if err == nil && fi.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := d.root.Open(tree)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if names, _ := f.Readdirnames(1); len(names) > 0 {
-		return fmt.Errorf("mirror: %s has files and no %s, so that it is no mirror; move it away", filepath.Join(d.path, tree), MapFile)
-	}
-	return nil
 }
 
 func (d *disk) remove(name string) error {
@@ -174,14 +113,21 @@ func (d *disk) parents(name string) error {
 }
 
 // create writes a file of the new tree: write gives its octets to f. What is there already is not overwritten.
-func (d *disk) create(name string, changed time.Time, write func(f *os.File) error) (err error) {
-	if err := d.parents(name); err != nil {
+func (d *disk) create(in *folders, name string, changed time.Time, write func(f *os.File) error) (err error) {
+	path := nextDir + "/" + name
+	if !in.next.has(path[:strings.LastIndexByte(path, '/')+1]) {
+		if err := d.parents(name); err != nil {
+			return err
+		}
+	}
+	dir, base, err := in.next.of(d.root, path)
+	if err != nil {
 		return err
 	}
 	if err := d.step("create " + name); err != nil {
 		return err
 	}
-	f, err := d.root.OpenFile(nextDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -189,12 +135,19 @@ func (d *disk) create(name string, changed time.Time, write func(f *os.File) err
 	if err = errors.Join(err, f.Close()); err != nil || changed.IsZero() {
 		return err
 	}
-	return d.root.Chtimes(nextDir+"/"+name, changed, changed)
+	return dir.Chtimes(base, changed, changed)
 }
 
 // old returns a file of the tree before; nil if there is none, or something else.
-func (d *disk) old(name string) os.FileInfo {
-	fi, err := d.root.Lstat(treeDir + "/" + name)
+func (d *disk) old(in *folders, name string) os.FileInfo {
+	if !d.hasTree {
+		return nil
+	}
+	dir, base, err := in.was.of(d.root, treeDir+"/"+name)
+	if err != nil {
+		return nil
+	}
+	fi, err := dir.Lstat(base)
 	if err != nil || !fi.Mode().IsRegular() {
 		return nil
 	}
@@ -202,16 +155,22 @@ func (d *disk) old(name string) os.FileInfo {
 }
 
 // equal reports whether a file of the tree before has these octets.
-func (d *disk) equal(name string, octets []byte) bool {
-	f, err := d.root.Open(treeDir + "/" + name)
+func (d *disk) equal(in *folders, name string, octets []byte) bool {
+	dir, base, err := in.was.of(d.root, treeDir+"/"+name)
+	if err != nil {
+		return false
+	}
+	f, err := dir.Open(base)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	buf := make([]byte, 32<<10)
+	if in.buf == nil {
+		in.buf = make([]byte, 32<<10)
+	}
 	for {
-		n, err := f.Read(buf)
-		if n > len(octets) || !bytes.Equal(buf[:n], octets[:n]) {
+		n, err := f.Read(in.buf)
+		if n > len(octets) || !bytes.Equal(in.buf[:n], octets[:n]) {
 			return false
 		}
 		octets = octets[n:]

@@ -24,7 +24,7 @@
 //   - Every file is created inside the tree (os.Root), and no file is written over: a name never leaves the tree, and a
 //     symbolic link in it is neither followed nor kept.
 //   - A directory that is no mirror is not replaced, and mirror.new and mirror.old are not touched unless a build left them:
-//     mirror.tmp, made first and removed last, tells.
+//     mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
 //   - A reference is relative if and only if its URL, or what that redirects to, is in the map.
 //   - Pages that ask not to be archived, cut bodies and statuses other than 200 to 203 have no file.
 //
@@ -51,5 +51,5 @@
 //
 // It fetches nothing, writes nothing but below Options.Dir, runs no script, and changes no octet of a body but
 // references and what would block local files. Of two builds in one
-// directory at once the second is refused; where the system has no lock for that (Windows), they are its user's fault.
+// directory at once the second is refused (Linux, macOS, Windows); elsewhere they are its user's fault.
 package mirror

@@ -17,6 +17,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/warc"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -70,9 +71,11 @@ func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error)
 		return err
 	})
 	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			var from warc.Places
+			defer func() { err = errors.Join(err, from.Close()) }()
 			for h := range work {
-				if err := g.add(ctx, h); err != nil {
+				if err := g.add(ctx, &from, h); err != nil {
 					return err
 				}
 			}
@@ -82,7 +85,7 @@ func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error)
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("mirror: read the archive: %w", err)
 	}
-	slices.SortFunc(g.plan.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	g.plan.index()
 	return g, nil
 }
 
@@ -137,11 +140,11 @@ func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) e
 }
 
 // add decides which answer counts for a URL.
-func (g *gatherer) add(ctx context.Context, h history) error {
+func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e, ok, err := g.decide(h)
+	e, ok, err := g.decide(from, h)
 	if err != nil || !ok {
 		return err
 	}
@@ -154,17 +157,17 @@ func (g *gatherer) add(ctx context.Context, h history) error {
 
 // decide reads the captures of a URL, the latest first, until one counts. The latest answer does; but a wish not to be
 // archived holds for the answers before it, and a failure says nothing about them.
-func (g *gatherer) decide(h history) (e entry, ok bool, err error) {
+func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err error) {
 	var first entry
 	noted := false
-	for a, err := range g.latestFirst(h) {
+	for a, err := range g.latestFirst(from, h) {
 		if err != nil {
 			return e, false, err
 		}
 		if a.decision == "robots" || a.decision == "owner" || a.decision == "" && h.url.Path() == "/robots.txt" {
 			continue // asked for by the crawler for itself
 		}
-		e, err := g.judge(a, h.url)
+		e, err := g.judge(from, a, h.url)
 		if err != nil {
 			return e, false, err
 		}
@@ -190,7 +193,7 @@ func (g *gatherer) decide(h history) (e entry, ok bool, err error) {
 }
 
 // latestFirst returns the answers of a history, the latest first: an index knows the second only.
-func (g *gatherer) latestFirst(h history) func(yield func(*answer, error) bool) {
+func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*answer, error) bool) {
 	return func(yield func(*answer, error) bool) {
 		cs := h.captures
 		slices.SortStableFunc(cs, func(a, b capture) int { return b.time.Compare(a.time) })
@@ -201,7 +204,7 @@ func (g *gatherer) latestFirst(h history) func(yield func(*answer, error) bool) 
 			}
 			var same []*answer
 			for _, c := range cs[:n] {
-				a, err := g.read(c.at)
+				a, err := g.read(from, c.at)
 				if ours(err) {
 					yield(nil, err)
 					return
@@ -235,8 +238,8 @@ func (g *gatherer) cannotRead(at place, err error) {
 }
 
 // judge says what an answer is to the mirror.
-func (g *gatherer) judge(a *answer, url canon.URL) (entry, error) {
-	e := entry{segment: a.at.segment, offset: a.at.offset, seen: a.date.UnixMicro(), status: uint16(a.status), final: -1} //nolint:gosec // three digits
+func (g *gatherer) judge(from *warc.Places, a *answer, url canon.URL) (entry, error) {
+	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.date.UnixMicro(), status: uint16(a.status), final: -1} //nolint:gosec // three digits
 	if a.id == "" && a.status == 0 {
 		e.state = isDamaged
 		return e, nil
@@ -245,7 +248,7 @@ func (g *gatherer) judge(a *answer, url canon.URL) (entry, error) {
 		e.state = isNoArchive
 		return e, nil
 	}
-	body, err := g.original(a, url.String())
+	body, err := g.original(from, a, url.String())
 	if err != nil {
 		return e, err
 	}
@@ -288,7 +291,7 @@ func (g *gatherer) judgeBody(e *entry, a, body *answer) {
 		if unnamed(contentType) {
 			contentType = body.sniffed
 		}
-		e.kind, e.segment, e.offset = g.plan.texts.kind(contentType), body.at.segment, body.at.offset
+		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset, body.at.length
 		if d := digestOf(body.digest); d != "" {
 			sum := sha256.Sum256([]byte(d))
 			copy(e.sum[:], sum[:])

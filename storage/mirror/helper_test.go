@@ -111,7 +111,9 @@ func told(t testing.TB, dir string, lines ...storage.Line) {
 		t.Fatal(err)
 	}
 	for _, l := range lines {
-		l.Time = began
+		if l.Time.IsZero() {
+			l.Time = began
+		}
 		if err := w.Append(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func (l *linker) unusual(ref markup.Ref, reason canon.Reason) (replacement strin
 	}
 	if b, err := url.Parse(base.String()); err == nil {
 		if u, err := b.Parse(raw); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-			return escaped(u.String(), fragmentSafe+"'"), true
+			return escaped(u.String(), tooLongSafe), true
 		}
 	}
 	l.nowhere()
@@ -93,28 +93,41 @@ func relative(from, to string) string {
 			common = i + 1
 		}
 	}
-	return strings.Repeat("../", strings.Count(from[common:], "/")) + escaped(to[common:], pathSafe)
+	to = escaped(to[common:], pathSafe)
+	if up := strings.Count(from[common:], "/"); up > 0 {
+		return strings.Repeat("../", up) + to
+	}
+	return to
 }
 
 // What stands in a reference as it is. In a path that is little, so that it can stand in any attribute, in a srcset and
 // in a style sheet.
-const (
-	alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	pathSafe     = alphanumeric + "-._~@=+/"
-	fragmentSafe = alphanumeric + "-._~@=+/#%!$&*:;?|^[]{}`,()"
+var (
+	pathSafe     = octets("-._~@=+/")
+	fragmentSafe = octets("-._~@=+/#%!$&*:;?|^[]{}`,()")
+	tooLongSafe  = octets("-._~@=+/#%!$&*:;?|^[]{}`,()'")
 )
 
-func escaped(s, safe string) string {
-	ready := true
-	for i := range len(s) {
-		ready = ready && strings.IndexByte(safe, s[i]) >= 0
+// octets is a set of octets: letters, digits and these.
+func octets(these string) *[256]bool {
+	var set [256]bool
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + these) {
+		set[c] = true
 	}
-	if ready {
+	return &set
+}
+
+func escaped(s string, safe *[256]bool) string {
+	ready := 0
+	for ready < len(s) && safe[s[ready]] {
+		ready++
+	}
+	if ready == len(s) {
 		return s
 	}
 	var b strings.Builder
 	for i := range len(s) {
-		if strings.IndexByte(safe, s[i]) >= 0 {
+		if safe[s[i]] {
 			b.WriteByte(s[i])
 		} else {
 			escape(&b, s[i])

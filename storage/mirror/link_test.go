@@ -40,6 +40,7 @@ func TestReferences(t *testing.T) {
 		{key: "http://a.test/two", state: isRedirect, name: "http://a.test/too"},
 		{key: "https://b.test/", name: "b.test/index.html"},
 	}}
+	p.index()
 	p.resolve()
 	self, base := urlOf(t, "http://a.test/d/x"), urlOf(t, "http://a.test/d/x")
 	other := urlOf(t, "http://a.test/")

@@ -36,6 +36,7 @@ type absent struct {
 	seed  maphash.Seed
 	why   map[uint64]why // by a hash of the key
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
+	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
 }
 
 type why struct {
@@ -51,7 +52,7 @@ func (w why) after(was why) bool {
 }
 
 func newAbsent(temp string) *absent {
-	return &absent{lines: newSorter(temp, "missing"), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}}
+	return &absent{lines: newSorter(temp, missingLines), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}, shut: map[string]why{}}
 }
 
 // add notes that a file names u.
@@ -65,7 +66,7 @@ func (a *absent) add(u canon.URL, embed bool, file string) error {
 
 // write writes the list. The reasons are those of the plan, else of the ledger.
 func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
-	sorted := newSorter(temp, "gathered")
+	sorted := newSorter(temp, gatheredLines)
 	last := ""
 	var m Missing
 	end := func() error {
@@ -146,7 +147,11 @@ func (a *absent) reason(p *plan, key string) (Reason, string) {
 	found := a.why[maphash.String(a.seed, key)]
 	if found.reason == NotFetched {
 		if u, err := canon.Parse(key); err == nil {
-			if w, ok := a.hosts[u.Authority().String()]; ok {
+			host := u.Authority().String()
+			if w, ok := a.hosts[host]; ok {
+				return w.reason, w.detail
+			}
+			if w := a.shut[host]; w.reason != "" && found.detail == "" {
 				return w.reason, w.detail
 			}
 		}
@@ -197,6 +202,12 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 		if err != nil || w.rank == 0 {
 			continue
 		}
+		if l.Decision == "robots" {
+			if host := u.Authority().String(); w.after(a.shut[host]) {
+				a.shut[host] = w
+			}
+			continue
+		}
 		at := maphash.String(a.seed, u.Key())
 		if was, ok := a.why[at]; ok && w.after(was) {
 			a.why[at] = w
@@ -229,6 +240,10 @@ func whyOf(l *storage.Line) why {
 		w.reason = Scope
 	case "hold":
 		w.reason = Held
+	case "robots": // that of a whole host, while it cannot be had (RFC 9309 2.3.1.4)
+		if s := l.Status; s == 0 || s >= 500 || s == 408 || s == 425 || s == 429 {
+			w.reason, w.detail = Robots, "robots.txt: "+l.Reason
+		}
 	case "allow":
 		switch {
 		case l.Outcome == "disallowed":

@@ -57,8 +57,9 @@ func (w *writer) run(ctx context.Context) error {
 		return nil
 	})
 	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() error {
+		group.Go(func() (err error) {
 			var doc document
+			defer func() { err = errors.Join(err, doc.from.Close(), doc.in.close()) }()
 			for e := range work {
 				if err := w.entry(e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
@@ -93,11 +94,10 @@ func (w *writer) entry(e *entry, doc *document) error {
 		w.stale.Add(1)
 	}
 	src := &source{}
-	in, closer, err := warc.LenientAt(w.segments[e.segment], e.offset, src.found)
+	in, err := doc.from.Lenient(w.segments[e.segment], warc.Stretch{Offset: e.offset, Length: e.length}, src.found)
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
 	src.in = in
 	rec, err := in.Next()
 	if err != nil {
@@ -138,7 +138,11 @@ func (w *writer) tell(line Entry) error {
 }
 
 // document is a worker's memory for documents.
-type document struct{ in bytes.Buffer }
+type document struct {
+	from warc.Places
+	in   folders
+	text bytes.Buffer
+}
 
 // file writes the file of an entry, or shares it with the tree before.
 func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string, err error) {
@@ -153,20 +157,20 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 	src := body{decoded}
 	rewrite := rewriterOf(w.plan.texts.kinds[e.kind], e.name)
 	if rewrite == nil {
-		return w.copy(e, from, rec, src, date)
+		return w.copy(doc, e, from, rec, src, date)
 	}
-	doc.in.Reset()
-	if _, err := io.CopyN(&doc.in, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
+	doc.text.Reset()
+	if _, err := io.CopyN(&doc.text, src, maxDocument+1); err != nil && !errors.Is(err, io.EOF) {
 		return 0, "", err
 	}
 	var out []byte
-	if doc.in.Len() <= maxDocument {
+	if doc.text.Len() <= maxDocument {
 		if err := from.whole(); err != nil {
 			return 0, "", err
 		}
-		if out, err = w.rewrite(e, rewrite, doc.in.Bytes()); err == nil {
+		if out, err = w.rewrite(e, rewrite, doc.text.Bytes()); err == nil {
 			w.rewritten.Add(1)
-			size, err := w.put(e.name, out, date)
+			size, err := w.put(doc, e.name, out, date)
 			return size, Rewritten, err
 		}
 		if errors.Is(err, errOurs) {
@@ -174,7 +178,7 @@ func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, 
 		}
 	}
 	w.unread.Add(1)
-	size, _, err = w.copy(e, from, rec, io.MultiReader(&doc.in, src), date)
+	size, _, err = w.copy(doc, e, from, rec, io.MultiReader(&doc.text, src), date)
 	return size, Unread, err
 }
 
@@ -212,15 +216,15 @@ func (w *writer) remove(r markup.Removal) {
 }
 
 // put writes a file whose octets are known, unless the tree before has them.
-func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) {
+func (w *writer) put(doc *document, name string, octets []byte, date time.Time) (int64, error) {
 	size := int64(len(octets))
-	if fi := w.disk.old(name); !w.options.Fresh && fi != nil && fi.Size() == size && fi.ModTime().Equal(date) && w.disk.equal(name, octets) {
+	if fi := w.old(doc, name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) && w.disk.equal(&doc.in, name, octets) {
 		if done, err := w.share(name); done || err != nil {
 			return size, err
 		}
 	}
 	w.written.Add(1)
-	return size, w.disk.create(name, date, func(f *os.File) error {
+	return size, w.disk.create(&doc.in, name, date, func(f *os.File) error {
 		_, err := f.Write(octets)
 		return err
 	})
@@ -228,20 +232,28 @@ func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) 
 
 // copy writes a body as it is. The file before is the same if it has the same name and is of the same record, and its
 // date is that of the record: who changed it since changed its date.
-func (w *writer) copy(e *entry, from *source, rec *warc.Record, src io.Reader, date time.Time) (size int64, read string, err error) {
-	if fi := w.disk.old(e.name); !w.options.Fresh && fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() && w.before.has(e.name, rec) {
+func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, src io.Reader, date time.Time) (size int64, read string, err error) {
+	if fi := w.old(doc, e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() && w.before.has(e.name, rec) {
 		if done, err := w.share(e.name); done || err != nil {
 			return fi.Size(), "", err
 		}
 	}
 	w.written.Add(1)
-	err = w.disk.create(e.name, date, func(f *os.File) error {
+	err = w.disk.create(&doc.in, e.name, date, func(f *os.File) error {
 		if size, err = io.Copy(f, src); err != nil {
 			return err
 		}
 		return from.whole()
 	})
 	return size, "", err
+}
+
+// old returns a file of the tree before that may be shared, or nil.
+func (w *writer) old(doc *document, name string) os.FileInfo {
+	if w.options.Fresh {
+		return nil
+	}
+	return w.disk.old(&doc.in, name)
 }
 
 func (w *writer) share(name string) (bool, error) {

@@ -1,0 +1,116 @@
+package mirror
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
+)
+
+// What a page's head says is found however long it is: headOctets only decides what is tried first.
+func TestAHeadLongerThanWhatIsReadFirst(t *testing.T) {
+	noise := make([]byte, 4*headOctets)
+	rand.NewChaCha8([32]byte{1}).Read(noise)
+	long := "200 OK\r\nX-Noise: " + hex.EncodeToString(noise) + "\r\n"
+	dir := t.TempDir()
+	crawled(t, dir,
+		got{url: "http://a.test/page", head: long + "Content-Type: text/css", body: "a{}"},
+		got{url: "http://a.test/secret", head: long + "Content-Type: text/html\r\nX-Robots-Tag: noarchive", body: "not for a copy"},
+		got{url: "http://a.test/unnamed", head: long + "X-Last: 1", body: "<!doctype html><title>it is a page</title>" + strings.Repeat("x", 50_000)})
+	built(t, options(t, dir))
+	if got, want := fmt.Sprint(filesOf(treeOf(t, Tree(dir)))), "[a.test/page.css a.test/unnamed.html]"; got != want {
+		t.Errorf("the files are %s, want %s", got, want)
+	}
+}
+
+// site is 1,000 pages of 20 KiB with 40 links, and 200 pictures of theirs.
+func site(t testing.TB, dir string) (octets int64) {
+	t.Helper()
+	var all []got
+	for i := range 1000 {
+		var body strings.Builder
+		for j := range 40 {
+			fmt.Fprintf(&body, `<p>%s<a href="/section-%d/page-%d.html">x</a>`, strings.Repeat("words and words ", 30), (i*7+j)%10, (i*7+j)%1000)
+		}
+		fmt.Fprintf(&body, `<img src="/i%d.png">`, i%200)
+		all = append(all, got{url: fmt.Sprintf("http://a.test/section-%d/page-%d.html", i%10, i), body: body.String()})
+	}
+	for i := range 200 {
+		all = append(all, got{url: fmt.Sprintf("http://a.test/i%d.png", i), body: strings.Repeat(fmt.Sprint(i), 10000)})
+	}
+	crawled(t, dir, all...)
+	for _, g := range all {
+		octets += int64(len(g.body))
+	}
+	return octets
+}
+
+// A file costs a bounded number of allocations: its record is read twice, of 15 fields each, and each link is a URL, a
+// relative reference and an edit.
+func TestAFileTakesLittleMemory(t *testing.T) {
+	dir := t.TempDir()
+	site(t, dir)
+	o := options(t, dir)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := built(t, o)
+	runtime.ReadMemStats(&after)
+	const most = 400                                                        // for 33 links in the mean
+	if each := int64(after.Mallocs-before.Mallocs) / s.Files; each > most { //nolint:gosec // there are fewer
+		t.Errorf("%d allocations for each of %d files, more than %d", each, s.Files, most)
+	} else {
+		t.Logf("%d allocations and %d octets for each of %d files", each, int64(after.TotalAlloc-before.TotalAlloc)/s.Files, s.Files) //nolint:gosec // likewise
+	}
+}
+
+// BenchmarkBuild makes the mirror of a site, afresh and again. Octets are those of the bodies.
+func BenchmarkBuild(b *testing.B) {
+	dir := b.TempDir()
+	octets := site(b, dir)
+	for _, fresh := range []bool{true, false} {
+		b.Run(fmt.Sprintf("fresh=%t", fresh), func(b *testing.B) {
+			o := options(b, dir)
+			o.Fresh = fresh
+			built(b, o)
+			b.SetBytes(octets)
+			b.ReportAllocs()
+			for b.Loop() {
+				built(b, o)
+			}
+			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/1.2, "ms/1000files")
+		})
+	}
+}
+
+// BenchmarkRewrite replaces the 40 references of a page of 20 KiB, among 10,000 pages of which half have a file.
+func BenchmarkRewrite(b *testing.B) {
+	p := &plan{}
+	for i := range 10_000 {
+		e := entry{key: fmt.Sprintf("http://a.test/section-%d/page-%d.html", i%10, i), final: -1, kind: p.texts.kind("text/html")}
+		if i%2 == 0 {
+			e.state = isNoArchive
+		}
+		p.entries = append(p.entries, e)
+	}
+	p.index()
+	p.name()
+	var page strings.Builder
+	for j := range 40 {
+		fmt.Fprintf(&page, `<p>%s<a href="/section-%d/page-%d.html">x</a>`, strings.Repeat("words and words ", 30), j*331%10, j*331%10_000)
+	}
+	u := urlOf(b, "http://a.test/section-1/page-1.html")
+	l := linker{plan: p, url: u, file: "a.test/section-1/page-1.html", missing: func(canon.URL, bool) {}, nowhere: func() {}}
+	o := markup.Options{URL: u, ContentType: "text/html; charset=utf-8", RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true, Most: maxRewritten}
+	b.SetBytes(int64(page.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := markup.HTML([]byte(page.String()), o, l.visit); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
