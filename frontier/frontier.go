@@ -3,6 +3,7 @@ package frontier
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"curtsy/frontier/canon"
@@ -55,6 +56,10 @@ type Frontier interface {
 
 	// Seeds returns the seeds and the extensions of scope, in the order they were added.
 	Seeds(ctx context.Context) ([]Seed, error)
+
+	// AllSeeds yields what Seeds returns one by one, for crawls that have a million of them. The frontier can be used
+	// meanwhile: seeds that are added may be among those that come. An error is the last that is yielded.
+	AllSeeds(ctx context.Context) iter.Seq2[Seed, error]
 
 	// Blob returns the bytes kept under a SHA-256 by a Result, or ErrNoBlob.
 	Blob(ctx context.Context, sum [32]byte) ([]byte, error)

@@ -53,10 +53,9 @@ func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
 	}
 	ps := make([]frontier.Fingerprint, len(cs))
 	for i := range cs {
-		if p := f.printer.print(cs[i].URL); !f.seen.has(p) {
-			ps[i] = p
-		}
+		ps[i] = f.printer.print(cs[i].URL)
 	}
+	f.seen.strike(ps)
 	return ps
 }
 

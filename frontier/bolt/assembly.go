@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/klauspost/compress/zstd"
-
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -20,7 +18,7 @@ type assembly struct {
 	totals *totals
 	hosts  []*host
 	byName map[canon.Authority]*host
-	zip    *zstd.Encoder
+	zip    *zipper
 	cells  gather
 	prints gather
 	seeds  gather

@@ -38,6 +38,7 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(fmt.Sprintf("turns=%d", turns), func(b *testing.B) {
 			l := benchLoad(b)
 			l.turns = turns
+			b.ReportAllocs()
 			b.ResetTimer()
 			c := l.run(b.N)
 			b.StopTimer()

@@ -4,12 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
 
-// block is a stored record, unpacked. It is shared and never changed.
+// block is a stored record, unpacked.
 type block struct {
 	spans   []span
 	raw     []byte
@@ -29,9 +30,9 @@ type row struct {
 // numbers is how many there are of an entry before the text.
 const numbers = 8
 
-// newBlock finds the entries in what a block was unpacked to.
-func newBlock(spans []span, raw []byte) (*block, error) {
-	b := &block{spans: spans, raw: raw, rows: make([]row, entries(spans))}
+// index finds the entries of b, whose spans are known, in what it was unpacked to.
+func (b *block) index(raw []byte) error {
+	b.raw, b.rows = raw, slices.Grow(b.rows[:0], b.len())[:b.len()]
 	p := parser{b: raw}
 	b.strings = p.uvarint()
 	b.lengths = p.b
@@ -49,9 +50,9 @@ func newBlock(spans []span, raw []byte) (*block, error) {
 	}
 	b.text = p.b
 	if p.bad || uint64(len(p.b)) != total || highest > b.strings || len(raw) > math.MaxUint32 {
-		return nil, fmt.Errorf("entries of a block: %w", ErrDamaged)
+		return fmt.Errorf("entries of a block: %w", ErrDamaged)
 	}
-	return b, nil
+	return nil
 }
 
 // row reads the eight numbers of an entry. Mostly all are below 128, and then they are eight octets that one look tells

@@ -46,46 +46,25 @@ func (c cell) appendTo(b []byte) []byte {
 
 // eachCell calls f for every cell of a value of the journal, and for none when not all can be read.
 func eachCell(body []byte, f func(cell)) error {
-	var cs []cell
-	p := parser{b: body}
-	for p.more() {
-		kind := p.bytes(1)
-		id := p.uvarint()
-		data := p.bytes(p.uvarint())
-		if p.bad || kind[0] < byte(nameCell) || kind[0] > byte(retryCell) {
+	for p := (parser{b: body}); p.more(); {
+		if c := p.cell(); p.bad || c.kind < nameCell || c.kind > retryCell {
 			return fmt.Errorf("cell: %w", ErrDamaged)
 		}
-		cs = append(cs, cell{address: address{kind: cellKind(kind[0]), id: id}, data: data})
 	}
-	for _, c := range cs {
-		f(c)
+	for p := (parser{b: body}); p.more(); {
+		f(p.cell())
 	}
 	return nil
 }
 
-// readCell returns the data of the cell that the value at holds for a. At zero means that there is none.
-func readCell(tx *bbolt.Tx, at uint64, a address) ([]byte, error) {
-	if at == 0 {
-		return nil, nil
+// cell reads what appendTo wrote.
+func (p *parser) cell() (c cell) {
+	if kind := p.bytes(1); !p.bad {
+		c.kind = cellKind(kind[0])
 	}
-	body, err := cellJournal.get(tx, at)
-	if err != nil {
-		return nil, err
-	}
-	var data []byte
-	found := false
-	err = eachCell(body, func(c cell) {
-		if c.address == a {
-			data, found = c.data, true
-		}
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("read cells: value %d has no cell %d of %d: %w", at, a.kind, a.id, ErrDamaged)
-	}
-	if err != nil || len(data) == 0 {
-		return nil, err
-	}
-	return append([]byte(nil), data...), nil
+	c.id = p.uvarint()
+	c.data = p.bytes(p.uvarint())
+	return c
 }
 
 // sweeper keeps the cell journal at about twice what counts in it. A cycle goes once through the values that were

@@ -109,7 +109,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := c.cells(tx); err != nil {
 		return err
 	}
-	if _, err := readSeeds(tx, f.lastSeed); err != nil {
+	if err := eachSeed(tx, 0, f.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
 		return err
 	}
 	return c.blobs(tx)
@@ -201,12 +201,13 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 
 // cells reads the cells that count.
 func (c *checker) cells(tx *bbolt.Tx) error {
+	cells := lookup{tx: tx, journal: cellJournal}
 	for _, h := range c.f.hosts {
 		if h == nil {
 			continue
 		}
 		for i, limit := range [...]int{robotsCell - 1: frontier.MaxRobots, memoryCell - 1: frontier.MaxMemory} {
-			data, err := readCell(tx, h.at[i], address{kind: cellKind(i + 1), id: uint64(h.id)})
+			data, err := cells.readCell(h.at[i], address{kind: cellKind(i + 1), id: uint64(h.id)})
 			if err != nil {
 				return err
 			}

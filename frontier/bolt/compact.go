@@ -162,11 +162,11 @@ func (c *copying) cells() error {
 }
 
 func (c *copying) seeds() error {
-	seeds, err := readSeeds(c.from, seedJournal.last(c.from))
-	if err != nil {
+	w := newSeedWriter(c.to.tx)
+	if err := eachSeed(c.from, 0, seedJournal.last(c.from), w.write); err != nil {
 		return err
 	}
-	return writeSeeds(c.to.tx, seeds)
+	return w.flush()
 }
 
 // blobs copies the bodies, which come in the order of their keys.

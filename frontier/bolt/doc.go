@@ -100,7 +100,7 @@
 //
 // # Never
 //
-// The engine never lets a bbolt type, an iterator or a callback under its lock out, never holds a read transaction
+// The engine never lets a bbolt type out, nor an iterator or a callback that runs under its lock, never holds a read transaction
 // for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open, and never
 // fetches, parses or judges anything.
 package bolt

@@ -70,10 +70,10 @@ func (p *portrait) part(i int) *[]byte {
 }
 
 // complete reads what is missing of p.
-func (p *portrait) complete(tx *bbolt.Tx) (err error) {
+func (p *portrait) complete(cells *lookup) (err error) {
 	for i, kind := range [...]cellKind{robotsCell, memoryCell} {
 		if p.at[i] != 0 {
-			if *p.part(i), err = readCell(tx, p.at[i], address{kind: kind, id: p.id}); err != nil {
+			if *p.part(i), err = cells.readCell(p.at[i], address{kind: kind, id: p.id}); err != nil {
 				return err
 			}
 		}
@@ -117,8 +117,9 @@ func (f *Frontier) complete(drafts []*draft) error {
 		if tx := drafts[0].tx; tx != nil {
 			defer tx.Rollback()
 		}
+		from := newLookups(drafts[0].tx)
 		for _, d := range drafts {
-			if err := f.fill(d, drafts[0].tx); err != nil {
+			if err := f.fill(d, from); err != nil {
 				return err
 			}
 		}
@@ -138,31 +139,29 @@ func (f *Frontier) complete(drafts []*draft) error {
 }
 
 // fill reads what is missing of d.
-func (f *Frontier) fill(d *draft, tx *bbolt.Tx) error {
+func (f *Frontier) fill(d *draft, from *lookups) error {
 	for i := range d.turn.Tasks {
-		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], tx); err != nil {
+		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
 			return err
 		}
 	}
 	if d.portrait == nil {
 		return nil
 	}
-	if err := d.portrait.complete(tx); err != nil {
+	if err := d.portrait.complete(&from.cells); err != nil {
 		return err
 	}
 	d.turn.Host = d.portrait.view
 	return nil
 }
 
-func (f *Frontier) fillTask(t *frontier.Task, x text, tx *bbolt.Tx) error {
+func (f *Frontier) fillTask(t *frontier.Task, x text, from *lookups) error {
 	if t.Print == 0 {
-		b, err := f.blocks.get(tx, x.ref.record())
+		c, err := f.blocks.entry(&from.records, x.ref, x.authority)
 		if err != nil {
 			return err
 		}
-		if t.Candidate, err = b.entry(x.ref.place(), x.authority); err != nil {
-			return fmt.Errorf("read %s: value %d: %w", recordJournal, x.ref.record(), err)
-		}
+		t.Candidate = c
 		t.Print = f.printer.print(t.URL)
 	}
 	if x.url == "" {

@@ -101,16 +101,7 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) seeds(tx *bbolt.Tx) error {
-	seeds, err := readSeeds(tx, e.f.lastSeed)
-	if err != nil {
-		return err
-	}
-	for i := range seeds {
-		if err := e.yield(frontier.Item{Seed: &seeds[i]}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachSeed(tx, 0, e.f.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
 }
 
 func (e *exporter) blobs(tx *bbolt.Tx) error {
@@ -132,8 +123,9 @@ func (e *exporter) blobs(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) hostItems(tx *bbolt.Tx) error {
+	cells := lookup{tx: tx, journal: cellJournal}
 	for _, p := range e.hosts {
-		if err := p.complete(tx); err != nil {
+		if err := p.complete(&cells); err != nil {
 			return err
 		}
 		view := p.view

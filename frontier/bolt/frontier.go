@@ -3,10 +3,8 @@ package bolt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
@@ -144,40 +142,4 @@ func (f *Frontier) counts(ps []placed) []bool {
 		yes[i] = at != nil && *at == p.seq
 	}
 	return yes
-}
-
-// blocks unpacks records, and remembers the last ones: a host's tasks are often claimed one by one out of the same
-// record. Which record stands where is fixed, so that there is no order to keep.
-type blocks struct {
-	zip   *zstd.Decoder
-	mu    sync.Mutex
-	slots [512]remembered // of about 8 KiB each
-}
-
-type remembered struct {
-	id    uint64
-	block *block
-}
-
-// get returns the block of a record.
-func (b *blocks) get(tx *bbolt.Tx, id uint64) (*block, error) {
-	slot := &b.slots[id%uint64(len(b.slots))]
-	b.mu.Lock()
-	r := *slot
-	b.mu.Unlock()
-	if r.id == id {
-		return r.block, nil
-	}
-	body, err := recordJournal.get(tx, id)
-	if err != nil {
-		return nil, err
-	}
-	k, err := parseBlock(body, b.zip)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: value %d: %w", recordJournal, id, err)
-	}
-	b.mu.Lock()
-	*slot = remembered{id: id, block: k}
-	b.mu.Unlock()
-	return k, nil
 }

@@ -61,13 +61,9 @@ func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
 func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error {
 	c := tx.Bucket([]byte(j)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if len(k) != 8 {
-			return fmt.Errorf("read %s: key of %d octets: %w", j, len(k), ErrDamaged)
-		}
-		seq := binary.BigEndian.Uint64(k)
-		body, ok := unsealFor(string(j), k, v)
-		if !ok {
-			return fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
+		seq, body, err := j.open(k, v)
+		if err != nil {
+			return err
 		}
 		if err := f(seq, body); err != nil {
 			return fmt.Errorf("read %s: value %d: %w", j, seq, err)
@@ -76,18 +72,17 @@ func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 	return nil
 }
 
-// get returns one value, valid until tx ends.
-func (j journal) get(tx *bbolt.Tx, seq uint64) ([]byte, error) {
-	key := binary.BigEndian.AppendUint64(nil, seq)
-	v := tx.Bucket([]byte(j)).Get(key)
-	if v == nil {
-		return nil, fmt.Errorf("read %s: value %d is missing: %w", j, seq, ErrDamaged)
+// open returns key and body of a value as they stand in the bucket.
+func (j journal) open(k, v []byte) (seq uint64, body []byte, err error) {
+	if len(k) != 8 {
+		return 0, nil, fmt.Errorf("read %s: key of %d octets: %w", j, len(k), ErrDamaged)
 	}
-	body, ok := unsealFor(string(j), key, v)
+	seq = binary.BigEndian.Uint64(k)
+	body, ok := unsealFor(string(j), k, v)
 	if !ok {
-		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
+		return 0, nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
 	}
-	return body, nil
+	return seq, body, nil
 }
 
 // drop removes one value. Its key is not used again.
@@ -145,9 +140,17 @@ func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
 	return body, sum == checksum(bucket, key, body) || sum == crc32.Checksum(body, castagnoli())
 }
 
+// checksum takes the two short names octet by octet, the body with the processor's instruction.
 func checksum(bucket string, key, body []byte) uint32 {
-	sum := crc32.Update(0, castagnoli(), []byte(bucket))
-	return crc32.Update(crc32.Update(sum, castagnoli(), key), castagnoli(), body)
+	table := castagnoli()
+	sum := ^uint32(0)
+	for i := range len(bucket) {
+		sum = table[byte(sum)^bucket[i]] ^ sum>>8
+	}
+	for _, c := range key {
+		sum = table[byte(sum)^c] ^ sum>>8
+	}
+	return crc32.Update(^sum, table, body)
 }
 
 // castagnoli returns the table of the polynomial that processors have an instruction for.

@@ -10,69 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
-
-// writeSeeds appends seeds to their journal: per seed its URL, tag and from.
-func writeSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
-	w := packer{tx: tx, journal: seedJournal}
-	var item []byte
-	for _, s := range seeds {
-		item = appendSeed(item[:0], s)
-		if err := w.add(item); err != nil {
-			return err
-		}
-	}
-	return w.flush()
-}
-
-func appendSeed(b []byte, s frontier.Seed) []byte {
-	b = appendText(b, s.URL.String())
-	b = appendText(b, s.Tag)
-	return appendText(b, s.From)
-}
-
-// readSeeds returns the seeds in the values up to last.
-func readSeeds(tx *bbolt.Tx, last uint64) ([]frontier.Seed, error) {
-	var seeds []frontier.Seed
-	err := seedJournal.each(tx, func(seq uint64, body []byte) error {
-		if seq > last {
-			return nil
-		}
-		for p := (parser{b: body}); p.more(); {
-			raw, tag, from := p.text(), p.text(), p.text()
-			u, err := canon.Parse(raw)
-			if p.bad || err != nil {
-				return fmt.Errorf("seed %d: %w", len(seeds), ErrDamaged)
-			}
-			seeds = append(seeds, frontier.Seed{URL: u, Tag: tag, From: from})
-		}
-		return nil
-	})
-	return seeds, err
-}
-
-// Seeds implements frontier.Frontier.
-func (f *Frontier) Seeds(ctx context.Context) ([]frontier.Seed, error) {
-	var seeds, later []frontier.Seed
-	var last uint64 // value; what is beyond it is in later, although it may be in the file by now
-	err := f.reading(ctx, func(int64) {
-		last = f.lastSeed
-		for _, g := range f.queue {
-			later = append(later, g.seeds...)
-		}
-		if f.open != nil {
-			later = append(later, f.open.seeds...)
-		}
-	}, func(tx *bbolt.Tx) (err error) {
-		seeds, err = readSeeds(tx, last)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return append(seeds, later...), nil
-}
 
 // blob is a body with its digest.
 type blob struct {

@@ -30,14 +30,9 @@ func (r *rebuilding) fromLedger() error {
 		r.salvage.LetGo = max(int64(r.seen.len()-r.into.seen.len()), 0)
 		return nil
 	}
-	for i := range r.seen.shards {
-		for _, p := range r.seen.shards[i].slots {
-			if p == 0 {
-				continue
-			}
-			if _, err := r.into.mark(p); err != nil {
-				return err
-			}
+	for p := range r.seen.all() {
+		if _, err := r.into.mark(p); err != nil {
+			return err
 		}
 	}
 	return nil

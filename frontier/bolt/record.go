@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
@@ -9,8 +8,10 @@ import (
 	"curtsy/frontier"
 )
 
-// textSize is how much text a record takes before it is full: compressed it is then a value of about valueSize.
-const textSize = 6 << 10
+// textSize is how much text a record takes before it is full. A claim unpacks a whole record for one URL, so a small one
+// is quick. It also takes less disk: compressed it is a value of about 900 octets, of which four lie in a page. A larger
+// one packs better by itself, but bbolt puts two values at least into each page, and two that do not fit take two pages.
+const textSize = 2560
 
 // record is a batch of accepted candidates on its way to disk: claimable from the moment they are in it, because
 // their references are known. It is written once and never changed.
@@ -65,68 +66,6 @@ func entries(spans []span) int {
 // full reports whether r takes no more.
 func (r *record) full() bool { return len(r.entries) == maxPlaces || r.text >= textSize }
 
-// appendTo writes r as it is stored.
-func (r *record) appendTo(b []byte, zip *zstd.Encoder) []byte {
-	b = binary.AppendUvarint(b, uint64(len(r.spans)))
-	for _, s := range r.spans {
-		b = binary.AppendUvarint(b, uint64(s.host))
-		b = binary.AppendUvarint(b, uint64(s.n))
-	}
-	return zip.EncodeAll(r.block(), b)
-}
-
-// awayAt is where a row's first number has Away, above the octet of the kind: hardly any entry has it.
-const awayAt = 8
-
-// block returns the text of r, before compression.
-func (r *record) block() []byte {
-	var t stringTable
-	var rows []byte
-	for i := range r.entries {
-		c := &r.entries[i]
-		for _, n := range [...]uint64{
-			uint64(c.Kind) | uint64(c.Away)<<awayAt, uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
-			t.add(c.Via), t.add(c.Seed), t.add(c.Tag), uint64(len(c.URL.RequestURI())),
-		} {
-			rows = binary.AppendUvarint(rows, n)
-		}
-	}
-	b := binary.AppendUvarint(nil, uint64(len(t.strings)))
-	for _, s := range t.strings {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-	}
-	b = append(b, rows...)
-	for _, s := range t.strings {
-		b = append(b, s...)
-	}
-	for i := range r.entries {
-		b = append(b, r.entries[i].URL.RequestURI()...)
-	}
-	return b
-}
-
-// stringTable numbers strings from 1; the empty one is 0.
-type stringTable struct {
-	strings []string
-	numbers map[string]uint64
-}
-
-func (t *stringTable) add(s string) uint64 {
-	if s == "" {
-		return 0
-	}
-	n, ok := t.numbers[s]
-	if !ok {
-		if t.numbers == nil {
-			t.numbers = map[string]uint64{}
-		}
-		t.strings = append(t.strings, s)
-		n = uint64(len(t.strings))
-		t.numbers[s] = n
-	}
-	return n
-}
-
 // parseHead reads the head of a stored record, and returns the compressed block behind it.
 func parseHead(body []byte, spans []span) ([]span, []byte, error) {
 	p := parser{b: body}
@@ -147,32 +86,11 @@ func parseHead(body []byte, spans []span) ([]span, []byte, error) {
 
 // parseBlock unpacks a stored record.
 func parseBlock(body []byte, zip *zstd.Decoder) (*block, error) {
-	spans, packed, err := parseHead(body, nil)
-	if err != nil {
+	b := &block{}
+	if err := b.read(body, zip); err != nil {
 		return nil, err
 	}
-	if len(packed) == 0 {
-		return &block{spans: spans}, nil
-	}
-	raw, err := zip.DecodeAll(packed, nil)
-	if err != nil {
-		return nil, fmt.Errorf("block of a record: %w: %w", err, ErrDamaged)
-	}
-	return newBlock(spans, raw)
-}
-
-// newZip returns the compressor of records: zstd, the default level. On records of 6 KiB of URLs it packs as tightly
-// as deflate and unpacks three times as fast (10 µs); s2 is twice as fast again but takes half as much disk more.
-func newZip() (*zstd.Encoder, *zstd.Decoder, error) {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10), zstd.WithEncoderCRC(false))
-	if err != nil {
-		return nil, nil, fmt.Errorf("frontier/bolt: set up zstd: %w", err)
-	}
-	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock))
-	if err != nil {
-		return nil, nil, fmt.Errorf("frontier/bolt: set up zstd: %w", err)
-	}
-	return w, r, nil
+	return b, nil
 }
 
 // maxBlock is how much a block may unpack to. A record is closed once it has textSize; the last entry may bring a

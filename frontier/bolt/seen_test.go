@@ -3,6 +3,9 @@ package bolt
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"curtsy/frontier"
@@ -23,6 +26,10 @@ func TestSeen_EqualsAMap(t *testing.T) {
 		if s.has(p) != m[p] {
 			t.Fatalf("has(%x) = %v", p, !m[p])
 		}
+		struck := []frontier.Fingerprint{p}
+		if s.strike(struck); (struck[0] == 0) != m[p] {
+			t.Fatalf("strike(%x) = %x", p, struck[0])
+		}
 		if s.add(p) == m[p] {
 			t.Fatalf("add(%x) = %v", p, m[p])
 		}
@@ -38,6 +45,42 @@ func TestSeen_EqualsAMap(t *testing.T) {
 	}
 }
 
+// Looks need no lock: what has been added is found, whatever grows meanwhile, and what was not is not.
+func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
+	var s seen
+	var added atomic.Uint64
+	const all = 200_000
+	var looks sync.WaitGroup
+	for range 2 {
+		looks.Go(func() {
+			ps := make([]frontier.Fingerprint, 0, 2*glance+1)
+			for n := uint64(0); n < all; {
+				n = added.Load()
+				ps = ps[:0]
+				for i := uint64(0); i < n && len(ps) < cap(ps); i += 1 + n/100 {
+					ps = append(ps, frontier.Fingerprint(mix(i)|1))
+				}
+				if s.strike(ps); slices.Max(append(ps, 0)) != 0 {
+					t.Errorf("one of %d is not found", n)
+					return
+				}
+				if s.has(frontier.Fingerprint(mix(n) &^ 1)) {
+					t.Errorf("one that was never added is found")
+					return
+				}
+			}
+		})
+	}
+	for i := range uint64(all) {
+		s.add(frontier.Fingerprint(mix(i) | 1))
+		added.Store(i + 1)
+	}
+	looks.Wait()
+	if !s.has(frontier.Fingerprint(mix(all-1) | 1)) {
+		t.Error("the last one is not found")
+	}
+}
+
 // The tables take at most 12.5 octets for each fingerprint, once they are not tiny, whether they grew or were made.
 func TestSeen_Memory(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 3))
@@ -48,20 +91,20 @@ func TestSeen_Memory(t *testing.T) {
 		grown.add(p)
 		made.add(p)
 		if n%50_000 == 0 {
-			if octets := 8 * slots(&grown); float64(octets) > 13*float64(n) {
+			if octets := 8 * slotsOf(&grown); float64(octets) > 13*float64(n) {
 				t.Errorf("%d octets for %d fingerprints", octets, n)
 			}
 		}
 	}
-	if a, b := 8*slots(&made), 13*400_000; a > b {
+	if a, b := 8*slotsOf(&made), 13*400_000; a > b {
 		t.Errorf("%d octets for 400,000 fingerprints that were announced", a)
 	}
 }
 
-func slots(s *seen) int {
+func slotsOf(s *seen) int {
 	n := 0
 	for i := range s.shards {
-		n += len(s.shards[i].slots)
+		n += len(s.shards[i].slots())
 	}
 	return n
 }

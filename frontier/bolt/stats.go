@@ -67,7 +67,7 @@ func (f *Frontier) Host(ctx context.Context, a canon.Authority) (view frontier.H
 		if p == nil {
 			return nil
 		}
-		return p.complete(tx)
+		return p.complete(&lookup{tx: tx, journal: cellJournal})
 	})
 	if err != nil || p == nil {
 		return frontier.Host{}, false, err
@@ -95,8 +95,9 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 			ps = append(ps, f.portray(h, now))
 		}
 	}, func(tx *bbolt.Tx) error {
+		cells := lookup{tx: tx, journal: cellJournal}
 		for _, p := range ps {
-			if err := p.complete(tx); err != nil {
+			if err := p.complete(&cells); err != nil {
 				return err
 			}
 		}

@@ -61,8 +61,9 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 // Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
 func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
 	err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
+		records := lookup{tx: tx, journal: recordJournal}
 		for _, r := range f.quarantined {
-			body, err := recordJournal.get(tx, r.record())
+			body, err := records.get(r.record())
 			if err != nil {
 				return err
 			}

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"go.etcd.io/bbolt"
 )
 
 // writer is what the goroutine that commits has for itself.
 type writer struct {
-	zip      *zstd.Encoder
+	zip      *zipper
 	sweeper  sweeper
 	sizes    sizes
 	folded   int64 // words that the folded journal stands for

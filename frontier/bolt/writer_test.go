@@ -307,9 +307,10 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 		e.add(cs)
 	}
 	err := e.db.View(func(tx *bbolt.Tx) error {
-		seeds, err := readSeeds(tx, e.lastSeed-1)
-		if len(seeds) != 2 {
-			t.Errorf("%d seeds before the last value, want 2", len(seeds))
+		n := 0
+		err := eachSeed(tx, 0, e.lastSeed-1, func(frontier.Seed) error { n++; return nil })
+		if n != 2 {
+			t.Errorf("%d seeds before the last value, want 2", n)
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ const (
 	slash                     // ends a path segment: "/" and, since our schemes are special, "\"
 	unreserved                // RFC 3986 2.3
 	hex                       // a hexadecimal digit
+	verbatim                  // stays as it is wherever it stands behind the host, but for dots and what separates
 	domain                    // ASCII that may stand in a domain: no forbidden domain code point (URL Standard 3.2)
 )
 
@@ -30,6 +31,7 @@ func classify() (t [256]uint8) {
 			encodeInQuery: control || in(query+"'"),
 			slash:         in(`/\`),
 			unreserved:    letter || digit || in("-._~"),
+			verbatim:      letter || digit || in("-_~!$&()*+,;=@"),
 			hex:           digit || letter && c|0x20 <= 'f',
 			domain:        !control && !in(" #/:<>?@[\\]^|%"),
 		} {

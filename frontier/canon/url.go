@@ -17,7 +17,12 @@ func Parse(raw string) (URL, error) { return parse(raw, URL{}) }
 
 // Resolve reads ref, as found in a page or a Location field, relative to u. The error is an *Error. The zero URL
 // resolves absolute references only.
-func (u URL) Resolve(ref string) (URL, error) { return parse(ref, u) }
+func (u URL) Resolve(ref string) (URL, error) {
+	if v, ok := u.resolvePlain(ref); ok {
+		return v, nil
+	}
+	return parse(ref, u)
+}
 
 // String returns the fetch URL: what the site wrote, read by the URL Standard. The zero URL gives "".
 func (u URL) String() string { return u.fetch }

@@ -2,6 +2,7 @@ package frontiertest
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,22 @@ func (m *Model) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 func (m *Model) Seeds(ctx context.Context) (seeds []frontier.Seed, err error) {
 	err = m.read(ctx, func(time.Time) { seeds = slices.Clone(m.desk.seeds) })
 	return seeds, err
+}
+
+// AllSeeds implements frontier.Frontier.
+func (m *Model) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
+	return func(yield func(frontier.Seed, error) bool) {
+		seeds, err := m.Seeds(ctx)
+		if err != nil {
+			yield(frontier.Seed{}, err)
+			return
+		}
+		for _, s := range seeds {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Blob implements frontier.Frontier.

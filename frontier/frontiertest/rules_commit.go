@@ -147,6 +147,10 @@ func (s *stage) calls(t frontier.Turn) map[string]error {
 	errs["Sync"] = f.Sync(ctx)
 	_, errs["Seen"] = f.Seen(ctx, []canon.URL{s.url("x/0")})
 	_, errs["Seeds"] = f.Seeds(ctx)
+	errs["AllSeeds"] = nil
+	for _, err := range f.AllSeeds(ctx) {
+		errs["AllSeeds"] = err
+	}
 	_, errs["Blob"] = f.Blob(ctx, digest("x"))
 	_, _, errs["Host"] = f.Host(ctx, s.auth("x"))
 	_, errs["Hosts"] = f.Hosts(ctx, canon.Authority{}, 1)

@@ -1,0 +1,198 @@
+package bolt
+
+import (
+	"context"
+	"hash/crc32"
+	"math/rand/v2"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into one
+// of the repetitions, which the average does not show.
+func few(t *testing.T, name string, most float64, step func()) {
+	t.Helper()
+	step() // what is made once
+	if n := testing.AllocsPerRun(500, step); n > most {
+		t.Errorf("%s: %v allocations, want %v at most", name, n, most)
+	}
+}
+
+func TestAllocs_SeenCheck(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 4))
+	var s seen
+	for range 10_000 {
+		s.add(frontier.Fingerprint(rnd.Uint64() | 1))
+	}
+	known := make([]frontier.Fingerprint, 0, 100)
+	for p := range s.all() {
+		if known = append(known, p); len(known) == cap(known) {
+			break
+		}
+	}
+	look := make([]frontier.Fingerprint, 100)
+	few(t, "has", 0, func() { s.has(known[7]) })
+	few(t, "strike", 0, func() { copy(look, known); s.strike(look) })
+	few(t, "add of one that is there", 0, func() { s.add(known[7]) })
+}
+
+func TestAllocs_Print(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	p := newPrinter(make([]byte, 32))
+	u := mustURL(t, "https://www.site-000123.example/archive/products/category-library-1234567.html")
+	few(t, "print", 0, func() { p.print(u) })
+}
+
+// A record is unpacked into the memory of the one before: an entry of a record that is not remembered allocates what one
+// of a remembered record does, its strings.
+func TestAllocs_ColdRecord(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	f := bigHost(t, 2000)
+	tx, err := f.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	from := newLookups(tx)
+	read := func(record uint64) {
+		if _, err := f.blocks.entry(&from.records, makeRef(record, 0), f.hosts[0].authority); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(2)
+	warm := testing.AllocsPerRun(500, func() { read(2) })
+	few(t, "cold", warm, func() {
+		f.blocks.slots[2].id = 0
+		read(2)
+	})
+	if body, err := from.records.get(2); err != nil || len(body) == 0 {
+		t.Fatalf("record 2: %d octets, error %v", len(body), err)
+	}
+	few(t, "look up a value", 0, func() { from.records.get(2) })
+}
+
+func TestAllocs_ReadCell(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 2))
+	r := fetched(e.turn(1))
+	r.Host = &frontier.HostUpdate{Robots: make([]byte, 300), Memory: make([]byte, 24)}
+	e.finish(r)
+	e.sync()
+	err := e.db.View(func(tx *bbolt.Tx) error {
+		cells := lookup{tx: tx, journal: cellJournal}
+		few(t, "one cell of several", 1, func() {
+			if b, err := cells.readCell(e.Frontier.hosts[0].at[robotsCell-1], address{kind: robotsCell}); err != nil || len(b) != 300 {
+				t.Fatalf("%d octets, error %v", len(b), err)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Links that are known cost a page one slice, however many there are.
+func TestAllocs_FinishOfKnownLinks(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	links := e.links("a", 0, 3000)
+	e.add(links)
+	page := func(links []frontier.Candidate) func() {
+		return func() {
+			turn := e.turn(1)
+			r := fetched(turn)
+			r.Found = links
+			e.finish(r)
+		}
+	}
+	none := testing.AllocsPerRun(500, page(nil))
+	few(t, "400 known links", none+2, page(links[:400]))
+}
+
+// A turn of a host whose record is remembered, and its end.
+func TestAllocs_ClaimAndFinish(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 3000))
+	few(t, "claim and finish", 40, func() { e.finish(fetched(e.turn(1))) })
+}
+
+func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
+	for _, body := range []string{"", "x", "a body of some length, over sixteen octets"} {
+		key := []byte{0, 0, 0, 0, 0, 0, 1, 2}
+		want := crc32.Checksum([]byte("records"+string(key)+body), castagnoli())
+		if got := checksum("records", key, []byte(body)); got != want {
+			t.Errorf("%q: %x, want %x", body, got, want)
+		}
+	}
+	key, body := make([]byte, 8), make([]byte, 2000)
+	few(t, "checksum", 0, func() { checksum("records", key, body) })
+}
+
+// BenchmarkSeen looks up the links of a page, all known, in a set of -seen fingerprints: together, and one by one.
+func BenchmarkSeen(b *testing.B) {
+	var s seen
+	s.reserve(*benchSeen)
+	for i := range *benchSeen {
+		s.add(frontier.Fingerprint(mix(uint64(i)) | 1))
+	}
+	ps := make([]frontier.Fingerprint, pageLinks)
+	page := 0
+	draw := func() {
+		for i := range ps {
+			page++
+			ps[i] = frontier.Fingerprint(mix(mix(uint64(page))%uint64(*benchSeen)) | 1)
+		}
+	}
+	b.Run("together", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			draw()
+			s.strike(ps)
+		}
+	})
+	b.Run("one by one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			draw()
+			for i, p := range ps {
+				if s.has(p) {
+					ps[i] = 0
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkFinish is a turn of one task, remembered, and its end with 40 links that are all known.
+func BenchmarkFinish(b *testing.B) {
+	l := benchLoad(b)
+	links := make([]frontier.Candidate, 0, pageLinks)
+	for i := range pageLinks {
+		links = append(links, l.web.link(b, i*31))
+	}
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := l.f.Claim(ctx, frontier.Want{Tasks: 1})
+		if err != nil || len(c.Turns) == 0 {
+			b.Fatalf("Claim: %d turns, error %v", len(c.Turns), err)
+		}
+		t := c.Turns[0]
+		if _, err := l.f.Finish(ctx, []frontier.Result{{Authority: t.Authority, Token: t.Token, Found: links}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package canon
+
+import (
+	"strings"
+	"testing"
+)
+
+// A reference that passes for plain is resolved as the parser does it.
+func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
+	for _, base := range []string{"http://h.test/a/b?c", "https://h.test:8443/", "http://h.test/%7ea/b", "http://[::1]/x//y"} {
+		for _, ref := range []string{
+			"/x/y.html", "x", "x/y?z=1", "/", "//h.test/x", "/x//y", "http://h.test/x", "http://h.test//x", "http://h.test", "https://h.test:8443/x?y",
+			"/..", "/x/../y", "x/.", "x./y.", ".x", "/x?", "/x?a/../b?c", "?x", "x:y", "/x:y", "x\\y", "/x%41", "x y", " x", "x\ty", "x#y", "/x'?'", "ä",
+			"/x?" + strings.Repeat("y", shortURL), strings.Repeat("y", MaxLength),
+		} {
+			f.Add(base, ref)
+			f.Add(base+strings.Repeat("z/", MaxLength/2-len(base)), ref)
+		}
+	}
+	f.Fuzz(func(t *testing.T, base, ref string) {
+		b, err := Parse(base)
+		if err != nil {
+			return
+		}
+		got, ok := b.resolvePlain(ref)
+		if !ok {
+			return
+		}
+		if want, err := parse(ref, b); err != nil || got != want {
+			t.Errorf("%q at %s: %+v; the parser says %+v, %v", ref, base, got, want, err)
+		}
+	})
+}
+
+// Which references are plain, so that the way beside the parser is not lost unnoticed.
+func TestResolve_MostLinksArePlain(t *testing.T) {
+	base, err := Parse("http://h.test/a/b?c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string]bool{
+		"/x/y-z_1.html": true, "x": true, "x/y?z=1&a=b": true, "/": true, "http://h.test/x": true, "/x//y": true,
+		"": false, "//h.test/x": false, "/x/../y": false, "./x": false, "/x%20y": false, "/x y": false, "x:y": false, "#x": false, "?x": false,
+		"/x?": false, "https://h.test/x": false, "/ä": false, "\\x": false,
+	} {
+		if _, ok := base.resolvePlain(ref); ok != want {
+			t.Errorf("%q: plain %t, want %t", ref, ok, want)
+		}
+	}
+	if _, ok := (URL{}).resolvePlain("/x"); ok {
+		t.Error("the zero URL resolves a path")
+	}
+}
