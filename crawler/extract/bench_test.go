@@ -30,30 +30,31 @@ func input(t testing.TB, body []byte) Input {
 	return Input{URL: parse(t, pageURL), ContentType: "text/html; charset=utf-8", Body: bytes.NewReader(body), Size: int64(len(body)), Token: "mybot"}
 }
 
-// TestHTML_AllocationsBesideTheTree bounds what is allocated in addition to the parser's own.
-func TestHTML_AllocationsBesideTheTree(t *testing.T) {
+// TestHTML_Allocations bounds what a page costs: so much for each of its tags that stay, and nothing for the rest.
+func TestHTML_Allocations(t *testing.T) {
+	x := New()
+	allocs := func(body []byte, links int) float64 {
+		return testing.AllocsPerRun(20, func() {
+			page, err := x.HTML(context.Background(), input(t, body))
+			if err != nil || len(page.Links) != links {
+				t.Fatal(err, len(page.Links))
+			}
+		})
+	}
 	body := usual()
 	if len(body) < 18<<10 || len(body) > 22<<10 {
 		t.Fatalf("the page has %d octets", len(body))
 	}
-	x := New()
-	whole := testing.AllocsPerRun(20, func() {
-		page, err := x.HTML(context.Background(), input(t, body))
-		if err != nil || len(page.Links) != 41 {
-			t.Fatal(err, len(page.Links))
-		}
-	})
-	tree := testing.AllocsPerRun(20, func() {
-		if _, err := html.Parse(bytes.NewReader(body)); err != nil {
-			t.Fatal(err)
-		}
-	})
-	const links, fixed = 41, 45
-	formatting := len(formattingTag.FindAll(body, -1)) // each is a comment with a text, and joins two texts
-	if most := links + 2*formatting + fixed; whole-tree > float64(most) {
-		t.Errorf("%v allocations beside the tree's %v; want at most %d: one per link, two per formatting tag and %d", whole-tree, tree, most, fixed)
+	const links, fixed = 41, 100
+	n := allocs(body, links)
+	if most := float64(14*links + fixed); n > most {
+		t.Errorf("%v allocations; want at most %v: 14 per link and %v", n, most, fixed)
 	}
-	t.Logf("%v allocations beside the tree's %v", whole-tree, tree)
+	twice := bytes.Replace(body, []byte("</main>"), []byte("</main>"+strings.Repeat("<p class=x>more <b>text</b> and <!-- a comment -->", 300)), 1)
+	if m := allocs(twice, links); m > n+40 { // buffers grow, and with the race detector some are lost
+		t.Errorf("%v allocations with 300 paragraphs more, %v without", m, n)
+	}
+	t.Logf("%v allocations", n)
 }
 
 func BenchmarkHTML(b *testing.B) {

@@ -18,6 +18,7 @@ const (
 	ByHeader Decider = "header" // charset of the Content-Type field
 	ByMeta   Decider = "meta"   // a meta element in the first 1,024 octets
 	ByGuess  Decider = "guess"  // UTF-8 if the first 1,024 octets are, and not plain ASCII; else windows-1252
+	ByXML    Decider = "xml"    // of a page in XML, whose declaration names it or, by naming none, UTF-8
 )
 
 // choice is the outcome of detect.

@@ -118,13 +118,13 @@ func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error
 	if in.Body == nil {
 		return d, nil
 	}
-	buf := x.heads.Get().(*[headSize]byte)
-	defer x.heads.Put(buf)
+	b := x.buffers.Get().(*buffers)
+	defer x.done(b)
 	src := &source{done: ctx.Done(), body: in.Body, left: maxScan}
-	n, _ := src.fill(buf[:])
-	if src.err == nil && IsHTML(in.ContentType, buf[:min(n, 512)]) {
-		e, c := detect(in.ContentType, buf[:n])
-		d.scan(decoded(e, io.MultiReader(bytes.NewReader(buf[c.mark:n]), src)), in.Token)
+	head, _ := b.fill(src, 0, headSize)
+	if src.err == nil && IsHTML(in.ContentType, head[:min(len(head), 512)]) {
+		e, c := detect(in.ContentType, head)
+		d.scan(decoded(e, io.MultiReader(bytes.NewReader(head[c.mark:]), src)), in.Token)
 	}
 	switch {
 	case errors.Is(src.err, errDone):
@@ -140,7 +140,11 @@ func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error
 func (d *Directives) scan(r io.Reader, token string) {
 	z := html.NewTokenizer(r)
 	for z.Next() != html.ErrorToken {
-		if t := z.Token(); t.DataAtom == atom.Meta && (t.Type == html.StartTagToken || t.Type == html.SelfClosingTagToken) {
+		t := z.Token()
+		if t.Type == html.SelfClosingTagToken {
+			z.NextIsNotRawText() // in XML a title or script may end so
+		}
+		if t.DataAtom == atom.Meta && (t.Type == html.StartTagToken || t.Type == html.SelfClosingTagToken) {
 			n := &html.Node{Attr: t.Attr}
 			d.meta(attr(n, "name"), attr(n, "content"), token)
 		}

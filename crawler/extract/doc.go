@@ -7,10 +7,11 @@
 //  2. The encoding is decided: byte order mark, Content-Type field, meta element, guess; in that order (HTML Standard
 //     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
 //     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
-//  3. The tree is built with scripting off, so that the contents of noscript are elements. It is what costs: for a
-//     usual page nine tenths of the time, for a hostile one forty times its size in memory and more. So no more than
-//     MaxTags tags are looked at, elements that only format text are none (see tame), and at most two trees of more
-//     than 512 KiB of input exist at once; whoever waits for that can be cancelled.
+//  3. What can lead nowhere is left out (see pruner), and of the rest the tree is built, with scripting off, so that the
+//     contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time when nothing
+//     is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags are looked at,
+//     elements that only format text are none (see tame), and at most two trees of more than 512 KiB of input exist at
+//     once; whoever waits for that can be cancelled. Nothing is left out of those.
 //  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
 //
 // # What is a link, what is a requisite
@@ -44,7 +45,19 @@
 //
 // Contents of template are inert and mostly full of placeholders: they are passed over, except in declarative
 // shadow roots. Not read are scripts, the addresses of forms and of ping, and the sources of quotations. References to a
-// place in the page itself ("", "#top") are not listed. XHTML is read as HTML, as far as that goes.
+// place in the page itself ("", "#top") are not listed.
+//
+// # Pages in XML
+//
+// What is served as application/xhtml+xml is read by the rules of XML, as in browsers: "/>" ends any element, elements
+// are told by namespace, and the encoding is that of RFC 7303. What else calls itself XHTML is HTML. The tree is that of
+// pages in HTML, so that the same walk reads it; what xml-stylesheet instructions name comes first, as requisites.
+// Beyond browsers, elements without a namespace and names in capital letters are taken for those of HTML.
+//
+// An error ends such a page for a browser, which shows what stands before. A page with one is read as XML as far as a
+// lenient decoder comes, which is as far as a browser or farther, and once more as HTML; the links of both are taken, and
+// Unparsed is UnparsedXML. So it lacks nothing that it has as HTML, and nothing that a browser would have found. Entities
+// are those of HTML: a page that uses some of its own counts as one with an error.
 //
 // # What is no page
 //

@@ -18,20 +18,52 @@ import (
 const (
 	largeTree  = 512 << 10 // octets of input from which on a tree is large
 	largeTrees = 2         // how many of those exist at once
-	headSize   = 16 << 10  // octets read before the tree is built: encoding, and directives of a refused page
+	headSize   = 16 << 10  // octets of a page that tell its encoding, and that are scanned for directives if it is refused
+	usualPage  = 64 << 10  // octets of a page whose buffers are kept for others
 )
 
 // Extractor reads pages. One serves a whole process and may be used concurrently.
 type Extractor struct {
-	large chan struct{} // holds a token per large tree
-	heads sync.Pool     // of *[headSize]byte
+	large   chan struct{} // holds a token per large tree
+	buffers sync.Pool     // of *buffers
+}
+
+// buffers is what is used anew for each page.
+type buffers struct {
+	body   []byte
+	pruner pruner
 }
 
 // New returns an Extractor.
 func New() *Extractor {
 	return &Extractor{
-		large: make(chan struct{}, largeTrees),
-		heads: sync.Pool{New: func() any { return new([headSize]byte) }},
+		large:   make(chan struct{}, largeTrees),
+		buffers: sync.Pool{New: func() any { return &buffers{body: make([]byte, headSize)} }},
+	}
+}
+
+// done gives buffers back. Those of a page larger than usual are let go of.
+func (x *Extractor) done(b *buffers) {
+	if p := &b.pruner; len(b.body) <= usualPage && cap(p.out) <= usualPage && cap(p.words) <= usualPage/16 {
+		p.s = ""
+		clear(p.open[:cap(p.open)])
+		x.buffers.Put(b)
+	}
+}
+
+// fill reads up to most octets of src. Whole says that these are all.
+func (b *buffers) fill(src *source, size int64, most int) (body []byte, whole bool) {
+	if enough := int(min(size, int64(most))) + 1; enough > len(b.body) { // one more, to see the end
+		b.body = make([]byte, enough)
+	}
+	n := 0
+	for {
+		var m int
+		m, whole = src.fill(b.body[n:min(len(b.body), most)])
+		if n += m; whole || n == most {
+			return b.body[:n], whole
+		}
+		b.body = append(b.body, make([]byte, len(b.body))...)
 	}
 }
 
@@ -44,18 +76,24 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	if in.Body == nil {
 		in.Body = strings.NewReader("")
 	}
-	buf := x.heads.Get().(*[headSize]byte)
-	defer x.heads.Put(buf)
+	b := x.buffers.Get().(*buffers)
+	defer x.done(b)
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
-	n, whole := src.fill(buf[:])
-	if !whole && (in.Size <= 0 || in.Size > largeTree) {
+	most := largeTree + 1 // with one more octet the page is large
+	if in.Size <= 0 || in.Size > largeTree {
+		most = headSize
+	}
+	body, whole := b.fill(src, in.Size, most)
+	p := &b.pruner
+	if !whole {
 		release, err := x.largeTurn(ctx)
 		if err != nil {
 			return Page{}, failed(in, err)
 		}
 		defer release()
+		p = nil
 	}
-	page := read(in, buf[:n], src)
+	page := read(in, body, src, p)
 	switch {
 	case errors.Is(src.err, errDone):
 		return Page{}, failed(in, ctx.Err())
@@ -69,15 +107,26 @@ func failed(in Input, err error) error {
 	return fmt.Errorf("extract: read the body of %s: %w", in.URL, err)
 }
 
-// read builds the tree of the page that begins with head and goes on with src, and reads it. What it returns is
+// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns is
 // worth nothing if src failed meanwhile.
-func read(in Input, head []byte, src *source) Page {
-	e, c := detect(in.ContentType, head)
+func read(in Input, head []byte, src *source, p *pruner) Page {
+	if isXHTML(in.ContentType) {
+		return readXHTML(in, head, src)
+	}
+	e, c := detect(in.ContentType, head[:min(len(head), headSize)])
 	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
 	head = head[c.mark:]
 
-	input := newTame(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
-	doc, err := parsed(input)
+	doc, over, err := (*goquery.Document)(nil), false, error(nil)
+	if p != nil && src.err == nil {
+		if whole, err := decodedString(e, head); err == nil {
+			doc = p.tree(whole)
+		}
+	}
+	pruned := doc != nil
+	if !pruned {
+		doc, over, err = parsed(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
+	}
 	switch {
 	case src.err != nil:
 		return Page{}
@@ -86,9 +135,9 @@ func read(in Input, head []byte, src *source) Page {
 		if strings.Contains(err.Error(), "exceeds 512") {
 			page.Unparsed = UnparsedDeep
 		}
-		page.Robots.scan(decoded(e, bytes.NewReader(head)), in.Token)
+		page.Robots.scan(decoded(e, bytes.NewReader(head[:min(len(head), headSize)])), in.Token)
 		return page
-	case input.over:
+	case over:
 		page.Unparsed = UnparsedTags
 	case src.over:
 		page.Unparsed = UnparsedLong
@@ -99,19 +148,34 @@ func read(in Input, head []byte, src *source) Page {
 	w.refreshField()
 	w.document(doc)
 	w.links.into(&page)
-	if in.Text != nil {
-		text(doc, in.Text)
+	if pruned {
+		p.say(in.Text)
+	} else {
+		w.text(doc)
 	}
 	return page
 }
 
-// parsed builds the tree of a page.
-func parsed(input *tame) (*goquery.Document, error) {
+// parsed builds the tree of a page. Over says that it had too many tags, and that the tree has the first of them.
+func parsed(r io.Reader) (doc *goquery.Document, over bool, err error) {
+	input := newTame(r)
 	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return goquery.NewDocumentFromNode(root), nil
+	return goquery.NewDocumentFromNode(root), input.over, nil
+}
+
+// tree builds the tree of a page without what it is not needed for; nil if that cannot be.
+func (p *pruner) tree(page string) *goquery.Document {
+	if !p.prune(page) {
+		return nil
+	}
+	doc, over, err := parsed(bytes.NewReader(p.out))
+	if err != nil || over {
+		return nil // less deep, or less, it may be with all that ends what is open
+	}
+	return doc
 }
 
 // decoded returns r as UTF-8. A nil encoding means that it is.
@@ -120,4 +184,13 @@ func decoded(e encoding.Encoding, r io.Reader) io.Reader {
 		return r
 	}
 	return transform.NewReader(r, e.NewDecoder())
+}
+
+// decodedString is decoded for a page that is there.
+func decodedString(e encoding.Encoding, page []byte) (string, error) {
+	if e == nil {
+		return string(page), nil
+	}
+	all, err := e.NewDecoder().Bytes(page)
+	return string(all), err
 }

@@ -28,6 +28,12 @@ func extract(t testing.TB, body string, header ...string) Page {
 	return extractAs(t, "text/html; charset=utf-8", body, header...)
 }
 
+// unpruned reads a page by its whole tree.
+func unpruned(t testing.TB, body string) Page {
+	t.Helper()
+	return read(input(t, []byte(body)), []byte(body), &source{body: strings.NewReader(""), left: MaxParse}, nil)
+}
+
 func extractAs(t testing.TB, contentType, body string, header ...string) Page {
 	t.Helper()
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}

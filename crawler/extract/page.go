@@ -45,7 +45,8 @@ type Page struct {
 	Robots Directives
 
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong and UnparsedTags, those
-	// behind the first MaxParse octets or MaxTags tags; UnparsedParts, all of what is no page. Empty if none is.
+	// behind the first MaxParse octets or MaxTags tags; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
+	// Empty if none is.
 	Unparsed string
 }
 
@@ -57,6 +58,7 @@ const (
 	UnparsedBroken = "html parser failed"
 	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is
 	UnparsedParts  = "not what its media type says" // a web manifest that is not JSON
+	UnparsedXML    = "not well-formed XML"          // a page in XML, which was read as HTML as well
 )
 
 // Link is a mention of a URL.

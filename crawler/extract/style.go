@@ -68,13 +68,12 @@ func (w *walker) srcdoc(n *html.Node) {
 		w.page.Unparsed = UnparsedNested
 		return
 	}
-	input := newTame(strings.NewReader(restore(attr(n, "srcdoc"))))
-	doc, err := parsed(input)
+	doc, over, err := parsed(strings.NewReader(restore(attr(n, "srcdoc"))))
 	switch {
 	case err != nil:
 		w.page.Unparsed = UnparsedNested
 		return
-	case input.over:
+	case over:
 		w.page.Unparsed = UnparsedTags
 	}
 	around, self, refs, titled := w.links.base, w.links.self, w.links.refs, w.titled

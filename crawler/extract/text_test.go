@@ -7,7 +7,7 @@ import (
 
 func TestTextIsWhatAReaderSees(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
-		{"title and paragraphs in order", "<title>T</title><p>a<b>b</b>c</p><p>d", "T|a|bc|d"},
+		{"title and paragraphs in order", "<title>T</title><p>a<b>b</b>c</p><p>d", "T|a|b|c|d"},
 		{"no script, style or comment", "<style>s</style><script>s</script><!-- c --><p>x", "x"},
 		{"no template, but a shadow root", "<template>no</template><div><template shadowrootmode=open>yes</template></div>", "yes"},
 		{"noscript is for us", "<noscript>n</noscript><p>x", "n|x"},

@@ -1,0 +1,198 @@
+package extract
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// tagClass says what a pruner does with a tag.
+type tagClass uint8
+
+const (
+	kept    tagClass = iota // the parser gets it; so it does all that are not listed
+	dull                    // it only nests
+	single                  // dull, but one within another is nothing
+	picture                 // svg
+	foreign                 // math
+	table                   // what a table consists of, and the table
+	cell                    // of a table: in it stands what is no table again
+	stays                   // from here on nothing is left out, nor is it from the next two on
+	template
+	plaintext
+
+	// Elements that hold text alone.
+	rawTitle  // in which character references count, and the tree needs it
+	rawField  // in which they count
+	rawText   // in which they do not
+	rawStyle  // a style sheet
+	rawScript // a script
+)
+
+// class returns the class of a name. None of the dull elements can name a URL by an attribute of its own; what any
+// element can is seen by tells.
+func (t *tagName) class() tagClass {
+	switch string(t.octets()) {
+	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button", "canvas", "center",
+		"cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em", "fieldset", "figcaption",
+		"figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i", "ins", "kbd", "label", "legend",
+		"li", "main", "map", "mark", "menu", "meter", "nav", "nobr", "ol", "optgroup", "option", "output", "p", "picture", "pre", "progress",
+		"q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp", "search", "section", "small", "span", "strike", "strong", "sub",
+		"summary", "sup", "time", "tt", "u", "ul", "var", "wbr":
+		return dull
+	case "form":
+		return single
+	case "table", "tbody", "thead", "tfoot", "tr":
+		return table
+	case "td", "th", "caption":
+		return cell
+	case "svg":
+		return picture
+	case "math":
+		return foreign
+	case "frameset":
+		return stays
+	case "template":
+		return template
+	case "plaintext":
+		return plaintext
+	case "title":
+		return rawTitle
+	case "textarea":
+		return rawField
+	case "style":
+		return rawStyle
+	case "script":
+		return rawScript
+	case "iframe", "noembed", "noframes", "xmp":
+		return rawText
+	}
+	return kept
+}
+
+// shapeClass says what an element of SVG 2 is in a picture. Shapes end no svg element where they stand in one, as many names
+// of HTML do (HTML Standard 13.2.6.5).
+type shapeClass uint8
+
+const (
+	noShape shapeClass = iota
+	shape
+	shapeText // text alone is allowed in it here
+	shapeRoot
+)
+
+func (t *tagName) shape() shapeClass {
+	switch string(t.octets()) {
+	case "circle", "clippath", "defs", "ellipse", "feblend", "fecolormatrix", "fecomposite", "feflood", "fegaussianblur", "femerge",
+		"femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern", "polygon", "polyline",
+		"radialgradient", "rect", "stop", "symbol", "text", "textpath", "tspan", "use":
+		return shape
+	case "title", "desc":
+		return shapeText
+	case "svg":
+		return shapeRoot
+	}
+	return noShape
+}
+
+// tagName is the name of a tag in small letters; of a longer one than those that matter, a part.
+type tagName struct {
+	buf [len("femergenode") + 4]byte
+	n   int
+}
+
+// read reads the name that begins at from, and returns where it ends (HTML Standard 13.2.5.8).
+func (t *tagName) read(s string, from int) int {
+	i := from
+	for ; i < len(s) && !endsName(s[i]); i++ {
+		if t.n < len(t.buf) {
+			t.buf[t.n] = lowered(s[i])
+			t.n++
+		}
+	}
+	return i
+}
+
+func (t *tagName) octets() []byte { return t.buf[:t.n] }
+
+// closesItself reports whether a tag, whose name ends at i, ends in a solidus that is no part of a value.
+func closesItself(tag string, i int) bool {
+	for bare := false; tag[len(tag)-2] == '/'; {
+		if i = blanks(tag, i); tag[i] == '>' {
+			return !bare
+		}
+		if i, bare = attributeEnd(tag, i); bare {
+			bare = tag[i] == '>'
+		}
+	}
+	return false
+}
+
+// odd reports whether the first attribute has no name, or one that begins with "=". What tame puts in front of it would
+// make it a value.
+func odd(attrs string) bool {
+	return strings.HasPrefix(strings.TrimLeft(attrs, space+"/"), "=")
+}
+
+// tells reports whether a tag with these attributes must stay: one may hold a style with a URL, or is for a script that
+// loads pictures late. In character references anything may hide.
+func tells(attrs string) bool {
+	if len(attrs) == 1 {
+		return false
+	}
+	for i := range len(attrs) {
+		switch attrs[i] {
+		case '(', '&':
+			return true
+		case '-':
+			if i >= 4 && strings.EqualFold(attrs[i-4:i], "data") && isLazyAttr(attrs[i-4:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isLazyAttr reports whether text begins with the name of an attribute in lazyAttrs.
+func isLazyAttr(text string) bool {
+	var name [len("data-background-image")]byte
+	for i := range min(len(text), len(name)) {
+		if c := text[i]; endsName(c) || c == '=' {
+			return lazyAttrs[string(name[:i])] != 0
+		}
+		name[i] = lowered(text[i])
+	}
+	return lazyAttrs[string(name[:])] != 0
+}
+
+// leads reports whether a picture may name a document: by a link, a function of CSS (which is written out but for escapes
+// with a backslash) or an attribute for scripts.
+func leads(picture string) bool {
+	if strings.ContainsAny(picture, `&\`) {
+		return true
+	}
+	for _, sign := range []string{"href", "url", "src", "image", "import", "data-"} {
+		if containsFold(picture, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFold reports whether s has sign, which is in small letters, in letters of any case.
+func containsFold(s, sign string) bool {
+	for i := 0; i+len(sign) <= len(s); i++ {
+		if lowered(s[i]) == sign[0] && strings.EqualFold(s[i:i+len(sign)], sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// unescaped returns text with its character references resolved.
+func unescaped(text string) string {
+	if strings.IndexByte(text, '&') < 0 {
+		return text
+	}
+	return html.UnescapeString(text)
+}

@@ -1,0 +1,125 @@
+package extract
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+)
+
+// isXHTML reports whether a page is one in XML: by its media type alone, as browsers do (HTML Standard 7.5.3).
+func isXHTML(contentType string) bool { return mediaType(contentType) == "application/xhtml+xml" }
+
+// readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
+// HTML. What either finds is taken. A browser would show what stands before the error; that alone would cost us the rest
+// of every page whose server calls it XML and whose author never saw it shown as that.
+func readXHTML(in Input, head []byte, src *source) Page {
+	raw, err := wholeXML(in, head, src)
+	if err != nil {
+		return Page{} // src has it
+	}
+	e, c := detectXML(in.ContentType, head)
+	odd := e == nil && !utf8.Valid(raw)
+	if odd && c.by == ByXML {
+		e, c = detect("", head) // nothing says that it is UTF-8, and it is not
+	}
+	body, err := io.ReadAll(decoded(e, bytes.NewReader(raw[c.mark:])))
+	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
+	if err != nil {
+		page.Unparsed = UnparsedBroken
+		return page
+	}
+	x := newXMLTree(body[len(xmlDeclaration.Find(body)):])
+	x.malformed = x.malformed || odd
+	switch {
+	case x.over:
+		page.Unparsed = UnparsedTags
+	case src.over:
+		page.Unparsed = UnparsedLong
+	case x.malformed:
+		page.Unparsed = UnparsedXML
+	}
+	page.Base = base(x.doc(), in.URL)
+	w := walker{in: in, page: &page}
+	if x.malformed {
+		w.bothWays(x, body)
+	} else {
+		w.xhtml(x)
+		w.text(x.doc())
+	}
+	w.links.into(&page)
+	return page
+}
+
+// xhtml walks the tree of a page in XML.
+func (w *walker) xhtml(x *xmlTree) {
+	w.links = newCollector(w.in.URL, w.page.Base)
+	w.links.charset = w.page.Charset
+	w.refreshField()
+	for _, href := range x.sheets {
+		w.links.add(href, Link{Element: "xml-stylesheet", Attr: "href", Embed: true})
+	}
+	w.document(x.doc())
+}
+
+// bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out.
+func (w *walker) bothWays(x *xmlTree, body []byte) {
+	doc, over, err := parsed(bytes.NewReader(body))
+	if over {
+		w.page.Unparsed = UnparsedTags
+	}
+	if err == nil && w.page.Base == w.in.URL {
+		w.page.Base = base(doc, w.in.URL)
+	}
+	w.xhtml(x)
+	if err != nil {
+		w.page.Robots.scan(bytes.NewReader(body), w.in.Token)
+		w.text(x.doc())
+		return
+	}
+	w.titled = w.page.Title != ""
+	w.document(doc)
+	w.text(doc)
+}
+
+func (w *walker) text(doc *goquery.Document) {
+	if w.in.Text != nil {
+		text(doc, w.in.Text)
+	}
+}
+
+// wholeXML reads all of a page. There should be about in.Size octets.
+func wholeXML(in Input, head []byte, src *source) ([]byte, error) {
+	var b bytes.Buffer
+	if in.Size > 0 {
+		b.Grow(int(min(in.Size, MaxParse)) + bytes.MinRead)
+	}
+	b.Write(head)
+	_, err := b.ReadFrom(src)
+	return b.Bytes(), err
+}
+
+var (
+	xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
+	xmlEncoding    = regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([-_.:A-Za-z0-9]+)["']`)
+)
+
+// detectXML decides on the encoding of a page in XML, as package markup does (RFC 7303 3, XML 4.3.3): byte order mark,
+// Content-Type field, declaration, UTF-8. The encoding is nil for UTF-8.
+func detectXML(contentType string, head []byte) (encoding.Encoding, choice) {
+	if e, c := detect(contentType, head); c.by == ByMark || c.by == ByHeader {
+		return e, c
+	}
+	if m := xmlEncoding.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
+		e, name := charset.Lookup(string(m[1]))
+		if e != nil && !strings.HasPrefix(name, "utf-16") { // which could not have been read
+			return unlessUTF8(e, name), choice{name, ByXML, 0}
+		}
+	}
+	return nil, choice{"utf-8", ByXML, 0}
+}
