@@ -39,19 +39,19 @@ type Digester struct {
 
 // NewDigester returns a Digester for the page at u. The shape costs as much as the text and may be left out.
 func NewDigester(u canon.URL, shape bool) *Digester {
-	d := &Digester{text: stream{sha256.New(), make([]byte, 0, 2*poured)}, root: u.Path() == "/"}
+	d := &Digester{text: newStream(poured), own: make([]string, 0, 4), root: u.Path() == "/"}
 	if shape {
-		d.shape = stream{sha256.New(), make([]byte, 0, 2*poured)}
+		d.shape = newStream(2 * poured)
 	}
 	_, plain, _ := strings.Cut(u.String(), "://")
-	for _, form := range []string{u.String(), plain, u.RequestURI(), u.Path()} {
+	for _, form := range [...]string{u.String(), plain, u.RequestURI(), u.Path()} {
 		d.takeOut(form)
 		if decoded, err := url.PathUnescape(form); err == nil && utf8.ValidString(decoded) {
 			d.takeOut(decoded)
 		}
 	}
 	d.ids = ids(u.RequestURI())
-	for _, forms := range [][]string{d.own, d.ids} {
+	for _, forms := range [...][]string{d.own, d.ids} {
 		slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	}
 	return d
@@ -68,6 +68,30 @@ func (d *Digester) takeOut(form string) {
 
 // Text takes a piece of text. White space is at its ends whether it has some there or not.
 func (d *Digester) Text(s string) {
+	if len(d.ids) > 0 {
+		d.wordwise(s)
+		return
+	}
+	shape := d.shape.hash != nil
+	for s = s[spaces(s):]; s != ""; s = s[spaces(s):] {
+		end, words := plainWords(s, shape)
+		if words == 0 {
+			end = wordEnd(s)
+			d.wordwise(s[:end])
+		} else {
+			d.words += words
+			d.text.take(s[:end])
+			if shape {
+				d.shape.take(s[:end])
+				d.number = false
+			}
+		}
+		s = s[end:]
+	}
+}
+
+// wordwise takes a piece of text word by word.
+func (d *Digester) wordwise(s string) {
 	for word := range strings.FieldsSeq(s) {
 		if word = d.without(word); word != "" {
 			d.words++
@@ -106,8 +130,7 @@ func without(s string, parts []string) string {
 
 // add hashes a word, with a space behind it; its template into the shape, if it is one of the text.
 func (d *Digester) add(word string, folded bool) {
-	d.text.buf = append(append(d.text.buf, word...), ' ')
-	d.text.pour()
+	d.text.take(word)
 	if d.shape.hash == nil {
 		return
 	}
@@ -144,9 +167,32 @@ func (d *Digester) Digests() (text, shape uint64) {
 type stream struct {
 	hash hash.Hash
 	buf  []byte
+	out  [sha256.Size]byte
 }
 
 const poured = 1 << 10 // octets
+
+// newStream returns a stream with room for what is put together in its buffer.
+func newStream(room int) stream { return stream{hash: sha256.New(), buf: make([]byte, 0, room)} }
+
+// take takes words that have one space between them, and puts one behind them. The buffer stays as large as it is.
+func (s *stream) take(words string) {
+	s.write(words)
+	s.write(" ")
+	s.pour()
+}
+
+func (s *stream) write(text string) {
+	for {
+		n := copy(s.buf[len(s.buf):cap(s.buf)], text)
+		s.buf, text = s.buf[:len(s.buf)+n], text[n:]
+		if text == "" {
+			return
+		}
+		s.hash.Write(s.buf)
+		s.buf = s.buf[:0]
+	}
+}
 
 func (s *stream) pour() {
 	if len(s.buf) >= poured {
@@ -158,7 +204,7 @@ func (s *stream) pour() {
 func (s *stream) sum() uint64 {
 	s.hash.Write(s.buf)
 	s.buf = s.buf[:0]
-	return Shape(s.hash.Sum(nil))
+	return Shape(s.hash.Sum(s.out[:0]))
 }
 
 // Shape is the shape of what is no HTML: of a digest of its octets.
