@@ -22,7 +22,8 @@ type Bench struct {
 	text pieces
 	from []string // "http://127.0.1.1:41234", by host
 
-	robots []byte // the whole answer
+	robots []byte               // the whole answer
+	ill    func(net.Conn) error // sends the answer of the hostile page; nil if there is none
 
 	listeners []net.Listener
 	hosts     []benchHost
@@ -59,10 +60,15 @@ type BenchConfig struct {
 
 	// Width is how many requests may be under way at one host. Zero means that nobody counts.
 	Width int
+
+	// Ill is the body of one more page, which the root of the first host links to. Empty for none.
+	Ill BenchIll
 }
 
-// benchLinks is how many links a page has.
-const benchLinks = 40
+// BenchLinks is how many links a page has.
+const BenchLinks = 40
+
+const benchLinks = BenchLinks
 
 // benchHost is what the referee notes about a host.
 type benchHost struct {
@@ -83,6 +89,7 @@ type benchRequest struct {
 const (
 	benchRobots = -1
 	benchOther  = -2 // there is no such page
+	benchSick   = -3 // the hostile page
 )
 
 // StartBench makes and serves a web.
@@ -96,6 +103,12 @@ func StartBench(c BenchConfig) (*Bench, error) {
 	}
 	b := &Bench{cfg: c, text: newPieces(c.Seed), hosts: make([]benchHost, c.Hosts), conns: map[net.Conn]bool{}, zero: time.Now()}
 	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
+	if c.Ill != "" {
+		var err error
+		if b.ill, err = b.illAnswer(); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.listen(); err != nil {
 		return nil, err
 	}

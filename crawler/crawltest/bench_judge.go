@@ -8,13 +8,15 @@ import (
 
 // BenchReport is what the referee of a Bench says about the crawl since the last Reset.
 type BenchReport struct {
-	Requests   int     `json:"requests"`
-	Robots     int     `json:"robots"`     // of these, for robots.txt
-	Other      int     `json:"other"`      // of these, for what there is not
-	Pages      int     `json:"pages"`      // distinct pages that were asked for
-	Expected   int     `json:"expected"`   // pages
-	Coverage   float64 `json:"coverage"`   // pages ÷ expected
-	Duplicates int     `json:"duplicates"` // requests for a page that was asked for before
+	Requests   int      `json:"requests"`
+	Robots     int      `json:"robots"`            // of these, for robots.txt
+	Other      int      `json:"other"`             // of these, for what there is not
+	Pages      int      `json:"pages"`             // distinct pages that were asked for
+	Expected   int      `json:"expected"`          // pages
+	Coverage   float64  `json:"coverage"`          // pages ÷ expected
+	Duplicates int      `json:"duplicates"`        // requests for a page that was asked for before
+	Sick       int      `json:"hostile,omitempty"` // requests for the hostile page
+	Ill        BenchIll `json:"hostile_body,omitempty"`
 
 	Connections int `json:"connections"`          // opened in all
 	ConnsPer    int `json:"connections_per_host"` // opened at one host, at most
@@ -33,6 +35,8 @@ type BenchReport struct {
 	Achieved  float64 `json:"achieved_per_s,omitempty"`  // requests ÷ time between the first and the last, the first of each host not counted
 	OfAllowed float64 `json:"achieved_ratio,omitempty"`  // achieved ÷ permitted
 	PerHost   float64 `json:"per_host_ratio,omitempty"`  // the same of each host from its own first request on: without the time it takes to meet them all
+	Steady    float64 `json:"steady_ratio,omitempty"`    // the same while all hosts had been met and none was through
+	MetAfter  float64 `json:"all_hosts_met_s,omitempty"` // from the first request to the first request of the host that was met last
 	Late99    float64 `json:"late_99_s,omitempty"`       // waited beyond the pace: 99 % waited less
 	LateMost  float64 `json:"late_most_s,omitempty"`     // at most
 	PaceAsked float64 `json:"pace_s,omitempty"`          // by robots.txt
@@ -49,6 +53,7 @@ func (r BenchReport) Violations() (found []string) {
 	}
 	add(r.Pages != r.Expected, "%d of %d pages were fetched", r.Pages, r.Expected)
 	add(r.Duplicates > 0, "%s for a page asked for before", count(r.Duplicates, "request"))
+	add(r.Ill != "" && r.Sick == 0, "the hostile page was not asked for")
 	add(r.Other > 0, "%s for what there is not", count(r.Other, "request"))
 	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, count(r.Gaps, "gap"), r.SmallestGap)
 	add(r.TooMany > 0, "%s while as many as allowed were under way at the host", count(r.TooMany, "request"))
@@ -58,10 +63,11 @@ func (r BenchReport) Violations() (found []string) {
 
 // Report judges what was asked for so far.
 func (b *Bench) Report() BenchReport {
-	r := BenchReport{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds()}
+	r := BenchReport{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds(), Ill: b.cfg.Ill}
 	var first, last, lastStart, spans time.Duration
 	var took, late []time.Duration
 	again := 0 // requests but the first of each host
+	var logs [][]benchRequest
 	for i := range b.hosts {
 		h := &b.hosts[i]
 		h.mu.Lock()
@@ -77,6 +83,7 @@ func (b *Bench) Report() BenchReport {
 		}
 		r.Requests += len(all)
 		again += len(all) - 1
+		logs = append(logs, all)
 		spans += all[len(all)-1].start - all[0].start
 		r.reach(all)
 		r.manners(all, b.cfg.Width)
@@ -101,10 +108,43 @@ func (b *Bench) Report() BenchReport {
 		r.Achieved = float64(again) / (lastStart - first).Seconds()
 		r.OfAllowed = r.Achieved / r.Permitted
 		r.PerHost = float64(again) * (b.cfg.Pace.Seconds() + r.Exchange) / spans.Seconds()
+		r.steady(logs, b.cfg.Hosts)
 		r.Late99, r.LateMost = quantile(late, 0.99).Seconds(), quantile(late, 1).Seconds()
 	}
 	return r
 }
+
+// steady measures how much of what is permitted is achieved while all hosts are known and all have something left: from
+// the first request of the host that was met last to the last request of the host that was through first. A
+// crawler cannot ask hosts that it has not met, and the beginning counts for more the fewer pages hosts have; nor hosts
+// that have nothing left. Within that window each host's requests are counted from one to another, since a window's edges
+// cut pauses in two.
+func (r *BenchReport) steady(logs [][]benchRequest, hosts int) {
+	var first, from, to time.Duration
+	for i, log := range logs {
+		begin, end := log[0].start, log[len(log)-1].start
+		if i == 0 {
+			first, from, to = begin, begin, end
+		}
+		first, from, to = min(first, begin), max(from, begin), min(to, end)
+	}
+	r.MetAfter = (from - first).Seconds()
+	again, spans := 0, time.Duration(0)
+	for _, log := range logs {
+		in := slices.DeleteFunc(slices.Clone(log), func(x benchRequest) bool { return x.start < from || x.start > to })
+		if len(in) < 2 { // left waiting all the time
+			spans += to - from
+			continue
+		}
+		again, spans = again+len(in)-1, spans+in[len(in)-1].start-in[0].start
+	}
+	if turn := r.PaceAsked + r.Exchange; len(logs) == hosts && (to-from).Seconds() >= steadyTurns*turn {
+		r.Steady = float64(again) * turn / spans.Seconds()
+	}
+}
+
+// steadyTurns is how long the window must be at least, in turns of a host, to say something.
+const steadyTurns = 2
 
 // quantile sorts what it is given.
 func quantile(all []time.Duration, q float64) time.Duration {
@@ -121,6 +161,8 @@ func (r *BenchReport) reach(all []benchRequest) {
 			r.Robots++
 		case x.page == benchOther:
 			r.Other++
+		case x.page == benchSick:
+			r.Sick++
 		case seen[x.page]:
 			r.Duplicates++
 		default:

@@ -151,6 +151,9 @@ func (b *Bench) render(out []byte, host, page int) []byte {
 	out = append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"...)
 	out = appendPath(out, page)
 	out = append(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width\">\n</head>\n<body>\n<main>\n"...)
+	if b.cfg.Ill != "" && host == 0 && page == 0 {
+		out = append(out, "<p><a href=\""+illPath+"\">and one more</a></p>\n"...)
+	}
 	for i := range benchLinks {
 		to, toPage := b.leadsTo(host, page, i)
 		out = append(out, "<article class=\"teaser\" id=\"t"...)

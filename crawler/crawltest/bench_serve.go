@@ -101,12 +101,23 @@ func (b *Bench) serve(host int, c net.Conn) {
 			return
 		}
 		var page int
-		out, page = b.answer(out[:0], host, target)
+		sick := b.ill != nil && host == 0 && string(target) == illPath
+		if page = benchSick; !sick {
+			out, page = b.answer(out[:0], host, target)
+		}
 		// Noted before the answer, so that nobody who has the answer can find it missing; its end just before the
 		// octets go, so that no gap is measured shorter than it was kept.
 		at := h.note(benchRequest{page: page, start: start})
 		if !b.wait() {
 			return
+		}
+		if sick { // under way until all of it is sent, or the crawler has had enough
+			err := b.ill(c)
+			h.ended(at, time.Since(b.zero))
+			if err != nil || !keep {
+				return
+			}
+			continue
 		}
 		h.ended(at, time.Since(b.zero))
 		if _, err := c.Write(out); err != nil || !keep {
