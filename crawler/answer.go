@@ -40,20 +40,20 @@ func classify(ex *fetch.Exchange) (answer, string) {
 		}
 		return unreachable, string(f.Class)
 	}
-	status := "status " + strconv.Itoa(ex.Status)
+	status := func() string { return "status " + strconv.Itoa(ex.Status) }
 	switch s := ex.Status; {
 	case s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable:
-		return throttled, status
+		return throttled, status()
 	case s >= 500 || s == http.StatusRequestTimeout || s == http.StatusTooEarly:
-		return broken, status
+		return broken, status()
 	case s == http.StatusNotFound || s == http.StatusGone:
-		return gone, status
+		return gone, status()
 	case s == 401 || s == 402 || s == 403 || s == 407 || s == 451:
-		return refused, status
+		return refused, status()
 	case s >= 300 && s < 400 && s != http.StatusNotModified && ex.Header.Get("Location") != "":
-		return redirected, status
+		return redirected, status()
 	case s < 200 || s >= 300:
-		return useless, status
+		return useless, status()
 	case ex.Unwanted != "":
 		return unwanted, ex.Unwanted
 	}

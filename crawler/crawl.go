@@ -39,6 +39,9 @@ type Crawl struct {
 
 	seats chan struct{} // one for each exchange in flight
 
+	readers, writers hands      // of pages, and of records
+	papers           *sync.Pool // of *paper
+
 	offScope string // the name of the rule that refuses what lies off the scope
 
 	reachable map[canon.Authority]bool // addresses that are not public and that the run began with
@@ -86,15 +89,14 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
 		return nil, err
 	}
-	seeds, err := c.cfg.Frontier.Seeds(ctx)
-	if err != nil {
-		return nil, err
-	}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
 		return nil, err
 	}
-	for _, s := range seeds { // those that seeds redirected to among them
+	for s, err := range c.cfg.Frontier.AllSeeds(ctx) { // those that seeds redirected to among them
+		if err != nil {
+			return nil, err
+		}
 		c.scope.Extend(s.URL)
 		if a := s.URL.Authority(); s.From == "" && guardedByDefault(a) {
 			c.reachable[a] = true
@@ -119,6 +121,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
 	c.seats = make(chan struct{}, c.cfg.Workers)
+	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()
 	c.patient.Store(cfg.Past != nil) // of an update, hosts have answered before
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	return c, nil

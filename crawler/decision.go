@@ -33,6 +33,7 @@ type decision struct {
 
 	// With an exchange:
 	evidence
+	ahead   *reading           // the page, if it was read already
 	found   frontier.Candidate // the task as it was found
 	attempt int
 	pace    pace // that was to be kept before it

@@ -103,7 +103,11 @@ func (e Estimate) String() string {
 	if e.Host == "" {
 		return "nothing is pending"
 	}
-	return fmt.Sprintf("about %s for %d known URLs; pace %v (%s) at %s", roughly(e.Left), e.Known, e.Pace, e.PaceBy, e.Host)
+	urls := "1 known URL"
+	if e.Known != 1 {
+		urls = fmt.Sprintf("%d known URLs", e.Known)
+	}
+	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
 }
 
 // roughly rounds a duration to what a person wants to know of it.

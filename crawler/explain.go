@@ -46,11 +46,10 @@ func ExplainStopped(ctx context.Context, cfg Config, q Question) (Explanation, e
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
 		return Explanation{}, err
 	}
-	seeds, err := c.cfg.Frontier.Seeds(ctx)
-	if err != nil {
-		return Explanation{}, err
-	}
-	for _, s := range seeds {
+	for s, err := range c.cfg.Frontier.AllSeeds(ctx) {
+		if err != nil {
+			return Explanation{}, err
+		}
 		c.scope.Extend(s.URL)
 	}
 	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)

@@ -47,9 +47,9 @@ func (v *visit) meet(task frontier.Task) {
 	}
 }
 
-// digester returns what reads the page of a task for the traps.
-func (c *Crawl) digester(v *visit, task frontier.Task) *trap.Digester {
-	return trap.NewDigester(task.URL, v.history.Watches(task.URL, c.cfg.Traps))
+// watched reports whether the shape of a task's page is worth knowing.
+func (v *visit) watched(c *Crawl, task frontier.Task) bool {
+	return v.history.Watches(task.URL, c.cfg.Traps)
 }
 
 // digested takes in what a page says, and reports whether it is a copy whose links are dropped.

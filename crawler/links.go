@@ -2,9 +2,7 @@ package crawler
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
+	"slices"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
@@ -14,8 +12,8 @@ import (
 )
 
 // page reads what an answer says to robots and what it names, if it is a page or a
-// style sheet or the like: those in scope become candidates.
-func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer) (page extract.Page, isHTML bool, err error) {
+// style sheet or the like: those in scope become candidates. ahead, if not nil, is the page as it was read already.
+func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer, ahead *reading) (page extract.Page, isHTML bool, err error) {
 	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
 	if a != answered || ex.Body == nil {
 		page.Robots, err = c.directives(ctx, ex)
@@ -26,13 +24,13 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 			return page, false, err
 		}
 	}
-	contentType := ex.Header.Get("Content-Type")
-	first, err := head(ex)
-	if err != nil {
-		return page, false, err
+	if ahead != nil && (ahead.shape || !v.watched(c, task)) {
+		return c.taken(v, task, *ahead), true, nil
 	}
-	kind := extract.KindOf(contentType, task.URL.Path(), first)
+	kind, err := readAs(task, ex)
 	switch {
+	case err != nil:
+		return page, false, err
 	case kind == 0:
 		c.undigested(v, task, ex)
 		return page, false, nil
@@ -40,25 +38,15 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 		c.undigested(v, task, ex)
 		v.count(countPrefixUnparsed+"content coding", 1)
 		return page, kind == extract.KindPage, nil
-	}
-	in := extract.Input{
-		URL: task.URL, ContentType: contentType, Header: ex.Header, Previews: c.cfg.Previews,
-		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
-	}
-	if kind != extract.KindPage {
-		page, err = c.parts(ctx, v, task, ex, in, kind)
+	case kind != extract.KindPage:
+		page, err = c.parts(ctx, v, task, ex, c.input(task, ex), kind)
 		return page, false, err
 	}
-	says := c.digester(v, task)
-	in.Text = says.Text
-	if page, err = c.extract.HTML(ctx, in); err != nil {
-		return page, true, err
+	now, err := c.read(ctx, c.input(task, ex), v.watched(c, task))
+	if err != nil {
+		return now.page, true, err
 	}
-	v.unread(page)
-	if !c.digested(v, task, page, says) {
-		c.follow(v, task, page)
-	}
-	return page, true, nil
+	return c.taken(v, task, now), true, nil
 }
 
 // parts reads what a style sheet, an SVG document or a web manifest names.
@@ -83,19 +71,10 @@ func (v *visit) unread(page extract.Page) {
 	v.count(countPrefixLinks+"too many", int64(page.Dropped))
 }
 
-// head returns the first octets of a body, for sniffing.
-func head(ex *fetch.Exchange) ([]byte, error) {
-	b := make([]byte, 512)
-	n, err := ex.Body.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
-	}
-	return b[:n], nil
-}
-
 // follow judges the links of a page.
 func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
 	via := task.URL.String()
+	v.result.Found = slices.Grow(v.result.Found, len(page.Links)) // most are in scope
 	for _, l := range page.Links {
 		next := frontier.Candidate{URL: l.URL, Kind: frontier.KindLink, Via: via, Depth: task.Depth + 1, Seed: task.Seed, Tag: task.Tag}
 		if l.Embed {

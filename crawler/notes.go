@@ -81,7 +81,7 @@ func appendOctets(b, s []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// readNotes decodes what append wrote, or what an earlier version wrote; nothing gives the zero notes.
+// readNotes decodes what append wrote, or what an earlier version wrote; nothing gives the zero notes. They hold on to b.
 func readNotes(b []byte) (notes, error) {
 	if len(b) == 0 {
 		return notes{}, nil
@@ -139,14 +139,14 @@ func (r *notesReader) varint() int64 {
 	return v
 }
 
-// octets returns a copy of an octet string, its length before it; nil for the empty one.
+// octets returns an octet string, its length before it; nil for the empty one. It is a part of what is read.
 func (r *notesReader) octets() []byte {
 	n := r.uvarint()
 	if r.bad || n > uint64(len(r.b)) {
 		r.bad = true
 		return nil
 	}
-	s := slices.Clone(r.b[:n])
+	s := r.b[:n:n]
 	r.b = r.b[n:]
 	if n == 0 {
 		return nil

@@ -42,8 +42,9 @@ func (s *policySource) said(state robots.State, ex archived) {
 }
 
 func (s policySource) append(b []byte) []byte {
-	b = appendOctets(b, packID(s.record))
-	b = appendOctets(b, packID(s.body))
+	var id [maxID + 1]byte
+	b = appendOctets(b, packID(id[:0], s.record))
+	b = appendOctets(b, packID(id[:0], s.body))
 	return binary.AppendVarint(b, s.bodyAt)
 }
 
@@ -58,26 +59,62 @@ const (
 	idUUID  = 1
 	idText  = 2
 	urnUUID = "urn:uuid:"
+
+	uuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 )
 
-func packID(id string) []byte {
-	if text, ok := strings.CutPrefix(id, urnUUID); ok {
-		u, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
-		if p := append([]byte{idUUID}, u...); err == nil && unpackID(p) == id {
-			return p
-		}
+// packID appends an id to b, or nothing.
+func packID(b []byte, id string) []byte {
+	if u, ok := uuidOf(id); ok {
+		return append(append(b, idUUID), u[:]...)
 	}
 	if id == "" || len(id) > maxID {
-		return nil
+		return b
 	}
-	return append([]byte{idText}, id...)
+	return append(append(b, idText), id...)
+}
+
+// uuidOf returns the UUID of an id that is written as one, in lower case.
+func uuidOf(id string) (u [16]byte, ok bool) {
+	text, ok := strings.CutPrefix(id, urnUUID)
+	if !ok || len(text) != len(uuidForm) {
+		return u, false
+	}
+	var digits [32]byte
+	n := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case uuidForm[i] == '-':
+			if c != '-' {
+				return u, false
+			}
+		case 'A' <= c && c <= 'F':
+			return u, false
+		default:
+			digits[n] = c
+			n++
+		}
+	}
+	_, err := hex.Decode(u[:], digits[:])
+	return u, err == nil
 }
 
 func unpackID(p []byte) string {
 	switch {
 	case len(p) == 17 && p[0] == idUUID:
-		x := hex.EncodeToString(p[1:])
-		return urnUUID + strings.Join([]string{x[:8], x[8:12], x[12:16], x[16:20], x[20:]}, "-")
+		var digits [32]byte
+		hex.Encode(digits[:], p[1:])
+		var stack [len(urnUUID) + len(uuidForm)]byte
+		text, n := append(stack[:0], urnUUID...), 0
+		for i := range len(uuidForm) {
+			if uuidForm[i] == '-' {
+				text = append(text, '-')
+				continue
+			}
+			text = append(text, digits[n])
+			n++
+		}
+		return string(text)
 	case len(p) > 1 && p[0] == idText:
 		return string(p[1:])
 	}

@@ -70,7 +70,7 @@ func TestNotes_AnIDOfARecordIsKeptExactlyOrNotAtAll(t *testing.T) {
 		"urn:uuid:00112233-4455-6677-8899-AABBCCDDEEFF", "urn:uuid:00112233445566778899aabbccddeeff", "urn:uuid:", "urn:uuid:0",
 		"x", strings.Repeat("x", maxID), strings.Repeat("x", maxID+1), "urn:uuid:00112233-4455-6677-8899-aabbccddeeff", "",
 	} {
-		if got := unpackID(packID(id)); got != id && (got != "" || len(id) <= maxID) {
+		if got := unpackID(packID(nil, id)); got != id && (got != "" || len(id) <= maxID) {
 			t.Errorf("%q came back as %q", id, got)
 		}
 	}

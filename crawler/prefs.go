@@ -36,7 +36,9 @@ func prefsOf(book *robots.Rulebook, h http.Header) string {
 		}
 	}
 	for _, name := range prefFields {
-		p.add("header "+strings.ToLower(name), h.Values(name)...)
+		if values := h.Values(name); len(values) > 0 {
+			p.add("header "+strings.ToLower(name), values...)
+		}
 	}
 	for _, value := range h.Values("Link") {
 		for link := range links(value) {

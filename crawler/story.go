@@ -114,7 +114,7 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	if m.answer == answered && task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
 		c.extend(v, task)
 	}
-	page, isHTML, err := c.page(ctx, v, task, m.Exchange, m.answer)
+	page, isHTML, err := c.page(ctx, v, task, m.Exchange, m.answer, d.ahead)
 	if err != nil {
 		return err
 	}

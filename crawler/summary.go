@@ -44,6 +44,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		}
 	}
 	s.Status.Elapsed = time.Since(c.clock.start).Seconds()
+	s.Status.Killed = false // the frontier says it of the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
 		return s, err

@@ -19,6 +19,10 @@ func refusal1(host, reason string, i int) storage.Line {
 // Nothing is lost, whatever comes in which order and however little is remembered: lines and counts add up, by kind.
 func TestTally_LinesAndCountsAddUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	n := 60_000
+	if racing {
+		n = 6000
+	}
 	for _, most := range []int{1, 2, 7, 100} {
 		tally := newTally(most)
 		came, told := map[refusalKind]int64{}, map[refusalKind]int64{}
@@ -27,7 +31,7 @@ func TestTally_LinesAndCountsAddUp(t *testing.T) {
 				told[refusalKind{l.Decision, l.Reason, hostPart(l.URL)}] += max(l.Count, 1)
 			}
 		}
-		for i := range 60_000 {
+		for i := range n {
 			l := refusal1(fmt.Sprintf("h%d.test", rng.IntN(3)*rng.IntN(2)), []string{"scope:exclude", "trap:repeat"}[rng.IntN(2)], i)
 			came[refusalKind{l.Decision, l.Reason, hostPart(l.URL)}]++
 			tell(tally.add(l))

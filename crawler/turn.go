@@ -73,6 +73,8 @@ func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Co
 	if ferr != nil {
 		return 0, ferr
 	}
+	v.paper.wipe(v.result)
+	c.papers.Put(v.paper)
 	if !applied {
 		return 0, err
 	}
@@ -130,21 +132,24 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 
 // hostOf puts what is known of the host, and how long it waits, into the result.
 func (c *Crawl) hostOf(v *visit) error {
-	state, err := v.state.AppendBinary(nil)
-	if err != nil {
+	p := v.paper
+	var err error
+	if p.robots, err = v.state.AppendBinary(p.robots[:0]); err != nil {
 		return fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
 	}
-	v.notes.history = v.history.Append(nil)
+	p.history = v.history.Append(p.history[:0])
+	v.notes.history = p.history
 	if !v.end.IsZero() {
 		v.notes.due = pace{v.rest.wait.Truncate(time.Microsecond), v.rest.by}
 	}
+	p.memory = v.notes.append(p.memory[:0])
 	v.result.Host = &frontier.HostUpdate{
 		Condition: v.rest.condition,
 		Reason:    v.rest.reason,
 		Pace:      v.pace.d,
 		Width:     c.width(v),
-		Robots:    state,
-		Memory:    v.notes.append(nil),
+		Robots:    p.robots,
+		Memory:    p.memory,
 	}
 	v.result.Wait = v.wait()
 	return nil

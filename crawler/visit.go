@@ -30,6 +30,7 @@ type visit struct {
 	locked bool // the host's lock is ours
 
 	result  frontier.Result
+	paper   *paper             // that it is written on
 	refused []refusal          // found and refused, without a line of the ledger yet
 	seeds   []string           // seeds that ended without a usable answer, with why
 	end     time.Time          // of this turn's exchange; zero when there was none
@@ -53,8 +54,8 @@ type visit struct {
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, clock: c.clock}
-	v.result = frontier.Result{Authority: t.Authority, Token: t.Token, Counts: map[string]int64{}}
+	v := &visit{turn: t, clock: c.clock, paper: c.papers.Get().(*paper)}
+	v.result = v.paper.begin(t)
 	var err error
 	if v.notes, err = readNotes(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)

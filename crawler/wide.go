@@ -11,8 +11,8 @@ import (
 )
 
 // An own host whose effective pace is zero may be asked for several pages at one time (politeness rule 18). Then the
-// exchanges alone run side by side: what they bring is told one after the other by the goroutine that holds the turn, so
-// that all else of a visit is as in a turn of one exchange.
+// exchanges alone run side by side, and the pages are read there: what they bring is told one after the other by the
+// goroutine that holds the turn, so that all else of a visit is as in a turn of one exchange.
 
 // wideTurn bounds such a turn: the next one serves those who need this host for their robots.txt.
 const wideTurn = time.Minute
@@ -33,6 +33,10 @@ type flight struct {
 	before  before
 	ex      *fetch.Exchange
 	err     error
+
+	// What it brought is read while others land, and told in the order of landing. Nil if it is not read; else it yields the
+	// page, or nil if that is to be read when it is told.
+	reading chan *reading
 
 	panicked any // with what, if it did: it is told like all else, where a panic is a failed attempt
 }
@@ -95,6 +99,7 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 	aborted := why != nil && over(ctx, why)
 	for ; w.aloft > 0; w.aloft-- {
 		f := <-w.landed
+		f.ahead() // or the body would be closed under its reader
 		if aborted && err == nil && (f.ex != nil || f.err != nil) {
 			d := decision{kind: decisionAllow, verdict: f.verdict, reason: reasonAborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
 			d.ex, d.found, d.headOnly = f.ex, f.was, !w.c.cfg.KeepNoArchive
@@ -134,19 +139,41 @@ func (w *wide) launch(ctx context.Context) error {
 			}
 			w.begun = true
 			w.aloft++
-			go func() {
-				defer func() {
-					f.panicked = recover()
-					w.landed <- f
-				}()
-				if f.ex = w.c.notAsked(task.URL); f.ex == nil {
-					f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, r)
-				}
-			}()
+			go w.fly(ctx, f, r, w.v.watched(w.c, f.task))
 		}
 		w.queue = w.queue[1:]
 	}
 	return nil
+}
+
+// fly makes an exchange, lands, and then reads what it brought: in what order answers came must not depend on how long they
+// take to read, since refusals and failures in a row are counted.
+func (w *wide) fly(ctx context.Context, f flight, r fetch.Request, shape bool) {
+	w.ask(ctx, &f, r)
+	if f.ex == nil || f.err != nil || f.panicked != nil {
+		w.landed <- f
+		return
+	}
+	f.reading = make(chan *reading, 1)
+	w.landed <- f
+	f.reading <- w.c.ahead(ctx, f.task, f.ex, shape)
+}
+
+// ask makes the exchange of a flight.
+func (w *wide) ask(ctx context.Context, f *flight, r fetch.Request) {
+	defer func() { f.panicked = recover() }()
+	if f.ex = w.c.notAsked(r.URL); f.ex == nil {
+		f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, r)
+	}
+}
+
+// ahead waits until what came was read.
+func (f *flight) ahead() *reading {
+	if f.reading == nil {
+		return nil
+	}
+	defer func() { f.reading = nil }()
+	return <-f.reading
 }
 
 // stale reports whether another turn must see to the host before anything else is asked of it: its policy or its proof
@@ -185,7 +212,7 @@ func (w *wide) land(ctx context.Context, f flight) error {
 	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.notes.setRows(w.rows)
 	}
-	d := decision{kind: decisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept}
+	d := decision{kind: decisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept, ahead: f.ahead()}
 	if err := w.c.attempted(ctx, v, f, d); err != nil {
 		return err
 	}
@@ -239,7 +266,8 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 	v.turn.Tasks = append(unsettled(v.turn.Tasks, v.result), finished[0].Tasks...)
 	v.turn.Host.Queued = max(v.turn.Host.Queued+int64(finished[0].Added.New-len(finished[0].Tasks)), 0)
 	v.turn.Host.Deferred += int64(len(v.result.Deferred))
-	v.result = frontier.Result{Authority: v.turn.Authority, Token: v.turn.Token, Counts: map[string]int64{}}
+	v.paper.wipe(v.result)
+	v.result = v.paper.begin(v.turn)
 	v.seeds = nil
 	return finished[0].Tasks, true, nil
 }

@@ -1,0 +1,86 @@
+package crawler
+
+import (
+	"testing"
+	"time"
+
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// someNotes are those on a host in the middle of a crawl.
+func someNotes(tb testing.TB) notes {
+	tb.Helper()
+	u, err := canon.Parse("http://h.test/viewtopic.php?t=17")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	const id = urnUUID + "00112233-4455-6677-8899-aabbccddeeff"
+	n := notes{lastEnd: 1e15, pages: 17, run: 3, due: pace{time.Second, byFloor}, source: policySource{record: id, body: id, bodyAt: 1e15}}
+	for range 7 {
+		n.heard(20 * time.Millisecond)
+	}
+	var h trap.History
+	h.Turn(u)
+	n.history = h.Append(nil)
+	return n
+}
+
+// Each turn reads the notes on its host and writes them: into what there is, and with no more than the two ids as strings.
+func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
+	n := someNotes(t)
+	kept := n.append(nil)
+	if got := testing.AllocsPerRun(100, func() { kept = n.append(kept[:0]) }); got != 0 {
+		t.Errorf("written: %v allocations", got)
+	}
+	if got := testing.AllocsPerRun(100, func() {
+		if _, err := readNotes(kept); err != nil {
+			t.Fatal(err)
+		}
+	}); got > 2 {
+		t.Errorf("read: %v allocations", got)
+	}
+}
+
+// A paper that was used holds on to nothing, and what is written on it next takes no memory.
+func TestPaper_IsBlankWhenItIsUsedAgain(t *testing.T) {
+	p := newPapers().New().(*paper)
+	var turn frontier.Turn
+	fill := func(n int) {
+		r := p.begin(turn)
+		if len(r.Found)+len(r.Counts) > 0 {
+			t.Fatalf("it begins with %+v", r)
+		}
+		for range n {
+			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
+		}
+		r.Counts[CountPages]++
+		p.wipe(r)
+	}
+	fill(maxPaper)
+	for _, c := range p.found[:cap(p.found)] {
+		if c != (frontier.Candidate{}) {
+			t.Fatalf("it holds on to %+v", c)
+		}
+	}
+	if got := testing.AllocsPerRun(100, func() { fill(40) }); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+	if fill(maxPaper + 1); p.found != nil {
+		t.Errorf("room for %d candidates stays", cap(p.found))
+	}
+}
+
+func BenchmarkNotes(b *testing.B) {
+	n := someNotes(b)
+	kept := n.append(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		n, err := readNotes(kept)
+		if err != nil {
+			b.Fatal(err)
+		}
+		kept = n.append(kept[:0])
+	}
+}

@@ -1,0 +1,81 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"curtsy/crawler/extract"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+)
+
+// reading is a page as it was read: what it names, and what it says for the traps.
+type reading struct {
+	page  extract.Page
+	says  *trap.Digester
+	shape bool // the shape of what it says is known, too
+}
+
+// input is what extract is to read of an answer.
+func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
+	return extract.Input{
+		URL: task.URL, ContentType: ex.Header.Get("Content-Type"), Header: ex.Header, Previews: c.cfg.Previews,
+		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
+	}
+}
+
+// read reads a page.
+func (c *Crawl) read(ctx context.Context, in extract.Input, shape bool) (reading, error) {
+	if err := c.readers.take(ctx); err != nil {
+		return reading{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
+	}
+	defer c.readers.give()
+	says := trap.NewDigester(in.URL, shape)
+	in.Text = says.Text
+	page, err := c.extract.HTML(ctx, in)
+	return reading{page, says, shape}, err
+}
+
+// readAs is what an answer is read as, and whether it is read at all.
+func readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
+	var first [512]byte
+	n, err := ex.Body.ReadAt(first[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
+	}
+	return extract.KindOf(ex.Header.Get("Content-Type"), task.URL.Path(), first[:n]), nil
+}
+
+// taken takes in what a page names and says.
+func (c *Crawl) taken(v *visit, task frontier.Task, r reading) extract.Page {
+	v.unread(r.page)
+	if !c.digested(v, task, r.page, r.says) {
+		c.follow(v, task, r.page)
+	}
+	return r.page
+}
+
+// ahead reads a page before it is told, since that is most of the work: in a wide turn exchanges are told one after the
+// other, but each may be read beside the others. Nil says that it is to be read when it is told: it may be no page, or
+// something went wrong, which then goes wrong again where that is told.
+func (c *Crawl) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *reading) {
+	defer func() {
+		if recover() != nil {
+			r = nil
+		}
+	}()
+	if a, _ := classify(ex); a != answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" {
+		return nil
+	}
+	if kind, err := readAs(task, ex); err != nil || kind != extract.KindPage {
+		return nil
+	}
+	read, err := c.read(ctx, c.input(task, ex), shape)
+	if err != nil {
+		return nil
+	}
+	return &read
+}

@@ -1,0 +1,229 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/trap"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// toldOf is what a crawl of an own site says of each URL, with so many exchanges at one time: how it ended, and what it
+// names.
+func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]string, counts map[string]int64) {
+	told = map[string]string{}
+	synctest.Test(t, func(t *testing.T) {
+		w := wideWorld(t, crawltest.Tree("localhost", 60))
+		w.cfg.PerHost = perHost
+		change(w)
+		w.run()
+		for _, l := range w.ledger.all {
+			told[l.URL] += l.Decision + " " + l.Outcome + " " + l.Reason + "\n"
+		}
+		for _, r := range w.archive.records {
+			for _, to := range r.Outlinks {
+				told[r.URL] += to.Kind + " " + to.URL + "\n"
+			}
+		}
+		stats, err := w.front.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts = stats.Counts
+		hosts, err := w.front.Hosts(t.Context(), canon.Authority{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := readNotes(hosts[0].Memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told["history"] = fmt.Sprint(len(n.history)) // the same shapes, in another order
+	})
+	return told, counts
+}
+
+// In a wide turn pages are read beside each other, before they are told. That shows nowhere: not when the shape of pages
+// becomes worth knowing while some are being read, and not when one cannot be read.
+func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"plain":                func(*world) {},
+		"shapes, from 20 on":   func(w *world) { w.cfg.Traps = trap.Limits{Template: 420} },
+		"a reader that panics": func(w *world) { w.cfg.Fetcher = unreadable{w.cfg.Fetcher, "/p7.html", true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone, onAlone := toldOf(t, 1, change)
+			ahead, onAhead := toldOf(t, 8, change)
+			if len(alone) < 3 || !maps.Equal(alone, ahead) {
+				t.Errorf("one at a time %d URLs: %v\neight at a time %d: %v", len(alone), alone, len(ahead), ahead)
+			}
+			for _, counts := range []map[string]int64{onAlone, onAhead} {
+				maps.DeleteFunc(counts, func(name string, _ int64) bool { return name == CountBytes })
+			}
+			if !maps.Equal(onAlone, onAhead) {
+				t.Errorf("one at a time %v\neight at a time %v", onAlone, onAhead)
+			}
+		})
+	}
+}
+
+// unreadable is a fetcher of which one body cannot be read: a panic, or an error of our own disk.
+type unreadable struct {
+	fetcher
+	target string
+	panics bool
+}
+
+var errDisk = errors.New("the disk is gone")
+
+func (u unreadable) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	ex, err := u.fetcher.Do(ctx, r)
+	if err == nil && r.URL.RequestURI() == u.target {
+		ex.Body = io.NewSectionReader(u, 0, 100)
+	}
+	return ex, err
+}
+
+func (u unreadable) ReadAt([]byte, int64) (int, error) {
+	if u.panics {
+		panic("a parser's defect")
+	}
+	return 0, errDisk
+}
+
+func (u unreadable) CloseIdle(a canon.Authority) { u.fetcher.CloseIdle(a) }
+
+// leisurely is a fetcher of which bodies take a while to read.
+type leisurely struct{ fetcher }
+
+func (l leisurely) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	ex, err := l.fetcher.Do(ctx, r)
+	if err == nil && ex.Status == http.StatusOK && ex.Body != nil {
+		ex.Body = io.NewSectionReader(slow{ex.Body}, 0, ex.Body.Size())
+	}
+	return ex, err
+}
+
+func (l leisurely) CloseIdle(a canon.Authority) { l.fetcher.CloseIdle(a) }
+
+type slow struct{ io.ReaderAt }
+
+func (s slow) ReadAt(p []byte, at int64) (int, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.ReaderAt.ReadAt(p, at)
+}
+
+// Ten refusals in a row close a host. Those that are told in a row because pages between them took long to read are none.
+func TestRefusalsDoNotOvertakePagesThatAreBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := &crawltest.Site{Name: "localhost", Latency: time.Millisecond, Pages: map[string]crawltest.Page{}}
+		var root crawltest.Page
+		for i := range 120 {
+			target, page := fmt.Sprintf("/p%d.html", i), crawltest.Page{Delay: time.Duration(i) * time.Microsecond} // they answer in order
+			if i%3 != 0 {
+				page.Status = http.StatusForbidden
+			}
+			root.Links = append(root.Links, target)
+			site.Pages[target] = page
+		}
+		site.Pages["/"] = root
+		w := wideWorld(t, site)
+		w.cfg.Fetcher = leisurely{w.cfg.Fetcher}
+		if s := w.run(); s.Status.Pages != 41 {
+			t.Errorf("%d pages, want 41: %+v", s.Status.Pages, s)
+		}
+	})
+}
+
+// A failure of our own disk ends the crawl, wherever the page was to be read.
+func TestADiskThatFailsAReadingAheadEndsTheCrawl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := wideWorld(t, crawltest.Tree("localhost", 30))
+		w.cfg.Fetcher = unreadable{w.cfg.Fetcher, "/p7.html", false}
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); !errors.Is(err, errDisk) {
+			t.Errorf("%v, want %v", err, errDisk)
+		}
+	})
+}
+
+func TestHands_AreLentOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := make(hands, 2)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, ctx := range []context.Context{t.Context(), over} { // a free one, though the end has come
+			if err := h.take(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.take(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("a third one of two: %v", err)
+		}
+		var order []string
+		done := make(chan error)
+		go func() { done <- h.take(t.Context()) }()
+		synctest.Wait()
+		order = append(order, "waits")
+		h.give()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		order = append(order, "has it")
+		if got := strings.Join(order, ", "); got != "waits, has it" || len(h) != 2 {
+			t.Errorf("%s; %d lent", got, len(h))
+		}
+	})
+}
+
+// throng is a recorder that takes a second for a record, and notes how many it was given at one time.
+type throng struct {
+	*archive
+	now, most atomic.Int64
+}
+
+func (c *throng) Record(ctx context.Context, r storage.Record) (string, error) {
+	n := c.now.Add(1)
+	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	}
+	time.Sleep(time.Second)
+	defer c.now.Add(-1)
+	return c.archive.Record(ctx, r)
+}
+
+// Not more is archived at one time than there are hands, whatever the number of workers.
+func TestHands_BoundWhatIsArchivedAtOneTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most := cap(newHands())
+		var seeds []string
+		var sites []*crawltest.Site
+		for i := range 3 * most {
+			host := fmt.Sprintf("h%d.test", i)
+			seeds, sites = append(seeds, "http://"+host+"/"), append(sites, crawltest.Tree(host, 2))
+		}
+		w := newWorld(t, seeds, sites...)
+		slow := &throng{archive: w.archive}
+		w.cfg.Recorder, w.cfg.Workers = slow, 3*most
+		if s := w.run(); s.Status.Fetched != int64(2*len(sites)) {
+			t.Errorf("%+v", s.Status)
+		}
+		if got := int(slow.most.Load()); got != most {
+			t.Errorf("%d records at one time, want %d", got, most)
+		}
+	})
+}
