@@ -16,6 +16,7 @@ import (
 
 	"curtsy/robots"
 	"curtsy/storage/audit"
+	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
 
@@ -119,7 +120,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std stdio) error {
 	if a.html != "" {
-		if err := writeFile(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
+		if err := durable.File(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -136,18 +137,6 @@ func (a *auditing) write(r *audit.Result, std stdio) error {
 	return nil
 }
 
-// writeFile makes a file anew. One that could not be written to its end is taken away.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(write(f), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
-}
-
 // options reads paths and flags.
 func (a *auditing) options(paths []string) (audit.Options, audit.LedgerOptions, error) {
 	o := audit.Options{Floor: time.Duration(a.floor), Token: a.token}
@@ -159,6 +148,9 @@ func (a *auditing) options(paths []string) (audit.Options, audit.LedgerOptions, 
 		if err := robots.ValidToken(a.token); err != nil {
 			return o, l, usagef("--agent: %w", err)
 		}
+	}
+	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
+		return o, l, usagef("--html: there is no folder %s: make it first", folder)
 	}
 	for _, p := range paths {
 		files, dir, err := archiveAt(p)
@@ -191,12 +183,17 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("audit: %w", err)
 	}
+	if strings.EqualFold(filepath.Ext(path), ".wacz") && !fi.IsDir() {
+		return nil, "", fmt.Errorf("audit: %s is a WACZ file: unpack it (unzip -d FOLDER %s) and audit the folder", path, word(path))
+	}
 	if !fi.IsDir() {
 		return []string{path}, "", nil
 	}
 	dir := path
 	if isDir(inDir(path, warcName)) {
 		dir = inDir(path, warcName)
+	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, ledgerName)) {
+		dir = inDir(path, packedName)
 	}
 	ledgerDir = ledgerBeside(path, dir)
 	entries, err := os.ReadDir(dir)
@@ -215,6 +212,9 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	slices.Sort(files)
 	return files, ledgerDir, nil
 }
+
+// packedName is what the folder of the archive is called in an unpacked WACZ file.
+const packedName = "archive"
 
 // ledgerBeside returns where the ledger of the archive in dir is, or where it must be: path is that folder, or the crawl
 // directory that holds it. It is "" where there can be none.

@@ -18,7 +18,7 @@ var auditHTML string
 // that the archive brought, and plain what cannot be seen.
 func auditPage(w io.Writer, r *audit.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
-		"plain": oneLine, "row": auditRow, "unproved": unproved, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
+		"plain": oneLine, "row": auditRow, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
 		"by": func(who string) string { // without the document that says so
 			short, _, _ := strings.Cut(who, " (")
 			return oneLine(short)

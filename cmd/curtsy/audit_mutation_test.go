@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -215,7 +216,7 @@ func (e *evidence) again(t *testing.T, dir string, size int64, drop func(storage
 // audited runs audit --json in this process.
 func audited(t *testing.T, args ...string) (*audit.Result, int) {
 	t.Helper()
-	r := inside(t, append([]string{"audit", "--json"}, args...)...)
+	r := shared(append([]string{"audit", "--json"}, args...)...)
 	var got audit.Result
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("exit code %d: %v\n%s%s", r.code, err, r.out, r.err)
@@ -241,12 +242,15 @@ func namedBy(t *testing.T, code audit.Code, args ...string) {
 		b, _ := json.MarshalIndent(r.Findings, "", " ")
 		t.Errorf("exit code %d, %v; want %s\n%.4000s", exit, violated(r), code, b)
 	}
-	if text := inside(t, append([]string{"audit"}, args...)...); text.code != exitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
+	if text := shared(append([]string{"audit"}, args...)...); text.code != exitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
 		t.Errorf("exit code %d\n%s", text.code, text.out)
 	}
 }
 
-var fetchTime = regexp.MustCompile(`fetchTimeMs: [0-9.]+`)
+var (
+	fetchTime = regexp.MustCompile(`fetchTimeMs: [0-9.]+`)
+	firstByte = regexp.MustCompile(`firstByteTimeMs: [0-9.]+`)
+)
 
 // Each kind of violation, planted into the evidence of a crawl that was polite, is named; the evidence as it was is
 // clean.
@@ -254,6 +258,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a crawl at one exchange a second")
 	}
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "demo")
 	ended(t, curtsy(t, "demo", "--quiet", "--dir", dir)).want(t, exitDone)
 
@@ -264,6 +269,8 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			if r, exit := audited(t, d); exit != exitDone || !r.Clean || r.Level != audit.SelfConsistent || r.Totals.Pages < 100 || r.Totals.Refusals == 0 ||
 				r.Ledger == nil || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals {
 				t.Errorf("exit code %d: %+v\n%+v\n%+v", exit, r.Totals, r.Ledger, r.Findings)
+			} else if i := slices.IndexFunc(r.Hosts, func(h *audit.Host) bool { return h.Authority == "http://"+host }); i < 0 || r.Hosts[i].Dates == 0 || math.Abs(r.Hosts[i].Skew) > 2 {
+				t.Errorf("server and crawler have one clock: %+v", r.Hosts)
 			}
 		}
 	})
@@ -312,6 +319,25 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		"a request dropped":            {audit.BadRecord, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)[0]) }},
 		"Retry-After ignored": {audit.RetryAfter, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 503 Busy\r\nRetry-After: 60\r\n")
+		}},
+		"RateLimit ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=20;t=60\r\n")
+		}},
+		"Request-rate ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+			e.of("response", robots)[0].replace(t, "Disallow: /signal-box/", "Request-rate: 1/9     ")
+		}},
+		"slow answers ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+			for i := range 5 {
+				m := e.page(t, host, 2+i)[2]
+				m.block = firstByte.ReplaceAllString(fetchTime.ReplaceAllString(m.block, "fetchTimeMs: 400"), "firstByteTimeMs: 400")
+			}
+		}},
+		"another who asked": {audit.GapTold, func(t *testing.T, e *evidence) {
+			m := e.page(t, host, 3)[2]
+			m.block = regexp.MustCompile(`paceBy: [a-z-]+`).ReplaceAllString(m.block, "paceBy: response time")
+		}},
+		"a pace that is none": {audit.BadRecord, func(t *testing.T, e *evidence) {
+			e.page(t, host, 3)[2].replace(t, "paceMs: ", "paceMs: O")
 		}},
 		"two at a time": {audit.InFlight, func(t *testing.T, e *evidence) {
 			m := e.page(t, host, 3)[2]
@@ -424,18 +450,6 @@ func changeOctet(t *testing.T, e *evidence, file string) {
 	}
 }
 
-// lodgedHead: the head that curtsy itself prints is found, another is named, and lines behind it are counted.
-func lodgedHead(t *testing.T, dir string) {
-	head := strings.TrimSpace(inside(t, "ledger", "head", dir).out)
-	if r, exit := audited(t, "--head", strings.ToUpper(head), dir); exit != exitDone || r.Level != audit.LodgedHead || r.Ledger.Since != 0 {
-		t.Errorf("exit code %d: %+v %+v", exit, r.Level, r.Ledger)
-	}
-	namedBy(t, audit.LedgerHead, "--head", strings.Repeat("ab", 32), dir)
-	if r := inside(t, "audit", "--head", "abc", dir); r.code != exitUsage || !strings.Contains(r.err, "64 digits") {
-		t.Errorf("%+v", r)
-	}
-}
-
 // accessLogged: a log that tells of the same requests confirms the archive; one more or less is named.
 func accessLogged(t *testing.T, dir, host string) {
 	e := readEvidence(t, dir)
@@ -465,7 +479,7 @@ func accessLogged(t *testing.T, dir, host string) {
 	namedBy(t, audit.LogMissing, "--access-log", log(slices.Delete(slices.Clone(lines), 3, 4)...), dir)
 	namedBy(t, audit.LogExtra, "--access-log", log(append(slices.Clone(lines), strings.Replace(lines[3], "GET /", "GET /private", 1))...), dir)
 	namedBy(t, audit.LogExtra, "--access-log", log(append(slices.Clone(lines), lines[3])...), dir)
-	if r := inside(t, "audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != exitUsage || !strings.Contains(r.err, "HOST=FILE") {
+	if r := shared("audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != exitUsage || !strings.Contains(r.err, "HOST=FILE") {
 		t.Errorf("%+v", r)
 	}
 }

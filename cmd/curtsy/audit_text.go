@@ -92,7 +92,7 @@ var codeWords = map[audit.Code]string{
 	audit.LogMissing:        "archived, and not in the site's access log",
 	audit.LogExtra:          "in the site's access log, and not archived",
 	audit.LogLine:           "a line of the access log cannot be read",
-	audit.CrashInFlight:     "the crawl was killed, and what was in flight is incomplete",
+	audit.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 
 // auditFindings lists violations, or notes, by code.
@@ -187,6 +187,7 @@ func auditHosts(b *strings.Builder, r *audit.Result) {
 	if shown > maxShown {
 		fmt.Fprintf(b, "and %s; --json and --html list them\n", several(int64(shown-maxShown), "further reason"))
 	}
+	auditClocks(b, r)
 }
 
 // unproved says why something cannot be proved, and within which bounds it lies.

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -122,12 +121,10 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 	}
 	defer running.Wait()
 	defer running.Process.Kill()
-	for range 200 {
-		if r := ended(t, curtsy(t, "status", dir)); r.code == 0 && strings.Contains(r.out, "running") {
-			break
-		}
-		time.Sleep(20 * time.Millisecond) // a process of its own: there is no virtual time to wait in
-	}
+	eventually(t, "it runs", func() bool {
+		r := ended(t, curtsy(t, "status", dir))
+		return r.code == 0 && strings.Contains(r.out, "running")
+	})
 	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "another process has the frontier open", "curtsy status "+dir)
 	r := ended(t, curtsy(t, "status", "--json", dir))
 	if r.code != 0 || !strings.Contains(r.out, `"state": "running"`) {

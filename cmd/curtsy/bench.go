@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,10 +14,12 @@ import (
 type benching struct {
 	setup                         string
 	rounds, pages, hosts, workers number // but for rounds, 0 means as the setup has it
-	pace, latency                 duration
+	discovered                    []int
+	pace, latency, peerLimit      duration
 	vs                            []string
-	memory                        size
-	dir, profile                  string
+	memory, maxBody               size
+	dir, profile, svg             string
+	large                         bool
 	flags                         *pflag.FlagSet
 	options
 }
@@ -32,9 +35,15 @@ func newBench(std stdio) *cobra.Command {
 			"ledger. A referee on the servers' side judges each run. What each figure means\n" +
 			"stands in docs/performance.md.",
 		Example: "  curtsy bench\n" +
-			"  curtsy bench --setup many-hosts --rounds 9\n" +
+			"  curtsy bench --vs bare --vs peers\n" +
 			"  curtsy bench --vs bare --vs 'wget2 -q -r -l inf -P {dir} {url}'\n" +
-			"  curtsy bench --setup saturation --hosts 1000 --pages 20000 --pace 1s",
+			"  curtsy bench --setup many-hosts --rounds 9\n" +
+			"  curtsy bench --setup saturation --hosts 1000 --pace 1s --workers 32\n" +
+			"  curtsy bench --setup growth --discovered 100000,1000000\n" +
+			"  curtsy bench --setup mirror\n" +
+			"  curtsy bench --setup hostile\n" +
+			"  curtsy bench --setup scale --svg scale.svg\n" +
+			"  curtsy bench --rounds 1 --vs none --profile prof",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.flags = cmd.Flags()
@@ -42,7 +51,20 @@ func newBench(std stdio) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&b.setup, "setup", setupOneHost, "the web, a `NAME`: one-host, many-hosts, saturation or growth")
+	b.webFlags(fs)
+	inGroup(fs, "Web")
+	b.measureFlags(fs)
+	inGroup(fs, "Measurement")
+	fs.StringVar(&b.svg, "svg", "", "write the curves of scale into `FILE`")
+	fs.BoolVar(&b.json, "json", false, "print one JSON object")
+	fs.BoolVarP(&b.quiet, "quiet", "q", false, "print the result only")
+	inGroup(fs, "Output")
+	cmd.AddCommand(newBenchWeb(std), newBenchCrawl(std), newBenchBare(std), newBenchNull(std), newBenchParts(std), newBenchFrontier(std))
+	return cmd
+}
+
+func (b *benching) webFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&b.setup, "setup", setupOneHost, "what is measured, a `NAME`: "+setupNames())
 	fs.Var(&b.pages, "pages", "`N` pages in all; 0 for what the setup has")
 	fs.Var(&b.hosts, "hosts", "`N` hosts; 0 likewise")
 	fs.Var(&b.workers, "workers", "`N` exchanges at a time; 0 likewise")
@@ -50,20 +72,22 @@ func newBench(std stdio) *cobra.Command {
 	fs.Var(&b.pace, "pace", "`TIME` between exchanges that the hosts of saturation ask for; from 1s on they\nare foreign hosts, below that your own")
 	b.latency = duration(20 * time.Millisecond)
 	fs.Var(&b.latency, "latency", "`TIME` that each answer of saturation takes")
-	inGroup(fs, "Web")
+	fs.IntSliceVar(&b.discovered, "discovered", []int{100_000, 1_000_000}, "crawl until `N` URLs are known, once for each N, in growth;\nin scale, the steps (there 1,000 to 1,000,000)")
+	b.maxBody = 100 << 20
+	fs.Var(&b.maxBody, "max-body", "largest `SIZE` of a body in hostile, as of crawl")
+	fs.BoolVar(&b.large, "large", false, "go on to 10,000,000 URLs in scale; that takes minutes")
+}
+
+func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	b.rounds = number{5, 1}
-	fs.Var(&b.rounds, "rounds", "measure each of them `N` times, in turn")
-	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare, where it can be)")
+	fs.Var(&b.rounds, "rounds", "measure each of them `N` times, in turn; scale measures once")
+	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), wget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
+	b.peerLimit = duration(2 * time.Minute)
+	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
 	b.memory = defaultMemory
 	fs.Var(&b.memory, "memory-limit", "`SIZE` of memory to save time with, as of crawl")
 	fs.StringVar(&b.dir, "dir", "", "keep crawls under `DIR` while they run; the disk counts (default a temporary\none)")
-	fs.StringVar(&b.profile, "profile", "", "write a processor profile of each crawl into `DIR`, for go tool pprof; it\ncosts a little")
-	inGroup(fs, "Measurement")
-	fs.BoolVar(&b.json, "json", false, "print one JSON object")
-	fs.BoolVarP(&b.quiet, "quiet", "q", false, "print the result only")
-	inGroup(fs, "Output")
-	cmd.AddCommand(newBenchWeb(std), newBenchCrawl(std), newBenchBare(std), newBenchNull(std))
-	return cmd
+	fs.StringVar(&b.profile, "profile", "", "write profiles of each crawl into `DIR`, of the processor and of allocations, for\ngo tool pprof, and say what each stage takes; it costs a little")
 }
 
 func bench(ctx context.Context, b *benching, std stdio) error {
@@ -72,7 +96,11 @@ func bench(ctx context.Context, b *benching, std stdio) error {
 		return err
 	}
 	return untilSignal(ctx, func(ctx context.Context) error {
-		result, err := plan.run(ctx, newVoice(std.err, &b.options))
+		voice := newVoice(std.err, &b.options)
+		if plan.setup == setupScale {
+			return scale(ctx, b, plan, voice, std)
+		}
+		result, err := plan.run(ctx, voice)
 		if err != nil {
 			return err
 		}
@@ -83,4 +111,10 @@ func bench(ctx context.Context, b *benching, std stdio) error {
 		}
 		return errors.Join(err, result.verdict())
 	})
+}
+
+// limitReached says that a peer was stopped.
+func limitReached(limit time.Duration) string {
+	d := duration(limit)
+	return fmt.Sprintf("stopped after %s", d.String())
 }

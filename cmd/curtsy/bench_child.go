@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,24 +69,6 @@ func newBenchCrawl(std stdio) *cobra.Command {
 	cmd.Flags().StringVar(&profile, "profile", "", "`FILE`")
 	cmd.Flags().BoolVar(&model, "model", false, "")
 	return cmd
-}
-
-// profiled writes a processor profile of what goes on until stop, if there is a path for it.
-func profiled(path string) (stop func() error, err error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
 }
 
 // inMemory opens a frontier that keeps nothing, with the seeds of the file. It is what a durable one is compared with.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,30 +73,10 @@ func askAndForget(ctx context.Context, seed string, asked *atomic.Int64) error {
 		if _, err := conn.Write(request); err != nil {
 			return err
 		}
-		if err := forgetAnswer(in); err != nil {
+		if err := readAnswer(in, io.Discard); err != nil {
 			return err
 		}
 		asked.Add(1)
 	}
 	return nil
-}
-
-func forgetAnswer(in *bufio.Reader) error {
-	length := 0
-	for {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if value, ok := bytes.CutPrefix(line, []byte("Content-Length:")); ok {
-			for _, c := range bytes.TrimSpace(value) {
-				length = 10*length + int(c-'0')
-			}
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			break
-		}
-	}
-	_, err := io.CopyN(io.Discard, in, int64(length))
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -14,31 +13,13 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// The setups.
-const (
-	setupOneHost    = "one-host"   // an own site: the cost of a page decides
-	setupManyHosts  = "many-hosts" // own sites, one exchange at a time with each
-	setupSaturation = "saturation" // the pace decides: is it reached?
-	setupGrowth     = "growth"     // far more is discovered than fetched
-)
-
-// Whom curtsy can be compared with, beside command lines.
-const (
-	vsBare  = "bare"
-	vsModel = "model"
-	vsNone  = "none"
-)
-
 // The names of contenders in results.
 const (
 	nameCurtsy  = "curtsy"
 	nameBare    = "bare"
 	nameBareGo  = "bare, Go's GC"
 	nameModel   = "curtsy, model"
-	nameYard    = "wget2 -r" // what the bare loop must be twice as fast as
 	benchSeed   = 1
-	yardstick   = "wget2 -q -r -l inf -H --max-threads {workers} -P {dir} {urls}"
-	barePasses  = 2.0
 	bareWords   = "the bare loop"
 	placeWhence = "{url}, {urls} or {seeds}"
 )
@@ -46,12 +27,14 @@ const (
 // benchPlan is what is to be measured.
 type benchPlan struct {
 	setup      string
-	web        crawltest.BenchConfig
+	web        crawltest.BenchConfig // the first that curtsy is measured on, and the only one for others
 	workers    int
 	rounds     int
 	memory     int64
+	maxBody    int64 // of setup hostile
 	dir        string
-	profile    string // folder for profiles of crawls; "" for none
+	profile    string        // folder for profiles of crawls; "" for none
+	peerLimit  time.Duration // after which a peer is stopped
 	contenders []contender
 	unjudged   string // why the bare loop cannot be held against wget2; "" if it is
 }
@@ -60,63 +43,29 @@ type benchPlan struct {
 type contender struct {
 	name string
 	args []string // of curtsy itself, or of a command; with placeholders
-	peer bool     // a command of somebody else
-}
-
-func (b *benching) plan() (*benchPlan, error) {
-	p := &benchPlan{setup: b.setup, rounds: int(b.rounds.n), memory: int64(b.memory), dir: b.dir, profile: b.profile}
-	vs := b.vs
-	pages, hosts, workers := 0, 0, 0
-	switch b.setup {
-	case setupOneHost:
-		pages, hosts, workers = 5000, 1, 16
-	case setupManyHosts:
-		pages, hosts, workers = 5000, 200, 64
-	case setupSaturation:
-		pages, hosts, workers = 2000, 100, 64
-		p.web.Pace, p.web.Latency = time.Duration(b.pace), time.Duration(b.latency)
-	case setupGrowth:
-		pages, hosts, workers = 2500, 100, 16
-		p.web.Endless = true
-	default:
-		return nil, usagef("--setup %q: write %s, %s, %s or %s", b.setup, setupOneHost, setupManyHosts, setupSaturation, setupGrowth)
-	}
-	if b.setup != setupSaturation && (b.flags.Changed("pace") || b.flags.Changed("latency")) {
-		return nil, usagef("--pace and --latency are for --setup %s", setupSaturation)
-	}
-	if b.setup == setupOneHost && b.hosts.n > 1 {
-		return nil, usagef("--hosts %d: --setup %s has one; see --setup %s", b.hosts.n, setupOneHost, setupManyHosts)
-	}
-	if b.setup == setupSaturation && b.pace <= 0 {
-		return nil, usagef("--pace 0: --setup %s is about the pace", setupSaturation)
-	}
-	p.web.Seed = benchSeed
-	p.web.Pages, p.web.Hosts = cmp.Or(int(b.pages.n), pages), cmp.Or(int(b.hosts.n), hosts)
-	p.workers, p.web.Width = cmp.Or(int(b.workers.n), workers), 1
-	if b.setup == setupOneHost {
-		p.web.Width = p.workers
-	}
-	if p.web.Pages < p.web.Hosts {
-		return nil, usagef("--pages %d: each of %d hosts has one at least", p.web.Pages, p.web.Hosts)
-	}
-	if vs == nil && b.setup != setupSaturation {
-		vs = []string{vsBare}
-	}
-	return p, p.meet(vs)
+	web  crawltest.BenchConfig
+	ours bool // curtsy
+	peer bool // a command of somebody else
 }
 
 // crawlArgs are the arguments of the crawl that is measured.
-func (p *benchPlan) crawlArgs() []string {
+func (p *benchPlan) crawlArgs(web crawltest.BenchConfig) []string {
 	args := []string{"crawl", "--quiet", "--workers", strconv.Itoa(p.workers), "--memory-limit", formatSize(p.memory), "--dir", "{dir}", "--seeds", "{seeds}"}
 	switch {
-	case p.web.Pace >= crawler.Floor:
+	case web.Pace >= crawler.Floor:
 		return append(args, "--own-site", "none")
-	case p.web.Pace > 0: // what robots.txt asks for is kept, and no more
+	case web.Pace > 0: // what robots.txt asks for is kept, and no more
 		return append(args, "--delay", "0")
 	}
-	args = append(args, "--delay", "0", "--per-host", strconv.Itoa(p.web.Width))
-	if p.web.Endless {
-		args = append(args, "--max-pages", strconv.Itoa(p.web.Pages))
+	args = append(args, "--delay", "0", "--per-host", strconv.Itoa(web.Width))
+	if web.Endless {
+		args = append(args, "--max-pages", strconv.Itoa(web.Pages))
+	}
+	switch p.setup {
+	case setupMirror:
+		args = append(args, "--mirror")
+	case setupHostile:
+		args = append(args, "--max-body", formatSize(p.maxBody))
 	}
 	return args
 }
@@ -130,14 +79,21 @@ func (p *benchPlan) bareArgs(memory int64) []string {
 		"--max-pages", strconv.Itoa(most), "--seeds", "{seeds}"}
 }
 
-// meet fills in the contenders.
-func (p *benchPlan) meet(vs []string) error {
-	crawl := []string{"bench", "crawl", "--stats", "{stats}"}
+// ownArgs are the arguments of a process that crawls a web.
+func (p *benchPlan) ownArgs(web crawltest.BenchConfig, more ...string) []string {
+	args := append([]string{"bench", "crawl"}, more...)
+	args = append(args, "--stats", "{stats}")
 	if p.profile != "" {
-		crawl = append(crawl, "--profile", "{profile}")
+		args = append(args, "--profile", "{profile}")
 	}
-	crawl = append(append(crawl, "--"), p.crawlArgs()...)
-	p.contenders = []contender{{name: nameCurtsy, args: crawl}}
+	return append(append(args, "--"), p.crawlArgs(web)...)
+}
+
+// meet fills in the contenders.
+func (p *benchPlan) meet(vs []string, webs []webOf) error {
+	for _, w := range webs {
+		p.contenders = append(p.contenders, contender{name: w.name, args: p.ownArgs(w.web), web: w.web, ours: true})
+	}
 	for i, whom := range vs {
 		var err error
 		switch {
@@ -149,10 +105,12 @@ func (p *benchPlan) meet(vs []string) error {
 		case whom == vsBare && p.web.Pace > 0:
 			err = usagef("--vs bare: it keeps no pace, which --setup %s is about", p.setup)
 		case whom == vsBare:
-			p.contenders = append(p.contenders, contender{name: nameBare, args: p.bareArgs(p.memory)}, contender{name: nameBareGo, args: p.bareArgs(0)})
+			p.add(contender{name: nameBare, args: p.bareArgs(p.memory)}, contender{name: nameBareGo, args: p.bareArgs(0)})
 			p.measureUp()
 		case whom == vsModel:
-			p.contenders = append(p.contenders, contender{name: nameModel, args: slices.Insert(slices.Clone(crawl), 2, "--model")})
+			p.add(contender{name: nameModel, args: p.ownArgs(p.web, "--model"), ours: true})
+		case whom == vsPeers:
+			err = p.meetPeers()
 		default:
 			err = p.meetPeer(whom)
 		}
@@ -163,40 +121,64 @@ func (p *benchPlan) meet(vs []string) error {
 	return nil
 }
 
-// measureUp has the bare loop held against wget2: a yardstick that is itself slow would flatter.
-func (p *benchPlan) measureUp() {
-	if p.web.Endless {
-		p.unjudged = "pages without end keep wget2 busy for ever"
-		return
+// add takes contenders for the first web.
+func (p *benchPlan) add(all ...contender) {
+	for _, c := range all {
+		c.web = p.web
+		p.contenders = append(p.contenders, c)
 	}
-	if _, err := exec.LookPath("wget2"); err != nil {
-		p.unjudged = "wget2 is not installed"
-		return
-	}
-	words := strings.Fields(strings.ReplaceAll(yardstick, "{workers}", strconv.Itoa(p.workers)))
-	p.contenders = append(p.contenders, contender{name: nameYard, args: words, peer: true})
 }
 
-// meetPeer takes a command line.
-func (p *benchPlan) meetPeer(line string) error {
-	words, err := splitWords(line)
-	switch {
-	case err != nil:
-		return usagef("--vs %q: %w", line, err)
-	case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
-		return usagef("--vs %q: write bare, model, none, or a command line with %s where it is to begin", line, placeWhence)
+func (p *benchPlan) has(name string) bool {
+	return slices.ContainsFunc(p.contenders, func(c contender) bool { return c.name == name })
+}
+
+// measureUp has the bare loop held against wget2.
+func (p *benchPlan) measureUp() {
+	yard := p.known(vsWget2)
+	switch _, err := exec.LookPath(yard.words[0]); {
 	case p.web.Endless:
+		p.unjudged = "pages without end keep wget2 busy for ever"
+	case p.setup == setupMirror:
+		p.unjudged = "wget2 makes its links lead into the tree here"
+	case err != nil:
+		p.unjudged = "wget2 is not installed"
+	case !p.has(nameYard):
+		p.add(contender{name: nameYard, args: yard.words, peer: true})
+	}
+}
+
+// meetPeer takes the name of a peer or a command line.
+func (p *benchPlan) meetPeer(line string) error {
+	k := p.known(line)
+	if k.name == "" {
+		words, err := splitWords(line)
+		switch {
+		case err != nil:
+			return usagef("--vs %q: %w", line, err)
+		case len(words) < 2 || !strings.Contains(line, "{url}") && !strings.Contains(line, "{urls}") && !strings.Contains(line, "{seeds}"):
+			return usagef("--vs %q: write bare, model, peers, none, %s, or a command line with %s where it is to begin", line, strings.Join(peerNames(), ", "), placeWhence)
+		}
+		k = peerLine{words: words}
+	}
+	if p.web.Endless {
 		return usagef("--vs %q: the pages of --setup %s have no end, and a peer would not come to one", line, p.setup)
 	}
-	if _, err := exec.LookPath(words[0]); err != nil {
+	if _, err := exec.LookPath(k.words[0]); err != nil {
 		return usagef("--vs %q: %w", line, err)
 	}
-	base := strings.TrimSuffix(filepath.Base(words[0]), ".exe")
+	if k.name != "" && p.has(k.name) { // the yardstick of the bare loop
+		return nil
+	}
+	base := k.name
+	if base == "" {
+		base = strings.TrimSuffix(filepath.Base(k.words[0]), ".exe")
+	}
 	name := base
-	for n := 2; slices.ContainsFunc(p.contenders, func(c contender) bool { return c.name == name }); n++ {
+	for n := 2; p.has(name); n++ {
 		name = fmt.Sprintf("%s (%d)", base, n)
 	}
-	p.contenders = append(p.contenders, contender{name: name, args: words, peer: true})
+	p.add(contender{name: name, args: k.words, peer: true})
 	return nil
 }
 

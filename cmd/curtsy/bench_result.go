@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -32,15 +32,22 @@ type benchResult struct {
 	NullRate   float64      `json:"null_requests_per_s,omitempty"`
 	Contenders []benchRows  `json:"contenders"`
 	Ratios     []benchRatio `json:"ratios"`
-	Violations []string     `json:"violations"`     // of curtsy, in any round
-	Void       string       `json:"void,omitempty"` // why the figures are worth nothing
+	Parts      []benchParts `json:"parts,omitempty"` // of the bare loop, by round
+	MaxBody    int64        `json:"max_body_bytes,omitempty"`
+	Added      []addedRSS   `json:"peak_rss_added,omitempty"` // of setup hostile
+	Violations []string     `json:"violations"`               // of curtsy, in any round
+	Void       string       `json:"void,omitempty"`           // why the figures are worth nothing
 	Notes      []string     `json:"notes"`
+
+	Yardstick *benchYardstick `json:"yardstick,omitempty"`
 }
 
 // benchRows are the rounds of a contender, and what they come to.
 type benchRows struct {
 	Name    string     `json:"name"`
 	Command []string   `json:"command"`
+	Ours    bool       `json:"ours"` // curtsy
+	Peer    bool       `json:"peer"` // a command of somebody else
 	Rounds  []benchRun `json:"rounds"`
 
 	PagesPerS  spread `json:"pages_per_s"`
@@ -48,6 +55,8 @@ type benchRows struct {
 	PeakRSS    spread `json:"peak_rss_bytes"`
 	Allocs     spread `json:"allocs_per_page"`
 	OfAllowed  spread `json:"achieved_ratio"`
+	Steady     spread `json:"steady_ratio"`
+	Stages     stages `json:"stages_cpu_ms_per_page,omitempty"` // medians, with --profile
 }
 
 // benchRun is one round of a contender. A page is a distinct one.
@@ -63,6 +72,9 @@ type benchRun struct {
 	AllocBytes float64 `json:"alloc_bytes_per_page,omitempty"`
 	GCs        uint32  `json:"gcs,omitempty"`
 	WebCPU     float64 `json:"web_cpu_ms_per_page"` // of the web meanwhile
+	Files      int     `json:"files,omitempty"`     // in the tree, of setup mirror
+	Stages     stages  `json:"stages_cpu_ms_per_page,omitempty"`
+	Stopped    bool    `json:"stopped,omitempty"` // at the limit for peers
 
 	Referee crawltest.BenchReport `json:"referee"`
 }
@@ -81,19 +93,22 @@ type benchRatio struct {
 	CPUPerPage spread `json:"cpu_per_page"`
 }
 
-func newBenchRun(took time.Duration, state *os.ProcessState, own childStats, web webReport) benchRun {
-	pages := float64(web.Pages)
+func newBenchRun(e endedRun, own childStats, web webReport) benchRun {
 	r := benchRun{
-		Wall: took.Seconds(), User: state.UserTime().Seconds(), System: state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
-		Allocs: float64(own.Mallocs) / pages, AllocBytes: float64(own.AllocBytes) / pages, GCs: own.GCs,
-		WebCPU: 1e3 * web.CPU / pages, Referee: web.BenchReport,
+		Wall: e.took.Seconds(), User: e.state.UserTime().Seconds(), System: e.state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
+		GCs: own.GCs, Referee: web.BenchReport, Stopped: e.stopped,
 	}
+	if r.PeakRSS == 0 {
+		r.PeakRSS = peakOf(e.state)
+	}
+	if web.Pages == 0 { // a peer that hung
+		return r
+	}
+	pages := float64(web.Pages)
+	r.Allocs, r.AllocBytes, r.WebCPU = float64(own.Mallocs)/pages, float64(own.AllocBytes)/pages, 1e3*web.CPU/pages
 	r.PagesPerS, r.CPUPerPage = pages/r.Wall, 1e3*(r.User+r.System)/pages
 	if web.Window > 0 {
 		r.WhileAsked = pages / web.Window
-	}
-	if r.PeakRSS == 0 {
-		r.PeakRSS = peakOf(state)
 	}
 	return r
 }
@@ -106,7 +121,10 @@ func (p *benchPlan) newResult(m *measuring) *benchResult {
 		Ratios: []benchRatio{}, Violations: []string{}, Notes: []string{},
 	}
 	for _, c := range p.contenders {
-		r.Contenders = append(r.Contenders, benchRows{Name: c.name, Command: c.args})
+		r.Contenders = append(r.Contenders, benchRows{Name: c.name, Command: c.args, Ours: c.ours, Peer: c.peer})
+	}
+	if p.setup == setupHostile {
+		r.MaxBody = p.maxBody
 	}
 	return r
 }
@@ -118,25 +136,27 @@ func (r *benchResult) conclude(p *benchPlan) {
 	}
 	ours := r.Contenders[0]
 	for _, other := range r.Contenders[1:] {
+		if other.Ours && other.Name != nameModel {
+			continue // another web
+		}
 		r.Ratios = append(r.Ratios, benchRatio{
 			To:         other.Name,
 			PagesPerS:  ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.PagesPerS }),
 			CPUPerPage: ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.CPUPerPage }),
 		})
 	}
-	for _, c := range r.Contenders {
-		if c.Name != nameCurtsy && c.Name != nameModel {
-			continue
-		}
-		for i, x := range c.Rounds {
-			for _, what := range x.Referee.Violations() {
-				r.Violations = append(r.Violations, fmt.Sprintf("%s, round %d: %s", c.Name, i+1, what))
-			}
-		}
-	}
+	r.best()
+	r.violate(p)
+	r.measureUp()
 	r.Void = r.void()
-	if bare := r.named(nameBare); bare != nil && p.unjudged != "" {
-		r.Notes = append(r.Notes, bareWords+" was not held against wget2: "+p.unjudged)
+	r.Notes = append(r.Notes, r.yardstickLines(p.unjudged)...)
+	if p.setup == setupHostile {
+		r.addUp()
+	}
+	for _, c := range r.Contenders {
+		if c.stopped() {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was %s, with %d of %d pages asked for; it was not run again", plain(c.Name), limitReached(p.peerLimit), c.Rounds[len(c.Rounds)-1].Referee.Pages, c.Rounds[0].Referee.Expected))
+		}
 	}
 	if r.NullRate > 0 && r.NullRate < slowWeb*ours.PagesPerS.Median {
 		r.Notes = append(r.Notes, fmt.Sprintf("the web answers %.0f requests per second to who does nothing with them: too few to be out of the way", r.NullRate))
@@ -160,28 +180,34 @@ func (r *benchResult) verdict() error {
 // slowWeb times as fast as the crawl must the web be.
 const slowWeb = 4
 
-// void says why the figures are worth nothing: the bare loop is no yardstick when it leaves out pages, or is no faster
-// than a crawler that keeps what it fetches.
-func (r *benchResult) void() string {
-	for _, name := range []string{nameBare, nameBareGo} {
-		bare := r.named(name)
-		if bare == nil {
+// best adds the ratio to the fastest of the peers, where there are several.
+func (r *benchResult) best() {
+	peers := slices.DeleteFunc(slices.Clone(r.Contenders), func(c benchRows) bool { return !c.Peer })
+	if len(peers) < 2 {
+		return
+	}
+	fastest := slices.MaxFunc(peers, func(a, b benchRows) int { return cmp.Compare(a.PagesPerS.Median, b.PagesPerS.Median) })
+	q := r.Ratios[slices.IndexFunc(r.Ratios, func(q benchRatio) bool { return q.To == fastest.Name })]
+	q.To = "the fastest peer, " + q.To
+	r.Ratios = append(r.Ratios, q)
+}
+
+// violate gathers what is wrong with curtsy's own runs.
+func (r *benchResult) violate(p *benchPlan) {
+	for _, c := range r.Contenders {
+		if !c.Ours {
 			continue
 		}
-		for i, x := range bare.Rounds {
-			if x.Referee.Pages != x.Referee.Expected || x.Referee.Duplicates > 0 {
-				return fmt.Sprintf("%s (%s) fetched %d of %d pages, and %d again, in round %d", bareWords, name, x.Referee.Pages, x.Referee.Expected, x.Referee.Duplicates, i+1)
+		for i, x := range c.Rounds {
+			found := x.Referee.Violations()
+			if p.setup == setupMirror && x.Files < x.Referee.Expected {
+				found = append(found, fmt.Sprintf("%d files in the tree for %d pages", x.Files, x.Referee.Expected))
+			}
+			for _, what := range found {
+				r.Violations = append(r.Violations, fmt.Sprintf("%s, round %d: %s", c.Name, i+1, what))
 			}
 		}
 	}
-	bare, yard := r.named(nameBare), r.named(nameYard)
-	if bare == nil || yard == nil {
-		return ""
-	}
-	if q := ratioOf(bare.Rounds, yard.Rounds, func(x benchRun) float64 { return x.PagesPerS }); q.Median < barePasses {
-		return fmt.Sprintf("%s is %.2f times as fast as wget2, and must be %.0f times to be a yardstick", bareWords, q.Median, barePasses)
-	}
-	return ""
 }
 
 func (r *benchResult) named(name string) *benchRows {
@@ -205,6 +231,13 @@ func (c *benchRows) sum() {
 	c.PeakRSS = of(func(x benchRun) float64 { return float64(x.PeakRSS) })
 	c.Allocs = of(func(x benchRun) float64 { return x.Allocs })
 	c.OfAllowed = of(func(x benchRun) float64 { return x.Referee.OfAllowed })
+	c.Steady = of(func(x benchRun) float64 { return x.Referee.Steady })
+	c.Stages = medianStages(c.Rounds)
+}
+
+// stopped reports whether a peer came to its limit.
+func (c *benchRows) stopped() bool {
+	return slices.ContainsFunc(c.Rounds, func(x benchRun) bool { return x.Stopped })
 }
 
 // spreadOf is the median of an even number between the two in the middle.

@@ -6,34 +6,43 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/storage/mirror"
 )
 
-// benchPatience is how long one run may take.
+// benchPatience is how long one run of curtsy may take, or of the bare loop.
 const benchPatience = time.Hour
 
 // measuring is what all runs of a bench share.
 type measuring struct {
-	self  string   // the program
-	env   []string // of our own processes: settings and collector are the bench's, not the user's
-	dir   string
-	seeds string // file
-	web   *remoteWeb
+	self string   // the program
+	env  []string // of our own processes: settings and collector are the bench's, not the user's
+	dir  string
+	webs map[crawltest.BenchConfig]*servedWeb
+}
+
+// servedWeb is a web, and the file that its seeds are in.
+type servedWeb struct {
+	*remoteWeb
+	file string
 }
 
 // run measures all contenders, in rounds. Each round begins with another one, so that none always runs after the same.
 func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult, err error) {
 	defer voice.finish()
-	m, err := p.prepare(ctx)
+	m, err := p.prepare()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.web.close(), os.RemoveAll(m.dir)) }()
+	defer func() { err = errors.Join(err, m.close()) }()
 	result = p.newResult(m)
 	if result.NullRate, err = p.null(ctx, m); err != nil {
 		return nil, err
@@ -41,21 +50,27 @@ func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult,
 	for round := range p.rounds {
 		for i := range p.contenders {
 			at := (round + i) % len(p.contenders)
-			c := p.contenders[at]
+			c, row := p.contenders[at], &result.Contenders[at]
+			if row.stopped() {
+				continue // and it would be again
+			}
 			run, err := p.measure(ctx, m, c, round)
 			if err != nil {
 				return nil, fmt.Errorf("bench: %s, round %d: %w", c.name, round+1, err)
 			}
 			voice.say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, p.rounds, c.name, run.PagesPerS, run.CPUPerPage)
-			result.Contenders[at].Rounds = append(result.Contenders[at].Rounds, run)
+			row.Rounds = append(row.Rounds, run)
+		}
+		if err := p.measureParts(ctx, m, result); err != nil {
+			return nil, err
 		}
 	}
 	result.conclude(p)
 	return result, nil
 }
 
-func (p *benchPlan) prepare(ctx context.Context) (_ *measuring, err error) {
-	m := &measuring{}
+func (p *benchPlan) prepare() (_ *measuring, err error) {
+	m := &measuring{webs: map[crawltest.BenchConfig]*servedWeb{}}
 	if p.profile != "" {
 		if err := os.MkdirAll(p.profile, 0o777); err != nil {
 			return nil, fmt.Errorf("bench: %w", err)
@@ -67,21 +82,37 @@ func (p *benchPlan) prepare(ctx context.Context) (_ *measuring, err error) {
 	if m.dir, err = os.MkdirTemp(p.dir, "curtsy-bench-"); err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(m.dir)
-		}
-	}()
 	m.env = benchEnv(os.Environ(), filepath.Join(m.dir, "user"))
-	// The web outlives an interrupt: it ends when nobody speaks to it any more.
-	if m.web, err = startWeb(context.WithoutCancel(ctx), m.self, p.web); err != nil {
-		return nil, err
-	}
-	m.seeds = filepath.Join(m.dir, "seeds")
-	if err := os.WriteFile(m.seeds, []byte(strings.Join(m.web.seeds, "\n")+"\n"), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("bench: %w", err), m.web.close())
+	if err := os.WriteFile(filepath.Join(m.dir, "spider.py"), spider, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("bench: %w", err), m.close())
 	}
 	return m, nil
+}
+
+func (m *measuring) close() error {
+	var errs []error
+	for _, w := range m.webs {
+		errs = append(errs, w.close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(m.dir))...)
+}
+
+// web is the web of a contender, which is served from the first time that it is needed on.
+func (m *measuring) web(ctx context.Context, c crawltest.BenchConfig) (*servedWeb, error) {
+	if w := m.webs[c]; w != nil {
+		return w, nil
+	}
+	// The web outlives an interrupt: it ends when nobody speaks to it any more.
+	remote, err := startWeb(context.WithoutCancel(ctx), m.self, c)
+	if err != nil {
+		return nil, err
+	}
+	w := &servedWeb{remote, filepath.Join(m.dir, fmt.Sprintf("seeds-%d", len(m.webs)))}
+	m.webs[c] = w
+	if err := os.WriteFile(w.file, []byte(strings.Join(w.seeds, "\n")+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
+	return w, nil
 }
 
 // benchEnv is an environment in which nothing but the bench decides: no settings, no choices for the collector, and a
@@ -103,74 +134,135 @@ func benchEnv(env []string, user string) []string {
 
 // measure runs a contender once.
 func (p *benchPlan) measure(ctx context.Context, m *measuring, c contender, round int) (run benchRun, err error) {
+	web, err := m.web(ctx, c.web)
+	if err != nil {
+		return run, err
+	}
 	dir, err := os.MkdirTemp(m.dir, "run-")
 	if err != nil {
 		return run, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	crawl, stats := filepath.Join(dir, "crawl"), filepath.Join(dir, "stats")
+	// It stays until all is measured: ext4 gives out no number of a file that was removed in the last minutes, and looking
+	// for others made a new file ten times as dear for whoever came next.
+	in := placed{dir: filepath.Join(dir, "crawl"), stats: filepath.Join(dir, "stats"), profile: p.profileOf(c, round)}
 	if c.peer {
-		err = os.Mkdir(crawl, 0o777)
+		if err := os.Mkdir(in.dir, 0o777); err != nil {
+			return run, err
+		}
 	}
+	ended, err := p.runOnce(ctx, m, c, in.fill(c.args, m, web))
 	if err != nil {
 		return run, err
 	}
-	limited, cancel := context.WithTimeout(ctx, benchPatience)
-	defer cancel()
-	profile := filepath.Join(p.profile, fmt.Sprintf("%s-%d.pprof", strings.ReplaceAll(c.name, ", ", "-"), round+1))
-	words := p.fill(c.args, m, crawl, stats, profile)
-	if !c.peer {
+	report, err := web.report()
+	if err != nil {
+		return run, err
+	}
+	if report.Pages == 0 && !ended.stopped {
+		return run, fmt.Errorf("it asked for no page: %s", ended.said)
+	}
+	own, err := readStats(in.stats, c.peer)
+	if err != nil {
+		return run, err
+	}
+	run = newBenchRun(ended, own, report)
+	if c.ours && p.profile != "" {
+		if run.Stages, err = stagesOf(in.profile, report.Pages); err != nil {
+			return run, err
+		}
+	}
+	if p.setup == setupMirror {
+		tree := in.dir
+		if c.ours {
+			tree = mirror.Tree(in.dir)
+		}
+		run.Files, err = filesIn(tree)
+	}
+	return run, err
+}
+
+// profileOf is where the profile of a run goes.
+func (p *benchPlan) profileOf(c contender, round int) string {
+	return filepath.Join(p.profile, fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(c.name), round+1))
+}
+
+// endedRun is a process that came to its end, or was brought to it.
+type endedRun struct {
+	took    time.Duration
+	state   *os.ProcessState
+	said    string
+	stopped bool // a peer, at its limit
+}
+
+// runOnce runs a command to its end.
+func (p *benchPlan) runOnce(ctx context.Context, m *measuring, c contender, words []string) (e endedRun, err error) {
+	patience := benchPatience
+	if c.peer {
+		patience = p.peerLimit
+	} else {
 		words = append([]string{m.self}, words...)
 	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	cmd := exec.CommandContext(limited, words[0], words[1:]...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &lastWords{b: &said}, &lastWords{b: &said}
-	cmd.WaitDelay = grace
+	cmd.WaitDelay = peerGrace
 	if !c.peer {
-		cmd.Env = m.env
+		cmd.Env, cmd.WaitDelay = m.env, grace
 	}
 	together(cmd)
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return run, err
+		return e, err
 	}
 	failed := cmd.Wait()
-	took := time.Since(began)
+	e = endedRun{took: time.Since(began), state: cmd.ProcessState, said: strings.TrimSpace(said.String())}
 	endAll(cmd)
-	if ctx.Err() != nil {
-		return run, ctx.Err()
+	switch {
+	case ctx.Err() != nil:
+		return e, ctx.Err()
+	case limited.Err() != nil && !c.peer:
+		return e, fmt.Errorf("it was not over after %v", benchPatience)
+	case failed != nil && !c.peer: // a peer may complain as it likes: what it fetched is what counts
+		return e, fmt.Errorf("%w: %s", failed, e.said)
 	}
-	if limited.Err() != nil {
-		return run, fmt.Errorf("it was not over after %v", benchPatience)
-	}
-	if failed != nil && !c.peer { // a peer may complain as it likes: what it fetched is what counts
-		return run, fmt.Errorf("%w: %s", failed, strings.TrimSpace(said.String()))
-	}
-	web, err := m.web.report()
-	if err != nil {
-		return run, err
-	}
-	if web.Pages == 0 {
-		return run, fmt.Errorf("it asked for no page: %s", strings.TrimSpace(said.String()))
-	}
-	own, err := readStats(stats, c.peer)
-	if err != nil {
-		return run, err
-	}
-	return newBenchRun(took, cmd.ProcessState, own, web), nil
+	e.stopped = limited.Err() != nil
+	return e, nil
 }
 
+// peerGrace is how long a peer that is stopped may take to end: less than it is worth to be waited for.
+const peerGrace = 2 * time.Second
+
+// placed is where a run has its things.
+type placed struct{ dir, stats, profile string }
+
 // fill puts what is known now into the arguments.
-func (p *benchPlan) fill(args []string, m *measuring, crawl, stats, profile string) (words []string) {
-	fill := strings.NewReplacer("{url}", m.web.seeds[0], "{seeds}", m.seeds, "{dir}", crawl, "{stats}", stats, "{profile}", profile)
+func (at placed) fill(args []string, m *measuring, web *servedWeb) (words []string) {
+	fill := strings.NewReplacer("{url}", web.seeds[0], "{seeds}", web.file, "{dir}", at.dir, "{stats}", at.stats, "{profile}", at.profile,
+		"{spider}", filepath.Join(m.dir, "spider.py"))
 	for _, arg := range args {
 		if arg == "{urls}" {
-			words = append(words, m.web.seeds...)
+			words = append(words, web.seeds...)
 			continue
 		}
 		words = append(words, fill.Replace(arg))
 	}
 	return words
+}
+
+// filesIn counts the files of a tree.
+func filesIn(tree string) (n int, err error) {
+	err = filepath.WalkDir(tree, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("bench: what is in the tree: %w", err)
+	}
+	return n, nil
 }
 
 func readStats(path string, peer bool) (own childStats, err error) {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"curtsy/crawler/crawltest"
 )
 
 // benched runs a bench, without wget2 in sight, and reads what it says.
@@ -43,7 +41,8 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 		{setupManyHosts, []string{"--pages", "50", "--hosts", "10"}, []string{nameCurtsy, nameBare, nameBareGo}},
 		{setupSaturation, []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{nameCurtsy}},
 		{setupSaturation, []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{nameCurtsy}},
-		{setupGrowth, []string{"--pages", "50", "--hosts", "5"}, []string{nameCurtsy, nameBare, nameBareGo}},
+		{setupGrowth, []string{"--pages", "50", "--hosts", "5", "--vs", "bare"}, []string{nameCurtsy, nameBare, nameBareGo}},
+		{setupMirror, []string{"--pages", "50"}, []string{nameCurtsy}},
 	} {
 		t.Run(strings.Join(append([]string{tt.name}, tt.args...), " "), func(t *testing.T) {
 			t.Parallel()
@@ -65,8 +64,11 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 				if ours := c.Name == nameCurtsy || c.Name == nameModel; ours && (f.Robots < out.Hosts || f.Unannounced > 0 || f.TooMany > 0) || !ours && f.Robots != 0 {
 					t.Errorf("%s: %+v", c.Name, f)
 				}
-				if x := c.Rounds[0]; x.PagesPerS <= 0 || x.CPUPerPage <= 0 || x.Allocs < 1000 || x.AllocBytes < 1000 || x.PeakRSS <= 0 && runtime.GOOS != "windows" {
+				if x := c.Rounds[0]; x.PagesPerS <= 0 || x.CPUPerPage <= 0 || x.Allocs < 100 || x.AllocBytes < 1000 || x.PeakRSS <= 0 && runtime.GOOS != "windows" {
 					t.Errorf("%s: %+v", c.Name, x)
+				}
+				if tt.name == setupMirror && c.Rounds[0].Files < out.Pages {
+					t.Errorf("%s: %d files", c.Name, c.Rounds[0].Files)
 				}
 				if tt.name == setupSaturation && (f.Gaps != out.Pages || f.Permitted <= 0 || f.OfAllowed <= 0 || f.OfAllowed > 1.001) {
 					t.Errorf("%s: %+v", c.Name, f)
@@ -120,8 +122,10 @@ func TestBench_TableAndProfile(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", s, r.out)
 		}
 	}
-	if found, err := filepath.Glob(filepath.Join(dir, "curtsy-[12].pprof")); len(found) != 2 {
-		t.Errorf("profiles: %q, %v", found, err)
+	for _, names := range []string{"curtsy-[12].pprof", "curtsy-[12].allocs.pprof"} {
+		if found, err := filepath.Glob(filepath.Join(dir, names)); len(found) != 2 {
+			t.Errorf("profiles %s: %q, %v", names, found, err)
+		}
 	}
 }
 
@@ -159,6 +163,14 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 		{"--vs curl", "a command line with {url}"},
 		{"--vs no-such-crawler={url}", "a command line with {url}"},
 		{"extra", "takes no"},
+		{"--discovered 100", "for --setup growth and scale"},
+		{"--setup growth --discovered 100", "makes 4100 URLs at least"},
+		{"--setup growth --discovered 10000 --pages 250", "one is enough"},
+		{"--max-body 1MiB", "for --setup hostile"},
+		{"--setup hostile --vs bare", "holds curtsy against itself"},
+		{"--svg scale.svg", "for --setup scale"},
+		{"--setup scale --pages 5", "steps of its own"},
+		{"--setup growth --vs peers", "have no end"},
 	} {
 		inside(t, append([]string{"bench"}, strings.Fields(tt.args)...)...).want(t, exitUsage, tt.says)
 	}
@@ -174,44 +186,6 @@ func TestSplitWords(t *testing.T) {
 	} {
 		if got, err := splitWords(line); err != nil || strings.Join(got, "|") != want {
 			t.Errorf("%q: %q, %v; want %q", line, got, err, want)
-		}
-	}
-}
-
-// rows are rounds of a contender that fetched everything, at these speeds.
-func rows(name string, pagesPerS ...float64) benchRows {
-	c := benchRows{Name: name}
-	for _, x := range pagesPerS {
-		c.Rounds = append(c.Rounds, benchRun{PagesPerS: x, CPUPerPage: 1, Referee: crawltest.BenchReport{Pages: 9, Expected: 9, Coverage: 1}})
-	}
-	return c
-}
-
-// A yardstick that is slow, or leaves out pages, would flatter: then the run is void.
-func TestBench_IsVoidWithoutAGoodYardstick(t *testing.T) {
-	missing := rows(nameBareGo, 300, 300, 300)
-	missing.Rounds[1].Referee.Pages = 8
-	twice := rows(nameBare, 300, 300, 300)
-	twice.Rounds[2].Referee.Duplicates = 1
-	for name, tt := range map[string]struct {
-		others []benchRows
-		void   string
-	}{
-		"fast":               {[]benchRows{rows(nameBare, 100, 200, 300), rows(nameYard, 50, 100, 200)}, ""},
-		"slow":               {[]benchRows{rows(nameBare, 199, 199, 900), rows(nameYard, 100, 100, 100)}, "1.99 times as fast"},
-		"no wget2":           {[]benchRows{rows(nameBare, 1, 1, 1)}, ""},
-		"no bare":            {[]benchRows{rows("wget2", 999, 999, 999)}, ""},
-		"a peer of the name": {[]benchRows{rows(nameBare, 1, 1, 1), rows("wget2", 999, 999, 999)}, ""},
-		"a page missing":     {[]benchRows{missing}, "8 of 9 pages, and 0 again, in round 2"},
-		"a page twice":       {[]benchRows{twice}, "and 1 again, in round 3"},
-	} {
-		r := benchResult{Contenders: append([]benchRows{rows(nameCurtsy, 100, 100, 100)}, tt.others...)}
-		r.conclude(&benchPlan{})
-		if tt.void == "" && r.Void != "" || !strings.Contains(r.Void, tt.void) {
-			t.Errorf("%s: void %q, want %q", name, r.Void, tt.void)
-		}
-		if code := report(new(strings.Builder), r.verdict()); (code == exitFailed) != (tt.void != "") {
-			t.Errorf("%s: exit code %d", name, code)
 		}
 	}
 }

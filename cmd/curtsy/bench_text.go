@@ -22,8 +22,10 @@ func writeBench(w io.Writer, r *benchResult) error {
 	if err := r.table(&b); err != nil {
 		return err
 	}
-	if err := r.ratioTable(&b); err != nil {
-		return err
+	for _, table := range []func(io.Writer) error{r.ratioTable, r.addedTable, r.stageTable} {
+		if err := table(&b); err != nil {
+			return err
+		}
 	}
 	r.remarks(&b)
 	_, err := io.WriteString(w, b.String())
@@ -35,7 +37,10 @@ func (r *benchResult) table(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "WHO\tPAGES/S\t(MIN-MAX)\tCPU MS/PAGE\t(MIN-MAX)\tPEAK RSS\tALLOCS/PAGE\tCONNS/HOST\tCOVERAGE\tDUPLICATES")
 	if r.Pace > 0 {
-		fmt.Fprint(tw, "\tOF PERMITTED\tGAPS SHORT")
+		fmt.Fprint(tw, "\tOF PERMITTED\tFROM THE START\tALL HOSTS MET\tGAPS SHORT")
+	}
+	if r.Setup == setupMirror {
+		fmt.Fprint(tw, "\tFILES")
 	}
 	if r.Contenders[0].Rounds[0].Referee.Endless {
 		fmt.Fprint(tw, "\tURLS KNOWN")
@@ -50,10 +55,17 @@ func (r *benchResult) table(w io.Writer) error {
 			rss = fmt.Sprintf("%.1f MiB", c.PeakRSS.Median/(1<<20))
 		}
 		worst := c.worst()
-		fmt.Fprintf(tw, "%s\t%.0f\t%.0f-%.0f\t%.3f\t%.3f-%.3f\t%s\t%s\t%d\t%.4f\t%d", plain(c.Name), c.PagesPerS.Median, c.PagesPerS.Min, c.PagesPerS.Max,
+		name := plain(c.Name)
+		if c.stopped() {
+			name += " (stopped)"
+		}
+		fmt.Fprintf(tw, "%s\t%.0f\t%.0f-%.0f\t%.3f\t%.3f-%.3f\t%s\t%s\t%d\t%.4f\t%d", name, c.PagesPerS.Median, c.PagesPerS.Min, c.PagesPerS.Max,
 			c.CPUPerPage.Median, c.CPUPerPage.Min, c.CPUPerPage.Max, rss, allocs, worst.ConnsPer, worst.Coverage, worst.Duplicates)
 		if r.Pace > 0 {
-			fmt.Fprintf(tw, "\t%.4f\t%d of %d", c.OfAllowed.Median, worst.Short, worst.Gaps)
+			fmt.Fprintf(tw, "\t%s\t%.4f\t%.1f s\t%d of %d", steady(c.Steady.Median), c.OfAllowed.Median, worst.Met, worst.Short, worst.Gaps)
+		}
+		if r.Setup == setupMirror {
+			fmt.Fprintf(tw, "\t%d", worst.Files)
 		}
 		if worst.Endless {
 			fmt.Fprintf(tw, "\t%d", worst.Known)
@@ -63,19 +75,29 @@ func (r *benchResult) table(w io.Writer) error {
 	return tw.Flush()
 }
 
+// steady writes a ratio that there may not be.
+func steady(ratio float64) string {
+	if ratio == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", ratio)
+}
+
 // worstOf are a contender's worst counts in any round.
 type worstOf struct {
 	ConnsPer, Duplicates, Short, Gaps, Known int
-	Coverage                                 float64
+	Files                                    int // the fewest
+	Coverage, Met                            float64
 	Endless                                  bool
 }
 
 func (c benchRows) worst() worstOf {
-	w := worstOf{Coverage: c.Rounds[0].Referee.Coverage}
+	w := worstOf{Coverage: c.Rounds[0].Referee.Coverage, Files: c.Rounds[0].Files}
 	for _, x := range c.Rounds {
 		f := x.Referee
 		w.ConnsPer, w.Duplicates, w.Short = max(w.ConnsPer, f.ConnsPer), max(w.Duplicates, f.Duplicates), max(w.Short, f.Short)
 		w.Gaps, w.Known, w.Endless = max(w.Gaps, f.Gaps), max(w.Known, f.Known), f.Endless
+		w.Files, w.Met = min(w.Files, x.Files), max(w.Met, f.MetAfter)
 		w.Coverage = min(w.Coverage, f.Coverage)
 	}
 	return w

@@ -122,18 +122,27 @@ func (p *benchPlan) null(ctx context.Context, m *measuring) (float64, error) {
 	if p.web.Latency > 0 {
 		return 0, nil
 	}
-	cmd := exec.CommandContext(ctx, m.self, "bench", "null", "--seeds", m.seeds, "--workers", fmt.Sprint(p.workers), "--lasts", nullLasts.String())
-	cmd.Env = m.env
-	out, err := cmd.Output()
-	if err != nil {
-		return 0, fmt.Errorf("bench: how fast the web is: %w", err)
-	}
 	var rate float64
-	if err := json.Unmarshal(out, &rate); err != nil {
-		return 0, fmt.Errorf("bench: how fast the web is: %w", err)
-	}
-	_, err = m.web.report() // forgotten
-	return rate, err
+	return rate, p.ask(ctx, m, &rate, "bench", "null", "--workers", fmt.Sprint(p.workers), "--lasts", nullLasts.String())
 }
 
 const nullLasts = 300 * time.Millisecond
+
+// ask runs a client of ours on the first web and hears what it says. What the referee saw of it is forgotten.
+func (p *benchPlan) ask(ctx context.Context, m *measuring, into any, args ...string) error {
+	web, err := m.web(ctx, p.web)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, m.self, append(args, "--seeds", web.file)...)
+	cmd.Env = m.env
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		return fmt.Errorf("bench: %s: %w", strings.Join(args[:2], " "), err)
+	}
+	_, err = web.report()
+	return err
+}

@@ -28,6 +28,12 @@ func inside(t *testing.T, args ...string) result {
 	t.Setenv("AppData", config)
 	t.Setenv("XDG_CACHE_HOME", config)
 	t.Setenv("LocalAppData", config)
+	return shared(args...)
+}
+
+// shared is inside, in the configuration folder that all tests share: for tests in parallel, which may not change the
+// environment, and for commands that leave nothing there.
+func shared(args ...string) result {
 	var out, errs bytes.Buffer
 	code := run(context.Background(), args, stdio{strings.NewReader(""), &out, &errs})
 	return result{out.String(), errs.String(), code}
@@ -73,8 +79,9 @@ func TestDemoFindsNoViolation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real time")
 	}
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "demo")
-	r := inside(t, "demo", "--dir", dir)
+	r := ended(t, curtsy(t, "demo", "--dir", dir))
 	r.want(t, exitDone, dir)
 	if !strings.Contains(r.out, "no violation") || strings.Contains(r.out, "BROKEN") {
 		t.Errorf("%s", r.out)
@@ -167,12 +174,7 @@ func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {
 		cmd := curtsy(t, "crawl", "--dir", dir, web.LoopbackURL("bakery.test"))
 		before := len(web.Referee().Requests())
 		wait := begun(t, cmd)
-		for range 500 {
-			if len(web.Referee().Requests()) >= before+2 {
-				break
-			}
-			time.Sleep(20 * time.Millisecond) // a process of its own: there is no virtual time to wait in
-		}
+		eventually(t, "two requests", func() bool { return len(web.Referee().Requests()) >= before+2 })
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}

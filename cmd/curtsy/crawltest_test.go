@@ -83,6 +83,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as politeness does")
 	}
+	t.Parallel()
 	score, r := scored(t, append([]string{"--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)
 	r.want(t, exitDone)
 	for _, rule := range score.Rules {

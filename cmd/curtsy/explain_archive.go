@@ -80,7 +80,7 @@ func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
 			}
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(inDir(a.dir, warcName), "*.warc.gz*"))
+	files, err := entriesIn(inDir(a.dir, warcName), "", ".warc.gz")
 	if err != nil {
 		return nil, nil, err
 	}

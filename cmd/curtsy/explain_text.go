@@ -179,11 +179,13 @@ func (p *page) host(h crawler.ExplainedHost) {
 		n    int64
 		what string
 	}{
-		{h.Queued, "queued"}, {h.Deferred, "deferred"}, {h.InFlight, "in flight"}, {h.Pages, "pages"},
-		{h.Failures, "failures in a row"}, {h.Throttles, "429 or 503 in a row"}, {h.Refusals, "refusals in a row"},
+		{h.Queued, fmt.Sprint(h.Queued, " queued")}, {h.Deferred, fmt.Sprint(h.Deferred, " deferred")},
+		{h.InFlight, fmt.Sprint(h.InFlight, " in flight")}, {h.Pages, several(h.Pages, "page")},
+		{h.Failures, several(h.Failures, "failure") + " in a row"}, {h.Throttles, several(h.Throttles, "answer") + " of 429 or 503 in a row"},
+		{h.Refusals, several(h.Refusals, "refusal") + " in a row"},
 	} {
 		if n.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.what))
+			parts = append(parts, n.what)
 		}
 	}
 	if len(parts) == 0 {

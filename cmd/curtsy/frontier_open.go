@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"curtsy/crawler"
 	"curtsy/frontier"
@@ -167,7 +166,7 @@ func mustNotRun(ctx context.Context, dir, verb string) error {
 
 // removeSnapshots removes what a kill left of snapshots. Whoever calls it holds the frontier.
 func removeSnapshots(dir string) error {
-	old, err := filepath.Glob(filepath.Join(dir, crawler.SnapshotPrefix+"*"))
+	old, err := entriesIn(dir, crawler.SnapshotPrefix, "")
 	for _, path := range old {
 		err = errors.Join(err, os.Remove(path))
 	}

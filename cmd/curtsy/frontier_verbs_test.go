@@ -73,7 +73,7 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 		}{
 			{[]string{"frontier", "park", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": parked for 2h0m0s\n"},
 			{[]string{"frontier", "ls", "--condition", "held", dir}, "parked by operator: by phone"},
-			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in 2h0m0s"},
+			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in "},
 			{[]string{"frontier", "resume", "--host", host, dir}, host + ": open again\n"},
 			{[]string{"frontier", "resume", "--host", host, dir}, host + ": was open already\n"},
 			{[]string{"frontier", "add", dir, host + "/new.html", host + "/new.html"}, "1 seed added, 0 known before"},

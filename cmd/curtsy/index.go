@@ -72,7 +72,7 @@ func openIndex(ctx context.Context, dir string, earlier []string, say func(strin
 		files = append(files, of...)
 	}
 	if _, err := os.Stat(inDir(dir, indexName)); errors.Is(err, fs.ErrNotExist) {
-		if archived, err := filepath.Glob(filepath.Join(inDir(dir, warcName), "*")); err == nil && len(archived) > 0 {
+		if archived, err := entriesIn(inDir(dir, warcName), "", ""); err == nil && len(archived) > 0 {
 			say("%s is missing: it is made anew from the archive", inDir(dir, indexName))
 		}
 	}

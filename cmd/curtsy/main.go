@@ -4,9 +4,11 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 )
 
 func main() {
+	runtime.MemProfileRate = 0 // only bench --profile wants samples, and sets it
 	os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 }
 

@@ -15,7 +15,7 @@ import (
 // A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
 // by default.
 const (
-	defaultMemory = 64 << 20
+	defaultMemory = 48 << 20
 	garbage       = 400 // GOGC
 	lookEvery     = 500 * time.Millisecond
 )

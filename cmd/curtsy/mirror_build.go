@@ -55,12 +55,11 @@ func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Op
 		if g := crawler.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
 		}
-		seeds, err := f.Seeds(ctx)
-		if err != nil {
-			return err
-		}
 		var first string
-		for _, seed := range seeds {
+		for seed, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
 			if seed.From == "" {
 				first = seed.URL.Key()
 				break
@@ -75,10 +74,14 @@ func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Op
 	return b, err
 }
 
-// buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page.
+// buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page. It
+// returns nil if nothing is archived.
 func buildTree(ctx context.Context, o mirror.Options, start string) (*built, error) {
 	summary, err := mirror.Build(ctx, o)
-	if err != nil {
+	switch {
+	case errors.Is(err, mirror.ErrNothing):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	b := &built{Dir: mirror.Tree(o.Dir), Summary: summary, of: o.Dir}
@@ -148,11 +151,10 @@ func (b *built) text() string {
 func firstSeed(ctx context.Context, dir string) string {
 	var first canon.URL
 	err := reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) error {
-		seeds, err := f.Seeds(ctx)
-		if err != nil {
-			return err
-		}
-		for _, seed := range seeds {
+		for seed, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
 			if seed.From == "" {
 				first = seed.URL
 				return nil

@@ -71,7 +71,7 @@ http {
 	}
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
-	for range 250 {
+	for range 3000 {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			c.Close()
 			return s

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -93,6 +94,22 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 		t.Error("packed again it is another file")
 	}
 	reopened(t, dir)
+}
+
+// What is in the file proves as much as the crawl directory: unpacked, its archive is audited with its ledger.
+func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
+	file, folder := filepath.Join(t.TempDir(), "x.wacz"), filepath.Join(t.TempDir(), "x")
+	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, exitDone)
+	inside(t, "audit", file).want(t, exitFailed, "unpack it")
+	for name, text := range unzipped(t, file) {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := clean(t, folder); r.Ledger == nil || r.Ledger.Agree == 0 || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals {
+		t.Errorf("its ledger: %+v", r.Ledger)
+	}
 }
 
 func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {

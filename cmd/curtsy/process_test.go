@@ -35,6 +35,11 @@ func apart(m *testing.M) int {
 	for _, name := range []string{"XDG_CONFIG_HOME", "AppData"} {
 		os.Setenv(name, config)
 	}
+	if os.Getenv("GORACE") == "" {
+		// With the race detector each process sleeps for a second at its end, in case another goroutine still has a race
+		// to show. These are hundreds of processes, and what they were to do they have done.
+		os.Setenv("GORACE", "atexit_sleep_ms=20")
+	}
 	return m.Run()
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// sampled is every n-th page of a tree, and its first.
-func sampled(s tree, n int) tree {
+// sampledPages is every n-th page of a tree, and its first.
+func sampledPages(s tree, n int) tree {
 	var some []string
 	for i, name := range s.names {
 		if i%n == 0 || name == "index.html" {
@@ -46,7 +46,7 @@ func docsMirroredBy(t *testing.T, by mirrorer, n int) docsMirrored {
 	s.stop() // what a page still asks of the site comes to nothing
 	all := treeOf(t, dir)
 	m.pages = len(all.names)
-	some := sampled(all, n)
+	some := sampledPages(all, n)
 	nothing := func(string) bool { return false }
 	m.file, m.server = browse(t, some, nothing), browse(t, serveTree(t, some), nothing)
 	return m

@@ -77,7 +77,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 	case err != nil:
 		return err
 	}
-	page, data, err := o.paths(dir)
+	page, data, err := o.paths(dir, r.HostPort)
 	if err != nil {
 		return err
 	}
@@ -104,17 +104,20 @@ func mustHoldLedger(dir string) error {
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 			return notADir(dir)
 		}
+		if _, err := os.Stat(inDir(dir, frontierName)); err == nil {
+			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, ledgerName))
+		}
 		return usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, ledgerName)
 	}
 	return fmt.Errorf("crawl directory: %w", err)
 }
 
-// paths are where the page and its JSON form go.
-func (o *reportOptions) paths(dir string) (page, data string, err error) {
+// paths are where the page and its JSON form go. The host is the one that they are about, "" for the whole crawl.
+func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if o.out == "" {
 		name := reportName
-		if o.host != "" {
-			name += "-" + fileWord(o.host)
+		if host != "" {
+			name += "-" + fileWord(host)
 		}
 		return inDir(dir, name+".html"), inDir(dir, name+".json"), nil
 	}
@@ -140,7 +143,7 @@ func fileWord(host string) string {
 			return r
 		}
 		return '-'
-	}, strings.Replace(host, "://", "-", 1))
+	}, host)
 	return strings.Trim(host, "-.")
 }
 

@@ -88,6 +88,21 @@ func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
 	}
 }
 
+// What is the same host has the same file, however it is written.
+func TestReportOfAHostHasOneName(t *testing.T) {
+	dir := crawled(t)
+	inside(t, "report", dir).want(t, exitDone)
+	authority := readReport(t, filepath.Join(dir, "report.json")).Hosts[0].Name
+	_, hostPort, _ := strings.Cut(authority, "://")
+	want := "report-" + strings.ReplaceAll(hostPort, ":", "-") + ".html"
+	for _, host := range []string{hostPort, authority, authority + "/", strings.ToUpper(authority)} {
+		inside(t, "report", "--no-audit", "--host", host, dir).want(t, exitDone, want)
+	}
+	if pages, err := filepath.Glob(filepath.Join(dir, "report-*.html")); err != nil || len(pages) != 1 {
+		t.Errorf("%q %v", pages, err)
+	}
+}
+
 func TestReportRefusesWhatItCannotTell(t *testing.T) {
 	dir := crawled(t)
 	file := write(t, "text")

@@ -102,7 +102,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 			return crawler.Summary{}, nil, err
 		}
 	}
-	seeds, err := d.frontier.Seeds(ctx)
+	seeds, err := addressSeeds(ctx, d.frontier)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}

@@ -17,28 +17,16 @@ import (
 // The links of a page that was not modified are read from the archive, however large it is and however it was coded.
 func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 	large := strings.Repeat("many words that say little, ", maxKept/20)
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":      {Text: large, Links: []string{"/coded"}},
 		"/coded": {Text: large, Gzip: true, Links: []string{"/last"}},
 		"/last":  {},
 	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
 	for range 2 {
-		before := len(web.Referee().Requests())
-		inside(t, "update", "--quiet", dir).want(t, exitDone)
+		updated(t, dir, web)
 		counts, of := changesOf(t, dir)
 		if counts["unchanged"] != 3 || of["/last"].Change != "unchanged" {
 			t.Errorf("%v", of)
-		}
-		for _, r := range web.Referee().Requests()[before:] {
-			if r.Status != 304 {
-				t.Errorf("%s: status %d", r.Target, r.Status)
-			}
 		}
 		if left, err := filepath.Glob(filepath.Join(dir, spoolName, "*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v %v", left, err)
@@ -50,9 +38,7 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 
 // Each segment says which generation wrote it.
 func TestTheArchiveNamesItsGeneration(t *testing.T) {
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	inside(t, "update", "--quiet", dir).want(t, exitDone)
 	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
 		r := inside(t, "warc", "cat", filepath.Join(dir, warcName, name), "0")
@@ -70,13 +56,7 @@ func TestTheArchiveNamesItsGeneration(t *testing.T) {
 
 // Where the archive or its index is damaged, an update asks without conditions and goes on.
 func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
-	web := crawltest.New(crawltest.Tree("bakery.test", 9))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	segment := filepath.Join(dir, warcName, "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(segment)
 	if err != nil {
@@ -102,13 +82,7 @@ func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 
 // A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
 func TestARebuiltUpdateGoesOn(t *testing.T) {
-	web := crawltest.New(crawltest.Tree("bakery.test", 9))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
 	b, err := os.ReadFile(inDir(dir, frontierName))
 	if err != nil {
@@ -142,15 +116,13 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 
 // What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
 func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	path := filepath.Join(dir, indexName, "curtsy-00000.cdxj")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := canon.Parse(seed)
+	u, err := canon.Parse(web.LoopbackURL("bakery.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,20 +178,8 @@ func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 
 // Several exchanges at once with a host of one's own are conditional, too.
 func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
-	web := crawltest.New(crawltest.Tree("bakery.test", 60))
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--per-host", "4", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
-	before := len(web.Referee().Requests())
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
-	for _, r := range web.Referee().Requests()[before:] {
-		if r.Status != 304 {
-			t.Errorf("%s: status %d", r.Target, r.Status)
-		}
-	}
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 60), "--per-host", "4")
+	updated(t, dir, web)
 	if counts, _ := changesOf(t, dir); counts["unchanged"] != 60 {
 		t.Errorf("%v", counts)
 	}

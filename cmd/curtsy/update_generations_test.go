@@ -55,9 +55,8 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 
 // Robots.txt or an opt-out list that forbids a page makes it neither gone nor unlinked.
 func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
+	seed := web.LoopbackURL("bakery.test")
 	inside(t, "update", "--quiet", dir).want(t, exitDone)
 	_, of := changesOf(t, dir)
 	forbidden := ""
@@ -94,9 +93,7 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 
 // An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.
 func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
-	seed, _ := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	if err := os.Mkdir(inDir(dir, configName+".new"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -103,13 +103,7 @@ func newsSite() *crawltest.Site {
 }
 
 func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
-	web := crawltest.New(newsSite())
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("news.test")).want(t, exitDone)
+	dir, web := crawledOnce(t, newsSite())
 	judged(t, web, crawltest.Rules{}) // later it knows no more what led where
 	web.Change("news.test", func(s *crawltest.Site) {
 		s.Pages = maps.Clone(s.Pages)
@@ -165,15 +159,9 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 
 // An update keeps the pace and the rest that were due when the crawl ended, however soon it comes.
 func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
-	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
-	}})
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer web.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "100ms", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	}}, "--delay", "100ms")
 	inside(t, "update", "--quiet", dir).want(t, exitDone)
 	judged(t, web, crawltest.Rules{Pace: 100 * time.Millisecond, Repeats: repeats})
 	if n := len(web.Referee().Requests()); n != 5 {
@@ -215,7 +203,7 @@ func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
 }
 
 func TestRule21_ARunningCrawlIsNotUpdated(t *testing.T) {
-	web := crawltest.New(crawltest.Tree("bakery.test", 50))
+	web := crawltest.New(crawltest.Tree("bakery.test", 1000))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -223,9 +211,7 @@ func TestRule21_ARunningCrawlIsNotUpdated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--quiet", "--delay", "200ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	wait := begun(t, cmd)
-	for !inside(t, "status", "--json", dir).says(`"state": "running"`) {
-		time.Sleep(20 * time.Millisecond)
-	}
+	eventually(t, "it runs", func() bool { return inside(t, "status", "--json", dir).says(`"state": "running"`) })
 	inside(t, "update", dir).want(t, exitFailed, "is running")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -237,9 +223,7 @@ func (r result) says(s string) bool { return strings.Contains(r.out, s) }
 
 // A kill at any step of an update's beginning leaves a crawl that can be updated, or an update that goes on.
 func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
-	seed, web := small(t)
-	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	for _, name := range []string{nextName, nextName + ".new123", oldFrontier(1)} {
 		if err := os.WriteFile(inDir(dir, name), []byte("half of it"), 0o600); err != nil {
 			t.Fatal(err)

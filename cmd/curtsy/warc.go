@@ -53,6 +53,17 @@ func eachRecord(path string, found func(warc.Finding), do func(*warc.Record) err
 	}
 }
 
+// sayWrong says how much is wrong with what was read all the same.
+func sayWrong(say io.Writer, n int) {
+	switch n {
+	case 0:
+	case 1:
+		fmt.Fprintln(say, "curtsy: one thing is wrong in what was read; see curtsy warc check")
+	default:
+		fmt.Fprintf(say, "curtsy: %d things are wrong in what was read; see curtsy warc check\n", n)
+	}
+}
+
 func openWARC(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {

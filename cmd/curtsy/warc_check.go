@@ -66,9 +66,9 @@ func (c *warcCheck) run(say io.Writer) error {
 		c.rest(path)
 		verdict := "nothing wrong"
 		if wrong := c.wrong - before; wrong > 0 {
-			verdict = fmt.Sprintf("%d findings", wrong)
+			verdict = several(int64(wrong), "finding")
 		}
-		fmt.Fprintf(say, "%s: %d records, %d block and %d payload digests hold: %s\n", plain(path), n.Records, n.Blocks, n.Bodies, verdict)
+		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plain(path), several(n.Records, "record"), n.Blocks, n.Bodies, verdict)
 	}
 	last := -1
 	c.checker.Finish(func(file int, f warc.Finding) {

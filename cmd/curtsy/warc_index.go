@@ -63,8 +63,8 @@ func printIndex(ctx context.Context, files []string, std stdio) error {
 			lost++
 		}
 	}, files...)
-	if err == nil && lost > 0 {
-		fmt.Fprintf(std.err, "curtsy: %d things are wrong in what was read; see curtsy warc check\n", lost)
+	if err == nil {
+		sayWrong(std.err, lost)
 	}
 	return err
 }

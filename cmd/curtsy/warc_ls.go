@@ -49,16 +49,20 @@ func newWARCList(std stdio) *cobra.Command {
 						lost++
 					}
 				}
-				if err := eachRecord(path, found, func(r *warc.Record) error {
+				any := false
+				err := eachRecord(path, found, func(r *warc.Record) error {
+					any = true
 					return printListed(w, describe(path, r), asJSON, len(args) > 1)
-				}); err != nil {
+				})
+				if err == nil && !any {
+					err = fmt.Errorf("there is no WARC record in %s", path)
+				}
+				if err != nil {
 					_ = w.Flush() // what was found comes before what went wrong
 					return err
 				}
 			}
-			if lost > 0 {
-				fmt.Fprintf(std.err, "curtsy: %d things are wrong in what was read; see curtsy warc check\n", lost)
-			}
+			sayWrong(std.err, lost)
 			return w.Flush()
 		},
 	}

@@ -105,7 +105,8 @@ func TestWARCCheckExitCodes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	torn, zst := filepath.Join(dir, "torn.warc.gz"), filepath.Join(dir, "x.warc.zst")
-	for p, b := range map[string][]byte{torn: whole[:len(whole)-9], zst: []byte("\x28\xb5\x2f\xfd\x00\x00")} {
+	empty, none := filepath.Join(dir, "empty.warc.gz"), filepath.Join(dir, "text.warc")
+	for p, b := range map[string][]byte{torn: whole[:len(whole)-9], zst: []byte("\x28\xb5\x2f\xfd\x00\x00"), empty: nil, none: []byte("text\n")} {
 		if err := os.WriteFile(p, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -119,6 +120,11 @@ func TestWARCCheckExitCodes(t *testing.T) {
 		{[]string{"check", path, torn}, exitFound, "(same-id)"},
 		{[]string{"check", zst}, exitFailed, ".warc.zst"},
 		{[]string{"check", filepath.Join(dir, "none")}, exitFailed, "there is no file"},
+		{[]string{"check", empty}, exitFound, "(no-record)"},
+		{[]string{"check", torn}, exitFound, ": 1 finding\n"},
+		{[]string{"ls", torn}, 0, "one thing is wrong"},
+		{[]string{"ls", empty}, exitFailed, "no WARC record in " + empty},
+		{[]string{"ls", path, none}, exitFailed, "no WARC record in " + none},
 		{[]string{"check"}, exitUsage, "takes WARC files"},
 		{[]string{"ls", zst}, exitFailed, ".warc.zst"},
 		{[]string{"cat", path}, exitUsage, "OFFSET"},

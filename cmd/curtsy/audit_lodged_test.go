@@ -1,0 +1,32 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+	"curtsy/storage/audit"
+)
+
+// lodgedHead: the head that curtsy itself prints is found, another is named, and lines behind it are counted.
+func lodgedHead(t *testing.T, dir string) {
+	head := strings.TrimSpace(shared("ledger", "head", dir).out)
+	if r, exit := audited(t, "--head", strings.ToUpper(head), dir); exit != exitDone || r.Level != audit.LodgedHead || r.Ledger.Since != 0 {
+		t.Errorf("exit code %d: %+v %+v", exit, r.Level, r.Ledger)
+	}
+	namedBy(t, audit.LedgerHead, "--head", strings.Repeat("ab", 32), dir)
+	// An exchange that is taken out of both, by who can write a chain anew, contradicts nothing but the lodged head.
+	e := readEvidence(t, dir)
+	page := slices.Clone(e.page(t, "station.test", 4))
+	e.drop(page...)
+	forged := e.write(t)
+	e.again(t, forged, 0, func(l storage.Line) bool { return "<"+l.Record+">" == page[1].get("WARC-Record-ID") })
+	if r, exit := audited(t, forged); exit != exitDone || r.Level != audit.SelfConsistent || r.Ledger.Records == 0 {
+		t.Errorf("exit code %d: %+v %+v", exit, r.Ledger, r.Findings)
+	}
+	namedBy(t, audit.LedgerHead, "--head", head, forged)
+	if r := shared("audit", "--head", "abc", dir); r.code != exitUsage || !strings.Contains(r.err, "64 digits") {
+		t.Errorf("%+v", r)
+	}
+}

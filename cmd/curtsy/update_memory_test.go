@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// weighing is a context that looks at the heap from time to time: whoever reads a ledger asks it at each line.
+type weighing struct {
+	context.Context
+	heapWatch
+	every, n int
+}
+
+func (w *weighing) Err() error {
+	if w.n++; w.n%w.every == 0 {
+		w.look()
+	}
+	return w.Context.Err()
+}
+
+// vast is the crawl directory of an ended crawl of so many URLs of a thousand hosts: a frontier and a ledger.
+func vast(t *testing.T, urls int) (dir string) {
+	t.Helper()
+	seed, _ := small(t)
+	dir = inDir(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	if err := os.Remove(inDir(dir, frontierName)); err != nil {
+		t.Fatal(err)
+	}
+	next, stop := iter.Pull(vastItems(t, urls))
+	defer stop()
+	err := bolt.Import(inDir(dir, frontierName), func() (frontier.Item, error) {
+		item, ok := next()
+		if !ok {
+			return item, io.EOF
+		}
+		return item, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tellURLs(t, dir, urls)
+	return dir
+}
+
+const vastHosts = 1000
+
+func vastURL(i int) string {
+	return fmt.Sprintf("https://www.host-%03d.example/articles/of/a/year/%07d.html", i%vastHosts, i)
+}
+
+func vastItems(t *testing.T, urls int) iter.Seq[frontier.Item] {
+	return func(yield func(frontier.Item) bool) {
+		secret := make([]byte, 32)
+		ok := yield(frontier.Item{Head: &frontier.Head{Secret: secret, Openings: 1}}) &&
+			yield(frontier.Item{Seed: &frontier.Seed{URL: parsedURL(t, vastURL(0))}})
+		for i := 0; ok && i < vastHosts; i++ {
+			ok = yield(frontier.Item{Host: &frontier.Host{Authority: parsedURL(t, vastURL(i)).Authority()}})
+		}
+		for i := 0; ok && i < urls; i++ {
+			u := parsedURL(t, vastURL(i))
+			e := frontier.Entry{Candidate: frontier.Candidate{URL: u, Kind: frontier.KindLink, Seed: vastURL(0)}, Outcome: frontier.Fetched, Print: frontier.Print(secret, u)}
+			ok = yield(frontier.Item{URL: &e})
+		}
+		if ok {
+			yield(frontier.Item{Totals: &frontier.Totals{}})
+		}
+	}
+}
+
+func parsedURL(t *testing.T, s string) canon.URL {
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// tellURLs adds a line for each URL to the ledger: each was fetched, and nothing changed.
+func tellURLs(t *testing.T, dir string, urls int) {
+	t.Helper()
+	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), SegmentSize: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range urls {
+		at := time.Now()
+		l := storage.Line{
+			Time: at, URL: vastURL(i), Kind: "link", Decision: "allow", Reason: "no match", Outcome: frontier.Fetched.String(), Attempt: 1, Began: at, Status: 200,
+			Record: fmt.Sprintf("urn:uuid:00000000-0000-4000-8000-%012x", i), Change: crawler.ChangeUnchanged,
+		}
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// updating begins an update of so many URLs, and says what changed when it is done. It returns the most that the live heap
+// grew by in either.
+func updating(t *testing.T, urls int) (beginning, comparing uint64) {
+	t.Helper()
+	dir := vast(t, urls)
+	weigh := func() *weighing {
+		w := &weighing{Context: t.Context(), every: max(urls/4, 1)}
+		w.look()
+		return w
+	}
+	w := weigh()
+	base := w.most
+	g, err := beginGeneration(w, dir, func() error { w.look(); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	beginning = w.most - base
+	tellURLs(t, dir, urls)
+	w = weigh()
+	base = w.most
+	if err := os.MkdirAll(inDir(dir, spoolName), 0o700); err != nil { // an open crawl directory has it
+		t.Fatal(err)
+	}
+	d := &crawlDir{path: dir, generation: g}
+	c, err := d.changes(w, &past{before: g.Began}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	if c.Counts[crawler.ChangeUnchanged] != int64(urls) {
+		t.Fatalf("%v, want %d unchanged", c.Counts, urls)
+	}
+	return beginning, w.most - base
+}
+
+// What an update takes of memory beyond its crawl grows by what the frontier before, which is open while the next one is
+// built, has for each URL in memory, and by nothing else. A million URLs with CURTSY_LONG=1: the figures of docs/update.md.
+func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
+	counts, each := []int{5_000, 25_000}, uint64(48)
+	if full() {
+		counts = []int{250_000, 1_000_000}
+	}
+	var began, compared []uint64
+	for _, urls := range counts {
+		b, c := updating(t, urls)
+		t.Logf("%d URLs: to begin %.1f MiB, to compare %.1f MiB", urls, float64(b)/(1<<20), float64(c)/(1<<20))
+		began, compared = append(began, b), append(compared, c)
+	}
+	more := uint64(counts[1] - counts[0])
+	if began[1] > began[0]+each*more {
+		t.Errorf("to begin: %d octets for %d URLs", began, counts)
+	}
+	if most := uint64(3 * runSize); slices.Max(compared) > most {
+		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
+	}
+}
