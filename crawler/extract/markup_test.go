@@ -10,10 +10,16 @@ import (
 )
 
 // byMarkup returns what package markup has as links and requisites of a page, by key.
-func byMarkup(t testing.TB, body string) (out []string) {
+func byMarkup(t testing.TB, body string) []string {
 	t.Helper()
-	o := markup.Options{URL: parse(t, pageURL), ContentType: "text/html; charset=utf-8", Previews: true}
-	err := markup.FindHTML([]byte(body), o, func(r markup.Ref) {
+	return marked(t, markup.FindHTML, "text/html; charset=utf-8", body)
+}
+
+// marked is byMarkup for what is read by find.
+func marked(t testing.TB, find func([]byte, markup.Options, func(markup.Ref)) error, contentType, body string) (out []string) {
+	t.Helper()
+	o := markup.Options{URL: parse(t, pageURL), ContentType: contentType, Previews: true}
+	err := find([]byte(body), o, func(r markup.Ref) {
 		u, err := r.URL()
 		switch {
 		case err != nil, r.Role == markup.Cite, r.Role == markup.Service, r.Role == markup.Base:

@@ -202,7 +202,7 @@ func TestXHTML_EqualsMarkup(t *testing.T) {
 		if err != nil || page.Unparsed != "" {
 			t.Fatalf("%s\n%q, %v", body, page.Unparsed, err)
 		}
-		ours, theirs := keysOf(page), xhtmlByMarkup(t, body)
+		ours, theirs := keysOf(page), marked(t, markup.FindXHTML, xhtmlType, body)
 		if !slices.Equal(ours, theirs) {
 			t.Fatalf("%s\nextract %q\n markup %q", body, ours, theirs)
 		}
@@ -223,25 +223,4 @@ func keysOf(page Page) (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// xhtmlByMarkup is byMarkup for a page in XML.
-func xhtmlByMarkup(t testing.TB, body string) (out []string) {
-	t.Helper()
-	o := markup.Options{URL: parse(t, pageURL), ContentType: xhtmlType, Previews: true}
-	err := markup.FindXHTML([]byte(body), o, func(r markup.Ref) {
-		u, err := r.URL()
-		switch {
-		case err != nil, r.Role == markup.Cite, r.Role == markup.Service, r.Role == markup.Base:
-		case r.Role == markup.Link, r.Role == markup.Refresh:
-			out = append(out, u.Key())
-		default:
-			out = append(out, "+"+u.Key())
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -211,7 +211,7 @@ func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 	case r.Role == Refresh:
 		h.refresh(text, r, part.edit)
 	case f == sourceSet:
-		candidates(text, func(start, end int) {
+		Candidates(text, func(start, end int) {
 			r.Raw = text[start:end]
 			if new, ok := h.ask(r); ok {
 				local = local || isLocal(new)

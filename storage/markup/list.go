@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// candidates calls found with the places of the URLs of the image candidates in a srcset attribute (HTML Standard
-// 4.8.4.3.10), as package extract lists them: those whose descriptors a browser rejects are left out.
-func candidates(s string, found func(start, end int)) {
+// Candidates calls found with the places of the URLs of the image candidates in a srcset attribute, in order (HTML Standard
+// 4.8.4.3.10, "parse a srcset attribute"). A comma may be part of a URL; candidates whose descriptors a browser rejects are
+// left out. White space in parentheses splits here what the Standard keeps together; a descriptor with parentheses is
+// invalid either way.
+func Candidates(s string, found func(start, end int)) {
 	at := 0
 	for {
 		for at < len(s) && (isSpace(s[at]) || s[at] == ',') {
