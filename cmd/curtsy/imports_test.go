@@ -32,7 +32,7 @@ var imports = map[string][]string{
 	"storage/ledger":   {"storage/durable", "storage", "github.com/klauspost/compress/zstd"},
 	"storage/cdxj":     {"storage/durable", "storage", "storage/warc", "frontier/canon"},
 	"storage/report":   {"storage/durable", "storage", "storage/ledger", "storage/warc", "frontier/canon"},
-	"storage/audit":    {"storage", "storage/warc", "storage/ledger", "robots/naive"},
+	"storage/audit":    {"frontier/canon", "storage", "storage/warc", "storage/ledger", "robots/naive"},
 	"storage/wacz":     {"storage/durable", "storage", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
 	"crawler/scope":    {"frontier/canon"},
 	"crawler/optout":   {"frontier/canon"},

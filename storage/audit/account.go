@@ -3,7 +3,6 @@ package audit
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -132,18 +131,3 @@ func (a *account) at() Place {
 
 // traced is when the exchange had ended, or the refusal was decided.
 func (a *account) traced() time.Time { return fromMicro(a.ended) }
-
-// authorityOf returns scheme://host:port of a URL as it is written in results; "" when it has none.
-func authorityOf(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	host := strings.ToLower(u.Host)
-	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
-		if u.Scheme == scheme {
-			host = strings.TrimSuffix(host, port)
-		}
-	}
-	return u.Scheme + "://" + host
-}

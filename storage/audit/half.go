@@ -36,10 +36,14 @@ type answer struct {
 // half reads a record of an exchange. It returns nil for one that is none of HTTP.
 func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 	uri := rec.TargetURI()
-	p, ok := locate(uri)
-	if !ok || rec.Type != "revisit" && !strings.HasPrefix(rec.Fields.Get("Content-Type"), "application/http") {
-		if (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")) && a.ours() {
-			a.bad(at, uri, "a WARC-Target-URI that can be read, and a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
+	p, err := locate(uri)
+	media := rec.Type == "revisit" || strings.HasPrefix(rec.Fields.Get("Content-Type"), "application/http")
+	if err != nil || !media {
+		switch {
+		case err != nil && isHTTP(uri): // it was asked for, and by what rules nobody can say
+			a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+short(uri))
+		case isHTTP(uri) && a.ours():
+			a.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
 		}
 		a.other(rec, at)
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
@@ -48,6 +52,7 @@ func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 	h.e = Exchange{Place: at, URL: uri, Authority: p.authority, Target: p.target, Octets: rec.Length}
 	h.ids, h.to = []string{at.Record}, concurrent(rec)
 	h.e.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
+	ok := false
 	if h.e.Began, h.e.Resolution, ok = instant(h.date); !ok {
 		a.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(short(h.date)))
 	}
@@ -89,11 +94,7 @@ func instant(s string) (time.Time, time.Duration, bool) {
 }
 
 func (a *audit) bad(at Place, uri, required, observed string) {
-	f := Finding{Code: BadRecord, Place: at, URL: uri, Required: required, Observed: observed}
-	if p, ok := locate(uri); ok {
-		f.Authority = p.authority
-	}
-	a.report(f)
+	a.report(Finding{Code: BadRecord, Authority: authorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
 }
 
 func (a *audit) request(h *half, rec *warc.Record, at Place) {
@@ -113,7 +114,9 @@ func (a *audit) request(h *half, rec *warc.Record, at Place) {
 	} else {
 		h.e.Method = string(method)
 		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
-			h.e.Target = target(h.e.Target) // absolute form, to a proxy
+			if p, ok := split(h.e.Target); ok { // absolute form, to a proxy
+				h.e.Target = p.target
+			}
 		}
 	}
 	err = r.fields(func(name string, value []byte) {
@@ -211,7 +214,7 @@ func (a *audit) head(h *half, p place) error {
 		h.e.Status = n
 	}
 	s := &h.said
-	policy := p.target == "/robots.txt" || a.expect[p.key()]
+	policy := p.isRobots() || a.expect[p.key]
 	return r.fields(func(name string, value []byte) {
 		value = value[:min(len(value), maxURI)]
 		switch {
@@ -247,7 +250,7 @@ func (a *audit) keeps(p place, status int) bool {
 	if status < 200 || status > 299 {
 		return false
 	}
-	return p.target == "/robots.txt" || p.target == ownerPath || a.expect[p.key()]
+	return p.isRobots() || p.target == ownerPath || a.expect[p.key]
 }
 
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).

@@ -92,8 +92,8 @@ type fetch struct {
 func (a *archive) add(f fetch) string {
 	a.t.Helper()
 	at := day0.Add(f.at)
-	p, ok := locate(f.url)
-	if !ok {
+	p, err := locate(f.url)
+	if err != nil {
 		a.t.Fatalf("%q is no URL", f.url)
 	}
 	if f.request == "" {

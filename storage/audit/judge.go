@@ -44,8 +44,8 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 
 // isRobots reports whether e asks for robots.txt, or for what one redirected to.
 func (a *audit) isRobots(e *Exchange) bool {
-	p := place{e.Authority, spelled(e.Target)}
-	return p.target == "/robots.txt" || len(a.hops[p.key()]) > 0
+	p := e.asked()
+	return p.isRobots() || len(a.hops[p.key]) > 0
 }
 
 // finding is a finding about e.
@@ -72,7 +72,7 @@ func (a *audit) whole(h *half) {
 	if !h.asked {
 		a.report(e.finding(BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
 	}
-	if p, ok := locate(e.URL); ok && h.asked && e.Target != "" && spelled(e.Target) != spelled(p.target) {
+	if p, err := locate(e.URL); err == nil && h.asked && e.Target != p.target {
 		a.report(e.finding(BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
 	}
 }

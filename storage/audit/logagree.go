@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -163,17 +162,7 @@ func (a *AccessLogs) Exchange(_ context.Context, e *Exchange, _ Report) error {
 
 // logOf returns the log that the exchanges of an authority stand in, or nil.
 func (a *AccessLogs) logOf(authority string) *HostLog {
-	u, err := url.Parse(authority)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	host, port := u.Hostname(), u.Port()
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	host, port := hostPort(authority)
 	if h := a.hosts[host+":"+port]; h != nil {
 		return h
 	}

@@ -49,19 +49,17 @@ func (a *audit) expected(h *half) {
 	if h.said.location == "" || h.e.Status < 300 || h.e.Status > 399 {
 		return
 	}
-	to, ok := resolve(h.e.URL, h.said.location)
-	if !ok {
-		return
+	to, err := resolve(h.e.URL, h.said.location)
+	if err != nil {
+		return // it leads nowhere; if it is of a robots.txt, follow says so
 	}
-	if p, ok := locate(to); ok {
-		if len(a.expect) >= maxExpected {
-			for k := range a.expect { // any
-				delete(a.expect, k)
-				break
-			}
+	if len(a.expect) >= maxExpected {
+		for k := range a.expect { // any
+			delete(a.expect, k)
+			break
 		}
-		a.expect[p.key()] = true
 	}
+	a.expect[to.key] = true
 }
 
 const maxExpected = 10000

@@ -51,11 +51,11 @@ type hop struct {
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
 func (a *audit) robots(h *half, own *host) {
-	p := place{h.e.Authority, spelled(h.e.Target)}
-	key := p.key()
+	p := h.e.asked()
+	key := p.key
 	waiting := a.hops[key]
 	delete(a.hops, key)
-	isFirst := p.target == "/robots.txt"
+	isFirst := p.isRobots()
 	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.authority }) {
 		waiting = append(waiting, hop{origin: p.authority})
 	}
@@ -153,11 +153,10 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 // follow takes a redirect (RFC 9309 2.3.1.2).
 func (a *audit) follow(h *half, to *host, w hop, key string) {
 	now := h.e.End()
-	next, ok := resolve(h.e.URL, h.said.location)
-	p, isHTTP := locate(next)
+	p, err := resolve(h.e.URL, h.said.location)
 	chain := append(slices.Clip(w.chain), key)
 	switch {
-	case h.said.location == "" || !ok || !isHTTP || slices.Contains(chain, p.key()):
+	case h.said.location == "" || err != nil || slices.Contains(chain, p.key):
 		if a.ours() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
@@ -166,7 +165,7 @@ func (a *audit) follow(h *half, to *host, w hop, key string) {
 	case w.n >= maxHops: // "crawlers MAY assume that the robots.txt file is unavailable"
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
 	default:
-		k := p.key()
+		k := p.key
 		a.expected(h)
 		if len(a.hops) >= maxExpected {
 			for old := range a.hops { // any

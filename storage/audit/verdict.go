@@ -99,8 +99,12 @@ func agrees(vs []verdict, l *storage.Line, allowed bool) bool {
 func (a *audit) refused(ctx context.Context, l *storage.Line, at Place) error {
 	n := max(l.Count, 1)
 	a.r.Totals.Refusals += n
-	p, ok := locate(l.URL)
-	if ok && l.Decision == "disallow" {
+	p, err := locate(l.URL)
+	switch {
+	case l.Decision != "disallow":
+	case err != nil:
+		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+short(l.URL))
+	default:
 		to := a.host(p.authority)
 		to.avoided += n
 		a.r.Totals.Disallowed += n
