@@ -40,6 +40,8 @@ var imports = map[string][]string{
 	"crawler/hostlock": {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"storage/mirror": {"storage/durable", "storage", "storage/cdxj", "storage/ledger", "storage/markup", "storage/warc", "frontier/canon",
 		"golang.org/x/sync/errgroup", "golang.org/x/sys/unix", "golang.org/x/sys/windows", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"},
+	"storage/audit/forgery": {}, // tests alone
+
 	"crawler/extract": {"frontier/canon", "storage/markup", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
 		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
 	"crawler/extract/bare": {"github.com/PuerkitoBio/goquery", "golang.org/x/net/html"},

@@ -1,0 +1,147 @@
+package forgery
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/frontiertest"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+// operatorKey is the key that the crawl's ledger is signed with, and otherKey somebody else's.
+var operatorKey, otherKey = keyOf("the operator's"), keyOf("another's")
+
+func keyOf(name string) ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte(name))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// contact is where the crawl says that its operator is reached.
+const contact = "https://crawl.test/bot"
+
+var identity = fetch.Identity{Version: "1", Contact: contact}
+
+// sites are a small web with something of everything: rules, a Crawl-delay, redirects (of robots.txt, too), answers that
+// ask for rest, revisits, bodies that are not kept, and answers that never come.
+func sites() []*crawltest.Site {
+	bakery := &crawltest.Site{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /kitchen/\nAllow: /kitchen/tour\n"},
+		Pages: map[string]crawltest.Page{
+			"/": {Links: []string{"/bread", "/cakes", "/rolls", "/kitchen/oven", "/kitchen/tour", "/moved", "/secret", "http://far.test/", "/plums", "/gone"},
+				Embeds: []string{"/style.css"}},
+			"/bread": {Body: loaf}, "/rolls": {Body: loaf}, "/cakes": {Gzip: true}, "/plums": {}, "/kitchen/tour": {}, "/kitchen/oven": {},
+			"/style.css": {Body: "p { color: #333 }\n"}, "/moved": {Status: 301, Redirect: "/new"}, "/new": {},
+			"/secret": {Header: map[string]string{"X-Robots-Tag": "noarchive"}},
+		}}
+	station := &crawltest.Site{Name: "station.test", Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 3\nDisallow: /signal-box/\n"},
+		Pages: map[string]crawltest.Page{
+			"/": {Links: []string{"/busy", "/slow", "/timetable", "/signal-box/", "/platforms"}}, "/busy": {FailFirst: 1, FailStatus: 429, RetryAfter: "20"},
+			"/slow": {Delay: 2 * time.Second}, "/timetable": {}, "/platforms": {}, "/signal-box/": {},
+		}}
+	museum := &crawltest.Site{Name: "museum.test", Robots: crawltest.Robots{Status: 301, Redirect: "http://library.test/for-others.txt"},
+		Pages: map[string]crawltest.Page{"/": {Links: []string{"/halls", "/depot"}}, "/halls": {}, "/depot": {}}}
+	library := &crawltest.Site{Name: "library.test", Pages: map[string]crawltest.Page{
+		"/": {Links: []string{"/shelves", "/broken", "/hours"}}, "/shelves": {}, "/hours": {Header: map[string]string{"RateLimit": `"p";r=20;t=60`}}, "/broken": {Status: 500},
+		"/for-others.txt": {Body: "User-agent: *\nDisallow: /depot\n", Type: "text/plain"},
+	}}
+	theatre := &crawltest.Site{Name: "theatre.test", Robots: crawltest.Robots{Status: 503, Body: "closed\n"}, Pages: map[string]crawltest.Page{"/": {}}}
+	harbour := &crawltest.Site{Name: "harbour.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			rw.Header().Set("Content-Type", "text/html")
+			rw.Write([]byte(`<a href="/mist">mist</a> <a href="/long">long</a> <a href="/pier">pier</a>`))
+		case "/mist":
+			panic(http.ErrAbortHandler)
+		case "/long":
+			rw.Header().Set("Content-Type", "text/html")
+			rw.Write([]byte(strings.Repeat("water ", 40_000)))
+		case "/pier":
+			rw.Header().Set("Content-Type", "text/html")
+			for range 3 { // in chunks
+				rw.Write([]byte("<p>planks"))
+				rw.(http.Flusher).Flush()
+			}
+		default:
+			http.NotFound(rw, r)
+		}
+	})}
+	return []*crawltest.Site{bakery, station, museum, library, theatre, harbour}
+}
+
+// loaf is a body that two pages have.
+const loaf = "<!DOCTYPE html><title>Bread</title><p>Rye, wheat and spelt, every morning but Monday's."
+
+// crawl crawls the sites politely into dir.
+func crawl(t *testing.T, dir string) {
+	synctest.Test(t, func(t *testing.T) {
+		web := crawltest.New(sites()...)
+		web.StartPipe()
+		defer web.Close()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		index, err := cdxj.Open(t.Context(), dir, nil)
+		must(err)
+		archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Info: info(), Index: index, Originals: index})
+		must(err)
+		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1"})
+		must(err)
+		front := frontiertest.NewModel(frontier.Options{Barrier: crawler.Barrier(archive, book), Pace: crawler.Floor})
+		seed(t, front, web.Seeds())
+		f, err := fetch.New(fetch.Config{Identity: identity, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir()})
+		must(err)
+		c, err := crawler.New(t.Context(), crawler.Config{
+			Frontier: front, Fetcher: f, Recorder: archive, Ledger: book, Identity: identity, MaxBody: 100_000, MaxWait: 2 * time.Minute,
+		})
+		must(err)
+		_, err = c.Run(t.Context())
+		must(err)
+		if report := web.Referee().Judge(crawltest.Rules{Token: "curtsy", Pace: crawler.Floor}); !report.OK() {
+			t.Fatalf("the crawl was not polite: %+v", report)
+		}
+		for _, closes := range []func() error{f.Close, front.Close, archive.Close, index.Close, book.Close} {
+			must(closes())
+		}
+	})
+}
+
+// info is what the archive says of the crawl.
+func info() warc.Info {
+	return warc.Info{
+		Software: "curtsy/1", Operator: "The tests", Contact: contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
+		Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}, {Name: "ip-delay-ms", Value: "500"},
+			{Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"}},
+	}
+}
+
+func seed(t *testing.T, front frontier.Frontier, urls []string) {
+	t.Helper()
+	var cs []frontier.Candidate
+	for _, s := range urls {
+		u, err := canon.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cs = append(cs, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
+	}
+	if _, err := front.Add(context.Background(), cs); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,274 @@
+package forgery
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/warc"
+)
+
+// evidence is what a crawl left, in the hands of a forger.
+type evidence struct {
+	t       *testing.T
+	records []*record
+	book    []string // lines of the ledger, with what their forger left of their chain
+	logs    map[string][]string
+
+	changed bool // a row that changes nothing is none
+}
+
+// record is a record of the archive.
+type record struct {
+	fields warc.Fields
+	block  string
+	kept   bool // its digests stay as they are, whatever they are of
+}
+
+func (r *record) get(name string) string { return r.fields.Get(name) }
+func (r *record) is(kind string) bool    { return r.get("WARC-Type") == kind }
+
+// set changes a field, or adds it.
+func (r *record) set(name, value string) {
+	for i := range r.fields {
+		if strings.EqualFold(r.fields[i].Name, name) {
+			r.fields[i].Value = value
+			return
+		}
+	}
+	r.fields = append(r.fields, warc.Field{Name: name, Value: value})
+}
+
+// del takes a field away.
+func (r *record) del(name string) {
+	r.fields = slices.DeleteFunc(r.fields, func(f warc.Field) bool { return strings.EqualFold(f.Name, name) })
+}
+
+func (r *record) clone() *record {
+	return &record{fields: slices.Clone(r.fields), block: r.block, kept: r.kept}
+}
+
+// text renders the evidence, to see whether it was changed.
+func (e *evidence) text() string {
+	var b strings.Builder
+	for _, r := range e.records {
+		fmt.Fprintf(&b, "%v %v\n%s\n", r.fields, r.kept, r.block)
+	}
+	fmt.Fprint(&b, e.book, e.logs)
+	return b.String()
+}
+
+// readEvidence reads the crawl in dir.
+func readEvidence(t *testing.T, dir string) *evidence {
+	t.Helper()
+	e := &evidence{t: t, logs: map[string][]string{}}
+	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for r := warc.NewReader(f); ; {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(rec.Block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.records = append(e.records, &record{fields: slices.Clone(rec.Fields), block: string(b)})
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "ledger", "000000.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.book = slices.Collect(strings.Lines(string(b)))
+	return e
+}
+
+// write makes a crawl directory of e.
+func (e *evidence) write() string {
+	dir := e.t.TempDir()
+	e.put(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"), e.archive())
+	if e.book != nil {
+		e.put(filepath.Join(dir, "ledger", "000000.jsonl"), strings.Join(e.book, ""))
+	}
+	return dir
+}
+
+func (e *evidence) put(path, text string) {
+	e.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		e.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// archive is the archive as a file. Lengths and digests are made to fit.
+func (e *evidence) archive() string {
+	var b bytes.Buffer
+	for _, r := range e.records {
+		r.set("Content-Length", strconv.Itoa(len(r.block)))
+		if !r.kept {
+			r.digest()
+		}
+		z := gzip.NewWriter(&b)
+		fmt.Fprint(z, "WARC/1.1\r\n")
+		for _, f := range r.fields {
+			fmt.Fprintf(z, "%s: %s\r\n", f.Name, f.Value)
+		}
+		fmt.Fprintf(z, "\r\n%s\r\n\r\n", r.block)
+		if err := z.Close(); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// digest makes those digests fit that the record has.
+func (r *record) digest() {
+	if r.get("WARC-Block-Digest") != "" {
+		r.set("WARC-Block-Digest", digest(r.block))
+	}
+	if r.get("WARC-Payload-Digest") != "" && r.is("response") && r.get("WARC-Truncated") == "" {
+		r.set("WARC-Payload-Digest", digest(r.payload()))
+	}
+}
+
+func digest(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
+
+// payload is the body without its transfer coding.
+func (r *record) payload() string {
+	head, body, _ := strings.Cut(r.block, "\r\n\r\n")
+	if !strings.Contains(strings.ToLower(head), "transfer-encoding: chunked") {
+		return body
+	}
+	b, _ := io.ReadAll(httputil.NewChunkedReader(strings.NewReader(body))) // of what is cut, what there is
+	return string(b)
+}
+
+// replace replaces the first old in the block, which must be there.
+func (r *record) replace(t *testing.T, old, with string) {
+	t.Helper()
+	if !strings.Contains(r.block, old) {
+		t.Fatalf("%q is not in %q", old, r.block)
+	}
+	r.block = strings.Replace(r.block, old, with, 1)
+}
+
+// field sets a field of a metadata block, or takes it away if value is "".
+func (r *record) field(t *testing.T, name, value string) {
+	t.Helper()
+	at := regexp.MustCompile(`(?m)^` + name + `: .*\r\n`)
+	line := ""
+	if value != "" {
+		line = name + ": " + value + "\r\n"
+	}
+	if !at.MatchString(r.block) {
+		r.block += line
+		return
+	}
+	r.block = at.ReplaceAllLiteralString(r.block, line)
+}
+
+// exchange are the records of one exchange.
+type exchange struct{ ask, answer, told *record }
+
+func (x exchange) all() []*record { return []*record{x.ask, x.answer, x.told} }
+
+func (x exchange) url() string { return x.ask.get("WARC-Target-URI") }
+
+// id is the id by which ledger and metadata name it.
+func (x exchange) id() string { return strings.Trim(x.answer.get("WARC-Record-ID"), "<>") }
+
+// shift moves its dates.
+func (x exchange) shift(t *testing.T, d time.Duration) {
+	t.Helper()
+	for _, r := range x.all() {
+		r.set("WARC-Date", x.began(t).Add(d).Format(stamp))
+	}
+}
+
+const stamp = "2006-01-02T15:04:05.000000Z"
+
+func (x exchange) began(t *testing.T) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, x.told.get("WARC-Date"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// exchanges returns the exchanges with a URL that were answered, or of all URLs.
+func (e *evidence) exchanges(url string) (all []exchange) {
+	for i := 0; i+2 < len(e.records); i++ {
+		x := exchange{e.records[i], e.records[i+1], e.records[i+2]}
+		if x.ask.is("request") && (x.answer.is("response") || x.answer.is("revisit")) && x.told.is("metadata") && (url == "" || x.url() == url) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// of returns the last exchange with a URL.
+func (e *evidence) of(url string) exchange {
+	e.t.Helper()
+	all := e.exchanges(url)
+	if len(all) == 0 {
+		e.t.Fatalf("no exchange with %s was answered", url)
+	}
+	return all[len(all)-1]
+}
+
+// revisit returns the first exchange that is kept as a revisit.
+func (e *evidence) revisit() exchange {
+	e.t.Helper()
+	all := e.exchanges("")
+	i := slices.IndexFunc(all, func(x exchange) bool { return x.answer.is("revisit") })
+	if i < 0 {
+		e.t.Fatal("the crawl has no revisit")
+	}
+	return all[i]
+}
+
+// kind returns the records of a type.
+func (e *evidence) kind(kind string) (all []*record) {
+	for _, r := range e.records {
+		if r.is(kind) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// refusals returns a record of refusals.
+func (e *evidence) refusals() *record {
+	e.t.Helper()
+	i := slices.IndexFunc(e.records, func(r *record) bool { return r.is("metadata") && strings.HasPrefix(r.block, "refusal: ") })
+	if i < 0 {
+		e.t.Fatal("the crawl refused nothing")
+	}
+	return e.records[i]
+}
+
+// drop takes records out of the archive.
+func (e *evidence) drop(gone ...*record) {
+	e.records = slices.DeleteFunc(e.records, func(r *record) bool { return slices.Contains(gone, r) })
+}

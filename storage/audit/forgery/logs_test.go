@@ -1,0 +1,101 @@
+package forgery
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// siteLogs writes the access logs of all sites, as their servers would have: a line for each answered exchange, by host.
+func (e *evidence) siteLogs() map[string][]string {
+	logs := map[string][]string{}
+	for _, x := range e.exchanges("") {
+		host, _, _ := strings.Cut(strings.TrimPrefix(x.url(), "http://"), "/")
+		request, _, _ := strings.Cut(x.ask.block, "\r\n")
+		logs[host] = append(logs[host], fmt.Sprintf("198.18.0.9 - - [%s] %q %s 12 \"-\" %q\n",
+			x.began(e.t).Format("02/Jan/2006:15:04:05 -0700"), request, x.answer.block[9:12], x.agent()))
+	}
+	return logs
+}
+
+// agent is the User-Agent that was sent.
+func (x exchange) agent() string {
+	_, rest, _ := strings.Cut(x.ask.block, "\r\nUser-Agent: ")
+	agent, _, _ := strings.Cut(rest, "\r\n")
+	return agent
+}
+
+// honestLogs are the logs of all sites.
+func honestLogs(t *testing.T, e *evidence) []audit.AccessLog {
+	t.Helper()
+	return e.written(e.siteLogs())
+}
+
+// written puts logs into files.
+func (e *evidence) written(logs map[string][]string) (all []audit.AccessLog) {
+	dir := e.t.TempDir()
+	for _, host := range slices.Sorted(maps.Keys(logs)) {
+		path := filepath.Join(dir, host+".log")
+		e.put(path, strings.Join(logs[host], ""))
+		all = append(all, audit.AccessLog{Host: host, Path: path})
+	}
+	return all
+}
+
+// beside shows the crawl with the logs of e.logs.
+func beside(e *evidence) trial {
+	tr := directory(e.write())
+	tr.logs = e.written(e.logs)
+	return tr
+}
+
+// bakeryLog makes the log of one site that which a row forges.
+func (e *evidence) bakeryLog() []string {
+	e.logs = e.siteLogs()
+	return e.logs["bakery.test"]
+}
+
+// logRows forge an access log, or what is confirmed by one.
+var logRows = []row{
+	{class: inLog, name: "a request is taken out of the site's log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
+	}},
+	{class: inLog, name: "a request that the archive lacks is added to the log", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, 4, strings.Replace(log[3], "GET /", "GET /kitchen/", 1))
+	}},
+	{class: inLog, name: "a request is logged twice", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, 4, log[3])
+	}},
+	{class: inLog, name: "another status in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		log[3] = strings.Replace(log[3], "\" 200 ", "\" 403 ", 1)
+	}},
+	{class: inLog, name: "another time in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		x := e.exchanges("http://bakery.test/")[0]
+		at := x.began(e.t)
+		for i := range log {
+			if strings.Contains(log[i], `"GET / `) {
+				log[i] = strings.Replace(log[i], at.Format("15:04:05"), at.Add(5*time.Second).Format("15:04:05"), 1)
+			}
+		}
+	}},
+	{class: inLog, name: "another method in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		log[3] = strings.Replace(log[3], "\"GET ", "\"POST ", 1)
+	}},
+	{class: inLog, name: "requests under another name from another address", why: "a log tells who asked by name and address alone", show: beside,
+		forge: func(e *evidence) {
+			log := e.bakeryLog()
+			line := strings.Replace(strings.Replace(log[3], "curtsy/1", "Mozilla/5.0", 1), "198.18.0.9", "203.0.113.9", 1)
+			e.logs["bakery.test"] = slices.Insert(log, 4, line)
+		}},
+}

@@ -1,0 +1,259 @@
+package forgery
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/ledger"
+)
+
+var update = flag.Bool("update", false, "write the table in docs/audit.md anew")
+
+// The classes of forgeries, by what is forged.
+const (
+	inArchive = "archive" // the archive alone
+	inLedger  = "ledger"  // the ledger alone
+	inBoth    = "both"    // both, so that they agree
+	inLog     = "log"     // an access log, or an archive beside an honest one
+	foreign   = "foreign" // an archive of another crawler
+)
+
+var classes = []string{inArchive, inLedger, inBoth, inLog, foreign}
+
+// row is one way to forge evidence.
+type row struct {
+	class string
+	name  string // what was done, in words for the table
+	// found is the code of a violation that the audit must name. Empty means that nobody could find it, and why says why.
+	found audit.Code
+	why   string
+	// with is what must stand beside the evidence for that: without it nothing is found.
+	with helper
+
+	forge func(e *evidence)
+	// show, if not nil, is how the forged evidence is shown to the audit: by default as a crawl directory.
+	show func(e *evidence) trial
+}
+
+// helper is what somebody else holds.
+type helper string
+
+const (
+	lodged helper = "the lodged head"
+	logs   helper = "the access log"
+)
+
+// trial is what is shown to the audit.
+type trial struct {
+	o audit.Options
+	l audit.LedgerOptions // without a Dir there is no ledger to compare with
+	// logs are the access logs.
+	logs []audit.AccessLog
+}
+
+// rows are all rows, in the order of their classes.
+func rows() []row {
+	return slices.Concat(archiveRows, ledgerRows, bothRows, logRows, foreignRows)
+}
+
+// directory shows a crawl directory, as curtsy audit DIR does.
+func directory(dir string) trial {
+	files, _ := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz*")) // the pattern is right
+	slices.Sort(files)
+	return trial{o: audit.Options{Files: files}, l: audit.LedgerOptions{Dir: filepath.Join(dir, "ledger")}}
+}
+
+// judge audits.
+func (tr trial) judge(t *testing.T) *audit.Result {
+	t.Helper()
+	ctx := context.Background()
+	tr.o.TempDir, tr.l.TempDir = t.TempDir(), t.TempDir()
+	lo := audit.LogOptions{TempDir: t.TempDir(), Skew: 2e9, Logs: tr.logs}
+	if dir := tr.l.Dir; dir != "" {
+		tr.o.Ours = true
+		if _, err := os.Stat(dir); err != nil {
+			tr.o.Ours = false
+			tr.o.Witnesses = append(tr.o.Witnesses, audit.NoLedger(dir))
+		} else {
+			book, err := audit.NewLedger(ctx, tr.l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.o.Witnesses, lo.Crashed = append(tr.o.Witnesses, book), book.Crashed
+		}
+	}
+	if len(tr.logs) > 0 {
+		tr.o.Witnesses = append(tr.o.Witnesses, audit.NewAccessLogs(lo))
+	}
+	r, err := audit.Run(ctx, tr.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// violations are the codes of what is no note.
+func violations(r *audit.Result) (codes []audit.Code) {
+	for _, c := range r.Counts {
+		if c.Found > c.Notes {
+			codes = append(codes, c.Code)
+		}
+	}
+	return codes
+}
+
+// findings shows what was found.
+func findings(r *audit.Result) string {
+	var b strings.Builder
+	for i, f := range r.Findings {
+		if i == 8 {
+			fmt.Fprintf(&b, "\n  … %d in all", len(r.Findings))
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s (note %v) %s: required %s; observed %s", f.Code, f.Note, f.URL, f.Required, f.Observed)
+	}
+	return b.String()
+}
+
+func TestTheAuditFindsEachForgery(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	head, err := ledger.Head(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("the honest", func(t *testing.T) { honest(t, dir, &head.Chain) })
+	if t.Failed() {
+		return
+	}
+	for _, r := range rows() {
+		t.Run(r.class+"/"+r.name, func(t *testing.T) {
+			e := readEvidence(t, dir)
+			was := e.text()
+			r.forge(e)
+			if e.text() == was && !e.changed {
+				t.Fatal("the forgery changes nothing")
+			}
+			if r.show == nil {
+				r.show = func(e *evidence) trial { return directory(e.write()) }
+			}
+			shown := r.show(e)
+			if r.with != "" || r.found == "" {
+				if found := shown.judge(t); !found.Clean {
+					t.Errorf("it is found alone: %v%s", violations(found), findings(found))
+				}
+			}
+			shown.help(t, r.with, dir, &head.Chain)
+			if r.found == "" {
+				return
+			}
+			if found := shown.judge(t); !slices.Contains(violations(found), r.found) {
+				t.Errorf("%v, want %s%s", violations(found), r.found, findings(found))
+			}
+		})
+	}
+}
+
+// help gives what somebody else holds of the honest crawl in dir.
+func (tr *trial) help(t *testing.T, with helper, dir string, head *ledger.Hash) {
+	switch with {
+	case lodged:
+		tr.l.Head = head
+	case logs:
+		tr.logs = honestLogs(t, readEvidence(t, dir))
+	}
+}
+
+// honest evidence is clean however it is shown, and a forger who changes nothing leaves it so.
+func honest(t *testing.T, dir string, head *ledger.Hash) {
+	e := readEvidence(t, dir)
+	again := readEvidence(t, dir)
+	again.resign()
+	if e.text() != again.text() {
+		t.Error("the forger's pen chains another ledger than the crawl did")
+	}
+	for name, tr := range map[string]trial{
+		"the crawl": directory(dir), "written again": directory(e.write()), "of another crawler": stranger(readEvidence(t, dir)).show(),
+	} {
+		if name != "of another crawler" {
+			tr.l.Head, tr.logs = head, honestLogs(t, e)
+		}
+		r := tr.judge(t)
+		if !r.Clean || r.Totals.Pages < 15 || r.Totals.Revisits+r.Totals.Elsewhere == 0 && tr.l.Dir != "" {
+			t.Errorf("%s: %+v%s", name, r.Totals, findings(r))
+		}
+		if tr.l.Dir != "" && (r.Level != audit.ConfirmedByLog || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals || r.Totals.Refusals == 0) {
+			t.Errorf("%s: level %s, %+v, %+v", name, r.Level, r.Totals, r.Ledger)
+		}
+	}
+}
+
+// docTable is the table as docs/audit.md shows it.
+func docTable() string {
+	var b strings.Builder
+	b.WriteString("| forged | how | found by |\n|---|---|---|\n")
+	for _, r := range rows() {
+		by := "nobody: " + r.why
+		if r.found != "" {
+			by = "`" + string(r.found) + "`"
+		}
+		if r.found != "" && r.with != "" {
+			by += ", with " + string(r.with)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.class, r.name, by)
+	}
+	return b.String()
+}
+
+// The table in docs/audit.md is this one.
+func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
+	const path, begin, end = "../../../docs/audit.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(b), begin)
+	old, tail, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no %s", path, strings.TrimSpace(begin))
+	}
+	want := docTable()
+	switch {
+	case old == want:
+	case *update:
+		if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the table in %s is not that of the rows: go test ./storage/audit/forgery -update", path)
+	}
+}
+
+// At least eighty forgeries are known, some of each class, each named once, and each is found or has a reason why not.
+func TestEachForgeryHasItsRow(t *testing.T) {
+	seen := map[string]int{}
+	for i, r := range rows() {
+		seen[r.class]++
+		if !slices.Contains(classes, r.class) || r.name == "" || strings.Contains(r.name+r.why, "|") || (r.found == "") == (r.why == "") {
+			t.Errorf("row %d: %+v", i, r)
+		}
+		if seen[r.class+"/"+r.name]++; seen[r.class+"/"+r.name] > 1 {
+			t.Errorf("%s: %s is there twice", r.class, r.name)
+		}
+		if r.found != "" && !slices.Contains(audit.Codes(), r.found) {
+			t.Errorf("%s: %s is no code", r.name, r.found)
+		}
+	}
+	for _, c := range classes {
+		if seen[c] == 0 {
+			t.Errorf("no row forges %s", c)
+		}
+	}
+}
