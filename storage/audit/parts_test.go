@@ -228,7 +228,7 @@ func TestTextsComeBack(t *testing.T) {
 			}
 			target := fmt.Sprintf("/last%d", i)
 			want, wantLine := naive.Allowed([]byte(bodies[i]), "Lantern", target)
-			if ok, line := r.naive.Allowed(target); ok != want || line != wantLine || want {
+			if ok, line := r.rules.Allowed(target); ok != want || line != wantLine || want {
 				t.Fatalf("text %d: %v by %d, want %v by %d", i, ok, line, want, wantLine)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"curtsy/robots/naive"
+	"curtsy/robots/naive/quick"
 )
 
 // texts keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
@@ -36,7 +37,7 @@ type readingKey struct {
 // reading is what one crawler is told by a text.
 type reading struct {
 	key   readingKey
-	naive naive.Reading
+	rules *quick.Reading
 	delay float64 // seconds by Crawl-delay; 0 when it asks for none
 	rate  float64 // seconds between requests by Request-rate; 0 when it asks for none
 	size  int
@@ -106,10 +107,10 @@ func (t *texts) reading(at span, token, standard string) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{key: k, naive: naive.Read(standard, b, token)}
+	r := &reading{key: k, rules: quick.Read(standard, b, token)}
 	r.delay, _ = naive.Delay(b, token)
 	r.rate, _ = naive.Rate(b, token)
-	r.size = r.naive.Size() + 300
+	r.size = r.rules.Size() + 300
 	t.by[k] = t.used.PushFront(r)
 	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {
 		last := t.used.Remove(t.used.Back()).(*reading)

@@ -38,7 +38,7 @@ func (a *audit) verdicts(text span, target, agent string) ([]verdict, error) {
 			if err != nil {
 				return nil, err
 			}
-			ok, line := r.naive.Allowed(target)
+			ok, line := r.rules.Allowed(target)
 			vs = append(vs, verdict{token, standard, ok, line})
 		}
 	}
