@@ -35,15 +35,15 @@ func (c *counter) Refuse(context.Context, storage.Line) error { return nil }
 
 func (c *counter) Sync(context.Context) error { return nil }
 
-// ledger is the other half of a counter: both have a Sync.
-type ledger struct{ *counter }
+// countedLedger is the other half of a counter: both have a Sync.
+type countedLedger struct{ *counter }
 
-func (l ledger) Append(context.Context, storage.Line) error {
+func (l countedLedger) Append(context.Context, storage.Line) error {
 	l.lines.Add(1)
 	return nil
 }
 
-func (l ledger) Sync(context.Context) error {
+func (l countedLedger) Sync(context.Context) error {
 	l.commits.Add(1)
 	return nil
 }
@@ -106,7 +106,7 @@ func (p *play) crawl(t *testing.T, path string) {
 	ctx := t.Context()
 	p.referee = newReferee(p.w)
 	before := runtime.NumGoroutine()
-	sink := ledger{&p.sink}
+	sink := countedLedger{&p.sink}
 	front, err := bolt.Open(path, frontier.Options{
 		Barrier: crawler.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
 	})
@@ -126,7 +126,7 @@ func (p *play) crawl(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	c, err := crawler.New(ctx, crawler.Config{
-		Frontier: front, Fetcher: &fetcher{p.w, p.referee}, Recorder: &p.sink, Ledger: sink,
+		Frontier: front, Fetcher: &fetcher{w: p.w, r: p.referee}, Recorder: &p.sink, Ledger: sink,
 		Identity: fetch.Identity{Version: "1", Contact: "mailbox@simulation.example.net"},
 		Scope:    scope.Config{Mode: scope.ModeAny, Traps: map[string]int{"depth": 0}},
 		Workers:  p.workers, MaxTime: p.lasts, MaxWait: 3 * time.Hour,
