@@ -47,7 +47,7 @@ func (a *audit) terms(e *Exchange, to *host) (t terms) {
 	if to.spaced > 0 && to.spacedUntil.Sub(to.end) > slack(0) {
 		t.limit = to.spaced
 	}
-	t.answer, t.mayAnswer = to.answers.pace()
+	t.answer, t.mayAnswer, _ = to.answers.pace()
 	return t
 }
 
@@ -125,17 +125,21 @@ func (s *answers) cross() {
 	}
 }
 
-// pace is the pause that the response times ask for: at least, and what it may be. The crawl may have forgotten any of
-// those that are unsure, so the least that any choice of them gives is what can be required.
-func (s *answers) pace() (least, most time.Duration) {
+// pace is the pause that the response times ask for: at least, and what that may be where the archive does not say when
+// answers began. The crawl may have forgotten any of those that are unsure, so the least that any choice of them gives
+// is what can be required. The crawl itself may have kept any of those choices; the longest of them is largest.
+func (s *answers) pace() (least, most, largest time.Duration) {
 	var unsure []int
 	for i := range s.last {
 		if s.last[i].unsure {
 			unsure = append(unsure, i)
 		}
 	}
-	if len(s.last) == 0 || len(unsure) > maxUnsure {
-		return 0, 0
+	switch {
+	case len(s.last) == 0:
+		return 0, 0, 0
+	case len(unsure) > maxUnsure:
+		return 0, 0, answerMost
 	}
 	least, most = answerMost, answerMost
 	var low, high []time.Duration
@@ -147,9 +151,10 @@ func (s *answers) pace() (least, most time.Duration) {
 			}
 			low, high = append(low, s.last[i].least), append(high, s.last[i].most)
 		}
-		least, most = min(least, answerFactor*usual(low)), min(most, answerFactor*usual(high))
+		slow := answerFactor * usual(high)
+		least, most, largest = min(least, answerFactor*usual(low)), min(most, slow), max(largest, slow)
 	}
-	return least, most
+	return least, most, largest
 }
 
 // usual is the middle one; of an even number the larger of the two in the middle (docs/politeness.md, rule 9).

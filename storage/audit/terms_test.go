@@ -203,6 +203,24 @@ func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
 	}
 }
 
+// A run that follows on a kill may as well know of every answer, and say so: none of the paces that come of what it may
+// have forgotten is held against it.
+func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
+	for pace, want := range map[time.Duration]string{10 * s: "", s / 2: "gap-told", 11 * s: "gap-told"} {
+		before := ours(t)
+		before.add(answered("/robots.txt", 0, s/10, ""))
+		before.add(answered("/1", 12*s, 2*s, ""))
+		then := ours(t)
+		then.n = before.n
+		then.add(answered("/y", 40*s, s/10, ""))
+		then.add(fetch{url: site + "/z", at: 60 * s, meta: "gapMs: 19890\r\n" + saysPace(pace, toldAnswers)})
+		r := then.audit(Options{Files: []string{before.file()}})
+		if codes(r) != want {
+			t.Errorf("%v: found %q, want %q%s", pace, codes(r), want, shown(r))
+		}
+	}
+}
+
 func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
 	spaced := func(space, until time.Duration) quota { return quota{given: true, space: space, until: until} }
 	for field, want := range map[string]quota{

@@ -43,8 +43,8 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 	case toldRetry:
 		return same("Retry-After", to.rest.Sub(to.end))
 	case toldAnswers:
-		least, most := to.answers.pace()
-		if l.Pace+slack(least) < least || l.Pace > most+slack(most) {
+		least, _, largest := to.answers.pace()
+		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {
 			return "the response times asked for " + round(least)
 		}
 	case toldErrors:
