@@ -44,6 +44,10 @@ type Record struct {
 	Outlinks []Outlink
 }
 
+// MaxHead is the longest head of an answer that a crawl takes, interim responses included, in octets (politeness rule 24).
+// Who reads archives takes heads as long, and longer ones of other crawlers (warc.MaxHTTPHead).
+const MaxHead = 64 << 10
+
 // Original is an archived answer that a revisit refers to (WARC 1.1 6.7).
 type Original struct {
 	URL  string    // its WARC-Target-URI

@@ -37,7 +37,7 @@ var imports = map[string][]string{
 	"storage/wacz":     {"storage/durable", "storage", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
 	"crawler/scope":    {"frontier/canon"},
 	"crawler/optout":   {"frontier/canon"},
-	"crawler/fetch":    {"frontier/canon", "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/time/rate"},
+	"crawler/fetch":    {"frontier/canon", "storage", "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/time/rate"},
 	"crawler/hostlock": {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"storage/mirror": {"storage/durable", "storage", "storage/cdxj", "storage/ledger", "storage/markup", "storage/warc", "frontier/canon",
 		"golang.org/x/sync/errgroup", "golang.org/x/sys/unix", "golang.org/x/sys/windows", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"},

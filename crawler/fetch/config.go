@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // Config is what a Fetcher is made with. The zero value is complete: it fetches from public addresses, but see
@@ -76,13 +77,13 @@ type Config struct {
 
 // The bounds that are no setting.
 const (
-	headLimit  = 64 << 10 // octets of response head, interim responses included (politeness rule 24)
-	maxInterim = 16       // interim responses before the final one
-	maxAddrs   = 3        // addresses tried in one exchange
-	maxLookups = 16       // look-ups at once
-	maxIdle    = 512      // idle connections in all
-	readBuffer = 4 << 10  // octets of a connection's read buffer
-	copyBuffer = 32 << 10 // octets of body moved at once
+	headLimit  = storage.MaxHead // octets of response head, interim responses included (politeness rule 24)
+	maxInterim = 16              // interim responses before the final one
+	maxAddrs   = 3               // addresses tried in one exchange
+	maxLookups = 16              // look-ups at once
+	maxIdle    = 512             // idle connections in all
+	readBuffer = 4 << 10         // octets of a connection's read buffer
+	copyBuffer = 32 << 10        // octets of body moved at once
 )
 
 // Validate reports the first setting that no exchange could be made with.

@@ -164,7 +164,7 @@ func (f *Fetcher) readHead(x *Exchange, l *line, patience time.Duration) (resp *
 		}
 		switch {
 		case errors.Is(l.err, errBudget) || err == nil && l.consumed() > headLimit:
-			x.Truncated = CutLength
+			x.Truncated = CutOther // not CutLength: nothing is made of a head that has no end
 			return nil, begin, &Failure{Protocol, fmt.Errorf("response head over %d octets", headLimit)}
 		case err != nil:
 			x.Truncated, err = l.fault(err, Reset)

@@ -143,7 +143,7 @@ func TestHeadLimit(t *testing.T) {
 					expect(t, x, "", "")
 					return
 				}
-				expect(t, x, Protocol, CutLength)
+				expect(t, x, Protocol, CutOther)
 				if x.Status != 0 || x.Response.Size() > headLimit+readBuffer {
 					t.Errorf("status %d, %d octets read", x.Status, x.Response.Size())
 				}

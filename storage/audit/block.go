@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httputil"
 	"strings"
@@ -11,10 +12,9 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The longest that is read of a head, of a body that is kept, and of such a body after decoding, in octets. The last
-// is one more than RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
+// The longest that is read of a body that is kept, and of such a body after decoding, in octets. The last is one more than
+// RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
 const (
-	maxHead = 256 << 10
 	maxRaw  = 1 << 20
 	maxBody = 500<<10 + 1
 )
@@ -27,8 +27,9 @@ type reader struct {
 	body  sums // of the payload
 	raw   sums // of the octets behind the HTTP head, transfer coding included
 
-	left    int  // of maxHead
-	chunked bool // the body is in chunks
+	left    int    // of warc.MaxHTTPHead
+	long    []byte // a line that does not fit into in, or goes on in the next
+	chunked bool   // the body is in chunks
 }
 
 // blockSource reads a block and digests it.
@@ -64,24 +65,60 @@ func (r *reader) begin(rec *warc.Record, payload bool) {
 	r.raw.want("")
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
-	r.left, r.chunked = maxHead, false
+	r.left, r.chunked = warc.MaxHTTPHead, false
 }
 
-var errHead = errors.New("its head is longer than 256 KiB, or ends early")
+var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
 
 // line returns a line of the head without its end.
 func (r *reader) line() ([]byte, error) {
 	b, err := r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.left; b, err = r.in.ReadSlice('\n') {
+			r.long = append(r.long, b...)
+		}
+		r.long = append(r.long, b...)
+		b = r.long
+	}
 	if r.left -= len(b); r.left < 0 || err != nil {
 		return nil, errHead
 	}
-	return bytes.TrimRight(b, "\r\n"), nil
+	return bytes.TrimSuffix(b[:len(b)-1], []byte("\r")), nil
+}
+
+// field returns a line of the head with the lines that go on with it, which begin with a space or a tab (RFC 9112 5.2).
+func (r *reader) field() ([]byte, error) {
+	b, err := r.line()
+	if err != nil || len(b) == 0 {
+		return nil, err
+	}
+	b = bytes.Trim(b, blank)
+	if !r.folded() {
+		return b, nil
+	}
+	whole := bytes.Clone(b)
+	for r.folded() {
+		if b, err = r.line(); err != nil {
+			return nil, err
+		}
+		whole = append(append(whole, ' '), bytes.Trim(b, blank)...)
+	}
+	return whole, nil
+}
+
+// blank is the white space of HTTP (RFC 9110 5.6.3).
+const blank = " \t"
+
+// folded reports whether the line before goes on.
+func (r *reader) folded() bool {
+	b, err := r.in.Peek(1)
+	return err == nil && (b[0] == ' ' || b[0] == '\t')
 }
 
 // fields reads the fields of a head and gives each to f, its name in lower case.
 func (r *reader) fields(f func(name string, value []byte)) error {
 	for {
-		b, err := r.line()
+		b, err := r.field()
 		if err != nil {
 			return err
 		}
@@ -92,7 +129,7 @@ func (r *reader) fields(f func(name string, value []byte)) error {
 		if !ok || len(name) > 64 {
 			continue
 		}
-		f(lowered(name), bytes.TrimSpace(value))
+		f(lowered(name), bytes.Trim(value, blank))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/warc"
 )
 
@@ -26,11 +27,65 @@ type half struct {
 	proof    bool // the body has the form of an owner's proof
 }
 
-// answer is what counts of a response's head.
+// answer is what counts of a response's head. Of fields that should stand once, the first counts.
 type answer struct {
-	location, expires, date, age, coding string
-	cache, retry                         []string
-	limit                                string // RateLimit, of several fields all
+	location, expires, date, age once
+	cache, retry                 []string
+	limit, coding                string // RateLimit and Content-Encoding, of several fields all
+	octets                       int    // of cache and retry
+}
+
+// once is the value of the first field of its name.
+type once struct {
+	value string
+	given bool
+}
+
+func (o *once) set(value []byte) {
+	if !o.given {
+		*o = once{string(value), true}
+	}
+}
+
+// take takes a field. policy says that the answer may be one for robots.txt.
+func (s *answer) take(name string, value []byte, policy bool) {
+	value = value[:min(len(value), maxURI)]
+	several := func(to *[]string) {
+		if s.octets += len(value) + 1; s.octets <= storage.MaxHead {
+			*to = append(*to, string(value))
+		}
+	}
+	joined := func(to *string, most int) {
+		if *to != "" && len(*to) <= most {
+			*to += ","
+		}
+		if len(*to) <= most {
+			*to += string(value)
+		}
+	}
+	switch name {
+	case "retry-after":
+		several(&s.retry)
+	case "ratelimit":
+		joined(&s.limit, maxLimit)
+	case "date":
+		s.date.set(value)
+	case "age":
+		s.age.set(value)
+	}
+	if !policy {
+		return
+	}
+	switch name {
+	case "location":
+		s.location.set(value)
+	case "cache-control":
+		several(&s.cache)
+	case "content-encoding":
+		joined(&s.coding, maxText)
+	case "expires":
+		s.expires.set(value)
+	}
 }
 
 // half reads a record of an exchange. It returns nil for one that is none of HTTP.
@@ -208,39 +263,18 @@ func (a *audit) head(h *half, p place) error {
 	if err != nil {
 		return err
 	}
-	_, rest, _ := bytes.Cut(first, []byte(" "))
+	version, rest, _ := bytes.Cut(first, []byte(" "))
 	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
 		h.e.Status = n
 	}
-	s := &h.said
 	policy := p.isRobots() || a.expect[p.key]
+	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
 	return r.fields(func(name string, value []byte) {
-		value = value[:min(len(value), maxURI)]
-		switch {
-		case name == "transfer-encoding":
-			r.chunked = strings.EqualFold(string(value), "chunked")
-		case name == "retry-after" && len(s.retry) < 8:
-			s.retry = append(s.retry, short(string(value)))
-		case name == "ratelimit" && len(s.limit) <= maxLimit:
-			if s.limit != "" {
-				s.limit += ","
-			}
-			s.limit += string(value)
-		case name == "date":
-			s.date = short(string(value))
-		case name == "age":
-			s.age = short(string(value))
-		case !policy:
-		case name == "location" && s.location == "":
-			s.location = string(value)
-		case name == "cache-control" && len(s.cache) < 8:
-			s.cache = append(s.cache, short(string(value)))
-		case name == "content-encoding":
-			s.coding = strings.ToLower(short(string(value)))
-		case name == "expires":
-			s.expires = short(string(value))
+		if name == "transfer-encoding" {
+			r.chunked = chunks && strings.EqualFold(string(value), "chunked")
 		}
+		h.said.take(name, value, policy)
 	})
 }
 

@@ -46,10 +46,10 @@ func (a *audit) flush(n int) {
 // expected notes where a robots.txt redirects to, as soon as it is met: the body that is found there is wanted, and the
 // redirect itself is judged later.
 func (a *audit) expected(h *half) {
-	if h.said.location == "" || h.e.Status < 300 || h.e.Status > 399 {
+	if h.said.location.value == "" || h.e.Status < 300 || h.e.Status > 399 {
 		return
 	}
-	to, err := resolve(h.e.URL, h.said.location)
+	to, err := resolve(h.e.URL, h.said.location.value)
 	if err != nil {
 		return // it leads nowhere; if it is of a robots.txt, follow says so
 	}

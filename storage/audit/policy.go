@@ -153,10 +153,10 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 // follow takes a redirect (RFC 9309 2.3.1.2).
 func (a *audit) follow(h *half, to *host, w hop, key string) {
 	now := h.e.End()
-	p, err := resolve(h.e.URL, h.said.location)
+	p, err := resolve(h.e.URL, h.said.location.value)
 	chain := append(slices.Clip(w.chain), key)
 	switch {
-	case h.said.location == "" || err != nil || slices.Contains(chain, p.key):
+	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.key):
 		if a.ours() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
@@ -200,12 +200,12 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 			}
 		}
 	}
-	if !given && h.said.expires != "" {
-		date, ok := httpDate(h.said.date)
+	if !given && h.said.expires.value != "" {
+		date, ok := httpDate(h.said.date.value)
 		if !ok {
 			date = now
 		}
-		if t, ok := httpDate(h.said.expires); ok {
+		if t, ok := httpDate(h.said.expires.value); ok {
 			fresh = t.Sub(date)
 		}
 		given = true
@@ -213,7 +213,7 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 	if !given {
 		return day
 	}
-	age, _ := seconds(h.said.age)
+	age, _ := seconds(h.said.age.value)
 	return min(max(fresh-age, minLife), day)
 }
 

@@ -13,8 +13,8 @@ import (
 // It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted alike
 // in the archive show here, and nowhere else.
 func (h *host) dated(x *half) {
-	at, ok := httpDate(strings.TrimSpace(x.said.date))
-	if e := &x.e; ok && x.said.age == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
+	at, ok := httpDate(strings.TrimSpace(x.said.date.value))
+	if e := &x.e; ok && x.said.age.value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
 		made := e.Began
 		if l := e.Line; l != nil {
 			made = made.Add(min(l.FirstByte, e.Took) / 2)

@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage"
 )
 
 // HTTP is the block of a response or revisit record, split.
@@ -43,8 +45,9 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body.
-const maxHTTPHead = 256 << 10
+// MaxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body. A crawl of ours takes
+// no head over storage.MaxHead; others do.
+const MaxHTTPHead = 4 * storage.MaxHead
 
 // maxCodings is the most content codings that are undone.
 const maxCodings = 4
@@ -61,7 +64,7 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 		h.src.r = &current{in: in, b: b}
 	}
 	h.Payload = &h.src
-	for goesOn := false; !h.Complete && len(h.Head) < maxHTTPHead; {
+	for goesOn := false; !h.Complete && len(h.Head) < MaxHTTPHead; {
 		b, err := in.ReadSlice('\n')
 		h.Head = append(h.Head, b...)
 		h.Complete = err == nil && !goesOn && len(bytes.TrimRight(b, "\r\n")) == 0
