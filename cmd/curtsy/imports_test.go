@@ -33,7 +33,7 @@ var imports = map[string][]string{
 	"storage/ledger":   {"storage/durable", "storage", "github.com/klauspost/compress/zstd"},
 	"storage/cdxj":     {"storage/durable", "storage", "storage/warc", "frontier/canon"},
 	"storage/report":   {"storage/durable", "storage", "storage/ledger", "storage/warc", "frontier/canon"},
-	"storage/audit":    {"frontier/canon", "storage", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick"},
+	"storage/audit":    {"frontier/canon", "storage", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick", "storage/audit/pauses"},
 	"storage/wacz":     {"storage/durable", "storage", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
 	"crawler/scope":    {"frontier/canon"},
 	"crawler/optout":   {"frontier/canon"},
@@ -41,6 +41,7 @@ var imports = map[string][]string{
 	"crawler/hostlock": {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"storage/mirror": {"storage/durable", "storage", "storage/cdxj", "storage/ledger", "storage/markup", "storage/warc", "frontier/canon",
 		"golang.org/x/sync/errgroup", "golang.org/x/sys/unix", "golang.org/x/sys/windows", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"},
+	"storage/audit/pauses":  {},
 	"storage/audit/forgery": {}, // tests alone
 
 	"crawler/extract": {"frontier/canon", "storage/markup", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",

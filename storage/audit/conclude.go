@@ -14,6 +14,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		return nil, ErrNothing
 	}
 	a.addresses()
+	a.rows()
 	ours := slices.ContainsFunc(r.Archives, func(in *Info) bool { return in.Ours })
 	r.Measures = a.measures(ours)
 	r.CannotShow = a.cannotShow(ours)

@@ -3,6 +3,8 @@ package audit
 import (
 	"slices"
 	"time"
+
+	"curtsy/storage/audit/pauses"
 )
 
 // host is what is known of an authority while its exchanges go by.
@@ -30,7 +32,9 @@ type host struct {
 	emptied     time.Duration // how long RateLimit said last that nothing is left
 	spacedFor   int           // exchanges since it was said, at most atKill
 	was         terms         // that were due before the last exchange
-	skew        gaps          // by which the dates of answers differ from the archive's
+	row         pauses.Row    // its exchanges, one after the other
+	lastSeen    seenAs
+	skew        gaps // by which the dates of answers differ from the archive's
 
 	backoff    time.Time // until when an error without such a word asks for rest
 	backoffWhy string

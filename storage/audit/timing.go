@@ -18,6 +18,7 @@ func (a *audit) timing(h *half, to *host) {
 	a.restful(e, to)
 	a.addressed(e)
 	if !to.met {
+		a.row(h, to, 0)
 		return
 	}
 	if to.file != e.File {
@@ -36,7 +37,12 @@ func (a *audit) timing(h *half, to *host) {
 	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != "address" {
 		required, by = l.Pace, l.PaceBy+", as the crawl says itself"
 	}
-	if e.Began.Add(e.Resolution).Before(to.began) && !lanes {
+	late := e.Began // what has a whole second may have begun at its end
+	if a.ours() {
+		late = late.Add(e.Resolution)
+	}
+	if late.Before(to.began) && !lanes {
+		a.row(h, to, required)
 		if a.ours() {
 			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
 			return
@@ -44,14 +50,15 @@ func (a *audit) timing(h *half, to *host) {
 		a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
 		return
 	}
-	a.pause(e, to, required, by, max(t.mayAnswer, required), lanes)
+	a.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
 	a.toldGap(e, to, &t)
 	to.was = t
 }
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
 // is not known to be required.
-func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
+func (a *audit) pause(h *half, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
+	e := &h.e
 	most := e.Began.Add(e.Resolution).Sub(to.end)
 	least := e.Began.Sub(to.end) - to.res
 	if !to.ended {
@@ -64,6 +71,7 @@ func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, 
 	a.r.Totals.Gaps++
 	to.gaps.add(max(middle, 0))
 	to.gaps.bounds = to.gaps.bounds || !to.ended
+	sum, short := a.row(h, to, required)
 	switch {
 	case most < -slack(0):
 		a.report(e.finding(InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+round(-most)+" before the end of the one before it"))
@@ -76,6 +84,8 @@ func (a *audit) pause(e *Exchange, to *host, required time.Duration, by string, 
 			f.Observed += " since its start"
 		}
 		a.report(f)
+	case short:
+		a.hasty(e, sum, by)
 	case !to.ended && required > 0:
 		a.unprove(to, Gap, "the archive does not say when exchanges end", least, most)
 	case !to.ended:

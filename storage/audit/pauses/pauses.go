@@ -1,0 +1,116 @@
+// Package pauses says when the pauses between one host's exchanges were too short in sum.
+//
+// A date has a resolution: the true instant lies within it, and a single pause between dates of whole seconds proves
+// nothing of a pace of a second. Fifty in one second do: whatever the true instants were, they do not fit. So a Row keeps
+// when the last exchange can have ended at the earliest, given all pauses that were due before it. The next one began no
+// earlier than that and its pace, nor than its own date. When that is later than its date and its resolution, the dates
+// contradict the pauses. That costs a step for each exchange, holds for paces that change on the way, and finds exactly
+// the rows for which no true instants exist that kept every pause.
+//
+// It never accuses an honest crawl: the earliest instant is never later than the true one. Nothing else is known of the
+// order of exchanges than their dates, so one whose date is before that of the one before it is left out of the row. All
+// of a host are counted too, in no order, which is what a shuffled archive is held to (Whole).
+package pauses
+
+import "time"
+
+// Exchange is one exchange with a host.
+type Exchange struct {
+	Began      time.Time
+	Resolution time.Duration // of Began: the true instant lies in [Began, Began+Resolution]
+	Took       time.Duration // it took at least so long
+	Pace       time.Duration // the pause that was due since the last one ended; what clocks may be off by is taken off it
+}
+
+// Row is the exchanges with one host, in the order of the archive. The zero Row is ready to use.
+type Row struct {
+	n     int       // exchanges that are held together
+	first Exchange  // the first of them
+	last  time.Time // the latest date among them
+	ended time.Time // when the last of them ended at the earliest
+
+	all       int // exchanges of the host
+	from, to  time.Time
+	least     time.Duration // the shortest pace that was due between any two
+	unordered bool
+}
+
+// Short is a row of pauses that were too short in sum.
+type Short struct {
+	Pauses int
+	Since  time.Time
+	Due    time.Duration // by all pauses, with the exchanges between them
+	Most   time.Duration // that can have passed between the first start and the last
+}
+
+// farBack is how far back a date may lie and be out of order. One that lies further back begins a new row: the clock was
+// set, or the archive is made of several crawls.
+const farBack = time.Minute
+
+// Add takes the next exchange. It says when the dates show that the pauses until then were too short; a new row then
+// begins with e.
+func (r *Row) Add(e Exchange) (s Short, short bool) {
+	r.count(e)
+	switch {
+	case r.n == 0 || e.Began.Before(r.last.Add(-farBack)):
+		r.begin(e)
+		return s, false
+	case e.Began.Before(r.last):
+		return s, false
+	}
+	r.last = e.Began
+	at := r.ended.Add(e.Pace)
+	if e.Pace <= 0 || !at.After(e.Began) { // the date says more than the pauses do
+		ended := r.ended
+		r.begin(e)
+		if ended.After(r.ended) {
+			r.ended = ended
+		}
+		return s, false
+	}
+	if latest := e.Began.Add(e.Resolution); at.After(latest) {
+		s = Short{r.n, r.first.Began, at.Sub(r.first.Began), latest.Sub(r.first.Began)}
+		r.begin(e)
+		return s, true
+	}
+	r.n++
+	r.ended = at.Add(e.Took)
+	return s, false
+}
+
+// begin begins a row with e.
+func (r *Row) begin(e Exchange) {
+	r.n, r.first, r.last, r.ended = 1, e, e.Began, e.Began.Add(e.Took)
+}
+
+// count counts e among all exchanges of the host.
+func (r *Row) count(e Exchange) {
+	end := e.Began.Add(e.Resolution)
+	r.all++
+	if r.all == 1 {
+		r.from, r.to = e.Began, end
+		return
+	}
+	if r.all == 2 || e.Pace < r.least {
+		r.least = e.Pace
+	}
+	r.unordered = r.unordered || e.Began.Before(r.last)
+	if e.Began.Before(r.from) {
+		r.from = e.Began
+	}
+	if end.After(r.to) {
+		r.to = end
+	}
+}
+
+// Whole says whether all exchanges of the host are too many for the time that they took, when their records are not in
+// the order of their dates. In whatever order they were, between each and the next the shortest pace was due; before
+// which one nothing is known to have been due, as before the first in the archive, is left open.
+func (r *Row) Whole() (s Short, short bool) {
+	n := r.all - 2
+	if n < 1 || !r.unordered {
+		return s, false
+	}
+	s = Short{n, r.from, time.Duration(n) * r.least, r.to.Sub(r.from)}
+	return s, s.Due > s.Most
+}

@@ -1,0 +1,50 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"curtsy/storage/audit/pauses"
+)
+
+// row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
+// are too short in sum, though each for itself may be long enough for all that the dates tell.
+func (a *audit) row(h *half, to *host, required time.Duration) (pauses.Short, bool) {
+	e := &h.e
+	again := seenAs{e.URL, e.Began}
+	if (!h.asked || !h.answered) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
+		return pauses.Short{}, false
+	}
+	to.lastSeen = again
+	x := pauses.Exchange{Began: e.Began, Resolution: e.Resolution, Pace: max(required-slack(required), 0)}
+	if e.Ended {
+		x.Took = max(e.Took-time.Microsecond, 0)
+	}
+	return to.row.Add(x)
+}
+
+// seenAs is what is alike in the records of an exchange.
+type seenAs struct {
+	url   string
+	began time.Time
+}
+
+// hasty reports pauses that were too short in sum.
+func (a *audit) hasty(e *Exchange, s pauses.Short, by string) {
+	a.report(e.finding(Gap,
+		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", round(s.Due), s.Pauses, by),
+		fmt.Sprintf("at most %s, since %s", round(s.Most), clock(s.Since))))
+}
+
+// rows judges the exchanges of each host as a whole, where their records are in no order.
+func (a *audit) rows() {
+	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
+		if s, short := a.hosts[name].row.Whole(); short {
+			a.report(Finding{Code: Gap, Authority: name, Time: s.Since,
+				Required: fmt.Sprintf("at least %s for %d pauses", round(s.Due), s.Pauses),
+				Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of their dates", round(s.Most))})
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package audit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// speeds are crawls of others at a known speed, with dates of whole seconds and no ends, as wget writes them.
+var speeds = []struct {
+	name    string
+	pages   int
+	step    time.Duration
+	robots  string
+	floor   time.Duration
+	shuffle bool
+	codes   string
+}{
+	{name: "50 pages in a second, Crawl-delay 1", pages: 50, step: 20 * time.Millisecond, robots: "User-agent: *\nCrawl-delay: 1\n", codes: "gap"},
+	{name: "1,000 pages at 100 a second, --floor 1s", pages: 1000, step: 10 * time.Millisecond, floor: s, codes: "gap"},
+	{name: "the same, shuffled", pages: 1000, step: 10 * time.Millisecond, floor: s, shuffle: true, codes: "gap"},
+	{name: "two a second, --floor 1s", pages: 20, step: s / 2, floor: s, codes: "gap"},
+	{name: "9 of 10 seconds", pages: 40, step: 900 * time.Millisecond, floor: s, codes: "gap"},
+	{name: "a Crawl-delay below a second", pages: 300, step: 100 * time.Millisecond, robots: "User-agent: *\nCrawl-delay: 0.2\n", codes: "gap"},
+	{name: "one a second", pages: 1000, step: s, floor: s},
+	{name: "one a second, shuffled", pages: 1000, step: s, floor: s, shuffle: true},
+	{name: "Crawl-delay 0.2, kept", pages: 300, step: 200 * time.Millisecond, robots: "User-agent: *\nCrawl-delay: 0.2\n"},
+	{name: "100 a second, and nobody asked for less", pages: 1000, step: 10 * time.Millisecond},
+}
+
+// Dates of whole seconds hide a short pause, and not many of them.
+func TestPausesAreHeldToTheirSum(t *testing.T) {
+	for _, c := range speeds {
+		t.Run(c.name, func(t *testing.T) {
+			a := foreign(t)
+			a.form = "2006-01-02T15:04:05Z"
+			a.add(fetch{url: site + "/robots.txt", body: c.robots, meta: "none"})
+			order := make([]int, c.pages)
+			for i := range order {
+				order[i] = i + 1
+			}
+			if c.shuffle {
+				rand.New(rand.NewPCG(1, 1)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			}
+			for _, i := range order {
+				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: time.Duration(i) * c.step, meta: "none"})
+			}
+			if r := a.audit(Options{Floor: c.floor}); codes(r) != c.codes {
+				t.Errorf("found %q, want %q%s", codes(r), c.codes, shown(r))
+			}
+		})
+	}
+}
+
+// A polite crawl of others is clean, whatever its dates hide: the resolution, the ends, the order of two that have one
+// date, a Crawl-delay that changes. The same crawl at nine tenths of its pauses is not.
+func TestAPoliteCrawlOfOthersIsCleanHoweverItsDatesAreCut(t *testing.T) {
+	forms := []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"}
+	for seed := range uint64(40) {
+		for _, share := range []float64{1, 0.9} {
+			r := rand.New(rand.NewPCG(seed, 9))
+			a := foreign(t)
+			a.form = forms[r.IntN(len(forms))]
+			ends := r.IntN(2) == 0
+			at, delay := 2*s+time.Duration(r.Int64N(int64(s))), 1.0
+			for i := range 150 {
+				f := fetch{url: fmt.Sprintf("%s/%d", site, i), took: time.Duration(1+r.IntN(300)) * time.Millisecond, meta: "none"}
+				if ends {
+					f.meta = ""
+				}
+				if i%50 == 0 {
+					// The robots.txt itself comes after the pause that the one before it asked for.
+					at += time.Duration(share * delay * float64(s))
+					delay = float64(1+r.IntN(30)) / 10
+					f.url, f.body = site+"/robots.txt", fmt.Sprintf("User-agent: *\nCrawl-delay: %.1f\n", delay)
+				} else {
+					at += time.Duration(share * delay * float64(s))
+				}
+				f.at = at
+				a.add(f)
+				if at += f.took; r.IntN(20) == 0 && share == 1 {
+					at += time.Duration(r.Int64N(int64(time.Minute)))
+				}
+			}
+			got := codes(a.audit(Options{}))
+			if share == 1 && got != "" || share < 1 && !strings.Contains(got, "gap") {
+				t.Errorf("seed %d, dates like %s, %v of each pause: found %q", seed, a.form, share, got)
+			}
+		}
+	}
+}
+
+// A record that lies far from its other half is one exchange all the same: two of a URL and date are not two pauses.
+func TestTheHalvesOfAnExchangeAreOne(t *testing.T) {
+	a := foreign(t)
+	a.form = "2006-01-02T15:04:05Z"
+	a.robots("")
+	for i := range 30 {
+		at := day0.Add(time.Duration(i+1) * s)
+		head := "WARC-IP-Address: 198.18.0.1\r\nContent-Type: application/http; msgtype=response"
+		for range 3 {
+			a.record("response", fmt.Sprintf("%s/%d", site, i), at, head, "HTTP/1.1 200 OK\r\n\r\n")
+		}
+	}
+	if r := a.audit(Options{Floor: s}); codes(r) != "" {
+		t.Errorf("found %q%s", codes(r), shown(r))
+	}
+}
