@@ -18,6 +18,7 @@ type account struct {
 	refusal bool
 	own     bool // of a host of the operator's own
 	bare    bool // a record without metadata: it tells URL, time and status alone
+	run     int  // of a line: its number, by the marks before it
 	place   string
 	record  string
 	began   int64 // Unix microseconds; a refusal's time
@@ -78,7 +79,7 @@ func (a *account) append(b []byte) []byte {
 		}
 	}
 	b = append(b, flags)
-	head := []string{a.place, a.record, strconv.FormatInt(a.began, 10), strconv.FormatInt(a.ended, 10)}
+	head := []string{a.place, a.record, strconv.FormatInt(a.began, 10), strconv.FormatInt(a.ended, 10), strconv.Itoa(a.run)}
 	return append(b, strings.Join(append(head, a.fields...), "\x00")...)
 }
 
@@ -91,7 +92,8 @@ func parseAccount(b []byte) (a account) {
 	a.place, a.record = p[0], p[1]
 	a.began, _ = strconv.ParseInt(p[2], 10, 64)
 	a.ended, _ = strconv.ParseInt(p[3], 10, 64)
-	a.fields = p[4:]
+	a.run, _ = strconv.Atoi(p[4])
+	a.fields = p[5:]
 	return a
 }
 

@@ -69,7 +69,7 @@ func NewLedger(ctx context.Context, o LedgerOptions) (*Ledger, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: newSorter(o.TempDir, o.Memory), runs: runs{lined: map[string]bool{}}}
+	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: newSorter(o.TempDir, o.Memory), runs: newRuns()}
 	if o.Head != nil {
 		l.check.Lodged = o.Head.String()
 	}
@@ -143,7 +143,7 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	d := &e.Line
 	l.check.Lines++
 	l.check.Since++
-	l.runs.trace(d.Time)
+	l.runs.line(d.Time)
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	switch {
 	case d.Record != "":
@@ -157,6 +157,9 @@ func (l *Ledger) line(e *ledger.Entry) error {
 }
 
 func (l *Ledger) add(a account) error {
+	if a.line {
+		a.run = l.runs.now()
+	}
 	l.buf = a.append(l.buf[:0])
 	return l.all.add(l.buf)
 }
@@ -167,6 +170,7 @@ func (l *Ledger) Info(context.Context, *Info, Report) error { return nil }
 // Exchange implements Witness.
 func (l *Ledger) Exchange(_ context.Context, e *Exchange, _ Report) error {
 	l.check.Records++
+	l.runs.met(e.File)
 	d := storage.Line{Status: e.Status}
 	if e.Line != nil {
 		d = *e.Line
@@ -181,6 +185,7 @@ func (l *Ledger) Exchange(_ context.Context, e *Exchange, _ Report) error {
 
 // Refused implements Witness.
 func (l *Ledger) Refused(_ context.Context, d *storage.Line, at Place, _ Report) error {
+	l.runs.met(at.File)
 	return l.add(refusalAccount(false, placeText(at), d))
 }
 
@@ -234,8 +239,7 @@ func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)
 func (l *Ledger) lastTraces(lines, records []account) {
 	both := min(len(lines), len(records))
 	for i := range both {
-		l.runs.lined[records[i].at().File] = true
-		l.runs.paired(&lines[i])
+		l.runs.paired(&lines[i], records[i].at().File)
 	}
 	for i := both; i < len(records); i++ {
 		l.runs.recorded(records[i].traced(), records[i].at().File)
@@ -268,7 +272,7 @@ func (l *Ledger) alone(a *account, code Code, required, observed string, found R
 		return // older archives hold no refusals; tell says so
 	}
 	f := a.finding(code, required, a.place+" "+observed)
-	if l.runs.near(a.traced(), a.at().File) && !l.runs.passed(a) {
+	if l.runs.inFlight(a) {
 		l.check.InFlight++
 		f.Code, f.Note, f.Observed = CrashInFlight, true, f.Observed+": in flight at a crash"
 	}

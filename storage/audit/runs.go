@@ -1,6 +1,9 @@
 package audit
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // atCrash is how much of what lies before the last trace of a killed run may stand in the archive or in the ledger
 // alone: each is written through buffers of its own, which are synced together at every commit of the frontier.
@@ -13,144 +16,211 @@ const atStart = 5 * time.Second
 // the longest pause of a host that is waited for by default (docs/politeness.md, rule 7).
 const lostAfter = 5 * time.Minute
 
-// maxCrashes bounds the ends of runs that are kept. Nothing is excused by what goes beyond.
-const maxCrashes = 1000
+// maxKnown bounds the runs that are kept. Nothing is excused by what goes beyond.
+const maxKnown = 1000
 
-// runs follows the runs of a crawl by the marks of its ledger.
+// runs follows the runs of a crawl by the marks of its ledger. What a kill tears off belongs to the run that was killed:
+// two kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run from another.
+// A line is of the run whose mark stands before it in the ledger, a record of the one whose lines tell of its file, for a
+// run begins a file of its own.
 type runs struct {
 	count   int64
-	crashed int64 // runs that did not end in good order, as the marks tell
-	ends    []runEnd
+	crashed int64     // runs that did not end in good order, as the marks tell
+	all     []runTold // the first is what stands before the first mark
+	open    bool
 
-	open bool
-	last time.Time // the last trace so far
-
-	lined map[string]bool // files of the archive that have a record with a line
+	files  []string             // of the archive, in its order
+	of     map[string]int       // those that have a record with a line, and the run of that line
+	traces map[string]time.Time // the last of the records without a line, by file
 }
 
-// runEnd is the time from the last trace of a run, in the ledger, to the beginning of the next. What stands in the
-// archive from then is of a run that was killed: of this one if it did not end in good order, or of one that was killed
-// before the ledger held even the mark of its beginning.
-type runEnd struct {
-	killed bool      // it did not end in good order
-	last   time.Time // its last trace; zero before the first run
-	next   time.Time // when the next run began; zero if none did
+// runTold is one run, as marks and lines tell.
+type runTold struct {
+	killed      bool      // it did not end in good order
+	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
+	first, told time.Time // its first and its last line
 
-	// traces are the last of the records without a line, by file of the archive: a run begins a file of its own.
-	traces map[string]time.Time
-
-	// pairs are the latest starts of exchanges in that time that both have, by authority. Archive and ledger are appended
-	// to, and an authority's exchanges come one after the other: what is missing of it before cannot be lost by a kill.
+	// pairs are the latest starts of exchanges in the time that a kill may tear off that both have, by authority. Archive
+	// and ledger are appended to, and an authority's exchanges come one after the other: what is missing of it before
+	// cannot be lost by that kill.
 	pairs map[string]time.Time
+}
+
+func newRuns() runs {
+	return runs{all: []runTold{{}}, of: map[string]int{}, traces: map[string]time.Time{}}
 }
 
 // begin takes the mark of a run's beginning.
 func (r *runs) begin(t time.Time) {
-	r.ended(t)
+	r.close()
 	r.count++
-	r.open, r.last = true, t
+	r.open = true
+	if len(r.all) < maxKnown {
+		r.all = append(r.all, runTold{begun: t, last: t})
+	}
+}
+
+// now is the run of what stands in the ledger next.
+func (r *runs) now() int { return int(r.count) }
+
+// known returns the run of that number, or nil.
+func (r *runs) known(n int) *runTold {
+	if n < 0 || n >= len(r.all) {
+		return nil
+	}
+	return &r.all[n]
+}
+
+// line takes the time of a line.
+func (r *runs) line(t time.Time) {
+	if x := r.known(r.now()); x != nil {
+		if x.told = later(x.told, t); x.first.IsZero() {
+			x.first = t
+		}
+	}
+	r.trace(t)
 }
 
 // trace takes the time of a line or a head.
 func (r *runs) trace(t time.Time) {
-	if t.After(r.last) {
-		r.last = t
+	if x := r.known(r.now()); x != nil {
+		x.last = later(x.last, t)
 	}
+}
+
+func later(t, u time.Time) time.Time {
+	if u.After(t) {
+		return u
+	}
+	return t
 }
 
 // end takes the head of a run that ended in good order.
 func (r *runs) end() { r.open = false }
 
-// close takes the end of the ledger.
-func (r *runs) close() { r.ended(time.Time{}) }
-
-func (r *runs) ended(next time.Time) {
-	if r.open {
-		r.crashed++
+// close takes the end of a run's part of the ledger.
+func (r *runs) close() {
+	if !r.open {
+		return
 	}
-	if len(r.ends) < maxCrashes {
-		r.ends = append(r.ends, runEnd{killed: r.open, last: r.last, next: next, traces: map[string]time.Time{}, pairs: map[string]time.Time{}})
-	}
+	r.crashed++
 	r.open = false
-}
-
-// holds reports whether t lies between the last trace and the next run.
-func (e *runEnd) holds(t time.Time) bool {
-	return !t.Before(e.last) && (e.next.IsZero() || t.Before(e.next))
-}
-
-// recorded takes the end of what stands in the archive alone, in a file of it. What has its line says nothing new.
-func (r *runs) recorded(t time.Time, file string) {
-	for i := range r.ends {
-		if e := &r.ends[i]; e.holds(t) && t.After(e.traces[file]) {
-			e.traces[file] = t
-		}
+	if x := r.known(r.now()); x != nil {
+		x.killed = true
 	}
+}
+
+// torn reports whether a kill of x may have torn off what was told at t.
+func (x *runTold) torn(t time.Time) bool {
+	return x != nil && x.killed && !t.Before(x.last.Add(-atCrash)) && !t.After(x.last)
+}
+
+// recorded takes the end of what stands in the archive alone, in a file of it.
+func (r *runs) recorded(t time.Time, file string) {
+	r.traces[file] = later(r.traces[file], t)
 }
 
 // paired takes an exchange that both have.
-func (r *runs) paired(line *account) {
-	t := fromMicro(line.began)
-	for i := range r.ends {
-		e := &r.ends[i]
-		if !e.killed || t.Before(e.last.Add(-atCrash)) || t.After(e.last) {
-			continue
-		}
-		if name := authorityOf(line.fields[0]); t.After(e.pairs[name]) {
-			e.pairs[name] = t
-		}
+func (r *runs) paired(line *account, file string) {
+	r.of[file] = line.run
+	x, t := r.known(line.run), fromMicro(line.began)
+	if !x.torn(t) {
+		return
 	}
+	if x.pairs == nil {
+		x.pairs = map[string]time.Time{}
+	}
+	if name := authorityOf(line.fields[0]); t.After(x.pairs[name]) {
+		x.pairs[name] = t
+	}
+}
+
+// inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of its run.
+func (r *runs) inFlight(a *account) bool {
+	t := a.traced()
+	if a.line {
+		x := r.known(a.run)
+		return x.torn(t) && !x.passed(a)
+	}
+	file := a.at().File
+	n, lined := r.of[file]
+	if !lined {
+		return r.unknown(t, file) && !t.Before(r.traces[file].Add(-atStart))
+	}
+	x := r.known(n)
+	return x != nil && x.killed && (x.torn(t) || !t.Before(r.traces[file].Add(-atCrash))) && !x.passed(a)
 }
 
 // passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
-func (r *runs) passed(a *account) bool {
+func (x *runTold) passed(a *account) bool {
 	if a.refusal || a.own { // refusals are written in batches; own hosts may have several exchanges at once
 		return false
 	}
-	for i := range r.ends {
-		e := &r.ends[i]
-		if t, ok := e.pairs[authorityOf(a.fields[0])]; ok && e.killed && !a.traced().After(t) && !a.traced().Before(e.last.Add(-atCrash)) {
-			return true
-		}
-	}
-	return false
+	t, ok := x.pairs[authorityOf(a.fields[0])]
+	return ok && !a.traced().After(t)
 }
 
-// near reports whether what was told at t, in the archive's file or, if that is empty, in the ledger, lies within the time
-// before a kill of which traces may be lost.
-func (r *runs) near(t time.Time, file string) bool {
-	for i := range r.ends {
-		e := &r.ends[i]
-		if e.killed && !t.Before(e.last.Add(-atCrash)) && !t.After(e.last) {
-			return true
-		}
-		before := atCrash
-		if !r.lined[file] {
-			before = atStart
-		}
-		if last, ok := e.traces[file]; ok && e.holds(t) && !t.Before(last.Add(-before)) && r.mayBe(e, file) {
-			return true
+// unknown reports whether a run that was killed before the ledger held even the mark of its beginning can have written at t
+// what stands in a file without a line. Not so when a run that ended in good order was at work then: one between those of
+// the files before and behind, behind the last line of the one before, or before the first of the one behind.
+func (r *runs) unknown(t time.Time, file string) bool {
+	at := max(slices.Index(r.files, file), 0)
+	from, to := 0, len(r.all)
+	for i, name := range r.files {
+		n, lined := r.of[name]
+		switch {
+		case !lined:
+		case i < at:
+			from = n
+		case to == len(r.all):
+			to = n
 		}
 	}
-	return false
+	for i := from; i < min(to+1, len(r.all)); i++ {
+		x := &r.all[i]
+		if x.killed || t.Before(x.begun) || !t.Before(x.last) {
+			continue
+		}
+		if (i != from || at == 0 || !t.Before(x.told)) && (i != to || !t.After(x.first)) {
+			return false
+		}
+	}
+	return true
 }
 
-// mayBe reports whether a file can be of a run that was killed at e. What a run wrote of which the ledger knows nothing
-// has no line at all.
-func (r *runs) mayBe(e *runEnd, file string) bool { return e.killed || !r.lined[file] }
+// met notes a file of the archive.
+func (r *runs) met(file string) {
+	if n := len(r.files); n == 0 || r.files[n-1] != file {
+		r.files = append(r.files, file)
+	}
+}
 
 // around reports whether a request of time t may have left no trace because a run was killed.
 func (r *runs) around(t time.Time) bool {
-	for i := range r.ends {
-		e := &r.ends[i]
-		if e.killed && !t.Before(e.last.Add(-atCrash)) && !t.After(e.last.Add(lostAfter)) && (e.next.IsZero() || !t.After(e.next)) {
+	lost := func(from, last time.Time) bool {
+		return !t.Before(from) && !t.Before(last.Add(-atCrash)) && !t.After(last.Add(lostAfter)) && !t.After(r.next(last))
+	}
+	for i := range r.all {
+		if x := &r.all[i]; x.killed && lost(x.begun.Add(-time.Second), x.last) { // a log has whole seconds
 			return true
 		}
-		for file, last := range e.traces {
-			if r.mayBe(e, file) && !t.Before(last.Add(-atCrash)) && !t.After(last.Add(lostAfter)) && (e.next.IsZero() || !t.After(e.next)) {
-				return true
-			}
+	}
+	for file, last := range r.traces {
+		n, lined := r.of[file]
+		if x := r.known(n); (!lined && r.unknown(last, file) || lined && x != nil && x.killed) && lost(time.Time{}, last) {
+			return true
 		}
 	}
 	return false
+}
+
+// next returns when the first run after t began, or when none can have.
+func (r *runs) next(t time.Time) time.Time {
+	next := t.Add(lostAfter)
+	for i := range r.all {
+		if at := r.all[i].begun; at.After(t) && at.Before(next) {
+			next = at
+		}
+	}
+	return next
 }
