@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"curtsy/crawler/extract"
@@ -16,6 +14,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // How a URL was found, as a line says it.
@@ -93,7 +92,7 @@ func (e evidence) exchanged(l *storage.Line) {
 	if e.made() {
 		l.Began, l.Took = ex.Start, ex.End.Sub(ex.Start)
 	}
-	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediaType(ex.Header)
+	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediatype.Of(ex.Header).Name
 	if ex.Response != nil {
 		l.Octets = ex.Response.Size()
 	}
@@ -171,19 +170,6 @@ func (c *Crawl) writeRefusal(ctx context.Context, l storage.Line) error {
 	}
 	c.gathered.note()
 	return c.cfg.Ledger.Append(ctx, l)
-}
-
-// maxType bounds what is kept of a media type (RFC 6838 4.2: two names of at most 127 octets).
-const maxType = 255
-
-// mediaType is the media type that an answer says it is of, in lower case and without parameters.
-func mediaType(h http.Header) string {
-	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	name = strings.ToLower(strings.Trim(name, " \t"))
-	if len(name) > maxType {
-		return ""
-	}
-	return name
 }
 
 // outlinksOf are the links of an answer as they were found: whether they are followed is another matter.

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // Totals of what pages ask of robots.
@@ -41,7 +42,7 @@ func (c *Crawl) manners(stats frontier.Stats) Manners {
 // directives reads what an answer asks of robots whose links are of no use: an error page is archived, too.
 func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Directives, error) {
 	in := extract.Input{
-		URL: ex.URL, ContentType: ex.Header.Get("Content-Type"), Header: ex.Header, Token: c.cfg.Identity.Token,
+		URL: ex.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Token: c.cfg.Identity.Token,
 	}
 	if ex.Body != nil && ex.Undecoded == "" {
 		in.Body = io.NewSectionReader(ex.Body, 0, ex.Body.Size())

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/mediatype"
 )
 
 // Sitemaps says which sitemaps a crawl reads. The zero value is none.
@@ -190,7 +191,7 @@ func (c *Crawl) readMap(ctx context.Context, v *visit, task frontier.Task, ex *f
 	}
 	l := &listing{c: c, v: v, task: task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
 	in := sitemap.Input{
-		URL: task.URL, ContentType: ex.Header.Get("Content-Type"), Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()),
+		URL: task.URL, ContentType: mediatype.Value(ex.Header), Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()),
 	}
 	report, err := sitemap.Read(in, func(e sitemap.Entry) error { return l.take(ctx, e) })
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"curtsy/crawler/extract"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/mediatype"
 )
 
 // What became of a URL since the generation before, as a line says it.
@@ -66,8 +66,7 @@ func (c *Crawl) spared(ctx context.Context, v *visit, task frontier.Task, verdic
 	if err != nil || e == nil || e.Body == nil || e.Status != http.StatusOK {
 		return false, err
 	}
-	kind := e.Header.Get("Content-Type")
-	if mediaType(e.Header) == "" || extract.IsHTML(kind, nil) || !isFresh(e.Header, e.Date, time.Now()) {
+	if t := mediatype.Of(e.Header); t.Unnamed() || t.IsHTML() || !isFresh(e.Header, e.Date, time.Now()) {
 		return false, nil
 	}
 	if want := c.request(1, task).Want; want != nil && want(e.Status, e.Header) != "" {

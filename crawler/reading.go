@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
+	"curtsy/storage/mediatype"
 )
 
 // reading is a page as it was read: what it names, and what it says for the traps.
@@ -22,7 +23,7 @@ type reading struct {
 // input is what extract is to read of an answer.
 func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 	return extract.Input{
-		URL: task.URL, ContentType: ex.Header.Get("Content-Type"), Header: ex.Header, Previews: c.cfg.Previews,
+		URL: task.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Previews: c.cfg.Previews,
 		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
 	}
 }
@@ -46,7 +47,7 @@ func readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("crawler: read the body of %s: %w", ex.URL, err)
 	}
-	return extract.KindOf(ex.Header.Get("Content-Type"), task.URL.Path(), first[:n]), nil
+	return extract.KindOf(mediatype.Value(ex.Header), task.URL.Path(), first[:n]), nil
 }
 
 // taken takes in what a page names and says.

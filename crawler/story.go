@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/mediatype"
 )
 
 // story is what happens in one turn, from the robots gate to the outcome of at most one URL that needs an exchange.
@@ -139,7 +140,7 @@ func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
 		if status < 200 || status > 299 || seedChain(task.Candidate) {
 			return ""
 		}
-		if ok, rule := c.scope.AcceptType(h.Get("Content-Type"), task.URL.Path()); !ok {
+		if ok, rule := c.scope.AcceptType(mediatype.Value(h), task.URL.Path()); !ok {
 			return rule
 		}
 		return ""

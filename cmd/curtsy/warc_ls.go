@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -76,7 +77,7 @@ func describe(path string, r *warc.Record) listed {
 		File: path, Offset: r.Offset, Within: r.Within, Type: r.Type, ID: r.ID(), Date: r.Fields.Get("WARC-Date"),
 		Length: r.Length, URL: r.TargetURI(),
 	}
-	l.Media, _, _ = strings.Cut(strings.ToLower(r.Fields.Get("Content-Type")), ";")
+	l.Media = mediatype.Parse(r.Fields.Get("Content-Type")).Name
 	if (r.Type == "response" || r.Type == "revisit") && l.Media == "application/http" {
 		b, _ := io.ReadAll(io.LimitReader(r.Block, 32<<10)) // a torn block has a head all the same
 		if end := bytes.Index(b, []byte("\r\n\r\n")); end >= 0 {

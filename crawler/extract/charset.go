@@ -2,11 +2,12 @@ package extract
 
 import (
 	"bytes"
-	"strings"
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+
+	"curtsy/storage/mediatype"
 )
 
 // Decider is what decided on a page's encoding.
@@ -42,7 +43,7 @@ func detect(contentType string, head []byte) (encoding.Encoding, choice) {
 			return unlessUTF8(e, name), choice{name, ByMark, len(m.octets)}
 		}
 	}
-	if label := charsetOf(contentType); label != "" {
+	if label := mediatype.Parse(contentType).Charset; label != "" {
 		if e, name := charset.Lookup(label); e != nil {
 			return unlessUTF8(e, name), choice{name, ByHeader, 0}
 		}
@@ -61,39 +62,4 @@ func unlessUTF8(e encoding.Encoding, name string) encoding.Encoding {
 		return nil
 	}
 	return e
-}
-
-// charsetOf returns the first charset parameter of a Content-Type value. It is read leniently, as browsers do: a
-// defect elsewhere in the field does not cost the encoding.
-func charsetOf(contentType string) string {
-	_, params, _ := strings.Cut(contentType, ";")
-	for params != "" {
-		var value string
-		name, rest, ok := cutAny(params, ";=")
-		if !ok {
-			return ""
-		}
-		if params[len(name)] == ';' {
-			params = rest
-			continue
-		}
-		if rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, `"`) {
-			value, rest, _ = strings.Cut(rest[1:], `"`)
-			_, params, _ = strings.Cut(rest, ";")
-		} else {
-			value, params, _ = strings.Cut(rest, ";")
-		}
-		if strings.EqualFold(strings.Trim(name, " \t"), "charset") {
-			return strings.Trim(value, " \t")
-		}
-	}
-	return ""
-}
-
-// cutAny splits s around the first of the separators.
-func cutAny(s, separators string) (before, after string, found bool) {
-	if i := strings.IndexAny(s, separators); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }

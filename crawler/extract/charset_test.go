@@ -18,7 +18,7 @@ func TestCharset_OrderOfDeciders(t *testing.T) {
 		{"mark wins over field and meta", "text/html; charset=latin1", "\xEF\xBB\xBF<meta charset=koi8-r><a href=/é>", "utf-8", ByMark, "a href /%C3%A9"},
 		{"field wins over meta", "text/html; charset=iso-8859-2", "<meta charset=koi8-r>" + link, "iso-8859-2", ByHeader, "a href /%C3%A9"},
 		{"field, another letter", "text/html; charset=koi8-r", link, "koi8-r", ByHeader, "a href /%D0%98"},
-		{"field, quoted", `text/html; x="a;b"; Charset = "KOI8-R" ; charset=utf-8`, link, "koi8-r", ByHeader, "a href /%D0%98"},
+		{"field, quoted", `text/html; x="a;b"; Charset="KOI8-R" ; charset=utf-8`, link, "koi8-r", ByHeader, "a href /%D0%98"},
 		{"field, defects around it", `text/html; ; charset; charset=koi8-r; =; x="`, link, "koi8-r", ByHeader, "a href /%D0%98"},
 		{"label of the Encoding Standard: latin1 is windows-1252", "text/html; charset=latin1", "<a href=/\x80>", "windows-1252", ByHeader, "a href /%E2%82%AC"},
 		{"unknown in the field falls back to meta", "text/html; charset=nonsense", "<meta charset=koi8-r>" + link, "koi8-r", ByMeta, "a href /%D0%98"},
@@ -70,7 +70,7 @@ func TestIsHTML(t *testing.T) {
 		{"application/xml", html, false},
 		{"image/png", html, false},
 		{"text/htmlx", html, false},
-		{"nonsense", html, false},
+		{"nonsense", html, true}, // it names no type
 		{"", html, true},
 		{"", text, false},
 		{"", "", false},

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
+
+	"curtsy/storage/mediatype"
 )
 
 const (
@@ -110,7 +112,7 @@ func failed(in Input, err error) error {
 // read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns is
 // worth nothing if src failed meanwhile.
 func read(in Input, head []byte, src *source, p *pruner) Page {
-	if isXHTML(in.ContentType) {
+	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
 	}
 	e, c := detect(in.ContentType, head[:min(len(head), headSize)])

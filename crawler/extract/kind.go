@@ -1,6 +1,10 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage/mediatype"
+)
 
 // Kind is a kind of document that names others.
 type Kind uint8
@@ -17,12 +21,12 @@ const (
 // else by the extension of the path it was asked for by. A type that is named is believed, but for web manifests, since
 // servers rarely know them.
 func KindOf(contentType, path string, head []byte) Kind {
-	if IsHTML(contentType, head) {
+	t := mediatype.Parse(contentType)
+	if t.IsPage(head) {
 		return KindPage
 	}
 	name := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
-	t := mediaType(contentType)
-	switch t {
+	switch t.Name {
 	case "text/css":
 		return KindStyle
 	case "image/svg+xml":
@@ -35,7 +39,7 @@ func KindOf(contentType, path string, head []byte) Kind {
 		}
 	}
 	switch {
-	case !nameless(t):
+	case !t.Unnamed():
 	case strings.HasSuffix(name, ".css"):
 		return KindStyle
 	case strings.HasSuffix(name, ".svg"):

@@ -16,7 +16,7 @@ const MaxParse = 10 << 20
 // Input is a page as it was fetched.
 type Input struct {
 	URL         canon.URL   // the fetch URL: references are relative to it where the page names no base
-	ContentType string      // value of the Content-Type field; may be empty
+	ContentType string      // value of the Content-Type, as mediatype.Value has it; may be empty
 	Header      http.Header // for X-Robots-Tag and Refresh; may be nil
 	Body        io.Reader   // octets with content codings removed; nil is an empty body
 	Size        int64       // octets of Body; zero or less means not known, and the tree is held to be large

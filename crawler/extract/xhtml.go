@@ -12,9 +12,6 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// isXHTML reports whether a page is one in XML: by its media type alone, as browsers do (HTML Standard 7.5.3).
-func isXHTML(contentType string) bool { return mediaType(contentType) == "application/xhtml+xml" }
-
 // readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
 // HTML. What either finds is taken. A browser would show what stands before the error; that alone would cost us the rest
 // of every page whose server calls it XML and whose author never saw it shown as that.

@@ -3,6 +3,8 @@ package scope
 import (
 	"fmt"
 	"strings"
+
+	"curtsy/storage/mediatype"
 )
 
 const (
@@ -95,16 +97,13 @@ func isAlphanumeric(s string) bool {
 // AcceptType judges the head of an answer by Accept and Reject: the value of its Content-Type field, and the path it
 // was asked for by. An answer without a type is accepted, for nothing speaks against it.
 func (s *Scope) AcceptType(contentType, path string) (ok bool, rule string) {
-	t, _, _ := strings.Cut(contentType, ";")
-	t = strings.Trim(t, " \t")
+	t := mediatype.Parse(contentType)
 	switch {
-	case s.reject.mediaType(t):
+	case s.reject.mediaType(t.Name):
 		return false, ruleReject
-	case len(s.accept.types)+len(s.accept.extensions) == 0, t == "":
+	case len(s.accept.types)+len(s.accept.extensions) == 0, t.Name == "", t.IsHTML():
 		return true, ""
-	case strings.EqualFold(t, "text/html"), strings.EqualFold(t, "application/xhtml+xml"):
-		return true, ""
-	case s.accept.mediaType(t), s.accept.extension(path):
+	case s.accept.mediaType(t.Name), s.accept.extension(path):
 		return true, ruleAccept
 	}
 	return false, ruleAccept

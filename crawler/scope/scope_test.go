@@ -182,7 +182,9 @@ func TestAcceptType(t *testing.T) {
 		{"image/*", "", " IMAGE/PNG ; q=1", "/a", true, "scope:accept"},
 		{"image/png", "", "image/jpeg", "/a", false, "scope:accept"},
 		{"image/*", "", "imagex/png", "/a", false, "scope:accept"},
-		{"image/*", "", "image/", "/a", false, "scope:accept"},
+		{"image/*", "", "image/", "/a", true, ""}, // no media type: nothing speaks against it
+		{"image/*", "", "image/png, image/png", "/a", true, "scope:accept"},
+		{"", "image/*", "image/png, image/png", "/a", false, "scope:reject"},
 		{"*/*", "", "a/b", "/a", true, "scope:accept"},
 		{"image/*", "", "", "/a", true, ""}, // nothing speaks against it
 		{"image/*", "", "text/html; charset=utf-8", "/a", true, ""},

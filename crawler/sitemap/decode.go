@@ -12,6 +12,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/transform"
+
+	"curtsy/storage/mediatype"
 )
 
 // sniffed is how many octets are looked at before the reading begins.
@@ -23,7 +25,6 @@ var (
 	declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*\?>`)
 	// declared finds the encoding in an XML declaration (XML 1.0 2.8).
 	declared = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:-]+)`)
-	charset  = regexp.MustCompile(`(?i);\s*charset\s*=\s*"?\s*([^\s";,]+)`)
 )
 
 // decode turns octets into characters, and tells XML from text by the first of them that is not blank.
@@ -62,7 +63,7 @@ func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int)
 	case bytes.HasPrefix(head, []byte("\x00<")):
 		return named("utf-16be"), 0
 	}
-	for _, label := range []string{first(charset, []byte(contentType)), first(declared, head)} {
+	for _, label := range []string{mediatype.Parse(contentType).Charset, first(declared, head)} {
 		// Of what reads as ASCII, UTF-16 is a false claim.
 		if e := named(label); e != nil && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
 			return e, 0

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -52,10 +53,10 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	switch url := rec.TargetURI(); {
 	case url == "", kind == "request", kind == "warcinfo", kind == "continuation":
 		return c, nil
-	case (kind == "metadata" || kind == "resource") && mediaType(media) == "application/warc-fields":
+	case (kind == "metadata" || kind == "resource") && mediatype.Parse(media).Name == "application/warc-fields":
 		return c, nil
 	default:
-		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url, Type: mediaType(media)}
+		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url, Type: mediatype.Parse(media).Name}
 	}
 	if c.Date, err = rec.Date(); err != nil {
 		return c, fmt.Errorf("%w: %w", errFields, err)
@@ -71,7 +72,7 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 		return c, nil
 	}
 	c.Type = ""
-	if !strings.HasPrefix(mediaType(media), "application/http") {
+	if !strings.HasPrefix(mediatype.Parse(media).Name, "application/http") {
 		return c, nil
 	}
 	head := httpHead(rec.Block)
@@ -92,12 +93,6 @@ func worth(e *warc.Entry) bool {
 func withoutQuery(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	return url
-}
-
-// mediaType returns a media type without parameters, in lower case.
-func mediaType(s string) string {
-	s, _, _ = strings.Cut(s, ";")
-	return strings.ToLower(strings.TrimSpace(s))
 }
 
 // httpHead reads up to the empty line behind a response's head, those of interim responses before it included (RFC 9110

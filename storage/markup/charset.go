@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+
+	"curtsy/storage/mediatype"
 )
 
 // coding is how the octets of a document are text.
@@ -60,7 +62,7 @@ func htmlCoding(in []byte, o Options) coding {
 	if c, ok := marked(in); ok {
 		return c
 	}
-	if c, ok := codingOf(charsetOf(o.ContentType)); ok {
+	if c, ok := codingOf(mediatype.Parse(o.ContentType).Charset); ok {
 		if o.Declare && c.needsName(in) { // else nobody asks whether it was told
 			own := prescan(in)
 			c.told = c.name == own.name && metaNames(in, c.name)
@@ -106,7 +108,7 @@ func cssCoding(in []byte, o Options) coding {
 		return c
 	}
 	own, named := atCharset(in)
-	if c, ok := codingOf(charsetOf(o.ContentType)); ok {
+	if c, ok := codingOf(mediatype.Parse(o.ContentType).Charset); ok {
 		c.told = named && own.name == c.name
 		return c
 	}
@@ -144,7 +146,7 @@ func xmlCoding(in []byte, o Options) coding {
 		return c
 	}
 	own, named := xmlDeclared(in)
-	if c, ok := codingOf(charsetOf(o.ContentType)); ok {
+	if c, ok := codingOf(mediatype.Parse(o.ContentType).Charset); ok {
 		c.told = named && own.name == c.name || !named && c.enc == nil
 		return c
 	}
@@ -165,32 +167,4 @@ func xmlDeclared(in []byte) (c coding, ok bool) {
 		c.told = true
 	}
 	return c, ok
-}
-
-// charsetOf returns the first charset parameter of a Content-Type value. It is read leniently, as browsers do: a
-// defect elsewhere in the field does not cost the encoding.
-func charsetOf(contentType string) string {
-	_, params, _ := strings.Cut(contentType, ";")
-	for params != "" {
-		end := strings.IndexAny(params, ";=")
-		if end < 0 {
-			return ""
-		}
-		name, rest := params[:end], params[end+1:]
-		if params[end] == ';' {
-			params = rest
-			continue
-		}
-		var value string
-		if rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, `"`) {
-			value, rest, _ = strings.Cut(rest[1:], `"`)
-			_, params, _ = strings.Cut(rest, ";")
-		} else {
-			value, params, _ = strings.Cut(rest, ";")
-		}
-		if strings.EqualFold(strings.Trim(name, " \t"), "charset") {
-			return strings.Trim(value, " \t")
-		}
-	}
-	return ""
 }

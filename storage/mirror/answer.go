@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage/cdxj"
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -90,7 +91,7 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*answer,
 	for _, v := range h.Header.Values("X-Robots-Tag") {
 		a.noArchive = a.noArchive || forbids(v)
 	}
-	sniffs := !a.revisit && a.status/100 == 2 && unnamed(h.Header.Get("Content-Type"))
+	sniffs := !a.revisit && a.status/100 == 2 && mediatype.Of(h.Header).Unnamed()
 	if s.Only && (sniffs || !h.Complete) {
 		return nil, errShort
 	}
@@ -100,33 +101,16 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*answer,
 	return a, nil
 }
 
-// unnamed reports whether a Content-Type value names no type (WHATWG MIME Sniffing 5.1).
-func unnamed(contentType string) bool {
-	switch mediaType(contentType) {
-	case "", "unknown/unknown", "application/unknown", "*/*":
-		return true
-	}
-	return false
-}
-
 // sniff returns the media type of a body by its first octets; "" if they do not tell.
 func sniff(h *warc.HTTP) string {
-	decoded, err := h.Body(maxSniff)
+	decoded, err := h.Body(mediatype.MaxSniff)
 	if err != nil {
 		return ""
 	}
-	head := make([]byte, maxSniff)
+	head := make([]byte, mediatype.MaxSniff)
 	n, _ := io.ReadFull(decoded, head)
-	switch media := mediaType(http.DetectContentType(head[:n])); media {
-	case "application/octet-stream", "text/plain":
-		return ""
-	default:
-		return media
-	}
+	return mediatype.Sniff(head[:n])
 }
-
-// maxSniff is how many octets tell a body's type.
-const maxSniff = 512
 
 func angled(uri string) string { return strings.Trim(uri, "<>") }
 

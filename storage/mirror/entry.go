@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/mediatype"
 )
 
 // Reason says why a URL has no file in the mirror.
@@ -93,11 +94,14 @@ func (t *texts) keep(s string) string {
 	return t.chunk.String()[from:]
 }
 
-// maxType is how much of a Content-Type value is kept.
+// maxType is how much of a Content-Type value is kept; of a longer one, what it means.
 const maxType = 256
 
 // kind returns the number of a Content-Type value.
 func (t *texts) kind(s string) uint32 {
+	if len(s) > maxType {
+		s = mediatype.Parse(s).String()
+	}
 	s = strings.ToValidUTF8(s[:min(len(s), maxType)], "\uFFFD")
 	t.mu.Lock()
 	defer t.mu.Unlock()

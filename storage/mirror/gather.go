@@ -17,6 +17,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 
 	"golang.org/x/sync/errgroup"
@@ -284,11 +285,11 @@ func (g *gatherer) judgeBody(e *entry, a, body *answer) {
 	case body.status < 200 || body.status > 203:
 		e.state = isFailed
 	default:
-		contentType := a.header.Get("Content-Type")
-		if unnamed(contentType) {
-			contentType = body.header.Get("Content-Type")
+		contentType := mediatype.Value(a.header)
+		if mediatype.Parse(contentType).Unnamed() {
+			contentType = mediatype.Value(body.header)
 		}
-		if unnamed(contentType) {
+		if mediatype.Parse(contentType).Unnamed() {
 			contentType = body.sniffed
 		}
 		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset, body.at.length

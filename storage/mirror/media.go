@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"curtsy/storage/markup"
+	"curtsy/storage/mediatype"
 )
 
 // extensions are those that fit a media type; the first is given where none does. Types that are not here keep what
@@ -57,14 +58,6 @@ var extensions = map[string][]string{
 // active are the extensions that make a browser run what is in a file: no other type may have them.
 var active = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".xht": true, ".shtml": true, ".svg": true, ".xml": true, ".mhtml": true, ".mht": true, ".hta": true}
 
-// mediaType returns the media type of a Content-Type value, in lower case.
-func mediaType(contentType string) string {
-	if i := strings.IndexAny(contentType, ";,"); i >= 0 {
-		contentType = contentType[:i]
-	}
-	return strings.ToLower(strings.Trim(contentType, " \t\r\n\f"))
-}
-
 // split cuts the extension off a name: a dot in it and at most eleven letters or digits, as "webmanifest" has.
 func split(name string) (stem, ext string) {
 	i := strings.LastIndexByte(name, '.')
@@ -108,7 +101,7 @@ type rewriter func(in []byte, o markup.Options, visit markup.Visit) ([]byte, err
 // not know the type of a web manifest, or of any file, are common: then the file's name tells it.
 func rewriterOf(contentType, file string) rewriter {
 	base := path.Base(strings.ToLower(file))
-	switch media := mediaType(contentType); media {
+	switch mediatype.Parse(contentType).Name {
 	case "application/json", "text/json", "text/plain", "application/octet-stream":
 		if base == "manifest.json" || path.Ext(base) == ".webmanifest" {
 			return markup.Manifest

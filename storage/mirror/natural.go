@@ -1,6 +1,10 @@
 package mirror
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage/mediatype"
+)
 
 // The files of the mirror that are its own.
 const (
@@ -17,7 +21,7 @@ func (n *naming) natural(i int) string {
 	host, target := rest[:at], rest[at+1:]
 	path, query, hasQuery := strings.Cut(target, "?")
 	parts := strings.Split(path, "/")
-	file := fileName(parts[len(parts)-1], query, hasQuery, mediaType(n.contentType(i)))
+	file := fileName(parts[len(parts)-1], query, hasQuery, mediatype.Parse(n.contentType(i)).Name)
 	parts = parts[:len(parts)-1]
 	dirs := []string{n.hostDir(scheme, host)}
 	const deepName = len("/~") + 2*shortHash

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/mediatype"
 )
 
 // ServeOptions say which mirror is shown, and how.
@@ -95,7 +96,7 @@ func startOf(l *lists, start string) string {
 	}
 	best, file := "", ""
 	for url, f := range l.urls {
-		if mediaType(l.files[f].contentType) != "text/html" {
+		if !mediatype.Parse(l.files[f].contentType).IsHTML() {
 			continue
 		}
 		// The shortest is nearest to a host's first page.

@@ -1,11 +1,12 @@
 package wacz
 
 import (
+	"bufio"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -26,20 +27,36 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	a.body = rec.Type == "revisit" || !answer.Complete || rec.Length > head
 	date, err := rec.Date()
 	web := strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")
-	if err != nil || !web || answer.Status != http.StatusOK || !isHTML(answer.Header) || !a.body || a.unkept {
+	if err != nil || !web || answer.Status != http.StatusOK || !a.body || a.unkept {
 		return a, nil // no page
 	}
 	_, seed := s.seeds[a.id]
-	a.page = &page{ID: strings.TrimPrefix(a.id, "urn:uuid:"), URL: uri, Time: stamp(date), Seed: seed}
+	p := &page{ID: strings.TrimPrefix(a.id, "urn:uuid:"), URL: uri, Time: stamp(date), Seed: seed}
 	payload := rec.Fields.Get("WARC-Payload-Digest")
+	media := mediatype.Of(answer.Header)
 	if rec.Type == "revisit" {
-		a.page.Title = s.titles.of(payload)
+		title, known := s.titles.of(payload)
+		if media.IsHTML() || media.Unnamed() && known {
+			p.Title, a.page = title, p
+		}
 		return a, nil
 	}
-	a.page.Size = rec.Length
-	a.page.Title = titleOf(answer)
-	s.titles.keep(payload, a.page.Title)
+	body := bodyOf(answer)
+	if head, _ := body.Peek(mediatype.MaxSniff); !media.IsPage(head) {
+		return a, nil
+	}
+	p.Size, p.Title, a.page = rec.Length, titleOf(body, media.Charset), p
+	s.titles.keep(payload, p.Title)
 	return a, nil
+}
+
+// bodyOf reads what stands in the first octets of an answer, its codings undone. What cannot be read is nothing here.
+func bodyOf(answer *warc.HTTP) *bufio.Reader {
+	body, err := answer.Body(maxDecoded)
+	if err != nil {
+		body = strings.NewReader("")
+	}
+	return bufio.NewReaderSize(body, 4<<10)
 }
 
 // final reads the head of an answer, past those that only announce it (RFC 9110 15.2), and how many octets that took.
@@ -54,12 +71,4 @@ func final(block io.Reader) (h *warc.HTTP, head int64, err error) {
 		}
 		block = h.Payload
 	}
-}
-
-func isHTML(h http.Header) bool {
-	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil && t == "" {
-		return false
-	}
-	return t == "text/html" || t == "application/xhtml+xml"
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -194,12 +195,11 @@ func (s *survey) dated(rec *warc.Record) {
 // capture reports whether a record that is no answer has a line of the index all the same, as storage/cdxj and warcio
 // have it.
 func capture(rec *warc.Record) bool {
-	media, _, _ := strings.Cut(rec.Fields.Get("Content-Type"), ";")
 	switch rec.Type {
 	case "request", "warcinfo", "continuation":
 		return false
 	case "metadata", "resource":
-		return rec.TargetURI() != "" && !strings.EqualFold(strings.TrimSpace(media), "application/warc-fields")
+		return rec.TargetURI() != "" && mediatype.Parse(rec.Fields.Get("Content-Type")).Name != "application/warc-fields"
 	}
 	return rec.TargetURI() != ""
 }

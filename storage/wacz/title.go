@@ -1,13 +1,13 @@
 package wacz
 
 import (
+	"io"
+	"mime"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
-
-	"curtsy/storage/warc"
 )
 
 // Limits of what a page is read for its title.
@@ -18,13 +18,9 @@ const (
 )
 
 // titleOf returns the title of an HTML page, or "" when it has none that is found within the limits. The page is from
-// the web: nothing in it is an error here.
-func titleOf(page *warc.HTTP) string {
-	body, err := page.Body(maxDecoded)
-	if err != nil {
-		return ""
-	}
-	text, err := charset.NewReader(body, page.Header.Get("Content-Type"))
+// the web: nothing in it is an error here. label is the charset that its server named, if any.
+func titleOf(body io.Reader, label string) string {
+	text, err := charset.NewReader(body, mime.FormatMediaType("text/html", map[string]string{"charset": label}))
 	if err != nil {
 		return ""
 	}
@@ -85,10 +81,14 @@ const rememberedTitles = 16 << 10
 
 func newTitles() titles { return titles{by: map[string]string{}} }
 
-func (t *titles) of(payload string) string { return t.by[payload] }
+// of returns the title of a page that has been seen, and whether it has.
+func (t *titles) of(payload string) (title string, known bool) {
+	title, known = t.by[payload]
+	return title, known
+}
 
 func (t *titles) keep(payload, title string) {
-	if payload == "" || title == "" || len(payload) > 200 {
+	if payload == "" || len(payload) > 200 {
 		return
 	}
 	if _, ok := t.by[payload]; ok {

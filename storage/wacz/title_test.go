@@ -11,6 +11,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage/mediatype"
 )
 
 func TestTheTitleIsThePagesOwn(t *testing.T) {
@@ -72,7 +74,7 @@ func titled(t *testing.T, body []byte, head string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return titleOf(h)
+	return titleOf(bodyOf(h), mediatype.Of(h.Header).Charset)
 }
 
 // Whatever a page holds, its title is a short line that a terminal and a list of lines can take.

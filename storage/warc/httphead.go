@@ -2,7 +2,9 @@ package warc
 
 import (
 	"bytes"
-	"strings"
+	"slices"
+
+	"curtsy/storage/mediatype"
 )
 
 // StatusAndType reads the status and the media type of an HTTP response's head, for an index: what is not there or
@@ -14,16 +16,27 @@ func StatusAndType(b []byte) (status int, media string) {
 			status = int(after[0]-'0')*100 + int(after[1]-'0')*10 + int(after[2]-'0')
 		}
 	}
-	for len(rest) > 0 {
+	var value []byte
+	for within := false; len(rest) > 0; {
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok || !bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Type")) {
+		if len(bytes.TrimRight(line, "\r")) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' { // RFC 9112 5.2: the field goes on
+			if within {
+				value = append(value[:len(value):len(value)], line...)
+			}
 			continue
 		}
-		value, _, _ = bytes.Cut(value, []byte(";"))
-		return status, mediaType(bytes.TrimSpace(value))
+		name, v, ok := bytes.Cut(line, []byte(":"))
+		switch within = ok && bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Type")); {
+		case within && value == nil:
+			value = bytes.TrimSpace(v)
+		case within:
+			value = slices.Concat(value, []byte(", "), bytes.TrimSpace(v))
+		}
 	}
-	return status, ""
+	return status, mediatype.Name(value)
 }
 
 func digits(b []byte) bool {
@@ -33,19 +46,4 @@ func digits(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// mediaType returns b in lower case if it is a media type (RFC 9110 8.3.1), "" otherwise.
-func mediaType(b []byte) string {
-	switch string(b) { // the two that most answers have need no memory
-	case "text/html":
-		return "text/html"
-	case "text/plain":
-		return "text/plain"
-	}
-	main, sub, ok := strings.Cut(string(b), "/")
-	if len(b) > 127 || !ok || !token(main) || !token(sub) {
-		return ""
-	}
-	return strings.ToLower(string(b))
 }

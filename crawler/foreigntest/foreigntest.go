@@ -1,0 +1,130 @@
+// Package foreigntest holds what the test suites of others ask and what they expect, as data of our own: inputs and
+// verdicts are facts, code and comments of those suites are not here. Each file of cases names its source, the version
+// that was read, and its licence; each case that we answer otherwise names a numbered difference, whose reason stands in
+// the file's first line and in docs/foreign-tests.md. Tests of the packages that give the answers run them.
+//
+// A file is lines of JSON. The first is a Source. Each other is an array of strings, the last of which is the verdict; in
+// front of it stands what is asked, as Source.Asks says. Behind the verdict of a case that we answer otherwise stand our
+// answer and the number of the difference.
+package foreigntest
+
+import (
+	"bufio"
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+//go:embed cases/*.jsonl
+var files embed.FS
+
+// Source says where the cases of a file come from.
+type Source struct {
+	Name        string   `json:"name"`    // what the suite calls itself, and its part
+	From        string   `json:"from"`    // repository and path
+	Version     string   `json:"version"` // that was read
+	License     string   `json:"license"`
+	Asks        []string `json:"asks"`        // what the strings of a case are, but for its verdict
+	Differences []string `json:"differences"` // why we answer otherwise; numbered from 1 on
+}
+
+// Case is what a suite asks.
+type Case struct {
+	Line    int      // of its file
+	Asked   []string // as Source.Asks has it
+	Verdict string   // of the suite
+	Ours    string   // what we answer; the suite's verdict, unless Differs
+	Differs int      // number of the difference; zero for none
+}
+
+// Read returns the cases of a file.
+func Read(name string) (Source, []Case, error) {
+	b, err := files.ReadFile("cases/" + name + ".jsonl")
+	if err != nil {
+		return Source{}, nil, fmt.Errorf("foreigntest: %w", err)
+	}
+	var src Source
+	var cases []Case
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		if n == 1 {
+			err = json.Unmarshal(lines.Bytes(), &src)
+		} else {
+			var c Case
+			c, err = parse(lines.Bytes(), src)
+			c.Line = n
+			cases = append(cases, c)
+		}
+		if err != nil {
+			return src, nil, fmt.Errorf("foreigntest: %s line %d: %w", name, n, err)
+		}
+	}
+	return src, cases, lines.Err()
+}
+
+func parse(line []byte, src Source) (c Case, err error) {
+	var fields []any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return c, err
+	}
+	var text []string
+	for _, f := range fields {
+		switch f := f.(type) {
+		case string:
+			text = append(text, f)
+		case float64:
+			c.Differs = int(f)
+		}
+	}
+	want := len(src.Asks) + 1
+	if c.Differs != 0 {
+		want++
+	}
+	if len(text) != want || c.Differs < 0 || c.Differs > len(src.Differences) {
+		return c, fmt.Errorf("%d strings and difference %d; it asks for %q and knows %d differences", len(text), c.Differs, src.Asks, len(src.Differences))
+	}
+	c.Asked, c.Verdict, c.Ours = text[:len(src.Asks)], text[len(src.Asks)], text[want-1]
+	if c.Differs != 0 && c.Ours == c.Verdict {
+		return c, fmt.Errorf("difference %d, and none is there", c.Differs)
+	}
+	return c, nil
+}
+
+// Names returns the names of all files of cases.
+func Names() []string {
+	entries, err := files.ReadDir("cases")
+	if err != nil {
+		panic(err) // they are compiled in
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name()[:len(e.Name())-len(".jsonl")])
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Run asks what a file asks. An answer that is not the one of the case fails the test: so does a difference that is none
+// any more.
+func Run(t *testing.T, name string, answer func(asked []string) string) {
+	t.Helper()
+	_, cases, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, c := range cases {
+		got := answer(c.Asked)
+		if got == c.Ours {
+			continue
+		}
+		if wrong++; wrong > 20 {
+			t.Fatalf("%s: more than 20 of %d cases", name, len(cases))
+		}
+		t.Errorf("%s line %d: %q: %q, want %q (difference %d)", name, c.Line, c.Asked, got, c.Ours, c.Differs)
+	}
+}

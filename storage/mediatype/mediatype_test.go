@@ -1,0 +1,102 @@
+package mediatype_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/foreigntest"
+	"curtsy/storage/mediatype"
+)
+
+func text(t mediatype.Type) string { return strings.TrimSpace(t.Name + " " + t.Charset) }
+
+func TestForeignContentTypesAreReadAsBrowsersReadThem(t *testing.T) {
+	foreigntest.Run(t, "wpt-mime-types", func(asked []string) string { return text(mediatype.Parse(asked[0])) })
+	foreigntest.Run(t, "wpt-content-types", func(asked []string) string {
+		return text(mediatype.Of(http.Header{"Content-Type": strings.Split(asked[0], "\n")}))
+	})
+}
+
+func TestWhatServersSendBesidesIsReadAsBrowsersReadIt(t *testing.T) {
+	for value, want := range map[string]string{
+		"text/html, text/html":                     "text/html",
+		"text/html,text/html;charset=utf-8":        "text/html utf-8",
+		"text/html;charset=utf-8,text/html":        "text/html utf-8",
+		"text/plain, text/html":                    "text/html", // the last counts
+		`text/html; x=",text/plain"`:               "text/html", // the comma is quoted
+		`text/html; x="\",text/plain", image/png`:  "image/png", // and so is the quote
+		"text/html charset=utf-8":                  "",
+		"text/html; charset=utf-8; charset=latin1": "text/html utf-8",
+		"html":                    "",
+		"Content-Type: text/html": "",
+		"; charset=utf-8":         "",
+		"text/html;charset=\"utf\x01-8\"; charset=latin1": "text/html latin1", // no value may hold a control octet
+		" text/html\t":                          "text/html",
+		",text/html,":                           "text/html",
+		"text/html, text/":                      "text/html",
+		"multipart/x-mixed-replace; boundary=a": "multipart/x-mixed-replace",
+		strings.Repeat("a", 127) + "/" + strings.Repeat("b", 127): strings.Repeat("a", 127) + "/" + strings.Repeat("b", 127),
+	} {
+		if got := text(mediatype.Parse(value)); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestAPageIsTakenForOneByItsTypeAndWithoutOneByItsFirstOctets(t *testing.T) {
+	const html, plain = "\n <!DOCTYPE HTML><p>", "plain text"
+	for _, c := range []struct {
+		value, head string
+		want        bool
+	}{
+		{"text/html", plain, true}, {"application/xhtml+xml", "", true}, {"text/plain", html, false}, {"text/htmlx", html, false},
+		{"nonsense", html, true}, {"", html, true}, {"", plain, false}, {"", "", false}, {"", "%PDF-1.4", false},
+		{"*/*", html, true}, {"unknown/unknown", html, true}, {"application/unknown", html, true}, {"text/html text/html", html, true},
+	} {
+		if got := mediatype.Parse(c.value).IsPage([]byte(c.head)); got != c.want {
+			t.Errorf("%q with %q: %t", c.value, c.head, got)
+		}
+	}
+}
+
+func TestTheTypesOfMostAnswersNeedNoMemory(t *testing.T) {
+	for _, value := range []string{"text/html", "text/html; charset=utf-8", "text/plain"} {
+		b := []byte(value)
+		if n := testing.AllocsPerRun(100, func() { mediatype.Name(b); mediatype.Parse(value) }); n != 0 {
+			t.Errorf("%q: %v allocations", value, n)
+		}
+	}
+}
+
+// Whatever a server sends, the two ways of asking agree; what is said to be a type is one; and reading it again changes
+// nothing.
+func FuzzType(f *testing.F) {
+	for _, name := range []string{"wpt-mime-types", "wpt-content-types"} {
+		_, cases, err := foreigntest.Read(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, c := range cases {
+			f.Add(strings.ReplaceAll(c.Asked[0], "\n", ", "))
+		}
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		got := mediatype.Parse(value)
+		if name := mediatype.Name([]byte(value)); name != got.Name {
+			t.Errorf("%q: %q by its octets, %q as text", value, name, got.Name)
+		}
+		if strings.ContainsAny(got.Name, " ,;\"\x00\r\n") || got.Name != strings.ToLower(got.Name) || len(got.Name) > 255 || got.Name == "" && got.Charset != "" {
+			t.Errorf("%q: %+v", value, got)
+		}
+		if again := mediatype.Parse(got.Name); again != (mediatype.Type{Name: got.Name}) {
+			t.Errorf("%q: %q, and again %q", value, got.Name, again)
+		}
+		if again := mediatype.Parse(got.String()); again != got && again.Charset != "" {
+			t.Errorf("%q: %q is read as %+v", value, got, again)
+		}
+		if twice := mediatype.Parse(value + "," + got.Name); strings.Count(value, `"`) == 0 && twice.Name != got.Name {
+			t.Errorf("%q: said twice it is %q", value, twice.Name)
+		}
+	})
+}
