@@ -1,0 +1,232 @@
+package durable_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/storage/durable"
+)
+
+// secret is what stands outside of the folder, and must be neither read nor changed.
+const secret = "outside"
+
+// openings are the ways to open a file.
+var openings = map[string]func(path string) (*os.File, error){
+	"open":   durable.Open,
+	"create": durable.Create,
+	"append": func(path string) (*os.File, error) {
+		return durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	},
+	"edit": func(path string) (*os.File, error) { return durable.OpenFile(path, os.O_RDWR, 0) },
+	"exclusive": func(path string) (*os.File, error) {
+		return durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	},
+}
+
+// outside returns a folder in another one that has a file and a folder beside it.
+func outside(t *testing.T) (dir, file, folder string) {
+	t.Helper()
+	top := t.TempDir()
+	dir, file, folder = filepath.Join(top, "dir"), filepath.Join(top, "file"), filepath.Join(top, "folder")
+	for _, err := range []error{os.Mkdir(dir, 0o777), os.Mkdir(folder, 0o777), os.WriteFile(file, []byte(secret), 0o666)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, file, folder
+}
+
+// A path that leads elsewhere is neither read nor written to, whether there is something behind it or not.
+func TestALinkIsNotFollowed(t *testing.T) {
+	for way, open := range openings {
+		for _, to := range []string{"file", "folder", "nothing", "inside"} {
+			dir, file, _ := outside(t)
+			if err := os.WriteFile(filepath.Join(dir, "inside"), []byte(secret), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			target := filepath.Join(filepath.Dir(file), to)
+			if to == "inside" {
+				target = to
+			}
+			path := filepath.Join(dir, "x")
+			if err := os.Symlink(target, path); err != nil {
+				t.Skip(err)
+			}
+			f, err := open(path)
+			if err == nil {
+				f.Close()
+			}
+			if !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "symbolic link") {
+				t.Errorf("%s, a link to %s: %v", way, to, err)
+			}
+			for _, there := range []string{file, filepath.Join(dir, "inside")} {
+				if b, err := os.ReadFile(there); err != nil || string(b) != secret {
+					t.Errorf("%s, a link to %s: %s holds %q now, %v", way, to, there, b, err)
+				}
+			}
+			if _, err := os.Lstat(filepath.Join(filepath.Dir(file), "nothing")); err == nil {
+				t.Errorf("%s, a link to %s: something was made outside", way, to)
+			}
+		}
+	}
+}
+
+// A file that has another name elsewhere may be read; what is made anew takes its name only; it is not written to.
+func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
+	for way, open := range openings {
+		dir, file, _ := outside(t)
+		path := filepath.Join(dir, "x")
+		if err := os.Link(file, path); err != nil {
+			t.Skip(err)
+		}
+		f, err := open(path)
+		if err == nil {
+			_, _ = f.WriteString("inside")
+			f.Close()
+		}
+		want := map[string]error{"append": durable.ErrForeign, "edit": durable.ErrForeign, "exclusive": fs.ErrExist}[way]
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", way, err, want)
+		}
+		if b, err := os.ReadFile(file); err != nil || string(b) != secret {
+			t.Errorf("%s: the other file holds %q, %v", way, b, err)
+		}
+		if b, err := os.ReadFile(path); way == "create" && (err != nil || string(b) != "inside") {
+			t.Errorf("%s: %q, %v", way, b, err)
+		}
+	}
+}
+
+// Two names of one file in one folder lead nowhere: an update keeps the old frontier so.
+func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(path, filepath.Join(dir, "y")); err != nil {
+		t.Skip(err)
+	}
+	f, err := openings["edit"](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+// What is regular is opened as package os does, errors included.
+func TestARegularFileIsOpenedAsEver(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	if _, err := durable.Open(path); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "open "+path+":") {
+		t.Error(err)
+	}
+	for _, c := range []struct{ way, write, want string }{
+		{"exclusive", "one", "one"}, {"append", "two", "onetwo"}, {"edit", "1", "1netwo"}, {"create", "new", "new"},
+	} {
+		f, err := openings[c.way](path)
+		if err != nil {
+			t.Fatalf("%s: %v", c.way, err)
+		}
+		if f.Name() != path {
+			t.Errorf("%s: it is called %s", c.way, f.Name())
+		}
+		if _, err := io.WriteString(f, c.write); err != nil {
+			t.Error(err)
+		}
+		f.Close()
+		if b, err := durable.ReadFile(path); err != nil || string(b) != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.way, b, err, c.want)
+		}
+	}
+	if _, err := openings["exclusive"](path); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if _, err := durable.Open(dir); err == nil || errors.Is(err, durable.ErrForeign) {
+		t.Errorf("a folder: %v", err)
+	}
+	t.Chdir(dir)
+	if b, err := durable.ReadFile("x"); err != nil || string(b) != "new" {
+		t.Errorf("by its bare name: %q, %v", b, err)
+	}
+}
+
+// Others who make, replace and remove a file while it is opened make no errors of it.
+func TestAFileThatOthersReplaceIsStillOpened(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	var others sync.WaitGroup
+	stop := make(chan struct{})
+	others.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.WriteFile(path+".new", nil, 0o666)
+				_ = os.Rename(path+".new", path)
+				_ = os.Remove(path)
+			}
+		}
+	})
+	for range 500 {
+		f, err := openings["append"](path)
+		if err == nil {
+			f.Close()
+		} else if runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	others.Wait()
+}
+
+func TestAFolderIsNoLink(t *testing.T) {
+	dir, file, folder := outside(t)
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Skip(err)
+	}
+	for path, want := range map[string]error{folder: nil, link: durable.ErrForeign, file: durable.ErrForeign, file + "0": fs.ErrNotExist} {
+		if err := durable.Folder(path); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+	}
+	if err := durable.MakeFolder(link); !errors.Is(err, durable.ErrForeign) {
+		t.Error(err)
+	}
+	made := filepath.Join(dir, "a", "b")
+	for range 2 {
+		if err := durable.MakeFolder(made); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := durable.Inspect(dir); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), link) {
+		t.Error(err)
+	}
+}
+
+func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
+	dir, file, _ := outside(t)
+	for _, name := range []string{"warc", "other"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(file, filepath.Join(dir, "warc", "x")); err != nil {
+		t.Skip(err)
+	}
+	if err := durable.Inspect(dir, "other", "none"); err != nil {
+		t.Error(err)
+	}
+	if err := durable.Inspect(dir, "other", "warc"); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), filepath.Join("warc", "x")) {
+		t.Error(err)
+	}
+}

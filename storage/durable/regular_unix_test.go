@@ -1,0 +1,43 @@
+//go:build unix
+
+package durable_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"curtsy/storage/durable"
+)
+
+// Whoever opens a pipe waits until another opens its other end: nobody does.
+func TestAPipeKeepsNobodyWaiting(t *testing.T) {
+	dir := t.TempDir()
+	pipe, sock := filepath.Join(dir, "pipe"), filepath.Join(dir, "s")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Skip(err)
+	}
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	for way, open := range openings {
+		for path, what := range map[string]string{pipe: "a named pipe", sock: "a socket", os.DevNull: "a device"} {
+			f, err := open(path)
+			if err == nil {
+				f.Close()
+			}
+			if !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s %s: %v", way, path, err)
+			}
+		}
+	}
+	if err := durable.Inspect(dir); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), pipe) {
+		t.Error(err)
+	}
+}
