@@ -13,12 +13,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"curtsy/storage/durable"
 )
 
 // ControlFile is the name of the file, in the crawl directory, that says how to reach a running crawl.
 const ControlFile = "control.json"
 
-// controlAddress is what ControlFile holds. The token keeps other users of the machine out.
+// controlAddress is what ControlFile holds. The token keeps other users of the machine out, and is how a crawl proves to
+// be the one that wrote the file: a kill leaves the file behind, and its port to whoever wants it. It is never sent.
 type controlAddress struct {
 	Address string `json:"address"` // of 127.0.0.1
 	Token   string `json:"token"`
@@ -70,12 +73,22 @@ func writeControl(path string, at controlAddress) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("crawler: control interface: %w", err)
-	}
 	tmp := path + ".new"
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
+	for _, old := range []string{path, tmp} { // a link among them is removed, not followed
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("crawler: control interface: %w", err)
+		}
+	}
+	f, err := durable.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return fmt.Errorf("crawler: control interface: %w", err)
 	}
-	return os.Rename(tmp, path)
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("crawler: control interface: %w", errors.Join(err, os.Remove(tmp)))
+	}
+	return nil
 }

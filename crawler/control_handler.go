@@ -1,18 +1,20 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"curtsy/crawler/mutual"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -20,6 +22,9 @@ import (
 // SnapshotPrefix begins the names of the snapshots that a running crawl writes into its directory. Whoever asked for one
 // removes it; what a kill left is removed by the next run.
 const SnapshotPrefix = "frontier-snapshot-"
+
+// snapshotSuffix ends them.
+const snapshotSuffix = ".db"
 
 // maxOrder bounds the body of a command, in octets. Remote sends long lists in pieces.
 const maxOrder = 8 << 20
@@ -49,23 +54,16 @@ func (c *Crawl) controlHandler(dir, token string) http.Handler {
 		return Find(ctx, c.cfg.Frontier, w.Host)
 	}))
 	one := make(chan struct{}, 1) // a snapshot is as large as the frontier: one at a time
-	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, _ struct{}) (snapshotAt, error) {
+	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, at snapshotAt) (snapshotAt, error) {
 		select {
 		case one <- struct{}{}:
 			defer func() { <-one }()
-			return c.snapshot(ctx, dir)
+			return at, c.snapshot(ctx, dir, at.Name)
 		case <-ctx.Done():
 			return snapshotAt{}, ctx.Err()
 		}
 	}))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := r.Header.Get("Authorization")
-		if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+token)) != 1 {
-			reply(w, http.StatusUnauthorized, errorBody{"the token of " + ControlFile + " is required"})
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	return mutual.Handler(token, maxOrder+1<<10, mux) // a little more, so that what is too long is told so
 }
 
 func respond(w http.ResponseWriter, v any, err error) {
@@ -151,33 +149,49 @@ func guardedByDefault(a canon.Authority) bool {
 	return a.Host() == "localhost" || ok && (!addr.IsGlobalUnicast() || addr.IsPrivate())
 }
 
-// snapshotAt says where a snapshot is: a name in the crawl directory.
+// snapshotAt says where a snapshot is to be: a name in the crawl directory. Whoever asks chooses it, and so knows that
+// nothing of that name was there before, whatever the answer is.
 type snapshotAt struct {
 	Name string `json:"name"`
 }
 
-// snapshot writes the frontier as it is now into a file of its own.
-func (c *Crawl) snapshot(ctx context.Context, dir string) (snapshotAt, error) {
+// newSnapshot chooses the name of a snapshot.
+func newSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
+
+// isSnapshot reports whether name is one that newSnapshot chooses.
+func isSnapshot(name string) bool {
+	middle, ok := strings.CutPrefix(name, SnapshotPrefix)
+	middle, end := strings.CutSuffix(middle, snapshotSuffix)
+	return ok && end && len(middle) == len(rand.Text()) && strings.Trim(middle, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// snapshot writes the frontier as it is now into a file of its own, which must not be there.
+func (c *Crawl) snapshot(ctx context.Context, dir, name string) error {
 	f, ok := c.cfg.Frontier.(interface {
 		Snapshot(ctx context.Context, path string) error
 	})
+	if !isSnapshot(name) {
+		return badOrder{fmt.Errorf("crawler: %q is no name of a snapshot", name)}
+	}
 	if !ok {
-		return snapshotAt{}, errors.New("crawler: the frontier of this crawl makes no snapshots")
+		return errors.New("crawler: the frontier of this crawl makes no snapshots")
 	}
-	at := snapshotAt{SnapshotPrefix + strings.ToLower(rand.Text()[:8]) + ".db"}
-	path := filepath.Join(dir, at.Name)
-	if err := f.Snapshot(ctx, path); err != nil {
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err == nil { // what is there is nobody's to remove
+		return badOrder{fmt.Errorf("crawler: snapshot: %s is there already", name)}
+	}
+	err := f.Snapshot(ctx, path)
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err == nil {
+		err = os.Chmod(path, 0o600) // it holds the crawl's secret
+	}
+	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody is there who would remove it
 		os.Remove(path)
-		return snapshotAt{}, err
+		return fmt.Errorf("crawler: snapshot: %w", err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil { // it holds the crawl's secret
-		os.Remove(path)
-		return snapshotAt{}, fmt.Errorf("crawler: snapshot: %w", err)
-	}
-	if ctx.Err() != nil { // nobody is there who would remove it
-		os.Remove(path)
-	}
-	return at, ctx.Err()
+	return nil
 }
 
 // wantedHost is a host by the name that people call it.

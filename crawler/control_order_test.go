@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/mutual"
 	"curtsy/frontier"
 )
 
@@ -30,8 +31,7 @@ func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+at.Token)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: &mutual.Transport{Secret: at.Token, Base: http.DefaultTransport}}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +61,10 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 		{"/add", `[{"tag":"x"}]`, "without its URL"},
 		{"/add", `[{"url":"http://10.0.0.1/"}]`, "stop the crawl"},
 		{"/find", `{"host":"a b"}`, "a b"},
+		{"/snapshot", `{}`, "no name of a snapshot"},
+		{"/snapshot", `{"name":"frontier.db"}`, "no name of a snapshot"},
+		{"/snapshot", `{"name":"../` + newSnapshot() + `"}`, "no name of a snapshot"},
+		{"/snapshot", `{"name":"` + SnapshotPrefix + `../aaaaaaaaaaaaaaaaaaaaaaa` + snapshotSuffix + `"}`, "no name of a snapshot"},
 		{"/find", `{"host":"` + strings.Repeat("x", maxOrder) + `"}`, "too large"},
 	} {
 		status, says := ordered(t, dir, o.path, o.body)

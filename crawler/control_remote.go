@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"curtsy/crawler/mutual"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/durable"
 )
 
 // ErrNotRunning says that no crawl answers for a directory.
@@ -45,23 +48,27 @@ func Ask(ctx context.Context, dir string) (Status, error) {
 }
 
 func connect(ctx context.Context, dir string) (*Remote, Status, error) {
-	b, err := os.ReadFile(filepath.Join(dir, ControlFile))
+	b, err := durable.ReadFile(filepath.Join(dir, ControlFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Status{}, ErrNotRunning
 	}
 	if err != nil {
 		return nil, Status{}, err
 	}
-	r := &Remote{dir: dir, client: http.Client{
-		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
-		// Nobody who answers for a crawl sends us elsewhere, least of all with the token.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	r := &Remote{dir: dir}
 	if err := json.Unmarshal(b, &r.at); err != nil {
 		return nil, Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, ControlFile, err)
 	}
 	if host, _, err := net.SplitHostPort(r.at.Address); err != nil || host != "127.0.0.1" {
 		return nil, Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, ControlFile, r.at.Address)
+	}
+	if r.at.Token == "" {
+		return nil, Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, ControlFile)
+	}
+	r.client = http.Client{
+		Transport: &mutual.Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
+		// Nobody who answers for a crawl sends us elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -86,7 +93,6 @@ func (r *Remote) call(ctx context.Context, method, path string, order, report an
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+r.at.Token)
 	resp, err := r.client.Do(req)
 	var slow net.Error
 	switch {
@@ -94,7 +100,8 @@ func (r *Remote) call(ctx context.Context, method, path string, order, report an
 	case ctx.Err() != nil || errors.As(err, &slow) && slow.Timeout():
 		return fmt.Errorf("crawler: control interface: %w", err) // it runs, or somebody does not want to wait
 	default:
-		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now.
+		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now, whose answer
+		// lacks the proof that our crawl gives.
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	defer resp.Body.Close()
@@ -106,8 +113,8 @@ func (r *Remote) call(ctx context.Context, method, path string, order, report an
 		return nil
 	}
 	var said errorBody
-	if err := json.NewDecoder(in).Decode(&said); err != nil || said.Error == "" || resp.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("%w: the control interface answers %s", ErrNotRunning, resp.Status)
+	if err := json.NewDecoder(in).Decode(&said); err != nil || said.Error == "" {
+		return fmt.Errorf("crawler: the control interface answers %s", resp.Status)
 	}
 	if resp.StatusCode == http.StatusBadRequest {
 		return badOrder{errors.New(said.Error)}
@@ -175,14 +182,19 @@ func (r *Remote) Find(ctx context.Context, host string) (found []canon.Authority
 	return found, err
 }
 
-// Snapshot has the crawl write its frontier as it is now into a file, and returns its path. Whoever asks removes it.
+// Snapshot has the crawl write its frontier as it is now into a new file, and returns its path. Whoever asks removes it.
 func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
-	var at snapshotAt
-	if err := r.call(ctx, http.MethodPost, "/snapshot", struct{}{}, &at); err != nil {
+	at := snapshotAt{newSnapshot()}
+	path = filepath.Join(r.dir, at.Name)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("crawler: control interface: snapshot: %s: %w", path, cmp.Or(err, fs.ErrExist))
+	}
+	var made snapshotAt
+	if err := r.call(ctx, http.MethodPost, "/snapshot", at, &made); err != nil {
 		return "", err
 	}
-	if filepath.Base(at.Name) != at.Name {
-		return "", fmt.Errorf("crawler: control interface: %q is no name of a snapshot", at.Name)
+	if made != at {
+		return "", fmt.Errorf("crawler: control interface: a snapshot %q was made, not %q", made.Name, at.Name)
 	}
-	return filepath.Join(r.dir, at.Name), nil
+	return path, nil
 }

@@ -90,7 +90,9 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	if !strings.HasPrefix(address, "127.0.0.1:") {
 		t.Errorf("listens on %q", address)
 	}
-	for _, given := range []string{"", "Bearer ", "Bearer 0123456789abcdef0123456789abcdef"} {
+	_, rest, _ = strings.Cut(string(b), `"token":"`)
+	token, _, _ := strings.Cut(rest, `"`)
+	for _, given := range []string{"", "Bearer ", "Bearer 0123456789abcdef0123456789abcdef", "Bearer " + token} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/status", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/crawler/mutual"
+)
+
+// answersAsACrawl answers as a running crawl does whose snapshot is the frontier itself.
+func answersAsACrawl() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"state":"running"}`) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"name":"frontier.db"}`) })
+	return mux
+}
+
+// The commands that ask the running crawl, with what they need beside the directory.
+var askingCommands = [][]string{
+	{"status"}, {"frontier", "ls"}, {"frontier", "export"}, {"frontier", "park", "--host", "127.0.0.1"}, {"frontier", "check"},
+	{"frontier", "retry", "--failed"}, {"frontier", "drop", "--host", "127.0.0.1"}, {"frontier", "compact"},
+}
+
+// Whoever has the port of a crawl that was killed, or wrote the control file of a directory that was received, removes
+// nothing and changes nothing: what was there is there, after every command.
+func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
+	for who, handler := range map[string]http.Handler{
+		"a stranger":              answersAsACrawl(),
+		"one who knows the token": mutual.Handler("known", 1<<20, answersAsACrawl()),
+	} {
+		dir, _ := stopped(t)
+		s := httptest.NewServer(handler)
+		t.Cleanup(s.Close)
+		control := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
+		if err := os.WriteFile(inDir(dir, crawler.ControlFile), []byte(control), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := namesBelow(t, dir)
+		for _, args := range askingCommands {
+			r := inside(t, append(args, dir)...)
+			if who == "a stranger" && r.code != exitDone {
+				t.Errorf("%s, %s: %+v", who, strings.Join(args, " "), r)
+			}
+			after := namesBelow(t, dir)
+			for _, name := range before {
+				if !slices.Contains(after, name) {
+					t.Fatalf("%s, %s: %s is gone", who, strings.Join(args, " "), name)
+				}
+			}
+		}
+	}
+}
+
+// namesBelow lists all names in a directory.
+func namesBelow(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

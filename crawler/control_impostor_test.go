@@ -1,0 +1,138 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/mutual"
+	"curtsy/frontier"
+)
+
+// impostor answers what a crawl would, with a snapshot of any name, to whoever asks; said gets all that it is sent.
+func impostor(name string, said *strings.Builder) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, Status{State: "running"}) })
+	mux.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, snapshotAt{name}) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		fmt.Fprintln(said, r.Method, r.RequestURI, r.Header, string(b))
+		r.Body = io.NopCloser(strings.NewReader(string(b)))
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// leftControl leaves a control file as a crawl that was killed does, with somebody else on its port.
+func leftControl(t *testing.T, dir, token string, by http.Handler) {
+	t.Helper()
+	s := httptest.NewServer(by)
+	t.Cleanup(s.Close)
+	at := controlAddress{Address: s.Listener.Addr().String(), Token: token}
+	if err := writeControl(filepath.Join(dir, ControlFile), at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who has the port of a crawl that was killed is not believed, and hears nothing that helps him.
+func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
+	const token = "0123456789abcdef0123456789abcdef"
+	for what, by := range map[string]func(http.Handler) http.Handler{
+		"nothing":         func(h http.Handler) http.Handler { return h },
+		"another secret":  func(h http.Handler) http.Handler { return mutual.Handler("another", maxOrder, h) },
+		"an empty secret": func(h http.Handler) http.Handler { return mutual.Handler("", maxOrder, h) },
+		"somewhere else": func(http.Handler) http.Handler {
+			return http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		},
+		"no answer": func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		},
+	} {
+		dir := t.TempDir()
+		var said strings.Builder
+		leftControl(t, dir, token, by(impostor("frontier.db", &said)))
+		if _, err := Connect(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if strings.Contains(said.String(), token) {
+			t.Errorf("%s: the token was sent: %s", what, said.String())
+		}
+	}
+}
+
+// A control file without a token is none: with an empty secret anybody could prove to know it.
+func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	var said strings.Builder
+	leftControl(t, dir, "", mutual.Handler("", maxOrder, impostor("frontier.db", &said)))
+	if _, err := Connect(t.Context(), dir); !errors.Is(err, ErrNotRunning) || said.Len() > 0 {
+		t.Errorf("%v, and was asked %q", err, said.String())
+	}
+}
+
+// A directory that was received may have a control file whose token somebody knows. Whatever he says was made, only a name
+// that we chose is returned, to be read and removed.
+func TestTheNameOfASnapshotIsOurs(t *testing.T) {
+	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", newSnapshot()} {
+		dir := t.TempDir()
+		var said strings.Builder
+		leftControl(t, dir, "known", mutual.Handler("known", maxOrder, impostor(name, &said)))
+		r, err := Connect(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, err := r.Snapshot(t.Context()); err == nil {
+			t.Errorf("%q: %s", name, path)
+		}
+	}
+}
+
+// copied is a frontier that makes snapshots.
+type copied struct{ frontier.Frontier }
+
+func (copied) Snapshot(_ context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// The other side does not take any name either, and keeps what is there.
+func TestASnapshotIsANewFile(t *testing.T) {
+	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return copied{f} })
+	r, err := Connect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := r.Snapshot(t.Context())
+	if err != nil || filepath.Dir(path) != dir || !isSnapshot(filepath.Base(path)) {
+		t.Fatalf("%s, %v", path, err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	order, err := json.Marshal(snapshotAt{filepath.Base(path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, says := ordered(t, dir, "/snapshot", string(order)); status != http.StatusBadRequest || !strings.Contains(says, "there already") {
+		t.Errorf("%d, %q", status, says)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "mine" {
+		t.Errorf("%q, %v", b, err)
+	}
+	for _, name := range []string{"frontier.db", "../" + newSnapshot()} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
