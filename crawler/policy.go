@@ -146,6 +146,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 	a, why := classify(ex)
 	v.exchangedPolicy(c, ex, a, why)
 	v.imposes(&line)
+	c.postpones(v, &line, w, heard.Exchange)
 	line.Reason = why
 	if heard.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
 		line.RobotsSHA256 = digestOf(heard.Body)

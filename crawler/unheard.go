@@ -6,6 +6,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -94,5 +95,17 @@ func (v *visit) imposes(l *storage.Line) {
 	switch v.rest.by {
 	case byRetryAfter, byErrors, byRateLimit:
 		l.Rest, l.RestBy = v.rest.wait, v.rest.by
+	}
+}
+
+// postpones puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
+// schedule asks for more than the answer did (politeness rule 6).
+func (c *Crawl) postpones(v *visit, l *storage.Line, w want, ex robots.Exchange) {
+	if w.from != v.turn.Authority {
+		return // a hop: the host that it is for rests, not this one
+	}
+	_, need := c.gate.terms.Next(v.state, origin(w.from), ex, v.end)
+	if need.Action == robots.Wait && need.After > l.Rest {
+		l.Rest, l.RestBy = need.After, byRobots
 	}
 }

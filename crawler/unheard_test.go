@@ -56,6 +56,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		{"Retry-After of robots.txt", "/robots.txt", status(503, "Retry-After", "90"), 90 * time.Second},
 		{"429 that does not say", "/busy.html", status(429), time.Minute},
 		{"500", "/busy.html", status(500), 30 * time.Second},
+		{"robots.txt that cannot be had", "/robots.txt", status(500), time.Minute}, // rule 6
 		{"RateLimit", "/busy.html", status(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

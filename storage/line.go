@@ -33,7 +33,7 @@ type Line struct {
 	Gap    time.Duration // from the end of the previous exchange with the authority to the start of this one; 0 when none is known
 
 	Rest   time.Duration // the rest, from the end of this exchange, that its answer imposed on the host beyond the pace; 0 for none
-	RestBy string        // who asked for it: "retry-after", "errors", "ratelimit"
+	RestBy string        // who asked for it: "retry-after", "errors", "ratelimit", "robots.txt"
 
 	// The exchange, when there was one.
 	Attempt   int            // 1 for the first; 0 without an exchange
