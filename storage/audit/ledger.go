@@ -48,15 +48,17 @@ type LedgerCheck struct {
 // The ledger is read first, for the times of its runs. What either tells goes, under the id of the record, into one
 // sorter, so their orders need not be the same and memory is bounded.
 type Ledger struct {
-	o       LedgerOptions
-	check   *LedgerCheck
-	all     *sorter
-	runs    runs
-	plain   bool // a segment has no chain: it is older than the refusals in archives
-	problem []ledger.Entry
-	more    int64 // problems beyond maxProblems
-	last    int   // segment
-	buf     []byte
+	o         LedgerOptions
+	check     *LedgerCheck
+	all       *sorter
+	runs      runs
+	plain     bool // a segment has no chain: it is older than the refusals in archives
+	problem   []ledger.Entry
+	kills     []ledger.Entry // what a stop leaves that was no good one: nothing is wrong with the chain
+	more      int64          // problems beyond maxProblems
+	moreKills int64          // beyond as many
+	last      int            // segment
+	buf       []byte
 }
 
 var _ Witness = (*Ledger)(nil)
@@ -116,11 +118,15 @@ func (l *Ledger) fault(e ledger.Entry) {
 	if e.Problem.Fault == ledger.Unchained {
 		l.plain = true
 	}
-	if len(l.problem) == maxProblems {
-		l.more++
+	kept, more := &l.problem, &l.more
+	if f := e.Problem.Fault; f == ledger.NoEnd || f == ledger.AfterHead {
+		kept, more = &l.kills, &l.moreKills
+	}
+	if len(*kept) == maxProblems {
+		*more++
 		return
 	}
-	l.problem = append(l.problem, e)
+	*kept = append(*kept, e)
 }
 
 func (l *Ledger) mark(m *ledger.Mark) {

@@ -236,3 +236,37 @@ func TestAccountsSurviveSorting(t *testing.T) {
 		}
 	}
 }
+
+// However often a crawl was killed: each kill is a note, and none a fault of the chain.
+func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	const kills = maxProblems + 30
+	var es []*Exchange
+	for i := range kills {
+		w, err := ledger.Open(ledger.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, l := pair(i, time.Now().UTC().Truncate(time.Microsecond))
+		es = append(es, e)
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+	}
+	_, found := compared(t, LedgerOptions{Dir: dir}, es, nil)
+	notes := 0
+	for _, f := range found {
+		if f.Note && f.Code == CrashInFlight {
+			notes++
+		} else {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if notes < kills { // the last one leaves a second trace: lines behind the last head
+		t.Errorf("%d notes of %d kills", notes, kills)
+	}
+}

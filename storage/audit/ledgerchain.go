@@ -20,8 +20,6 @@ func (l *Ledger) chain(found Report) {
 			f.Note, f.Required = true, "one key signs all heads"
 		case ledger.Unchained:
 			f.Note = true
-		case ledger.NoEnd, ledger.AfterHead:
-			f.Code, f.Note, f.Required = CrashInFlight, true, "a run ends with a signed head"
 		case ledger.Torn:
 			if l.atEnd(e) {
 				f.Code, f.Note, f.Required = CrashInFlight, true, "every line has an end"
@@ -34,6 +32,15 @@ func (l *Ledger) chain(found Report) {
 			f.Code, f.Note, f.Required = CrashInFlight, true, "an archive of this crawler has a ledger"
 		}
 		found(f)
+	}
+	killed := Finding{Code: CrashInFlight, Note: true, Place: Place{File: l.o.Dir}, Required: "a run ends with a signed head"}
+	for _, e := range l.kills {
+		killed.Observed = e.Problem.String()
+		found(killed)
+	}
+	for range l.moreKills {
+		killed.Observed = "no end head"
+		found(killed)
 	}
 	for range l.more {
 		found(Finding{
