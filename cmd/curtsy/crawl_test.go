@@ -82,7 +82,7 @@ func TestDemoFindsNoViolation(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "demo")
 	r := ended(t, curtsy(t, "demo", "--dir", dir))
-	r.want(t, exitDone, dir)
+	r.want(t, exitDone, dir, "crawling from 12 seeds into")
 	if !strings.Contains(r.out, "no violation") || strings.Contains(r.out, "BROKEN") {
 		t.Errorf("%s", r.out)
 	}

@@ -102,11 +102,11 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 			return crawler.Summary{}, nil, err
 		}
 	}
-	seeds, err := addressSeeds(ctx, d.frontier)
+	seeds, err := seedsGiven(ctx, d.frontier)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	fc, err := s.fetchConfig(seeds, inDir(o.dir, spoolName), w)
+	fc, err := s.fetchConfig(seeds.addresses, inDir(o.dir, spoolName), w)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
@@ -196,21 +196,15 @@ func warn(ctx context.Context, f frontier.Frontier, dir string, voice *voice) er
 }
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
-func (s *settings) announce(o *options, seeds []frontier.Seed, again bool, voice *voice) {
-	given, foreign := int64(0), s.loopbackForeign()
-	for _, seed := range seeds {
-		if seed.From == "" {
-			given++
-			foreign = foreign || !loopback(seed.URL.Authority())
-		}
-	}
+func (s *settings) announce(o *options, seeds givenSeeds, again bool, voice *voice) {
+	foreign := seeds.named || s.loopbackForeign()
 	switch {
 	case o.dryRun:
-		voice.say("asking for robots.txt alone, for %s", several(given, "seed"))
+		voice.say("asking for robots.txt alone, for %s", several(seeds.count, "seed"))
 	case again:
-		voice.say("going on with the crawl from %s in %s", several(given, "seed"), o.dir)
+		voice.say("going on with the crawl from %s in %s", several(seeds.count, "seed"), o.dir)
 	default:
-		voice.say("crawling from %s into %s", several(given, "seed"), o.dir)
+		voice.say("crawling from %s into %s", several(seeds.count, "seed"), o.dir)
 	}
 	if names := s.ownNames(); len(names) > 0 && !o.dryRun {
 		voice.say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+)
+
+// in runs a command line of crawl, resume or update in a world of its own, whose names are not those of real hosts.
+func in(w world, args ...string) result {
+	var out, errs strings.Builder
+	std := stdio{strings.NewReader(""), &out, &errs}
+	root := newRoot(std)
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] && args[0] == "crawl" {
+			root.RemoveCommand(c)
+			root.AddCommand(newCrawlIn(w, std))
+		}
+	}
+	root.SetArgs(args)
+	code := report(&errs, root.ExecuteContext(context.Background()))
+	return result{out.String(), errs.String(), code}
+}
+
+// nobody is a world in which every name has an address at which nobody listens.
+func nobody() world {
+	return world{
+		resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("198.51.100.7")}, nil
+		},
+		dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrUnexpectedEOF },
+	}
+}
+
+// The first line counts the seeds that were given, whatever they are: names, addresses, localhost; and says that a short
+// --delay is for own hosts only as soon as one of them is a name.
+func TestTheFirstLineCountsTheSeedsAndSaysWhomAShortDelayIsFor(t *testing.T) {
+	const warning = "--delay 0 acts on hosts of your own only; any other keeps 1s"
+	dead := deadPort(t)
+	port := dead[strings.LastIndex(dead, ":"):]
+	for _, tt := range []struct {
+		seeds  []string
+		warned bool
+	}{
+		{[]string{"http://one.example/"}, true},
+		{[]string{"http://one.example/", "https://one.example/a", "http://two.example/"}, true},
+		{[]string{dead}, false},
+		{[]string{dead, dead + "a", "http://localhost" + port}, false},
+		{[]string{dead, "http://one.example/"}, true},
+	} {
+		args := append([]string{"crawl", "--delay", "0", "--contact", "crawl@library.org", "--max-wait", "1s", "--dir", filepath.Join(t.TempDir(), "d")}, tt.seeds...)
+		r := in(nobody(), args...)
+		if want := fmt.Sprintf("crawling from %s into", several(int64(len(tt.seeds)), "seed")); !strings.Contains(r.err, want) {
+			t.Errorf("%q: standard error lacks %q:\n%s", tt.seeds, want, r.err)
+		}
+		if strings.Contains(r.err, warning) != tt.warned {
+			t.Errorf("%q: warned %v, want %v:\n%s", tt.seeds, !tt.warned, tt.warned, r.err)
+		}
+	}
+}
+
+// A crawl that goes on counts its seeds, and not where they redirected to.
+func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
+	site := crawltest.Tree("bakery.test", 5)
+	site.Pages["/"] = crawltest.Page{Redirect: "/start"}
+	site.Pages["/start"] = crawltest.Page{Links: []string{"/a", "/b"}}
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--delay", "0", "--max-pages", "1", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone, "crawling from 1 seed into")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "going on with the crawl from 1 seed in")
+}
