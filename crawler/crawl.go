@@ -109,6 +109,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.run, c.unclean = uint64(before.Restarts), before.Unclean
+	c.patient.Store(cfg.Past != nil) // of an update, hosts have answered before
 	if c.unheard, err = c.readUnheard(); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,6 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
 	c.seats = make(chan struct{}, c.cfg.Workers)
 	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()
-	c.patient.Store(cfg.Past != nil) // of an update, hosts have answered before
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	return c, nil
 }

@@ -38,6 +38,9 @@ func (c *Crawl) readUnheard() (map[canon.Authority]unheard, error) {
 		if err != nil {
 			return nil, fmt.Errorf("crawler: what hosts asked for before the kill: %w", err)
 		}
+		if l.Status > 0 { // somebody answers, whatever the frontier knows: there is something to wait for
+			c.patient.Store(true)
+		}
 		u, err := canon.Parse(l.URL)
 		if err != nil || l.Began.IsZero() || l.Rest <= 0 || l.Rest > longestAfter {
 			continue
