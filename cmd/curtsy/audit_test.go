@@ -37,21 +37,10 @@ func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
 	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")}
 	killed := 0
 	for range kills {
-		cmd := curtsy(t, args...)
 		before := len(web.Referee().Requests())
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for range 30_000 { // another process: there is no virtual time to wait in. Killed before it begins it leaves no evidence
-			if len(web.Referee().Requests()) >= before+25 {
-				break
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err != nil {
+		p := launched(t, curtsy(t, args...))
+		p.until(t, "25 requests", func() bool { return len(web.Referee().Requests()) >= before+25 }) // before it begins it leaves no evidence
+		if p.kill() {
 			killed++
 		}
 		clean(t, dir) // the evidence as the kill left it

@@ -6,25 +6,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 )
-
-// eventually waits for what another process does: there is no virtual time to wait in.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 6000 { // a minute: on a machine with other work, a process may take ten seconds to begin
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("it never happened: %s", what)
-}
 
 // leftClean checks that an ended crawl says how to go on and can be opened.
 func leftClean(t *testing.T, dir string) {
@@ -54,15 +42,15 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	defer close(release)
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
-	wait := begun(t, cmd)
+	p := launched(t, cmd)
 	<-asked
-	for range 2 {
+	for _, answer := range []string{"finishing the exchanges", "aborting"} { // two signals at one instant are one
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // two signals at one instant are one
+		p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 	}
-	wait().want(t, 130, "finishing the exchanges under way", "aborting", "it was interrupted", "curtsy resume "+dir)
+	p.end().want(t, 130, "finishing the exchanges under way", "aborting", "it was interrupted", "curtsy resume "+dir)
 	leftClean(t, dir)
 }
 

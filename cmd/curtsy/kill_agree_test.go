@@ -51,15 +51,13 @@ func inAppend(dir string, d time.Duration) bool {
 		}
 		return n
 	}
-	end := time.Now().Add(d)
-	for before := int64(-1); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
+	before := int64(-1)
+	return within(d, 50*time.Microsecond, nil, func() bool {
 		now := size()
-		if before >= 0 && now > before+64<<10 { // more than a page has
-			return true
-		}
+		grew := before >= 0 && now > before+64<<10 // more than a page has
 		before = now
-	}
-	return false
+		return grew
+	})
 }
 
 // recordURLs reads a crawl's archive as strictly as it can be read and returns the URL of each record by its id.

@@ -48,23 +48,17 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	within := 0 // kills that tore a record
 	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", seed}
 	for done := 0; done < kills; {
-		cmd := curtsy(t, args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		before := len(web.Referee().Requests())
-		time.Sleep(time.Duration(40+rng.IntN(160)) * time.Millisecond)
+		before, more := len(web.Referee().Requests()), rng.IntN(pages/kills)
+		p := launched(t, curtsy(t, args...))
+		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
 		if len(instants)%2 == 1 { // as something large is appended, if it is within half a second
 			inAppend(dir, 500*time.Millisecond)
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		instants = append(instants, time.Now())
-		err := cmd.Wait()
-		if err == nil {
+		at := time.Now()
+		if !p.kill() {
 			break // it finished before the kill
 		}
+		instants = append(instants, at)
 		if _, err := os.Stat(dir); err != nil {
 			continue // killed before the directory was there: nothing was asked for
 		}

@@ -37,7 +37,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 	inBuild, whole, done := 0, 0, 0
 	for tries := 0; done < kills && tries < 10*kills; tries++ {
 		building := done%2 == 1
-		if !killed(t, args, dir, building, rng) {
+		if !killed(t, args, web, dir, building, rng) {
 			continue // it was quicker
 		}
 		if _, err := os.Stat(dir); err != nil {
@@ -100,9 +100,7 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
 	wait := begun(t, cmd)
-	for len(web.Referee().Requests()) < 10 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	eventually(t, "ten requests", func() bool { return len(web.Referee().Requests()) >= 10 })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -118,36 +116,28 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	judged(t, web, crawltest.Rules{})
 }
 
-// killed runs a command and kills it at a random instant, while a tree is built if that is asked for. It reports whether
-// the command was still running.
-func killed(t *testing.T, args []string, dir string, building bool, rng *rand.Rand) bool {
+// killed runs a command and kills it at a random instant: when some of a tree is built, if that is asked for, else after
+// some requests, or at once. It reports whether the command was still running.
+func killed(t *testing.T, args []string, web *crawltest.Web, dir string, building bool, rng *rand.Rand) bool {
 	t.Helper()
-	cmd := curtsy(t, args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	asked, more, files := len(web.Referee().Requests()), rng.IntN(60), rng.IntN(30)
+	p := launched(t, curtsy(t, args...))
+	switch {
+	case building:
+		p.until(t, "some of a tree", func() bool {
+			made := 0
+			_ = filepath.WalkDir(filepath.Join(dir, "mirror.new"), func(string, fs.DirEntry, error) error { // it comes and goes
+				made++
+				return nil
+			})
+			return made > 1 && made >= files
+		})
+	case args[1] != "rebuild":
+		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= asked+more })
+	default: // which asks nobody
+		p.until(t, "a while", func() bool { files--; return files < 0 })
 	}
-	over := make(chan error, 1)
-	go func() { over <- cmd.Wait() }()
-	if building {
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "mirror.new")); err == nil {
-				break
-			}
-			select {
-			case err := <-over:
-				over <- err
-				time.Sleep(0)
-			case <-time.After(time.Millisecond):
-				continue
-			}
-			break
-		}
-		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
-	} else {
-		time.Sleep(time.Duration(20+rng.IntN(250)) * time.Millisecond)
-	}
-	_ = cmd.Process.Kill() // it may be over
-	return <-over != nil
+	return p.kill()
 }
 
 // intact checks the mirror as it is after a kill, and reports whether there is one.

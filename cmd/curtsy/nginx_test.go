@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"curtsy/crawler"
 )
@@ -71,15 +70,14 @@ http {
 	}
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
 	t.Cleanup(s.stop)
-	for range 3000 {
-		if c, err := net.Dial("tcp", addr); err == nil {
+	eventually(t, "nginx answers at "+addr, func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
 			c.Close()
-			return s
 		}
-		time.Sleep(20 * time.Millisecond) // another program's start: there is no virtual time to wait in
-	}
-	t.Fatalf("nginx does not answer at %s", addr)
-	return nil
+		return err == nil
+	})
+	return s
 }
 
 // asked returns how often each target was asked for since the last call, by status.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,20 +32,14 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	args := []string{"crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("mill.test")}
 	deaths := 0
 	for ; deaths < 10; deaths++ {
-		cmd := curtsy(t, args...)
+		p := launched(t, curtsy(t, args...))
 		before := requested(web, "/poison")
-		wait := begun(t, cmd)
-		over := make(chan result, 1)
-		go func() { over <- wait() }() // ends with the process
-		died := false
-		for !died && len(over) == 0 {
-			if time.Sleep(20 * time.Millisecond); requested(web, "/poison") > before {
-				time.Sleep(time.Second) // its record is durable by now
-				died = cmd.Process.Kill() == nil
-			}
+		died := p.until(t, "it is asked for", func() bool { return requested(web, "/poison") > before })
+		if died && deaths == 0 { // later a suspect is given when its record is durable
+			died = p.until(t, "the frontier has it on record", func() bool { return stops(t, dir, "/poison") > 0 })
 		}
-		r := <-over
-		if !died {
+		died = died && p.kill()
+		if r := p.end(); !died {
 			r.want(t, exitDone, "1 URL set aside", "curtsy frontier retry --reason quarantined")
 			break
 		}
@@ -81,4 +76,24 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, exitDone)
 	reopened(t, dir)
 	t.Logf("set aside after %d deaths", deaths)
+}
+
+// stops is at how many unclean stops a URL was in flight, if the crawl was killed now.
+func stops(t *testing.T, dir, target string) int {
+	t.Helper()
+	for line := range strings.Lines(shared("frontier", "export", dir).out) {
+		var item struct {
+			URL struct {
+				URL   string `json:"url"`
+				Stops int    `json:"stops"`
+			} `json:"url"`
+		}
+		if err := json.Unmarshal([]byte(line), &item); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(item.URL.URL, target) {
+			return item.URL.Stops
+		}
+	}
+	return 0
 }

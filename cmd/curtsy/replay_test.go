@@ -169,9 +169,9 @@ func player(t *testing.T, clients, file string) string {
 	return s.URL + "/"
 }
 
-// within is JavaScript that looks for an element in all frames and shadows of the player, and is what do makes of it, or
+// inFrames is JavaScript that looks for an element in all frames and shadows of the player, and is what do makes of it, or
 // null as long as it is not there.
-func within(id, do string) string {
+func inFrames(id, do string) string {
 	return fmt.Sprintf(`(() => {
 	const find = root => {
 		const own = root.getElementById && root.getElementById(%s);
@@ -188,17 +188,18 @@ func within(id, do string) string {
 })()`, strconv.Quote(id), do)
 }
 
-// look asks so many times what an element of the replayed page says. Frames come and go meanwhile, so that an error is no
+// look asks until d is over what an element of the replayed page says. Frames come and go meanwhile, so that an error is no
 // answer yet.
-func look(tab context.Context, id, do string, times int) (text string, ok bool) {
-	for range times {
-		text, err := chromedp.Run(tab, chromedp.Evaluate[*string](within(id, do+" || null")))
-		if err == nil && text != nil {
-			return *text, true
+func look(tab context.Context, id, do string, d time.Duration) (text string, ok bool) {
+	ok = within(d, 50*time.Millisecond, nil, func() bool {
+		got, err := chromedp.Run(tab, chromedp.Evaluate[*string](inFrames(id, do+" || null")))
+		if err != nil || got == nil {
+			return false
 		}
-		time.Sleep(50 * time.Millisecond) // another program: there is no virtual time to wait in
-	}
-	return "", false
+		text = *got
+		return true
+	})
+	return text, ok
 }
 
 // opened opens an archived page in the player and returns what an element of it says. A player whose worker is not there yet
@@ -209,7 +210,7 @@ func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 		if err := chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))); err != nil {
 			t.Fatal(err)
 		}
-		if text, ok := look(tab, id, do, 200); ok {
+		if text, ok := look(tab, id, do, 10*time.Second); ok {
 			return text
 		}
 	}
@@ -225,13 +226,13 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 	if text := opened(t, tab, at, site, "text", "e.textContent"); text != "Rye and sourdough" {
 		t.Errorf("the page says %q", text)
 	}
-	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, 400); size != "37x23" {
+	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, 20*time.Second); size != "37x23" {
 		t.Errorf("the picture is %q", size)
 	}
-	if _, ok := look(tab, "on", `(e.click(), "clicked")`, 400); !ok {
+	if _, ok := look(tab, "on", `(e.click(), "clicked")`, 20*time.Second); !ok {
 		t.Error("there is no link")
 	}
-	if text, _ := look(tab, "about", "e.textContent", 400); text != "Since 1871" {
+	if text, _ := look(tab, "about", "e.textContent", 20*time.Second); text != "Since 1871" {
 		t.Errorf("the link leads to a page that says %q", text)
 	}
 	for _, page := range []string{"again.html", "copy.html"} {

@@ -281,15 +281,10 @@ func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
 		if status := ended(t, curtsy(t, "status", "--json", dir)); status.says(`"generation": 2`) {
 			verb = "resume"
 		}
-		cmd := curtsy(t, verb, "--quiet", dir)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if cmd.Wait() == nil {
+		asked, more := len(web.Referee().Requests()), rand.IntN(2*pages/kills)
+		p := launched(t, curtsy(t, verb, "--quiet", dir))
+		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= asked+more })
+		if !p.kill() {
 			break
 		}
 		if verb == "resume" {

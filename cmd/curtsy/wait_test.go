@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what another process does: on a machine with other work, one may take ten seconds
+// to begin.
+const patience = 2 * time.Minute
+
+// looking is the pause between two looks at what another process does: there is no virtual time to wait in.
+const looking = 2 * time.Millisecond
+
+// within waits until something holds, d at most, and reports whether it does. over may be nil; when it is closed there is
+// nothing left to wait for.
+func within(d, every time.Duration, over <-chan struct{}, holds func() bool) bool {
+	deadline := time.NewTimer(d)
+	defer deadline.Stop()
+	looks := time.NewTicker(every)
+	defer looks.Stop()
+	for {
+		if holds() {
+			return true
+		}
+		select {
+		case <-over:
+			return false
+		case <-deadline.C:
+			return false
+		case <-looks.C:
+		}
+	}
+}
+
+// eventually waits for what another process does.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	if !within(patience, looking, nil, holds) {
+		t.Fatalf("it never happened: %s", what)
+	}
+}
+
+// heardOutput is what a process said so far.
+type heardOutput struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (h *heardOutput) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.b.Write(p)
+}
+
+func (h *heardOutput) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.b.String()
+}
+
+// process is a command that runs.
+type process struct {
+	cmd       *exec.Cmd
+	out, errs heardOutput
+	over      chan struct{} // closed at its end
+	err       error         // valid then
+}
+
+// launched starts a command.
+func launched(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, over: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.out, &p.errs
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v: %v", cmd.Args, err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.over)
+	}()
+	return p
+}
+
+// until waits for something, and reports whether it came before the process ended.
+func (p *process) until(t *testing.T, what string, holds func() bool) bool {
+	t.Helper()
+	if within(patience, looking, p.over, holds) {
+		return true
+	}
+	select {
+	case <-p.over:
+		return false
+	default:
+		p.kill()
+		t.Fatalf("%v: it never happened: %s; standard error:\n%s", p.cmd.Args, what, p.errs.String())
+		return false
+	}
+}
+
+// kill kills the process, and reports whether it was still running.
+func (p *process) kill() bool {
+	select {
+	case <-p.over:
+		return false
+	default:
+	}
+	_ = p.cmd.Process.Kill() // it may be over
+	<-p.over
+	return p.err != nil
+}
+
+// end waits for the end.
+func (p *process) end() result {
+	<-p.over
+	return result{p.out.String(), p.errs.String(), p.cmd.ProcessState.ExitCode()}
+}
+
+// tellPeak in the environment names a file into which a process that is curtsy writes at its end how much memory it held
+// at most. What the kernel says to the parent is never less than what the parent held (exec hands it on).
+const tellPeak = "CURTSY_TEST_TELL_PEAK"
+
+// tellingPeak has a command say how much memory it held at most, in octets; 0 where nobody knows.
+func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
+	t.Helper()
+	path := t.TempDir() + "/peak"
+	cmd.Env = append(cmd.Env, tellPeak+"="+path)
+	return func() int64 {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.ParseInt(string(b), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
