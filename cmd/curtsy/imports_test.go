@@ -56,8 +56,9 @@ var imports = map[string][]string{
 		"crawler/scope", "crawler/fetch", "crawler/extract", "crawler/optout", "crawler/sitemap", "crawler/trap", "crawler/mutual", "frontier", "frontier/canon", "robots", "storage", "storage/durable", "storage/mediatype",
 		"golang.org/x/sync/errgroup",
 	},
+	"cmd/curtsy/phrasebook": {},
 	"cmd/curtsy": {
-		"crawler", "crawler/extract/bare", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/frontiertest", "frontier/ndjson", "robots",
+		"cmd/curtsy/phrasebook", "crawler", "crawler/extract/bare", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/frontiertest", "frontier/ndjson", "robots",
 		"storage", "storage/audit", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mediatype", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "github.com/google/pprof/profile", "golang.org/x/sync/errgroup", "golang.org/x/term",

@@ -15,6 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/phrasebook"
 )
 
 // layer is a configuration file: its keys are settings.
@@ -69,7 +71,9 @@ func (l layer) checkKeys(b []byte, known []string) error {
 		}
 		at := p.Shape(it.Node().Raw).Start
 		msg := fmt.Sprintf("%s:%d:%d: unknown key %q", l.path, at.Line, at.Column, key)
-		if near := nearest(key, known); near != "" {
+		if p, ok := phrasebook.Find(key); ok && isKnown[p.Flag()] {
+			msg += fmt.Sprintf("; that is %s here", p.Flag())
+		} else if near := nearest(key, known); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return usagef("%s", msg)

@@ -1,10 +1,10 @@
 package main
 
-// nearest returns the name that differs least from s, or "" when none is near: at most a third of its letters differ.
+// nearest returns the name that differs least from s, or "" when none is near: at most one of three letters differs, or one.
 func nearest(s string, names []string) string {
-	best, least := "", len(s)/3+1
+	best, least := "", max(len(s)/3, 1)+1
 	for _, n := range names {
-		if d := distance(s, n); d <= least && (best == "" || d < least) {
+		if d := distance(s, n); d < least {
 			best, least = n, d
 		}
 	}

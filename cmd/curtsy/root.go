@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/phrasebook"
 )
 
 // version of curtsy; it stands in the User-Agent, too.
@@ -123,6 +126,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
 	case errors.As(err, &unknown):
+		if p, ok := elsewhere(cmd, unknown); ok {
+			return usagef("%w; %s", err, p)
+		}
 		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -132,6 +138,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// elsewhere finds what the user may know by another name, from another crawler, if it can be said with this command.
+func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phrase, bool) {
+	given := []string{"--" + unknown.GetSpecifiedName()}
+	if short := unknown.GetSpecifiedShortnames(); short != "" {
+		given = []string{"-" + short, "-" + unknown.GetSpecifiedName()} // -np; or -l5
+	}
+	for _, g := range given {
+		p, ok := phrasebook.Find(g)
+		if ok && cmd.Flags().Lookup("seeds") != nil && (p.Flag() == "" || cmd.Flags().Lookup(p.Flag()) != nil || strings.Contains(p.Note, "curtsy mirror")) {
+			return p, true
+		}
+	}
+	return phrasebook.Phrase{}, false
 }
 
 func versionText() string {

@@ -1,0 +1,126 @@
+// Package phrasebook knows what options of wget, HTTrack and Scrapy are called here. It is one table: the error about an
+// unknown flag and docs/coming-from.md both read it.
+package phrasebook
+
+import (
+	"slices"
+	"strings"
+)
+
+// Programs whose options are known.
+const (
+	Wget    = "wget"
+	HTTrack = "HTTrack"
+	Scrapy  = "Scrapy"
+)
+
+// Phrase is how others say something, and how it is said here.
+type Phrase struct {
+	Theirs []string // options and settings, as they are written there
+	Of     string   // the programs that have them
+	Ours   string   // a flag with its value ("--scope prefix"), or a command ("curtsy update DIR")
+	Note   string   // what is different; may be empty
+}
+
+// All returns the table, in the order of the documentation.
+func All() []Phrase { return slices.Clone(phrases) }
+
+var phrases = []Phrase{
+	// What is crawled.
+	{[]string{"--recursive", "-r"}, Wget, "curtsy crawl", "links are followed unless --depth 0 says otherwise"},
+	{[]string{"--level", "-l"}, Wget, "--depth N", "without a limit by default"},
+	{[]string{"DEPTH_LIMIT"}, Scrapy, "--depth N", "0 means seeds alone, -1 no limit"},
+	{[]string{"--no-parent", "-np"}, Wget, "--scope prefix", ""},
+	{[]string{"--stay-on-same-dir"}, HTTrack, "--scope prefix", ""},
+	{[]string{"--stay-on-same-address"}, HTTrack, "--scope host", "which is the default"},
+	{[]string{"--stay-on-same-domain"}, HTTrack, "--scope domain", ""},
+	{[]string{"--span-hosts", "-H"}, Wget, "--scope any", "needs --max-pages or --max-time"},
+	{[]string{"--go-everywhere"}, HTTrack, "--scope any", "needs --max-pages or --max-time"},
+	{[]string{"--domains", "-D"}, Wget, "--scope domain", "the domains of the seeds; give one seed of each"},
+	{[]string{"--allowed-domains"}, Scrapy, "--scope domain", "the domains of the seeds; give one seed of each"},
+	{[]string{"--exclude-domains"}, Wget, "--exclude REGEXP", "matched against whole URLs"},
+	{[]string{"--accept-regex"}, Wget, "--include REGEXP", "RE2, matched anywhere in the URL"},
+	{[]string{"--reject-regex"}, Wget, "--exclude REGEXP", "RE2, matched anywhere in the URL"},
+	{[]string{"--include-directories", "-I"}, Wget, "--include REGEXP", ""},
+	{[]string{"--exclude-directories", "-X"}, Wget, "--exclude REGEXP", ""},
+	{[]string{"-A"}, Wget, "--accept LIST", "media types or extensions"},
+	{[]string{"-R"}, Wget, "--reject LIST", "media types or extensions"},
+	{[]string{"--page-requisites", "-p"}, Wget, "--requisites all", "curtsy mirror has it so by default"},
+	{[]string{"--near"}, HTTrack, "--requisites all", "curtsy mirror has it so by default"},
+	{[]string{"--input-file", "-i"}, Wget, "--seeds FILE", "- for standard input"},
+	{[]string{"--list"}, HTTrack, "--seeds FILE", "- for standard input"},
+	{[]string{"--follow-sitemaps"}, "wget2", "--sitemaps robots", ""},
+	{[]string{"DEPTH_PRIORITY"}, Scrapy, "--order breadth", "or depth"},
+
+	// How it is asked for.
+	{[]string{"--wait", "-w", "--random-wait"}, Wget, "--delay TIME", "counted from the end of an answer, per host; never below 1s for hosts of others"},
+	{[]string{"--connection-per-second"}, HTTrack, "--delay TIME", "per host; never below 1s for hosts of others"},
+	{[]string{"DOWNLOAD_DELAY"}, Scrapy, "--delay TIME", "per host; never below 1s for hosts of others"},
+	{[]string{"AUTOTHROTTLE_ENABLED"}, Scrapy, "--delay TIME", "slow hosts are always given longer pauses"},
+	{[]string{"--sockets"}, HTTrack, "--workers N", "one exchange at a time with each host"},
+	{[]string{"--max-threads"}, "wget2", "--workers N", "one exchange at a time with each host"},
+	{[]string{"CONCURRENT_REQUESTS"}, Scrapy, "--workers N", "one exchange at a time with each host"},
+	{[]string{"CONCURRENT_REQUESTS_PER_DOMAIN"}, Scrapy, "--per-host N", "acts on hosts of your own only"},
+	{[]string{"--user-agent", "-U"}, Wget + ", " + HTTrack, "--agent TOKEN", "a product token; --contact says whom to ask"},
+	{[]string{"USER_AGENT", "ROBOTSTXT_USER_AGENT"}, Scrapy, "--agent TOKEN", "a product token; --contact says whom to ask"},
+	{[]string{"--robots", "ROBOTSTXT_OBEY"}, "wget2, HTTrack, Scrapy", "--robots-standard STANDARD", "robots.txt always holds; this adds stricter readings"},
+	{[]string{"--ca-certificate"}, Wget, "--ca-file FILE", "trusted beside those of the system"},
+
+	// When it ends.
+	{[]string{"--quota", "-Q"}, Wget, "--max-bytes SIZE", ""},
+	{[]string{"--max-size"}, HTTrack, "--max-bytes SIZE", ""},
+	{[]string{"--max-files", "DOWNLOAD_MAXSIZE"}, HTTrack + ", " + Scrapy, "--max-body SIZE", "of one answer"},
+	{[]string{"CLOSESPIDER_PAGECOUNT"}, Scrapy, "--max-pages N", "HTML pages"},
+	{[]string{"CLOSESPIDER_TIMEOUT"}, Scrapy, "--max-time TIME", ""},
+	{[]string{"--limit-rate"}, Wget, "--max-rate SIZE", "per second, in all"},
+	{[]string{"--advanced-maxlinks"}, HTTrack, "--max-urls N", ""},
+	{[]string{"MEMUSAGE_LIMIT_MB"}, Scrapy, "--memory-limit SIZE", ""},
+	{[]string{"--spider"}, Wget + ", " + HTTrack, "--dry-run", "asks for robots.txt alone; what links are broken, curtsy frontier ls --urls --outcome gone says after a crawl"},
+
+	// Where it goes, and what comes after.
+	{[]string{"--directory-prefix", "-P"}, Wget, "--dir DIR", ""},
+	{[]string{"--path", "-O"}, HTTrack, "--dir DIR", ""},
+	{[]string{"--warc-file", "JOBDIR"}, Wget + ", " + Scrapy, "--dir DIR", "which always holds WARC files, and what resume needs"},
+	{[]string{"--warc-dedup"}, Wget, "--dedup CDXJ", "or a crawl directory"},
+	{[]string{"-m", "--convert-links", "-k", "--adjust-extension", "-E"}, Wget, "curtsy mirror", "makes a copy that can be browsed, of the same single fetch"},
+	{[]string{"--continue", "-c", "--no-clobber", "-nc"}, Wget + ", " + HTTrack, "curtsy resume DIR", ""},
+	{[]string{"--timestamping", "-N", "--update"}, Wget + ", " + HTTrack, "curtsy update DIR", "asks on condition that a page changed"},
+	{[]string{"--purge-old"}, HTTrack, "--vanished remove", "of curtsy mirror"},
+	{[]string{"--no-verbose", "-nv", "--nolog"}, Wget + ", " + Scrapy, "--quiet", ""},
+	{[]string{"--loglevel", "LOG_LEVEL"}, Scrapy, "--verbose", "says every decision"},
+}
+
+// Find returns how others say what was given: a flag with its dashes, or the name of a setting without. Flags are
+// taken as they are; a setting may be written as a flag, too (--download-delay).
+func Find(given string) (Phrase, bool) {
+	for _, p := range phrases {
+		if slices.Contains(p.Theirs, given) {
+			return p, true
+		}
+	}
+	setting := strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(given, "--"), "-", "_"))
+	for _, p := range phrases {
+		if slices.Contains(p.Theirs, setting) || slices.Contains(p.Theirs, "--"+strings.ReplaceAll(strings.ToLower(given), "_", "-")) {
+			return p, true
+		}
+	}
+	return Phrase{}, false
+}
+
+// Flag is the name of the flag that Ours is, without its dashes; empty when it is a command.
+func (p Phrase) Flag() string {
+	name, _, _ := strings.Cut(p.Ours, " ")
+	name, ok := strings.CutPrefix(name, "--")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// String says it in a sentence, for whoever wrote one of theirs.
+func (p Phrase) String() string {
+	if p.Note == "" {
+		return "that is " + p.Ours + " here"
+	}
+	return "that is " + p.Ours + " here (" + p.Note + ")"
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/phrasebook"
+)
+
+func testRoot() *cobra.Command {
+	return newRoot(stdio{strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)})
+}
+
+// called returns one of our commands by its path.
+func called(t *testing.T, path ...string) *cobra.Command {
+	t.Helper()
+	root := testRoot()
+	cmd, rest, err := root.Find(path)
+	if err != nil || cmd == root || len(rest) > 0 {
+		t.Fatalf("there is no command %q: %v", path, err)
+	}
+	return cmd
+}
+
+// Whatever the table says is ours there is: a flag of crawl or mirror, which takes that value if it is no placeholder, or a
+// command. What is theirs is not ours as well, and stands in the table once.
+func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
+	all := phrasebook.All()
+	met := map[string]bool{}
+	for _, p := range all {
+		name, value, _ := strings.Cut(p.Ours, " ")
+		if flag := p.Flag(); flag != "" {
+			crawl, mirror := called(t, "crawl").Flags(), called(t, "mirror").Flags()
+			f := mirror.Lookup(flag) // mirror has the flags of crawl, and some
+			if f == nil {
+				t.Errorf("%q: there is no flag --%s", p.Theirs, flag)
+				continue
+			}
+			if inCrawl := crawl.Lookup(flag) != nil; !inCrawl && !strings.Contains(p.Note, "curtsy mirror") {
+				t.Errorf("%q: the note does not say that %s is of curtsy mirror alone", p.Theirs, name)
+			}
+			if value != "" && value != strings.ToUpper(value) {
+				if err := f.Value.Set(value); err != nil {
+					t.Errorf("%q: %s: %v", p.Theirs, p.Ours, err)
+				}
+			}
+		} else {
+			words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(p.Ours, "curtsy "), " DIR"))
+			called(t, words...)
+		}
+		for _, theirs := range p.Theirs {
+			if met[theirs] {
+				t.Errorf("%s stands in the table twice", theirs)
+			}
+			met[theirs] = true
+			if long, ok := strings.CutPrefix(theirs, "--"); ok && called(t, "mirror").Flags().Lookup(long) != nil {
+				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
+			}
+			if got, ok := phrasebook.Find(theirs); !ok || got.Ours != p.Ours {
+				t.Errorf("%s is not found: %+v", theirs, got)
+			}
+		}
+	}
+	if len(met) < 40 {
+		t.Errorf("%d options", len(met))
+	}
+}
+
+// Whoever writes an option of another crawler is told ours, with exit code 2; also in short, and as a setting.
+func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
+	for given, says := range map[string]string{
+		"--level=3":          "that is --depth N here",
+		"-l5":                "that is --depth N here",
+		"--wait=2":           "that is --delay TIME here",
+		"--quota=10m":        "that is --max-bytes SIZE here",
+		"--no-parent":        "that is --scope prefix here",
+		"-np":                "that is --scope prefix here",
+		"-nc":                "that is curtsy resume DIR here",
+		"--spider":           "that is --dry-run here",
+		"-k":                 "that is curtsy mirror here",
+		"--download-delay=3": "that is --delay TIME here",
+		"--depth-limit":      "that is --depth N here",
+		"--timestamping":     "that is curtsy update DIR here",
+		"--dept=3":           "did you mean --depth?",
+		"--zebra":            "see curtsy crawl --help",
+	} {
+		r := shared("crawl", given, "http://127.0.0.1:1/")
+		if r.code != exitUsage || !strings.Contains(r.err, says) {
+			t.Errorf("%s: exit code %d, %q; want %q", given, r.code, r.err, says)
+		}
+		if strings.Contains(says, "here") && strings.Contains(r.err, "did you mean") {
+			t.Errorf("%s: two answers: %q", given, r.err)
+		}
+	}
+	config := write(t, "DOWNLOAD_DELAY = 3\n")
+	r := shared("crawl", "--config", config, "http://127.0.0.1:1/")
+	if r.code != exitUsage || !strings.Contains(r.err, "that is delay here") {
+		t.Errorf("%q", r.err)
+	}
+	if r := shared("status", "--level=3", "d"); strings.Contains(r.err, "--depth") {
+		t.Errorf("status has no such flag: %q", r.err)
+	}
+}
+
+// The page for those who come from elsewhere has the table as it is.
+func TestThePageForNewcomersHasTheWholeTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| theirs | of | ours | |\n|---|---|---|---|\n")
+	for _, p := range phrasebook.All() {
+		note := strings.ReplaceAll(p.Note, "|", `\|`)
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.Join(p.Theirs, "` `"), p.Of, p.Ours, note)
+	}
+	page := filepath.Join("..", "..", "docs", "coming-from.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), b.String()) {
+		t.Errorf("%s does not have this table:\n%s", page, b.String())
+	}
+}
