@@ -9,6 +9,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/sorted"
 )
 
 // LedgerOptions say how an archive is compared with a ledger.
@@ -46,11 +47,11 @@ type LedgerCheck struct {
 // every refusal stands in both, and both tell the same of it. It is a Witness.
 //
 // The ledger is read first, for the times of its runs. What either tells goes, under the id of the record, into one
-// sorter, so their orders need not be the same and memory is bounded.
+// sorted.Sorter, so their orders need not be the same and memory is bounded.
 type Ledger struct {
 	o         LedgerOptions
 	check     *LedgerCheck
-	all       *sorter
+	all       *sorted.Sorter
 	runs      runs
 	plain     bool // a segment has no chain: it is older than the refusals in archives
 	problem   []ledger.Entry
@@ -71,12 +72,12 @@ func NewLedger(ctx context.Context, o LedgerOptions) (*Ledger, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: newSorter(o.TempDir, o.Memory), runs: newRuns()}
+	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns()}
 	if o.Head != nil {
 		l.check.Lodged = o.Head.String()
 	}
 	if err := l.read(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("audit: %w", err), l.all.close())
+		return nil, errors.Join(fmt.Errorf("audit: %w", err), l.all.Close())
 	}
 	return l, nil
 }
@@ -167,7 +168,7 @@ func (l *Ledger) add(a account) error {
 		a.run = l.runs.now()
 	}
 	l.buf = a.append(l.buf[:0])
-	return l.all.add(l.buf)
+	return l.all.Add(l.buf)
 }
 
 // Info implements Witness.
@@ -199,7 +200,7 @@ func placeText(p Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Of
 
 // Close implements Witness: it compares.
 func (l *Ledger) Close(ctx context.Context, r *Result, found Report) (err error) {
-	defer func() { err = errors.Join(err, l.all.close()) }()
+	defer func() { err = errors.Join(err, l.all.Close()) }()
 	l.chain(found)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
 		return err
@@ -219,7 +220,7 @@ const maxGroup = 1024
 func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)) error {
 	var key [16]byte
 	var lines, records []account
-	for b, err := range l.all.sorted() {
+	for b, err := range l.all.All() {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -1,4 +1,4 @@
-package audit
+package sorted
 
 import (
 	"bufio"
@@ -12,10 +12,8 @@ import (
 	"slices"
 )
 
-// sorter puts any number of strings of octets in order, in bounded memory: beyond its limit, sorted runs go to
-// temporary files. Two accounts of one crawl are compared so: each tells what it knows under a key, both are sorted into
-// one, and what belongs together comes out side by side, in whatever order it went in.
-type sorter struct {
+// Sorter holds what is to be put in order.
+type Sorter struct {
 	dir   string // for the temporary files; empty means the system's
 	limit int    // octets held in memory
 
@@ -32,10 +30,12 @@ const (
 	perHeld   = 32 // what a string costs beside its octets
 )
 
-func newSorter(dir string, limit int) *sorter { return &sorter{dir: dir, limit: limit} }
+// New returns a Sorter that holds so many octets in memory, and the rest in files in dir; empty means the system's folder
+// for such files.
+func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit} }
 
-// add takes a string; it keeps a copy.
-func (s *sorter) add(b []byte) error {
+// Add takes a string; it keeps a copy.
+func (s *Sorter) Add(b []byte) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -50,7 +50,7 @@ func (s *sorter) add(b []byte) error {
 }
 
 // spill writes what is held to a run of its own.
-func (s *sorter) spill() error {
+func (s *Sorter) spill() error {
 	slices.SortFunc(s.held, bytes.Compare)
 	f, err := s.write(func(yield func([]byte, error) bool) {
 		for _, b := range s.held {
@@ -76,10 +76,10 @@ func (s *sorter) spill() error {
 	return err
 }
 
-func (s *sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
-	f, err := os.CreateTemp(s.dir, "curtsy-audit-*")
+func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
+	f, err := os.CreateTemp(s.dir, "curtsy-sorted-*")
 	if err != nil {
-		return nil, fmt.Errorf("audit: sort: %w", err)
+		return nil, fmt.Errorf("sorted: %w", err)
 	}
 	w := bufio.NewWriterSize(f, runBuffer)
 	err = func() error {
@@ -97,14 +97,14 @@ func (s *sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 		return w.Flush()
 	}()
 	if err != nil {
-		err = errors.Join(fmt.Errorf("audit: sort: %w", err), f.Close(), os.Remove(f.Name()))
+		err = errors.Join(fmt.Errorf("sorted: %w", err), f.Close(), os.Remove(f.Name()))
 		return nil, err
 	}
 	return f, nil
 }
 
-// sorted returns all strings in order, each valid until the next. An error is the last.
-func (s *sorter) sorted() iter.Seq2[[]byte, error] {
+// All returns all strings in order, each valid until the next. An error is the last.
+func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if s.err != nil {
 			yield(nil, s.err)
@@ -148,19 +148,19 @@ func (r *run) next() error {
 }
 
 // merged returns the strings of all files in order. With so few of them a look at every head is quick enough.
-func (s *sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
+func (s *Sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var open []*run
 		for _, f := range files {
 			if _, err := f.Seek(0, io.SeekStart); err != nil {
-				yield(nil, fmt.Errorf("audit: sort: %w", err))
+				yield(nil, fmt.Errorf("sorted: %w", err))
 				return
 			}
 			r := &run{in: bufio.NewReaderSize(f, runBuffer)}
 			if err := r.next(); err == nil {
 				open = append(open, r)
 			} else if !errors.Is(err, io.EOF) {
-				yield(nil, fmt.Errorf("audit: sort: %w", err))
+				yield(nil, fmt.Errorf("sorted: %w", err))
 				return
 			}
 		}
@@ -177,7 +177,7 @@ func (s *sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
 			if err := open[least].next(); errors.Is(err, io.EOF) {
 				open = slices.Delete(open, least, least+1)
 			} else if err != nil {
-				yield(nil, fmt.Errorf("audit: sort: %w", err))
+				yield(nil, fmt.Errorf("sorted: %w", err))
 				return
 			}
 		}
@@ -185,7 +185,7 @@ func (s *sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
 }
 
 // remove takes the runs off the disk.
-func (s *sorter) remove() error {
+func (s *Sorter) remove() error {
 	var errs []error
 	for _, f := range s.runs {
 		errs = append(errs, f.Close(), os.Remove(f.Name()))
@@ -194,8 +194,8 @@ func (s *sorter) remove() error {
 	return errors.Join(errs...)
 }
 
-// close frees memory and disk.
-func (s *sorter) close() error {
+// Close frees memory and disk.
+func (s *Sorter) Close() error {
 	s.held = nil
 	return s.remove()
 }

@@ -1,4 +1,4 @@
-package audit
+package sorted
 
 import (
 	"math/rand/v2"
@@ -13,7 +13,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, limit := range []int{1, 100, 5000, 1 << 20} {
 		dir := t.TempDir()
-		s := newSorter(dir, limit)
+		s := New(dir, limit)
 		var want []string
 		for range 700 {
 			b := make([]byte, rng.IntN(12))
@@ -21,7 +21,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 				b[i] = byte(rng.IntN(3))
 			}
 			want = append(want, string(b))
-			if err := s.add(b); err != nil {
+			if err := s.Add(b); err != nil {
 				t.Fatal(err)
 			}
 			if s.size > max(limit, 12+perHeld) {
@@ -31,7 +31,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 		slices.Sort(want)
 		for range 2 {
 			var got []string
-			for b, err := range s.sorted() {
+			for b, err := range s.All() {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -41,13 +41,13 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 				t.Fatalf("limit %d: %d strings, out of order or not the same", limit, len(got))
 			}
 		}
-		for range s.sorted() {
+		for range s.All() {
 			break
 		}
 		if len(s.runs) > maxRuns {
 			t.Errorf("%d runs", len(s.runs))
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -57,15 +57,15 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 }
 
 func TestSorterSaysWhenTheDiskFails(t *testing.T) {
-	s := newSorter(t.TempDir()+"/none", 1)
+	s := New(t.TempDir()+"/none", 1)
 	var err error
 	for range 3 {
-		err = s.add([]byte("x"))
+		err = s.Add([]byte("x"))
 	}
 	if err == nil {
 		t.Error("no error")
 	}
-	for _, again := range s.sorted() {
+	for _, again := range s.All() {
 		if again != err {
 			t.Errorf("%v, want %v", again, err)
 		}
