@@ -16,6 +16,7 @@ import (
 
 	"curtsy/robots"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
@@ -55,7 +56,7 @@ func newAudit(std stdio) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format; repeatable")
+	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
 	fs.Var(&a.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
 	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
 	fs.StringVar(&a.head, "head", "", "`HEX`: the ledger's head as it was lodged elsewhere; the chain must pass through it")
@@ -83,7 +84,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 	switch {
 	case l.Dir != "" && !isDir(l.Dir):
 		o.Witnesses = append(o.Witnesses, audit.NoLedger(l.Dir))
-		if err := a.accessLogs(&o, nil); err != nil {
+		if err := a.accessLogs(&o, nil, std); err != nil {
 			return err
 		}
 	case l.Dir != "":
@@ -93,16 +94,16 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 			return err
 		}
 		o.Witnesses = append(o.Witnesses, book)
-		if err := a.accessLogs(&o, book.Crashed); err != nil {
+		if err := a.accessLogs(&o, book.Crashed, std); err != nil {
 			return err
 		}
 	default:
-		if err := a.accessLogs(&o, nil); err != nil {
+		if err := a.accessLogs(&o, nil, std); err != nil {
 			return err
 		}
 	}
 	r, err := audit.Run(ctx, o)
-	if errors.Is(err, audit.ErrManyHosts) {
+	if errors.Is(err, accesslog.ErrManyHosts) {
 		return usagef("%w, --access-log HOST=FILE", err)
 	}
 	if errors.Is(err, audit.ErrNothing) {
@@ -241,8 +242,8 @@ func isDir(path string) bool {
 }
 
 // accessLogs adds the witness of the access logs, if there are any.
-func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool) error {
-	lo := audit.LogOptions{TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed}
+func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool, std stdio) error {
+	lo := accesslog.Options{Stdin: std.in, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
 	if a.token != "" {
 		lo.Tokens = []string{a.token}
 	}
@@ -257,18 +258,18 @@ func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool) er
 		lo.From = append(lo.From, p.Masked())
 	}
 	for _, s := range a.logs {
-		l := audit.AccessLog{Path: s}
+		l := accesslog.Log{Path: s}
 		if host, file, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(host, `/\`) {
 			l.Host, l.Path = strings.ToLower(host), file
 		}
-		if _, err := os.Stat(l.Path); err != nil {
+		if _, err := os.Stat(l.Path); err != nil && l.Path != accesslog.Stdin {
 			return fmt.Errorf("--access-log: %w", err)
 		}
 		lo.Logs = append(lo.Logs, l)
 	}
 	switch {
 	case len(lo.Logs) > 0:
-		o.Witnesses = append(o.Witnesses, audit.NewAccessLogs(lo))
+		o.Witnesses = append(o.Witnesses, accesslog.Compare(lo))
 	case len(lo.From) > 0:
 		return usagef("--from is about access logs: give one with --access-log")
 	}

@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"storage/ledger":   {"storage/durable", "storage", "github.com/klauspost/compress/zstd"},
 	"storage/cdxj":     {"storage/durable", "storage", "storage/mediatype", "storage/warc", "frontier/canon"},
 	"storage/report":   {"storage/durable", "storage", "storage/ledger", "storage/warc", "frontier/canon"},
-	"storage/audit":    {"frontier/canon", "storage", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick", "storage/audit/pauses"},
+	"storage/audit":    {"frontier/canon", "storage", "storage/sorted", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick", "storage/audit/pauses"},
 	"storage/wacz":     {"storage/durable", "storage", "storage/mediatype", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
 	"crawler/scope":    {"frontier/canon", "storage/mediatype"},
 	"crawler/optout":   {"frontier/canon"},
@@ -43,8 +43,10 @@ var imports = map[string][]string{
 	"crawler/hostlock": {"frontier/canon", "golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 	"storage/mirror": {"storage/durable", "storage", "storage/cdxj", "storage/ledger", "storage/markup", "storage/mediatype", "storage/warc", "frontier/canon",
 		"golang.org/x/sync/errgroup", "golang.org/x/sys/unix", "golang.org/x/sys/windows", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"},
-	"storage/audit/pauses":  {},
-	"storage/audit/forgery": {}, // tests alone
+	"storage/sorted":          {},
+	"storage/audit/pauses":    {},
+	"storage/audit/forgery":   {}, // tests alone
+	"storage/audit/accesslog": {"storage", "storage/audit", "storage/sorted", "github.com/klauspost/compress/zstd"},
 	"crawler/extract": {"frontier/canon", "storage/markup", "storage/mediatype", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
 		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
 	"crawler/extract/bare": {"github.com/PuerkitoBio/goquery", "golang.org/x/net/html"},
@@ -59,7 +61,7 @@ var imports = map[string][]string{
 	"cmd/curtsy/phrasebook": {},
 	"cmd/curtsy": {
 		"cmd/curtsy/phrasebook", "crawler", "crawler/extract/bare", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/frontiertest", "frontier/ndjson", "robots",
-		"storage", "storage/audit", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mediatype", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
+		"storage", "storage/audit", "storage/audit/accesslog", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mediatype", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "github.com/google/pprof/profile", "golang.org/x/sync/errgroup", "golang.org/x/term",
 	},

@@ -133,3 +133,5 @@ func (a *account) at() Place {
 
 // traced is when the exchange had ended, or the refusal was decided.
 func (a *account) traced() time.Time { return fromMicro(a.ended) }
+
+func fromMicro(µs int64) time.Time { return time.UnixMicro(µs).UTC() }

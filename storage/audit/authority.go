@@ -131,8 +131,8 @@ func isHTTP(uri string) bool {
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// hostPort returns host and port of an authority.
-func hostPort(authority string) (host, port string) {
+// HostPort returns host and port of an authority as results name it (Exchange.Authority).
+func HostPort(authority string) (host, port string) {
 	scheme, host, _ := strings.Cut(authority, "://")
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		return host[:i], host[i+1:]
@@ -142,7 +142,7 @@ func hostPort(authority string) (host, port string) {
 
 // loopback reports whether an authority is this machine itself, by its name.
 func loopback(authority string) bool {
-	host, _ := hostPort(authority)
+	host, _ := HostPort(authority)
 	if host == "localhost" {
 		return true
 	}

@@ -34,6 +34,9 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 			r.OwnHosts = append(r.OwnHosts, OwnHost{short(name), why})
 		}
 	}
+	if r.Confirmed != nil {
+		r.Confirmed.OfHosts, r.Confirmed.OfExchanges = int64(len(r.Hosts)), r.Totals.Exchanges
+	}
 	for _, c := range Codes() {
 		if n := a.count[c]; n != nil {
 			r.Counts = append(r.Counts, *n)

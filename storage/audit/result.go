@@ -35,6 +35,8 @@ type Result struct {
 
 	Ledger *LedgerCheck `json:"ledger,omitempty"`      // how the ledger agrees; nil without one
 	Logs   []*HostLog   `json:"access_logs,omitempty"` // how the access logs agree, by host
+
+	Confirmed *Share `json:"confirmed,omitempty"` // by access logs; nil at a lower level
 }
 
 // File is a file that was read.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/accesslog"
 )
 
 // siteLogs writes the access logs of all sites, as their servers would have: a line for each answered exchange, by host.
@@ -32,18 +33,18 @@ func (x exchange) agent() string {
 }
 
 // honestLogs are the logs of all sites.
-func honestLogs(t *testing.T, e *evidence) []audit.AccessLog {
+func honestLogs(t *testing.T, e *evidence) []accesslog.Log {
 	t.Helper()
 	return e.written(e.siteLogs())
 }
 
 // written puts logs into files.
-func (e *evidence) written(logs map[string][]string) (all []audit.AccessLog) {
+func (e *evidence) written(logs map[string][]string) (all []accesslog.Log) {
 	dir := e.t.TempDir()
 	for _, host := range slices.Sorted(maps.Keys(logs)) {
 		path := filepath.Join(dir, host+".log")
 		e.put(path, strings.Join(logs[host], ""))
-		all = append(all, audit.AccessLog{Host: host, Path: path})
+		all = append(all, accesslog.Log{Host: host, Path: path})
 	}
 	return all
 }
@@ -78,7 +79,7 @@ var logRows = []row{
 		log := e.bakeryLog()
 		log[3] = strings.Replace(log[3], "\" 200 ", "\" 403 ", 1)
 	}},
-	{class: inLog, name: "another time in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "another time in the log", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		x := e.exchanges("http://bakery.test/")[0]
 		at := x.began(e.t)

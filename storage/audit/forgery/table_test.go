@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/ledger"
 )
 
@@ -55,7 +56,7 @@ type trial struct {
 	o audit.Options
 	l audit.LedgerOptions // without a Dir there is no ledger to compare with
 	// logs are the access logs.
-	logs []audit.AccessLog
+	logs []accesslog.Log
 }
 
 // rows are all rows, in the order of their classes.
@@ -75,7 +76,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 	t.Helper()
 	ctx := context.Background()
 	tr.o.TempDir, tr.l.TempDir = t.TempDir(), t.TempDir()
-	lo := audit.LogOptions{TempDir: t.TempDir(), Skew: 2e9, Logs: tr.logs}
+	lo := accesslog.Options{TempDir: t.TempDir(), Skew: 2e9, Logs: tr.logs}
 	if dir := tr.l.Dir; dir != "" {
 		tr.o.Ours = true
 		if _, err := os.Stat(dir); err != nil {
@@ -86,11 +87,11 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tr.o.Witnesses, lo.Crashed = append(tr.o.Witnesses, book), book.Crashed
+			tr.o.Witnesses, lo.Crashed, lo.Whole = append(tr.o.Witnesses, book), book.Crashed, true
 		}
 	}
 	if len(tr.logs) > 0 {
-		tr.o.Witnesses = append(tr.o.Witnesses, audit.NewAccessLogs(lo))
+		tr.o.Witnesses = append(tr.o.Witnesses, accesslog.Compare(lo))
 	}
 	r, err := audit.Run(ctx, tr.o)
 	if err != nil {

@@ -1,25 +1,21 @@
-package audit
+package accesslog
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// maxLogLine is the longest line of an access log that is read. Servers bound request lines and header fields at about
+// maxLine is the longest line of an access log that is read. Servers bound request lines and header fields at about
 // 8 KiB each by default (LimitRequestLine, large_client_header_buffers), and an escaped octet takes four.
-const maxLogLine = 128 << 10
+const maxLine = 128 << 10
 
-// logLine is one request as a server tells of it, in the Common or the Combined Log Format
+// line is one request as a server tells of it, in the Common or the Combined Log Format, or as JSON
 // (https://httpd.apache.org/docs/2.4/logs.html#accesslog, https://nginx.org/en/docs/http/ngx_http_log_module.html).
-type logLine struct {
+type line struct {
 	vhost          string    // as written before the line by vhost_combined, with its port; empty in the other formats
 	remote         string    // address or name of the client
 	time           time.Time // the whole second: Apache's begins the request, nginx's ends it
@@ -30,7 +26,7 @@ type logLine struct {
 }
 
 // from reports whether the client's address lies in one of the prefixes.
-func (l *logLine) from(prefixes []netip.Prefix) bool {
+func (l *line) from(prefixes []netip.Prefix) bool {
 	a, err := netip.ParseAddr(l.remote)
 	if err != nil {
 		return false
@@ -44,43 +40,46 @@ func (l *logLine) from(prefixes []netip.Prefix) bool {
 	return false
 }
 
-// logTime is the form of a time between brackets.
-const logTime = "02/Jan/2006:15:04:05 -0700"
+// timeForm is the form of a time between brackets.
+const timeForm = "02/Jan/2006:15:04:05 -0700"
 
 var (
-	errLogTime    = errors.New("no time in brackets")
-	errLogClient  = errors.New("no client, identity and user before the time")
-	errLogRequest = errors.New("no request in quotes behind the time")
-	errLogStatus  = errors.New("no status behind the request")
-	errLogSize    = errors.New("no size behind the status")
-	errLogLong    = fmt.Errorf("longer than %d octets", maxLogLine)
+	errTime    = errors.New("no time in brackets")
+	errClient  = errors.New("no client, identity and user before the time")
+	errRequest = errors.New("no request in quotes behind the time")
+	errStatus  = errors.New("no status behind the request")
+	errSize    = errors.New("no size behind the status")
+	errLong    = fmt.Errorf("longer than %d octets", maxLine)
 )
 
-// parseLogLine reads a line without its end.
-func parseLogLine(b []byte) (logLine, error) {
-	var l logLine
+// parseLine reads a line without its end.
+func parseLine(b []byte) (line, error) {
+	if len(b) > 0 && b[0] == '{' {
+		return parseJSON(b)
+	}
+	var l line
 	rest := string(b)
 	before, rest, ok := l.cutTime(rest)
 	if !ok {
-		return logLine{}, errLogTime
+		return line{}, errTime
 	}
 	if !l.client(before) {
-		return logLine{}, errLogClient
+		return line{}, errClient
 	}
 	request, rest, ok := cutQuoted(rest)
 	if !ok {
-		return logLine{}, errLogRequest
+		return line{}, errRequest
 	}
 	l.request(request)
 	status, rest, _ := strings.Cut(strings.TrimPrefix(rest, " "), " ")
 	n, err := strconv.ParseUint(status, 10, 16)
 	if err != nil || len(status) != 3 {
-		return logLine{}, errLogStatus
+		return line{}, errStatus
 	}
 	l.status = int(n)
 	size, rest, _ := strings.Cut(rest, " ")
 	if _, err := strconv.ParseUint(size, 10, 64); err != nil && size != "-" {
-		return logLine{}, errLogSize
+		return line{}, errSize
 	}
 	if _, rest, ok = cutQuoted(rest); ok { // the referer
 		if l.agent, _, l.combined = cutQuoted(rest); l.agent == "-" {
@@ -91,15 +90,15 @@ func parseLogLine(b []byte) (logLine, error) {
 }
 
 // cutTime finds the first bracket that holds a time: a name of a user may hold brackets, too.
-func (l *logLine) cutTime(s string) (before, after string, ok bool) {
+func (l *line) cutTime(s string) (before, after string, ok bool) {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(s[at:], '[')
 		if i < 0 {
 			return "", "", false
 		}
 		at += i
-		if end := at + 1 + len(logTime); end < len(s) && s[end] == ']' {
-			if t, err := time.Parse(logTime, s[at+1:end]); err == nil {
+		if end := at + 1 + len(timeForm); end < len(s) && s[end] == ']' {
+			if t, err := time.Parse(timeForm, s[at+1:end]); err == nil {
 				l.time = t.UTC()
 				return s[:at], s[end+1:], true
 			}
@@ -109,7 +108,7 @@ func (l *logLine) cutTime(s string) (before, after string, ok bool) {
 
 // client reads what stands before the time: the client, its identity and its user, which may hold spaces, and in the
 // variant of a server with many hosts the host before them.
-func (l *logLine) client(s string) bool {
+func (l *line) client(s string) bool {
 	first, rest, ok := strings.Cut(s, " ")
 	second, more, _ := strings.Cut(rest, " ")
 	if !ok || first == "" || second == "" || strings.TrimSpace(more) == "" {
@@ -141,7 +140,7 @@ func isVhost(first, second, more string) bool {
 }
 
 // request reads the request line. One that is none (the octets of a TLS handshake, a bare "-") leaves no target.
-func (l *logLine) request(s string) {
+func (l *line) request(s string) {
 	method, rest, ok := strings.Cut(s, " ")
 	if !ok || method == "" {
 		return
@@ -202,56 +201,4 @@ func unescape(s string) string {
 		b = append(b, s[i])
 	}
 	return string(b)
-}
-
-// unread is a line of a log that could not be read.
-type unread struct {
-	line int64 // from 1
-	err  error
-}
-
-func (u *unread) Error() string { return fmt.Sprintf("line %d: %v", u.line, u.err) }
-func (u *unread) Unwrap() error { return u.err }
-
-// readLog returns the lines of an access log, with their numbers. A line that cannot be read is an *unread, and the
-// lines behind it follow; any other error is the last. Empty lines are passed over. Memory is bounded by maxLogLine.
-func readLog(r io.Reader) iter.Seq2[numbered, error] {
-	return func(yield func(numbered, error) bool) {
-		in := bufio.NewReaderSize(r, maxLogLine)
-		for n := int64(1); ; n++ {
-			b, err := in.ReadSlice('\n')
-			long := errors.Is(err, bufio.ErrBufferFull)
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = in.ReadSlice('\n')
-			}
-			if err != nil && err != io.EOF {
-				yield(numbered{}, err)
-				return
-			}
-			last := err == io.EOF
-			b = bytes.TrimRight(b, "\r\n")
-			switch l, err := parseLogLine(b); {
-			case long:
-				if !yield(numbered{}, &unread{n, errLogLong}) {
-					return
-				}
-			case len(b) == 0:
-			case err != nil:
-				if !yield(numbered{}, &unread{n, err}) {
-					return
-				}
-			case !yield(numbered{l, n}, nil):
-				return
-			}
-			if last {
-				return
-			}
-		}
-	}
-}
-
-// numbered is a line of a log with its number, from 1.
-type numbered struct {
-	logLine
-	line int64
 }

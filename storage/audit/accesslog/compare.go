@@ -1,0 +1,377 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/audit"
+	"curtsy/storage/sorted"
+)
+
+// Log is a file in which a server tells who asked it for what.
+type Log struct {
+	Host string // HOST or HOST:PORT whose log it is; empty when there is one host, or when the lines name it
+	Path string // Stdin for the standard input
+}
+
+// Options say how an archive is compared with access logs.
+type Options struct {
+	Logs []Log
+
+	// Stdin is what Path Stdin stands for.
+	Stdin io.Reader
+
+	// Skew is by how much the clocks of server and crawler may differ. Zero means 2 s.
+	Skew time.Duration
+
+	// Tokens are the product tokens whose lines are the crawler's. Without any they are those that the archive names.
+	Tokens []string
+
+	// From are addresses of the crawler: lines from there are its own, whatever user agent they name.
+	From []netip.Prefix
+
+	// Whole says that the archive is known to hold all of the crawl, as that beside its ledger is. Another crawl may still
+	// have asked for robots.txt right before or after it.
+	Whole bool
+
+	// Crashed reports whether a request of that time may be missing from the archive because the crawl was killed. Nil
+	// means never.
+	Crashed func(time.Time) bool
+
+	TempDir string // for what does not fit into Memory; empty means the system's
+	Memory  int    // in octets. Zero means 16 MiB
+}
+
+// Comparison compares an archive with the access logs of some of its hosts: every archived exchange with such a host must
+// stand in its log, and every line of the crawler in the archive, as far as the one reaches over the other. Both are
+// sorted into one, by what was asked for and then by time, so neither has to be in order, and memory is bounded. It is
+// an audit.Witness.
+type Comparison struct {
+	o       Options
+	hosts   map[string]*hostLog // by HOST
+	files   []*reach            // of o.Logs, one each
+	all     *sorted.Sorter      // entries
+	left    *sorted.Sorter      // those without a partner
+	agents  map[string]bool     // of the archive's requests, at most maxAgents
+	tokens  map[string]bool     // that the archive names, in lower case, at most maxAgents
+	without int64               // exchanges with hosts without a log
+	buf     []byte
+}
+
+// hostLog is what is known of the logs of one HOST.
+type hostLog struct {
+	audit.HostLog
+	began, ended time.Time // of the archive's exchanges with the host
+	latest       time.Time // begin of one of them
+	robots       bool      // the first of them asked for robots.txt
+	names        []string  // hosts that fall to a log without a HOST: at most two
+	files        []*reach
+	agreed       map[string]bool // authorities with an exchange that stands in the logs
+	clients      map[string]bool // whence lines came that are the crawler's for sure, at most maxAgents
+
+	paired      bool
+	first, last int64 // the seconds between which lines surely lie within the archive
+}
+
+var _ audit.Witness = (*Comparison)(nil)
+
+const (
+	maxAgents   = 256
+	unknownTook = time.Minute // how long an exchange may have taken whose end the archive, or the server, does not know
+
+	required = "every archived exchange stands in the site's access log, with its status"
+	denied   = "every request of the crawler in the site's access log stands in the archive"
+)
+
+// Compare returns a Comparison.
+func Compare(o Options) *Comparison {
+	if o.Skew == 0 {
+		o.Skew = 2 * time.Second
+	}
+	if o.Memory == 0 {
+		o.Memory = 16 << 20
+	}
+	if o.Crashed == nil {
+		o.Crashed = func(time.Time) bool { return false }
+	}
+	c := &Comparison{
+		o: o, hosts: map[string]*hostLog{}, agents: map[string]bool{}, tokens: map[string]bool{},
+		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/2),
+	}
+	c.o.Logs = slices.Clone(o.Logs)
+	for i := range c.o.Logs {
+		l := &c.o.Logs[i]
+		l.Host = strings.ToLower(l.Host)
+		h := c.hosts[l.Host]
+		if h == nil {
+			h = &hostLog{agreed: map[string]bool{}, clients: map[string]bool{}}
+			h.Host = l.Host
+			c.hosts[l.Host] = h
+		}
+		file := new(reach)
+		c.files, h.files, h.Files = append(c.files, file), append(h.files, file), append(h.Files, l.Path)
+	}
+	for _, t := range o.Tokens {
+		c.token(t)
+	}
+	return c
+}
+
+func (c *Comparison) token(t string) {
+	if t != "" && len(c.tokens) < maxAgents {
+		c.tokens[strings.ToLower(t)] = true
+	}
+}
+
+// Info implements audit.Witness.
+func (c *Comparison) Info(_ context.Context, in *audit.Info, _ audit.Report) error {
+	if len(c.o.Tokens) == 0 {
+		c.token(in.Token)
+	}
+	return nil
+}
+
+// Refused implements audit.Witness.
+func (c *Comparison) Refused(context.Context, *storage.Line, audit.Place, audit.Report) error {
+	return nil
+}
+
+// Exchange implements audit.Witness.
+func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ audit.Report) error {
+	if len(c.agents) < maxAgents && e.Agent != "" && !c.agents[e.Agent] {
+		c.agents[e.Agent] = true
+		if len(c.o.Tokens) == 0 {
+			c.token(audit.Product(e.Agent))
+		}
+	}
+	h := c.logOf(e.Authority)
+	if h == nil {
+		c.without++
+		return nil
+	}
+	h.Exchanges++
+	took := e.Took
+	if !e.Ended {
+		took = unknownTook
+	}
+	end := e.Began.Add(took + e.Resolution)
+	if h.began.IsZero() || e.Began.Before(h.began) {
+		h.began, h.robots = e.Began, e.Robots
+	}
+	if e.Began.After(h.latest) {
+		h.latest = e.Began
+	}
+	if end.After(h.ended) {
+		h.ended = end
+	}
+	method := e.Method
+	if method == "" {
+		method = "GET"
+	}
+	x := entry{
+		key: keyOf(h.Host, method, e.Target), status: uint16(e.Status), text: exchangeText(h.Host, e),
+		loose: !e.Answered || e.Status == 0 || e.Cut != "", began: e.Began.UnixMicro(), ended: end.UnixMicro(),
+		// A server stamps an instant of the exchange, and writes the second that it lies in.
+		from: e.Began.Add(-c.o.Skew - time.Second + time.Microsecond).UnixMicro(), until: end.Add(c.o.Skew).UnixMicro(),
+	}
+	if x.loose { // a server may notice late that nobody listens any more
+		x.until += unknownTook.Microseconds()
+	}
+	return c.add(c.all, &x)
+}
+
+// logOf returns the log that the exchanges of an authority stand in, or nil.
+func (c *Comparison) logOf(authority string) *hostLog {
+	host, port := audit.HostPort(authority)
+	if host == "" {
+		return nil
+	}
+	if h := c.hosts[host+":"+port]; h != nil {
+		return h
+	}
+	if h := c.hosts[host]; h != nil {
+		return h
+	}
+	h := c.hosts[""]
+	if h != nil && len(h.names) < 2 && !slices.Contains(h.names, host) {
+		h.names = append(h.names, host)
+	}
+	return h
+}
+
+func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
+	c.buf = e.append(c.buf[:0])
+	return to.Add(c.buf)
+}
+
+// ErrManyHosts says that a log was given without a HOST and that the archive has several.
+var ErrManyHosts = errors.New("the archive has several hosts: say whose log it is")
+
+// Close implements audit.Witness: it reads the logs and compares.
+func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Report) (err error) {
+	defer func() { err = errors.Join(err, c.all.Close(), c.left.Close()) }()
+	for i, l := range c.o.Logs {
+		if err := c.read(ctx, i, l, found); err != nil {
+			return fmt.Errorf("audit: access log %s: %w", l.Path, err)
+		}
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	for _, f := range c.files {
+		f.close(c.o.Skew.Microseconds())
+	}
+	for b, err := range c.left.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		e := parseEntry(b)
+		c.lonely(c.hosts[e.part(0)], &e, found)
+	}
+	c.tell(r)
+	return nil
+}
+
+// read takes the log with that number.
+func (c *Comparison) read(ctx context.Context, number int, log Log, found audit.Report) error {
+	h := c.hosts[log.Host]
+	if len(h.names) > 1 {
+		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, h.names[0], h.names[1])
+	}
+	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error { return c.line(h, number, l) }, func(u *unread) {
+		h.Unread++
+		found(unreadable(log.Path, u))
+	})
+}
+
+const formats = "lines in the Common or the Combined Log Format, or objects of JSON"
+
+// unreadable is a finding about a line that cannot be read.
+func unreadable(path string, u *unread) audit.Finding {
+	return audit.Finding{Code: audit.LogLine, Note: true, Place: audit.Place{File: path}, Required: formats, Observed: u.Error()}
+}
+
+// each reads a log: every line, and every line that cannot be read. If none can, it is no log.
+func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread)) error {
+	in, done, err := open(path, stdin)
+	if err != nil {
+		return err
+	}
+	defer done() //nolint:errcheck // nothing was written
+	read, first := 0, error(nil)
+	for l, err := range lines(in) {
+		var u *unread
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &u):
+			if first == nil {
+				first = u
+			}
+			bad(u)
+			continue
+		case err != nil:
+			return err
+		}
+		read++
+		if err := take(l); err != nil {
+			return err
+		}
+	}
+	if read == 0 && first != nil {
+		return fmt.Errorf("there are no %s: %w", formats, first)
+	}
+	return nil
+}
+
+// line takes a line of h's log.
+func (c *Comparison) line(h *hostLog, file int, l numbered) error {
+	h.Lines++
+	if h.First.IsZero() || l.time.Before(h.First) {
+		h.First = l.time
+	}
+	if l.time.After(h.Last) {
+		h.Last = l.time
+	}
+	at := l.time.UnixMicro()
+	c.files[file].line(at)
+	if !l.combined {
+		h.Agentless = true
+	}
+	mine, alike := c.mine(&l.line)
+	if !h.isNamed(l.vhost) || !mine {
+		h.Others++
+		return nil
+	}
+	if h.Exchanges == 0 || l.time.Before(h.began.Add(-c.o.Skew-time.Second)) || l.time.After(h.ended.Add(c.o.Skew+unknownTook)) {
+		h.Outside++
+		return nil
+	}
+	h.Ours++
+	return c.add(c.all, &entry{
+		key: keyOf(h.Host, l.method, l.target), status: uint16(l.status), from: at, until: at, number: l.number, log: uint16(file),
+		logged: true, vague: c.vague(&l.line), alike: alike, text: lineText(h.Host, &l),
+	})
+}
+
+// isNamed reports whether a line that names its host is of h.
+func (h *hostLog) isNamed(vhost string) bool {
+	host := h.Host
+	if host == "" && len(h.names) == 1 {
+		host = h.names[0]
+	}
+	return vhost == "" || host == "" || host == vhost || host == bare(vhost)
+}
+
+// bare is a host without its port.
+func bare(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		return host[:i]
+	}
+	return host
+}
+
+// mine reports whether a line is, or may be, the crawler's; alike, whether that is known by no more than the product it
+// names, which others may use.
+func (c *Comparison) mine(l *line) (mine, alike bool) {
+	if l.from(c.o.From) || c.vague(l) || l.combined && c.agents[l.agent] && len(c.o.Tokens) == 0 {
+		return true, false
+	}
+	for token := range c.tokens {
+		if namesProduct(l.agent, token) {
+			return true, len(c.o.Tokens) == 0
+		}
+	}
+	return false, false
+}
+
+// vague reports whether nothing tells whose line it is. It then counts as the crawler's if it fits an exchange.
+func (c *Comparison) vague(l *line) bool { return !l.combined && len(c.o.From) == 0 }
+
+// namesProduct reports whether a User-Agent names a product (RFC 9110 10.1.5), in any case of letters.
+func namesProduct(agent, token string) bool {
+	agent, token = strings.ToLower(agent), strings.ToLower(token)
+	part := func(c byte) bool { return 'a' <= c && c <= 'z' || c == '-' || c == '_' }
+	for at := 0; token != ""; at++ {
+		i := strings.Index(agent[at:], token)
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(token)
+		if (at == 0 || !part(agent[at-1])) && (end == len(agent) || !part(agent[end])) {
+			return true
+		}
+	}
+	return false
+}

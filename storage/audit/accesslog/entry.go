@@ -1,0 +1,122 @@
+package accesslog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked for,
+// then by time.
+type entry struct {
+	key    [16]byte // of log, method and target
+	from   int64    // Unix microseconds: the first second under which the log may have it; for a line, its own second
+	logged bool     // a line of the log, not an exchange of the archive
+	until  int64    // the last such second
+
+	began, ended int64 // of an exchange, by the crawler's clock
+
+	// Of what is left: the first and the last instant, or second, of all that could be left in its place.
+	earliest, latest int64
+
+	status uint16 // 0 without an answer
+	number int64  // of a line
+	log    uint16 // of a line: which of the logs
+
+	loose bool // an exchange of which the server may have seen another end: no status is held against it
+	vague bool // a line that tells no user agent: nobody knows whose it is
+	alike bool // a line that names the crawler's product, and not as the archive has it
+
+	other   uint16 // of an exchange that is left: the status with which a line that is left has it, that line's number
+	otherAt int64  // and second
+	otherNo int64
+
+	text string // an exchange's host, place, authority and URL; a line's host, client, method and target
+}
+
+// maxText bounds what is kept of an entry to name it. What is compared is the key.
+const maxText = 1000
+
+// headSize is the size of an entry but for its text.
+const headSize = 16 + 8 + 1 + 5*8 + 2 + 8 + 2 + 2 + 2*8 + 1
+
+func (e *entry) append(b []byte) []byte {
+	b = append(b, e.key[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.from)^1<<63) // so that times before 1970 sort first
+	b = append(b, bits(e.logged))                              // at one time, exchanges before the lines they may match
+	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	b = binary.BigEndian.AppendUint16(b, e.status)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.number))
+	b = binary.BigEndian.AppendUint16(b, e.log)
+	b = binary.BigEndian.AppendUint16(b, e.other)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.otherAt))
+	b = binary.BigEndian.AppendUint64(b, uint64(e.otherNo))
+	b = append(b, bits(e.loose, e.vague, e.alike))
+	return append(b, e.text[:min(len(e.text), maxText)]...)
+}
+
+func bits(of ...bool) (b byte) {
+	for i, f := range of {
+		if f {
+			b |= 1 << i
+		}
+	}
+	return b
+}
+
+// parseEntry reads what append wrote.
+func parseEntry(b []byte) (e entry) {
+	n := 0
+	u64 := func() int64 { n += 8; return int64(binary.BigEndian.Uint64(b[n-8:])) }
+	u16 := func() uint16 { n += 2; return binary.BigEndian.Uint16(b[n-2:]) }
+	n = copy(e.key[:], b)
+	e.from = int64(uint64(u64()) ^ 1<<63)
+	e.logged = b[n] == 1
+	n++
+	e.until, e.began, e.ended, e.earliest, e.latest = u64(), u64(), u64(), u64(), u64()
+	e.status, e.number, e.log = u16(), u64(), u16()
+	e.other, e.otherAt, e.otherNo = u16(), u64(), u64()
+	e.loose, e.vague, e.alike = b[n]&1 != 0, b[n]&2 != 0, b[n]&4 != 0
+	e.text = string(b[headSize:])
+	return e
+}
+
+func keyOf(host, method, target string) (k [16]byte) {
+	sum := sha256.Sum256([]byte(host + "\x00" + method + "\x00" + target))
+	copy(k[:], sum[:])
+	return k
+}
+
+// exchangeText keeps what names an exchange; the URL comes last, for it may be cut.
+func exchangeText(host string, e *audit.Exchange) string {
+	return strings.Join([]string{host, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.Authority, e.URL}, "\x00")
+}
+
+// lineText keeps what names a line of a log.
+func lineText(host string, l *numbered) string {
+	return strings.Join([]string{host, l.remote, l.method, l.target}, "\x00")
+}
+
+// part returns the part of an entry's text with that number, from 0, which is the HOST of its log.
+func (e *entry) part(i int) string {
+	if p := strings.SplitN(e.text, "\x00", 6); i < len(p) {
+		return p[i]
+	}
+	return ""
+}
+
+// finding makes a finding about an archived exchange.
+func (e *entry) finding(observed string) audit.Finding {
+	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(4), URL: e.part(5), Time: micro(e.began)}
+	f.File, f.Record = e.part(1), e.part(3)
+	f.Offset, _ = strconv.ParseInt(e.part(2), 10, 64)
+	return f
+}
+
+func micro(µs int64) time.Time { return time.UnixMicro(µs).UTC() }

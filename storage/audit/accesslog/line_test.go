@@ -1,0 +1,149 @@
+package accesslog
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadsBothFormats: what Apache and nginx write is read: https://httpd.apache.org/docs/2.4/logs.html and
+// https://nginx.org/en/docs/http/ngx_http_log_module.html.
+func TestReadsBothFormats(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		line string
+		want line
+	}{
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 17`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/a?b=c", status: 200}},
+		{`192.0.2.1 - - [01/Mar/2026:13:00:00 +0100] "GET / HTTP/1.1" 304 - "-" "curtsy/1 (+https://o.example)"`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/", status: 304, agent: "curtsy/1 (+https://o.example)", combined: true}},
+		{`2001:db8::1 - - [01/Mar/2026:06:30:00 -0530] "HEAD /%22 HTTP/1.0" 404 0 "http://a.example/" "-" "1.2.3.4" more`,
+			line{remote: "2001:db8::1", time: noon, method: "HEAD", target: "/%22", status: 404, combined: true}},
+		{`shop.example:443 192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`,
+			line{vhost: "shop.example:443", remote: "192.0.2.1", time: noon, method: "GET", target: "/", status: 200, agent: "x", combined: true}},
+		{`[2001:db8::9]:80 2001:db8::1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`,
+			line{vhost: "[2001:db8::9]:80", remote: "2001:db8::1", time: noon, method: "GET", target: "/", status: 200, agent: "x", combined: true}},
+		{`Shop.example host.client.example - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`,
+			line{remote: "Shop.example", time: noon, method: "GET", target: "/", status: 200}},
+		{`client.example - Frank [the] Smith [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 401 1`,
+			line{remote: "client.example", time: noon, method: "GET", target: "/", status: 401}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /\"q\\\x41\t\xZZ HTTP/1.1" 200 1 "\"" "a \"b\" \x5c"`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/\"q\\A\txZZ", status: 200, agent: `a "b" \`, combined: true}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "\x16\x03\x01" 400 150 "-" "-"`,
+			line{remote: "192.0.2.1", time: noon, status: 400, combined: true}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "-" 408 0 "-" "-"`, line{remote: "192.0.2.1", time: noon, status: 408, combined: true}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /old" 200 5`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/old", status: 200}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /a b HTTP/1.1" 200 5`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/a b", status: 200}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET http://a.example:80/p?u=http://b/ HTTP/1.1" 200 5`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/p?u=http://b/", status: 200}},
+		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /?u=http://b/ HTTP/1.1" 200 5`,
+			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/?u=http://b/", status: 200}},
+	} {
+		if got, err := parseLine([]byte(c.line)); err != nil || got != c.want {
+			t.Errorf("%s\n got %+v, %v\nwant %+v", c.line, got, err, c.want)
+		}
+	}
+}
+
+func TestLinesThatAreNoneAreNamed(t *testing.T) {
+	for text, want := range map[string]error{
+		``:      errTime,
+		`hello`: errTime,
+		`192.0.2.1 - - 01/Mar/2026:12:00:00 +0000 "GET / HTTP/1.1" 200 1`:                         errTime,
+		`192.0.2.1 - - [41/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                       errTime,
+		`[01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                                     errClient,
+		`192.0.2.1 - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 1`:                         errClient,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1 200 1`:                        errRequest,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1\" 200 1`:                      errRequest,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] GET / 200 1`:                                  errRequest,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 2000 1`:                      errStatus,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1"`:                             errStatus,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200`:                         errSize,
+		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 many "-" "-"`:            errSize,
+		`{"time":"2026-03-01T12:00:00Z","request":"GET / HTTP/1.1","status":200,"agent":"curtsy"`: errJSON,
+	} {
+		if got, err := parseLine([]byte(text)); !errors.Is(err, want) || got != (line{}) {
+			t.Errorf("%q: %+v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+// TestALogIsReadToItsEnd: a line that cannot be read, be it ever so long, hides none of the others.
+func TestALogIsReadToItsEnd(t *testing.T) {
+	good := `192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /%d HTTP/1.1" 200 1`
+	text := fmt.Sprintf(good, 1) + "\r\n\nrubbish\n" + strings.Repeat("x", 3*maxLine) + "\n" + fmt.Sprintf(good, 2)
+	var got []string
+	for l, err := range lines(strings.NewReader(text)) {
+		var u *unread
+		switch {
+		case errors.As(err, &u):
+			got = append(got, fmt.Sprintf("%d unread", u.line))
+		case err != nil:
+			t.Fatal(err)
+		default:
+			got = append(got, fmt.Sprintf("%d %s", l.number, l.target))
+		}
+	}
+	if s := strings.Join(got, ", "); s != "1 /1, 3 unread, 4 unread, 5 /2" {
+		t.Error(s)
+	}
+}
+
+func TestClientsByAddress(t *testing.T) {
+	ours := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/28"), netip.MustParsePrefix("2001:db8::/64")}
+	for remote, want := range map[string]bool{
+		"192.0.2.15": true, "192.0.2.16": false, "::ffff:192.0.2.1": true, "2001:db8::1": true, "2001:db8:1::": false, "name.example": false,
+	} {
+		if l := (line{remote: remote}); l.from(ours) != want {
+			t.Errorf("%s: %v", remote, !want)
+		}
+	}
+}
+
+// FuzzParseLine: what was read and is written again, with everything escaped that may be, is read as the same.
+func FuzzParseLine(f *testing.F) {
+	f.Add(`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /\"q\\\x41 HTTP/1.1" 200 1 "-" "a \"b\""`)
+	f.Add(`a.example:80 2001:db8::1 - x y [01/Mar/2026:12:00:00 -0700] "-" 408 -`)
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := parseLine([]byte(text))
+		if err != nil {
+			return
+		}
+		request := "-"
+		if l.method != "" {
+			request = l.method + " " + l.target + " HTTP/1.1"
+		}
+		again := fmt.Sprintf("- - - [%s] %s %03d -", l.time.Format(timeForm), quoted(request), l.status)
+		if l.combined {
+			again += ` "-" ` + quoted(l.agent)
+		}
+		got, err := parseLine([]byte(again))
+		l.vhost, l.remote = "", "-"
+		if i := strings.LastIndex(l.target, " HTTP/"); err == nil && (i >= 0 || strings.Contains(l.target, "://")) {
+			got.target = l.target // a request line within a request line has no single reading
+		}
+		if err != nil || got != l {
+			t.Fatalf("%s\n got %+v, %v\nwant %+v", again, got, err, l)
+		}
+	})
+}
+
+// quoted writes every octet but letters and digits as \xHH.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		if c := s[i]; 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\x%02X`, c)
+		}
+	}
+	return b.String() + `"`
+}

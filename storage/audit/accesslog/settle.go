@@ -1,0 +1,253 @@
+package accesslog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// compare matches exchanges and lines. What is left goes to c.left, until it is known what the logs reach over.
+func (c *Comparison) compare(ctx context.Context) error {
+	var now cluster
+	var key [16]byte
+	for b, err := range c.all.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		e := parseEntry(b)
+		switch {
+		case e.key != key || e.from > now.until:
+			err = c.settle(&now, nil)
+		case len(now.exchanges)+len(now.lines) >= maxCluster:
+			err = c.settle(&now, &e.from)
+		}
+		if err != nil {
+			return err
+		}
+		key = e.key
+		if e.logged {
+			now.lines = append(now.lines, e)
+			continue
+		}
+		if len(now.exchanges) == 0 || e.until > now.until {
+			now.until = e.until
+		}
+		now.exchanges = append(now.exchanges, e)
+	}
+	return c.settle(&now, nil)
+}
+
+// settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond that
+// time stay.
+func (c *Comparison) settle(now *cluster, at *int64) error {
+	if len(now.exchanges)+len(now.lines) == 0 {
+		return nil
+	}
+	m := now.match()
+	free := make([]bool, len(now.lines))
+	for i := range free {
+		free[i] = true
+	}
+	for i, l := range m.lineOf {
+		if l >= 0 {
+			free[l] = false
+			c.agree(now, &now.exchanges[i], &now.lines[l])
+		}
+	}
+	var stay []entry
+	for i, l := range m.lineOf {
+		x := &now.exchanges[i]
+		if l >= 0 {
+			continue
+		}
+		if at != nil && x.until >= *at {
+			stay = append(stay, *x)
+			continue
+		}
+		x.earliest, x.latest = m.insteadOf(i)
+		for l := range now.lines { // the same request with another status
+			if o := &now.lines[l]; free[l] && !o.vague && fits(x, o) {
+				free[l] = false
+				x.other, x.otherAt, x.otherNo, x.log = o.status, o.from, o.number, o.log
+				break
+			}
+		}
+		if err := c.add(c.left, x); err != nil {
+			return err
+		}
+	}
+	for i := range now.lines {
+		if free[i] {
+			now.lines[i].earliest, now.lines[i].latest = m.insteadOfLine(i)
+			if err := c.add(c.left, &now.lines[i]); err != nil {
+				return err
+			}
+		}
+	}
+	*now = cluster{exchanges: append(now.exchanges[:0], stay...), lines: now.lines[:0]}
+	for i := range now.exchanges {
+		now.until = max(now.until, now.exchanges[i].until)
+	}
+	return nil
+}
+
+// agree notes a pair.
+func (c *Comparison) agree(in *cluster, x, l *entry) {
+	h := c.hosts[x.part(0)]
+	h.Agree++
+	h.agreed[x.part(4)] = true
+	if client := l.part(1); !l.alike && !l.vague && len(h.clients) < maxAgents {
+		h.clients[client] = true
+	}
+	if x.loose { // when the server wrote it is not known
+		return
+	}
+	c.files[l.log].agrees(in.span(l))
+	first, last := in.stamps(x)
+	if !h.paired || last < h.first {
+		h.first = last
+	}
+	if !h.paired || first > h.last {
+		h.last = first
+	}
+	h.paired = true
+}
+
+// lonely is about what found no partner.
+func (c *Comparison) lonely(h *hostLog, e *entry, found audit.Report) {
+	if e.logged {
+		c.extra(h, e, found)
+		return
+	}
+	switch {
+	case e.loose:
+		h.Unanswered++ // a server need not log what it did not answer
+	case !held(h.files, e.earliest, e.latest):
+		h.Uncovered++
+		if e.otherNo > 0 {
+			h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		}
+	case e.otherNo > 0:
+		h.Missing++
+		found(e.finding(fmt.Sprintf("%s line %d has it with status %d, the archive with %d", c.o.Logs[e.log].Path, e.otherNo, e.other, e.status)))
+	default:
+		h.Missing++
+		found(e.finding(fmt.Sprintf("no line for it from %s to %s", micro(e.from).Format(time.TimeOnly), micro(e.until).Format(time.TimeOnly))))
+	}
+}
+
+// extra is about a line without an exchange.
+func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
+	method, target := e.part(2), e.part(3)
+	path := c.o.Logs[e.log].Path
+	f := audit.Finding{
+		Code: audit.LogExtra, Authority: h.Host, URL: target, Place: audit.Place{File: path}, Time: micro(e.from), Required: denied,
+		Observed: fmt.Sprintf("line %d: %s %.300s, status %d", e.number, method, target, e.status),
+	}
+	if method == "" {
+		f.Observed = fmt.Sprintf("line %d: a request that is not one of HTTP, status %d", e.number, e.status)
+	}
+	near := h.near(e, c.o.Skew)
+	switch {
+	case e.vague: // it was taken for the crawler's on the chance that it fits
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		return
+	case !near && !h.within(e, c.o.Skew):
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		return
+	case c.o.Crashed(f.Time):
+		h.Crash++
+		f.Code, f.Note, f.Observed = audit.CrashInFlight, true, f.Observed+": in flight at a crash"
+	case e.alike && !h.clients[e.part(1)]:
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+", whence no archived exchange came"
+	case near && (!c.o.Whole || target == "/robots.txt"):
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		f.Note, f.Observed = true, f.Observed+": so near the first or last archived exchange that it may be of another crawl"
+	default:
+		h.Extra++
+	}
+	found(f)
+}
+
+// within reports whether a line surely lies within what the archive tells of the host. An archive may be a part of a
+// crawl, or another crawl may have come right before or after it. If it does not begin with robots.txt, as crawls do, a
+// server may have written late what was cut off before.
+func (h *hostLog) within(e *entry, skew time.Duration) bool {
+	s, late := skew.Microseconds(), int64(0)
+	if !h.robots {
+		late = unknownTook.Microseconds()
+	}
+	inside := func(at int64) bool {
+		return h.paired && h.first+late < at && at < h.last || at > h.began.UnixMicro()+s+late && at+second < h.latest.UnixMicro()-s
+	}
+	return inside(e.earliest) && inside(e.latest)
+}
+
+// near reports whether a line lies so near the ends of what the archive tells of the host that, as the clocks are known, it
+// may be within or not.
+func (h *hostLog) near(e *entry, skew time.Duration) bool {
+	s := skew.Microseconds()
+	return !h.within(e, skew) && e.from >= h.began.UnixMicro()-s-second && e.from <= h.ended.UnixMicro()+s
+}
+
+// tell says what the logs prove.
+func (c *Comparison) tell(r *audit.Result) {
+	all := true
+	var share audit.Share
+	for _, l := range c.o.Logs {
+		h := c.hosts[l.Host]
+		if slices.Contains(r.Logs, &h.HostLog) {
+			continue
+		}
+		r.Logs = append(r.Logs, &h.HostLog)
+		h.Confirmed = h.Agree > 0 && h.Missing+h.Extra == 0
+		all = all && h.Confirmed
+		if h.Confirmed {
+			share.Hosts, share.Exchanges = share.Hosts+int64(len(h.agreed)), share.Exchanges+h.Agree
+		}
+		h.say(r)
+	}
+	if c.without > 0 {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d exchanges", c.without))
+	}
+	if all && len(r.Logs) > 0 {
+		r.Level = audit.ConfirmedByLog
+		r.Confirmed = &share
+	}
+}
+
+// say tells what the log of one host cannot show.
+func (h *hostLog) say(r *audit.Result) {
+	say := func(format string, args ...any) {
+		name := h.Host
+		if name == "" && len(h.names) == 1 {
+			name = h.names[0]
+		}
+		r.CannotShow = append(r.CannotShow, "access log of "+name+": "+fmt.Sprintf(format, args...))
+	}
+	if h.Agree == 0 {
+		say("it confirms nothing: no exchange of the archive stands in it")
+	}
+	if h.Uncovered > 0 {
+		say("%d exchanges are not in it, and it does not surely reach over their time, for it begins or ends within the crawl", h.Uncovered)
+	}
+	if h.Unanswered > 0 {
+		say("%d exchanges without a whole answer do not stand in it; a server need not log them", h.Unanswered)
+	}
+	if h.Outside > 0 {
+		say("%d lines of the crawler are older or newer than what the archive surely tells of the host", h.Outside)
+	}
+	if h.Unread > 0 {
+		say("%d lines could not be read", h.Unread)
+	}
+	if h.Agentless {
+		say("lines without a user agent: whether there are more of the crawler than the archive has is not known without its addresses")
+	}
+}

@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ourAgent = "curtsy/1 (+https://o.example)"
+
+// asked is an exchange as an honest archive of this crawler has it.
+func asked(url string, began time.Time, took time.Duration, status int) *Exchange {
+	authority := authorityOf(url)
+	return &Exchange{
+		Place: Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
+		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,
+		Method: "GET", Agent: ourAgent, Status: status, Answered: status != 0,
+	}
+}
+
+// witnessed shows exchanges to a witness and returns what it found.
+func witnessed(t *testing.T, w Witness, es ...*Exchange) (*Result, []Finding) {
+	t.Helper()
+	var found []Finding
+	say := func(f Finding) { found = append(found, f) }
+	for _, e := range es {
+		if err := w.Exchange(t.Context(), e, say); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &Result{Level: SelfConsistent}
+	if err := w.Close(t.Context(), r, say); err != nil {
+		t.Fatal(err)
+	}
+	return r, found
+}
+
+// codesOf lists findings as "code" or "(code)" for notes.
+func codesOf(found []Finding) string {
+	var all []string
+	for _, f := range found {
+		c := string(f.Code)
+		if f.Note {
+			c = "(" + c + ")"
+		}
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
