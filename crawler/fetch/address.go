@@ -25,7 +25,7 @@ func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	addrs, err := f.addresses(ctx, a)
 	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, over(ctx)
 	}
 	return addrs, err
 }
@@ -64,8 +64,6 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 
 // lookUp resolves a name. Its error is a *Failure.
 func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.c.ConnectTimeout)
-	defer cancel()
 	found, err := f.names.of(ctx, host)
 	if err == nil {
 		return found, nil

@@ -21,7 +21,7 @@ type Config struct {
 	Identity Identity
 
 	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
-	// that the name does not exist. It is asked at most 16 times at once. Nil means the system's resolver.
+	// that the name does not exist. It is asked at most 64 times at once, those not counted that take over a second. Nil means the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
@@ -70,17 +70,31 @@ type Config struct {
 	// WholeTimeout bounds the exchange. Zero means 20 min.
 	WholeTimeout time.Duration
 
+	// LeastSpeed is how many octets of an answer per second must come, head included and on average over SpeedSpan; an
+	// answer that comes more slowly fails with ErrSlow (politeness rule 25). Zero means 100; negative means any speed.
+	LeastSpeed int64
+
+	// SpeedSpan is the time over which LeastSpeed is measured, again and again from the first octet. Zero means 30 s.
+	SpeedSpan time.Duration
+
 	// KeepAlive is how long an idle connection may be used again. Zero means 4 s, below the 5 s after which common
 	// servers close. Negative means never: requests carry "Connection: close".
 	KeepAlive time.Duration
 }
+
+// The least speed unless a Config says otherwise: slower than the slowest modem still in use, faster than any trickle that
+// only means to hold a connection.
+const (
+	DefaultLeastSpeed = 100 // octets per second
+	DefaultSpeedSpan  = 30 * time.Second
+)
 
 // The bounds that are no setting.
 const (
 	headLimit  = storage.MaxHead // octets of response head, interim responses included (politeness rule 24)
 	maxInterim = 16              // interim responses before the final one
 	maxAddrs   = 3               // addresses tried in one exchange
-	maxLookups = 16              // look-ups at once
+	maxLookups = 64              // look-ups at once that are not slow
 	maxIdle    = 512             // idle connections in all
 	readBuffer = 4 << 10         // octets of a connection's read buffer
 	copyBuffer = 32 << 10        // octets of body moved at once
@@ -100,7 +114,7 @@ func (c Config) Validate() error {
 	if c.MaxRate < 0 {
 		return fmt.Errorf("fetch: max-rate %d: negative", c.MaxRate)
 	}
-	for _, d := range []time.Duration{c.ConnectTimeout, c.FirstByteTimeout, c.IdleTimeout, c.WholeTimeout} {
+	for _, d := range []time.Duration{c.ConnectTimeout, c.FirstByteTimeout, c.IdleTimeout, c.WholeTimeout, c.SpeedSpan} {
 		if d < 0 {
 			return fmt.Errorf("fetch: time-out %v: negative", d)
 		}
@@ -118,6 +132,7 @@ func (c Config) defaults() Config {
 		{&c.FirstByteTimeout, 60 * time.Second},
 		{&c.IdleTimeout, 20 * time.Second},
 		{&c.WholeTimeout, 20 * time.Minute},
+		{&c.SpeedSpan, DefaultSpeedSpan},
 		{&c.KeepAlive, 4 * time.Second},
 	} {
 		if *d.field == 0 {
@@ -126,6 +141,9 @@ func (c Config) defaults() Config {
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = 100 << 20
+	}
+	if c.LeastSpeed == 0 {
+		c.LeastSpeed = DefaultLeastSpeed
 	}
 	if c.SpoolDir == "" {
 		c.SpoolDir = os.TempDir()
@@ -153,6 +171,8 @@ type Fetcher struct {
 	decoders *decoders
 	names    *names
 	budget   *budget // nil without Config.MaxRate
+
+	leastInSpan int64 // octets that must come in each Config.SpeedSpan; zero or less for any
 }
 
 // New returns a Fetcher, or what is wrong with c.
@@ -170,8 +190,10 @@ func New(c Config) (*Fetcher, error) {
 		memory:   sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
 		copies:   sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
 		decoders: newDecoders(),
-		names:    newNames(c.Resolve),
+		names:    newNames(c.Resolve, c.ConnectTimeout),
 		budget:   newBudget(c.MaxRate),
+
+		leastInSpan: int64(float64(c.LeastSpeed) * c.SpeedSpan.Seconds()),
 	}, nil
 }
 

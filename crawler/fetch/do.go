@@ -14,6 +14,9 @@ import (
 // Do makes one exchange. What the world does wrong is in Exchange.Failure. An error means that there is no exchange:
 // ctx was over before the response was complete, the spool failed, too many files are open, or the request or the
 // identity (see Identity.CheckContact) cannot be used. The caller closes the exchange.
+//
+// A ctx that was cancelled with a *Failure as its cause (context.WithCancelCause) is another matter: it ends the exchange
+// as quickly, and what came of it until then is an exchange that failed like that.
 func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 	head, err := f.head(r)
 	if err != nil {
@@ -35,6 +38,9 @@ func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 	switch {
 	case err == nil:
 		return x, nil
+	case errors.As(over(ctx), &failure):
+		x.Failure = failure
+		return x, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.As(err, &failure):
@@ -42,6 +48,15 @@ func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 		return x, nil
 	}
 	return nil, fmt.Errorf("fetch: GET %s: %w", r.URL, errors.Join(err, x.Close()))
+}
+
+// over is the error of ctx: its cause if that is a *Failure.
+func over(ctx context.Context) error {
+	var failure *Failure
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &failure) {
+		return failure
+	}
+	return ctx.Err()
 }
 
 // Unmade returns the exchange that was not begun because its look-up failed.
@@ -93,9 +108,11 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *line, r Request,
 			return err
 		}
 		l.end = l.end.Add(time.Since(before))
+		r.Meter.add(0, time.Since(before))
 	}
 	x.Addr, x.raw = l.addr, f.newSpool()
 	l.begin(x.raw, headLimit+readBuffer, f.c.IdleTimeout)
+	l.meter, l.speed = r.Meter, leastSpeed{octets: f.leastInSpan, over: f.c.SpeedSpan}
 	keep, err := f.exchange(x, l, r, head)
 	switch fit := l.release(); {
 	case !fit || err != nil:

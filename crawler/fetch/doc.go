@@ -14,8 +14,8 @@
 // The name is resolved by us, the guard judges the addresses after resolution, and exactly one that it passed is
 // dialled, in digits: nothing is resolved a second time, so a name that changes its answer (DNS rebinding) gains
 // nothing. Whoever wants to know the address first (a crawl that spaces its exchanges by address) asks Addresses and
-// names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 16 look-ups are
-// under way, of one name at most one; answers are kept for a minute, failures not. Without Request.Addr, of several
+// names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 64 look-ups are
+// under way, those that take over a second not counted, of one name at most one; answers are kept for a minute, failures not. Without Request.Addr, of several
 // addresses the refused ones are left out; the others are tried in the resolver's order, at most three, the next one only
 // when the connection could not be made. If none is left the exchange fails with PrivateAddress. An
 // address that opted out (Config.Refuse) is left out like those, and a connection that was kept is judged again before
@@ -45,6 +45,7 @@
 //   - Memory: 256 KiB each of response and decoded body; the rest lies in a temporary file, unlinked as soon as it
 //     is open where the system allows that, so that a kill leaves none behind. A body that needs no decoding is not
 //     kept twice.
+//   - Speed: from the first octet on, Config.LeastSpeed octets per second on average over each Config.SpeedSpan.
 //   - Time: look-up, connect, TLS handshake, first octet, idleness, the whole. Deadlines of the connection bound
 //     every read and write; cancellation of the context sets a deadline in the past. No goroutine waits on a connection
 //     (crypto/tls keeps one while a handshake lasts).

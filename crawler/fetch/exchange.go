@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"curtsy/frontier/canon"
@@ -43,12 +44,35 @@ type Request struct {
 	Begin func(ctx context.Context) error
 	Begun func()
 
+	// Meter, if not nil, is told how the exchange goes on.
+	Meter *Meter
+
 	// Want is called once the final response head is there. A reason stops before the body; it becomes
 	// Exchange.Unwanted, and the connection is closed. Nil wants everything.
 	Want func(status int, h http.Header) (reason string)
 
 	// Lines is how many idle connections to the authority may be kept, this one among them. Zero means 1.
 	Lines int
+}
+
+// Meter tells how an exchange goes on, to whoever wants to know while it does.
+type Meter struct {
+	octets, ours atomic.Int64
+}
+
+// Octets is how many octets have been read of the answer.
+func (m *Meter) Octets() int64 { return m.octets.Load() }
+
+// Ours is how long the exchange has waited for us and not for the host: in Request.Begin, and for Config.MaxRate. A wait
+// counts when it is over.
+func (m *Meter) Ours() time.Duration { return time.Duration(m.ours.Load()) }
+
+// add notes so many octets and a wait of ours. A nil Meter takes no notes.
+func (m *Meter) add(octets int, wait time.Duration) {
+	if m != nil {
+		m.octets.Add(int64(octets))
+		m.ours.Add(int64(wait))
+	}
 }
 
 // TooLarge is the Exchange.Unwanted of a body whose declared length is over the cap.

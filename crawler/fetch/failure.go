@@ -23,11 +23,16 @@ const (
 	Protocol       Class = "protocol"        // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
 	Incomplete     Class = "incomplete"      // the connection ended within the body
 	Coding         Class = "coding"          // the body arrived whole, its content coding is broken
+	Stopped        Class = "stopped"         // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
 )
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the
 // host may still have been sending.
 var ErrWhole = errors.New("whole time of the exchange is over")
+
+// ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that the
+// caller ended because it was slow and others waited.
+var ErrSlow = errors.New("too slow")
 
 // Failure is why an exchange brought no complete response.
 type Failure struct {

@@ -37,6 +37,8 @@ type line struct {
 	unwatch  func() bool
 	budget   *budget         // of octets per second, shared by all lines; nil for none
 	over     <-chan struct{} // closed when the context is over
+	meter    *Meter          // nil for none
+	speed    leastSpeed
 
 	mu  sync.Mutex
 	cut bool // the context is over: deadlines stay in the past
@@ -78,7 +80,7 @@ func (l *line) watch(ctx context.Context, end time.Time) {
 
 // release ends watch. It reports whether l is still fit for use: not when the context was over meanwhile.
 func (l *line) release() bool {
-	l.raw, l.over = nil, nil
+	l.raw, l.over, l.meter, l.speed = nil, nil, nil, leastSpeed{}
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
@@ -88,6 +90,9 @@ func (l *line) wait(d time.Duration) {
 	t := time.Now().Add(d)
 	if l.end.Before(t) {
 		t = l.end
+	}
+	if due, ok := l.speed.due(); ok && due.Before(t) {
+		t = due
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,6 +121,7 @@ func (l *line) send(head []byte) (n int, err error) {
 func (l *line) await(patience time.Duration) {
 	if l.br.Buffered() == 0 {
 		l.first, l.patience = time.Time{}, patience
+		l.speed.begin(time.Time{})
 	}
 }
 
@@ -133,13 +139,17 @@ func (l *line) Read(p []byte) (int, error) {
 	if n > 0 {
 		if l.first.IsZero() {
 			l.first, l.patience = time.Now(), l.idle
+			l.speed.begin(l.first)
 		}
 		l.left -= int64(n)
 		if _, werr := l.raw.Write(p[:n]); werr != nil {
 			err = werr
 		}
 		// Paid for afterwards, so that the deadline of a read is the other side's alone.
-		l.end = l.end.Add(l.budget.spend(n, l.over))
+		paid := l.budget.spend(n, l.over)
+		l.end = l.end.Add(paid)
+		l.meter.add(n, paid)
+		l.speed.came(n, paid, time.Now())
 	}
 	l.err = err
 	return n, err
@@ -176,6 +186,8 @@ func (l *line) late() error {
 	switch {
 	case !time.Now().Before(l.end):
 		return ErrWhole
+	case l.speed.missed(time.Now()):
+		return fmt.Errorf("%w: %d octets in %v", ErrSlow, l.speed.had, l.speed.over)
 	case l.first.IsZero():
 		return fmt.Errorf("no answer within %v", l.patience)
 	default:

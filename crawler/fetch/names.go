@@ -11,9 +11,13 @@ import (
 // names looks host names up, at most maxLookups at a time, each once for all who want it now, and remembers answers for a
 // while: a host's robots.txt and its first pages should not cost a look-up each, and what the crawler reserves a slot for
 // must be what it dials. Failures are shared, but not remembered.
+//
+// A look-up that takes long is waiting for somebody's name server, and does not keep others from theirs: its place is
+// free again after slowLookUp. Waiting for a place is nobody's failure, and no part of the patience with a look-up.
 type names struct {
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	places  chan struct{} // one for each look-up under way
+	resolve  func(ctx context.Context, host string) ([]netip.Addr, error)
+	patience time.Duration // with one look-up
+	places   chan struct{} // one for each look-up under way that is not slow
 
 	mu    sync.Mutex
 	under map[string]*lookUp // under way
@@ -35,14 +39,16 @@ type answer struct {
 }
 
 const (
-	nameLife = time.Minute
+	nameLife   = time.Minute
+	slowLookUp = time.Second
+
 	maxNames = 1 << 14 // remembered at once; a crawl of more hosts looks some of them up more often
 	maxFound = 32      // addresses of one name: an answer of the DNS may hold thousands
 )
 
-func newNames(resolve func(context.Context, string) ([]netip.Addr, error)) *names {
+func newNames(resolve func(context.Context, string) ([]netip.Addr, error), patience time.Duration) *names {
 	return &names{
-		resolve: resolve, places: make(chan struct{}, maxLookups),
+		resolve: resolve, patience: patience, places: make(chan struct{}, maxLookups),
 		under: map[string]*lookUp{}, known: map[string]answer{},
 	}
 }
@@ -89,12 +95,19 @@ func (n *names) make(ctx context.Context, host string, l *lookUp) {
 	}()
 	select {
 	case n.places <- struct{}{}:
-		defer func() { <-n.places }()
+		leave := time.AfterFunc(slowLookUp, func() { <-n.places })
+		defer func() {
+			if leave.Stop() {
+				<-n.places
+			}
+		}()
 	case <-ctx.Done():
 		l.err = ctx.Err()
 		return
 	}
-	l.addrs, l.err = n.resolve(ctx, host)
+	patient, cancel := context.WithTimeout(ctx, n.patience)
+	defer cancel()
+	l.addrs, l.err = n.resolve(patient, host)
 	l.addrs = l.addrs[:min(len(l.addrs), maxFound)]
 	l.settled = l.err == nil || ctx.Err() == nil
 }

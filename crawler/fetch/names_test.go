@@ -27,8 +27,10 @@ func mustAuthority(t testing.TB, s string) canon.Authority {
 	return a
 }
 
-// asker is a resolver that takes a second and counts who asks.
+// asker is a resolver that takes a second, or a little less, and counts who asks.
 type asker struct {
+	prompt bool
+
 	asked, under, most atomic.Int64
 	answer             func(n int64, host string) ([]netip.Addr, error)
 }
@@ -37,8 +39,12 @@ func (a *asker) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	n := a.asked.Add(1)
 	a.most.Store(max(a.most.Load(), a.under.Add(1)))
 	defer a.under.Add(-1)
+	takes := time.Second
+	if a.prompt {
+		takes = 9 * takes / 10
+	}
 	select {
-	case <-time.After(time.Second):
+	case <-time.After(takes):
 		return a.answer(n, host)
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -85,23 +91,23 @@ func texts(aps []netip.AddrPort) (out []string) {
 	return out
 }
 
-// Concurrent calls for one name make one look-up; of many names at most 16 are looked up at once.
+// Concurrent calls for one name make one look-up; of many names at most 64 are looked up at once.
 func TestLookUpsAreSharedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &asker{answer: public}
+		r := &asker{answer: public, prompt: true}
 		f := mustNew(t, Config{Resolve: r.resolve, ConnectTimeout: time.Minute})
 		var g errgroup.Group
-		for i := range 320 {
+		for i := range 1280 {
 			g.Go(func() error {
-				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test:%d", i%32, 8000+i)))
+				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test:%d", i%128, 8000+i)))
 				return err
 			})
 		}
 		if err := g.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if r.asked.Load() != 32 || r.most.Load() != maxLookups {
-			t.Errorf("32 names: %d look-ups, %d at once", r.asked.Load(), r.most.Load())
+		if r.asked.Load() != 128 || r.most.Load() != maxLookups {
+			t.Errorf("128 names: %d look-ups, %d at once", r.asked.Load(), r.most.Load())
 		}
 	})
 }
@@ -171,7 +177,7 @@ func TestLookUpGivenUpIsTakenOver(t *testing.T) {
 
 // What is remembered is bounded, whatever a crawl of a million hosts asks.
 func TestRememberedNamesAreBounded(t *testing.T) {
-	n := newNames(resolveTo("8.8.8.8"))
+	n := newNames(resolveTo("8.8.8.8"), time.Minute)
 	for i := range 2*maxNames + 10 {
 		if _, err := n.of(t.Context(), fmt.Sprintf("h%d.test", i)); err != nil {
 			t.Fatal(err)
@@ -282,9 +288,46 @@ func TestNames_RememberFewAddresses(t *testing.T) {
 	for i := range all {
 		all[i] = netip.AddrFrom4([4]byte{8, 8, byte(i >> 8), byte(i)})
 	}
-	n := newNames(func(context.Context, string) ([]netip.Addr, error) { return all, nil })
+	n := newNames(func(context.Context, string) ([]netip.Addr, error) { return all, nil }, time.Minute)
 	got, err := n.of(t.Context(), "a.test")
 	if known := n.known["a.test"].addrs; err != nil || !slices.Equal(got, all[:maxFound]) || !slices.Equal(known, got) || cap(known) > 2*maxFound {
 		t.Errorf("%d addresses, %v, of which %d are remembered in room for %d", len(got), err, len(known), cap(known))
 	}
+}
+
+// Politeness rule 25: a thousand name servers that do not answer neither keep a good name from being looked up nor make its
+// look-up fail.
+func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := mustNew(t, Config{Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			if host != "good.test" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return resolveTo("8.8.8.8")(ctx, host)
+		}})
+		var slow errgroup.Group
+		for i := range 1000 {
+			slow.Go(func() error {
+				begin := time.Now()
+				_, err := f.Addresses(t.Context(), mustAuthority(t, fmt.Sprintf("http://h%d.test", i)))
+				var failure *Failure
+				if !errors.As(err, &failure) || failure.Class != DNS || time.Since(begin) < 10*time.Second {
+					return fmt.Errorf("after %v: %w", time.Since(begin), err)
+				}
+				return nil
+			})
+		}
+		synctest.Wait()
+		begin := time.Now()
+		if _, err := f.Addresses(t.Context(), mustAuthority(t, "http://good.test")); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 1000/maxLookups*slowLookUp+slowLookUp {
+			t.Errorf("the good name took %v", took)
+		}
+		if err := slow.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
 }
