@@ -23,6 +23,7 @@ const (
 	unreachable               // no complete answer: DNS, connect, TLS, time-out, reset, protocol, incomplete
 	nowhere                   // NXDOMAIN
 	guarded                   // our own guard refused the address
+	cutOff                    // the crawl ended meanwhile
 )
 
 // classify says which answer an exchange is, and why in a few stable words.
@@ -35,6 +36,10 @@ func classify(ex *fetch.Exchange) (answer, string) {
 			return guarded, string(f.Class)
 		case f.Class == fetch.Coding:
 			return useless, string(f.Class) // it came whole, and would again
+		case f.Class == fetch.Stopped:
+			return cutOff, reasonAborted
+		case errors.Is(f, fetch.ErrSlow):
+			return unreachable, reasonSlow
 		case errors.Is(f, fetch.ErrWhole):
 			return unwanted, "too slow"
 		}

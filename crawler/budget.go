@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // budget keeps the caps of politeness rule 15 over all runs of a crawl, exactly: a worker takes a ticket for one
@@ -16,7 +17,12 @@ type budget struct {
 	bytes   int64         // counted
 	answers int64         // exchanges that brought an answer of any kind
 	changed chan struct{} // closed and replaced when a ticket comes back
+
+	press func() // called again and again while somebody waits for a ticket; may be nil
 }
+
+// pressAfter is how long tickets are waited for before slow exchanges have to give theirs back.
+const pressAfter = 30 * time.Second
 
 func newBudget(cfg Config, counts map[string]int64) *budget {
 	return &budget{
@@ -46,6 +52,8 @@ func (b *budget) take(ctx context.Context) string {
 		b.mu.Unlock()
 		select {
 		case <-changed:
+		case <-time.After(pressAfter):
+			b.press()
 		case <-ctx.Done():
 			return ""
 		}

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/seats"
 	"curtsy/frontier/canon"
 )
 
@@ -37,7 +38,8 @@ type Crawl struct {
 	unclean bool   // the run before was killed
 	unheard map[canon.Authority]unheard
 
-	seats chan struct{} // one for each exchange in flight
+	room *seats.Room   // of the exchanges in flight
+	crew chan struct{} // one place for each worker that is at work and has no slow exchange
 
 	readers, writers hands      // of pages, and of records
 	papers           *sync.Pool // of *paper
@@ -49,6 +51,8 @@ type Crawl struct {
 
 	draining context.Context // done when no new exchange may begin
 	drain    context.CancelCauseFunc
+	stopping context.Context // done when those under way are to end: Grace after draining
+	stop     context.CancelFunc
 
 	overlook look[overlooked]
 	estimate look[Estimate]
@@ -121,9 +125,11 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.budget = newBudget(c.cfg, before.Counts)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
-	c.seats = make(chan struct{}, c.cfg.Workers)
+	c.room, c.crew = seats.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
+	c.budget.press = func() { c.room.Press(pressAfter) }
 	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()
 	c.draining, c.drain = context.WithCancelCause(context.Background())
+	c.stopping, c.stop = context.WithCancel(context.Background())
 	return c, nil
 }
 
@@ -132,8 +138,8 @@ type ended string
 
 func (e ended) Error() string { return "the crawl ended: " + string(e) }
 
-// Drain lets the exchanges under way finish and begins no other. It may be called at any time, more than once; the
-// first reason stands.
+// Drain lets the exchanges under way finish, for Grace at most, and begins no other. It may be called at any time, more
+// than once; the first reason stands.
 func (c *Crawl) Drain() { c.end(EndedInterrupted) }
 
 func (c *Crawl) end(why string) { c.drain(ended(why)) }
@@ -147,13 +153,14 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	}
 	abort := context.AfterFunc(ctx, func() { c.end(EndedInterrupted) })
 	defer abort()
-
-	g, gctx := errgroup.WithContext(ctx)
-	for range c.cfg.Workers {
-		g.Go(func() error { return c.work(gctx) })
-	}
 	over := make(chan struct{})
 	var beside errgroup.Group
+	beside.Go(func() error { return c.stopAfterGrace(over) })
+
+	g, gctx := errgroup.WithContext(ctx)
+	for range c.room.Most() {
+		g.Go(func() error { return c.work(gctx) })
+	}
 	beside.Go(func() error { return c.syncGathered(context.WithoutCancel(ctx), over) })
 	err := g.Wait()
 	close(over)
@@ -166,26 +173,44 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	return c.summary(context.WithoutCancel(ctx))
 }
 
-// work takes turns until the end.
+// work takes turns until the end. There are more workers than Workers: those whose exchange is slow make room for others.
 func (c *Crawl) work(ctx context.Context) error {
 	for {
-		switch why := c.budget.take(c.draining); {
-		case why != "":
-			c.end(why)
+		select {
+		case c.crew <- struct{}{}:
+		case <-c.draining.Done():
 			return nil
-		case c.draining.Err() != nil || ctx.Err() != nil:
+		case <-ctx.Done():
 			return nil
 		}
-		pages, err := c.oneTurn(ctx)
-		c.budget.give(pages)
-		switch {
-		case err == nil:
-		case errors.Is(err, errEnd) || over(ctx, err) || over(c.draining, err):
-			return nil
-		default:
-			c.end(EndedInterrupted)
+		leave := sync.OnceFunc(func() { <-c.crew })
+		on, err := c.workOnce(ctx, leave)
+		leave()
+		if !on || err != nil {
 			return err
 		}
+	}
+}
+
+// workOnce takes one turn, and reports whether there may be others. leave makes room for another worker.
+func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error) {
+	switch why := c.budget.take(c.draining); {
+	case why != "":
+		c.end(why)
+		return false, nil
+	case c.draining.Err() != nil || ctx.Err() != nil:
+		return false, nil
+	}
+	pages, err := c.oneTurn(ctx, leave)
+	c.budget.give(pages)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, errEnd) || over(ctx, err) || over(c.draining, err):
+		return false, nil
+	default:
+		c.end(EndedInterrupted)
+		return false, err
 	}
 }
 

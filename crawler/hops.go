@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -198,7 +199,7 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 			v.leave(frontier.Parked, reasonMoved+origin(a)+", which rests: "+there.Reason, 0)
 		}
 	default:
-		v.after = func(ctx context.Context) error { return c.hop(ctx, w) }
+		v.after = func(ctx context.Context) error { return c.hop(ctx, v.seat, w) }
 		ready = false
 	}
 	if !ready {
@@ -216,7 +217,7 @@ func holdRest(h frontier.Hold) time.Duration {
 }
 
 // hop leases the authority that a want leads to and makes the exchange.
-func (c *Crawl) hop(ctx context.Context, w want) error {
+func (c *Crawl) hop(ctx context.Context, seat *seats.Seat, w want) error {
 	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.url.Authority())
 	if errors.Is(err, frontier.ErrNotDue) {
 		c.gate.hops.want(w)
@@ -225,7 +226,7 @@ func (c *Crawl) hop(ctx context.Context, w want) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.take(ctx, turn, func(ctx context.Context, there *visit) error {
+	_, err = c.take(ctx, seat, turn, func(ctx context.Context, there *visit) error {
 		if err := c.recall(ctx, there); err != nil {
 			return err
 		}

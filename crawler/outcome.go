@@ -88,6 +88,7 @@ const (
 	reasonPanic      = "panic"
 	reasonLease      = "lease"   // it took longer than a lease allows
 	reasonAborted    = "aborted" // the crawl was
+	reasonSlow       = "slow"    // less than the least speed came, or others needed the place of a slow exchange
 )
 
 // short cuts a URL for a reason.

@@ -123,6 +123,10 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 // tellProof takes in what the exchange for the proof brought.
 func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
 	line.Gap = v.gap(c, ex.Start)
+	if stopped(ex) {
+		v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex))
+		return c.writeStopped(ctx, v, line, ex)
+	}
 	a, why := classify(ex)
 	v.exchanged(c, ex, a, why, restful(a, ex.Status))
 	ok := false

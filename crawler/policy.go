@@ -140,6 +140,10 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 		return heard, true, err
 	}
 	line.Gap = v.gap(c, ex.Start)
+	if stopped(ex) {
+		v.exchangedPolicy(c, ex, cutOff, reasonAborted)
+		return heard, false, c.writeStopped(ctx, v, line, ex)
+	}
 	if heard.Exchange, err = heardOf(ex, w.need.URL); err != nil {
 		return heard, false, err
 	}

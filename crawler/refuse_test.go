@@ -122,26 +122,30 @@ func TestRule12_NXDOMAINIsTriedTwiceARun(t *testing.T) {
 // long say nothing against the host.
 func TestRule12_OurOwnLimitsCostTheHostItsPaceAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		long := strings.Repeat("x", 5000)
+		long := strings.Repeat("x", 5_000_000)
 		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/robots.txt":
 				http.NotFound(rw, r)
 			case "/0", "/1", "/2", "/3", "/4": // declared
-				rw.Header().Set("Content-Length", "5000")
+				rw.Header().Set("Content-Length", "5000000")
 				rw.Write([]byte(long))
 			case "/5", "/6", "/7": // not declared
 				rw.(http.Flusher).Flush()
 				rw.Write([]byte(long))
-			case "/8", "/9": // drips for longer than we listen
-				dripping(rw, r)
+			case "/8", "/9": // takes longer than we listen, at more than the least speed
+				for r.Context().Err() == nil {
+					rw.Write([]byte("0123456789"))
+					http.NewResponseController(rw).Flush()
+					time.Sleep(50 * time.Millisecond)
+				}
 			default:
 				rw.Header().Set("Content-Encoding", "gzip")
 				rw.Write([]byte("no gzip"))
 			}
 		})}
 		w := newWorld(t, seedsOf(14), site)
-		w.cfg.MaxBody = 1000
+		w.cfg.MaxBody = 1_000_000
 		s := w.run()
 		if s.EndedBy != EndedDrained || len(s.Status.Failures) != 0 || s.Status.Parked+s.Status.Retired+s.Status.Refused != 0 {
 			t.Errorf("ended by %q, failures %v: %+v", s.EndedBy, s.Status.Failures, s.Status.Resting)

@@ -44,7 +44,9 @@ func (n *notes) after(s said, p time.Duration) rest {
 	if s.answer == guarded {
 		return r // nobody was asked: our own limit neither adds to what is in a row nor ends it
 	}
-	n.interrupt(s)
+	if s.answer != cutOff { // that says no more than its head, if it came to one
+		n.interrupt(s)
+	}
 	switch s.answer {
 	case throttled:
 		n.throttled(&r, s.why)

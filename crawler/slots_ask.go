@@ -33,6 +33,9 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		return ex, nil
 	}
 	v.kept = v.due()
+	ctx, meter, landed := c.inFlight(ctx, v.seat)
+	defer landed()
+	r.Meter = meter
 	if v.own {
 		return c.do(ctx, v, r)
 	}

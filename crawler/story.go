@@ -105,6 +105,9 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	}
 	d.ex, d.page, d.found = ex, true, v.was
 	d.pace, d.gap = v.kept, v.gap(c, ex.Start)
+	if stopped(ex) {
+		return c.tellStopped(ctx, v, task, ex, d)
+	}
 	m := c.meaning(task, ex, &d)
 	defer func() { err = errors.Join(err, m.close()) }()
 	v.exchanged(c, ex, m.answer, m.why, restful(m.answer, ex.Status))

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"curtsy/crawler/seats"
 	"curtsy/frontier"
 )
 
@@ -14,19 +15,21 @@ import (
 var errEnd = errors.New("crawler: end of the run")
 
 // oneTurn claims a turn and takes it. It returns how many pages the turn brought.
-func (c *Crawl) oneTurn(ctx context.Context) (pages int64, err error) {
+//
+// leave is called when its exchange is slow: another worker goes on then.
+func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err error) {
 	claimed, err := c.cfg.Frontier.Claim(c.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {
 	case err != nil:
 		return 0, err
 	case len(claimed.Turns) > 0:
-		select {
-		case c.seats <- struct{}{}: // at most Workers exchanges in all, those of wide turns among them
-		case <-ctx.Done():
-			return 0, ctx.Err()
+		seat, err := c.room.Take(ctx) // at most Workers exchanges that are not slow, those of wide turns among them
+		if err != nil {
+			return 0, err
 		}
-		defer func() { <-c.seats }()
-		return c.take(ctx, claimed.Turns[0], c.story)
+		defer seat.Leave()
+		seat.OnLoss(leave)
+		return c.take(ctx, seat, claimed.Turns[0], c.story)
 	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
 		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
 	case claimed.State == frontier.Drained:
@@ -44,11 +47,12 @@ func (c *Crawl) oneTurn(ctx context.Context) (pages int64, err error) {
 //
 // The story's context ends at two thirds of the lease, so that its exchange is over, and there is time left to keep
 // it, before anybody else may ask the host.
-func (c *Crawl) take(ctx context.Context, t frontier.Turn, story func(context.Context, *visit) error) (pages int64, err error) {
+func (c *Crawl) take(ctx context.Context, seat *seats.Seat, t frontier.Turn, story func(context.Context, *visit) error) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
 		return 0, err
 	}
+	v.seat = seat
 	within, cancel := context.WithTimeoutCause(ctx, t.Length*2/3, errLease)
 	defer cancel()
 	before := v.mark()

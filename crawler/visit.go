@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/seats"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -28,6 +29,7 @@ type visit struct {
 
 	kept   pace // that was kept before the turn's exchange, the address's included
 	locked bool // the host's lock is ours
+	seat   *seats.Seat
 
 	result  frontier.Result
 	paper   *paper             // that it is written on

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/robots"
 )
@@ -31,6 +32,7 @@ type flight struct {
 	was     frontier.Candidate // what it was found as
 	verdict robots.Verdict
 	before  before
+	seat    *seats.Seat
 	ex      *fetch.Exchange
 	err     error
 
@@ -48,7 +50,7 @@ type wide struct {
 	width   int
 	queue   []frontier.Task // under the lease, not begun
 	aloft   int             // exchanges in flight
-	slots   int             // of c.seats, beyond the worker's own
+	free    []*seats.Seat   // for exchanges not begun, the worker's own among them
 	tickets int             // of the budget
 	landed  chan flight
 	begun   bool      // an exchange, or more
@@ -66,7 +68,7 @@ func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) (err
 	ctx, cancel := context.WithCancel(ctx)
 	w := &wide{
 		c: c, v: v, width: min(v.turn.Width, c.width(v)), queue: tasks, tickets: 1,
-		landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
+		free: []*seats.Seat{v.seat}, landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
 	}
 	defer func() { err = errors.Join(err, w.end(whole, err)) }()
 	defer cancel()
@@ -99,6 +101,7 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 	aborted := why != nil && over(ctx, why)
 	for ; w.aloft > 0; w.aloft-- {
 		f := <-w.landed
+		w.sitDown(f.seat)
 		f.ahead() // or the body would be closed under its reader
 		if aborted && err == nil && (f.ex != nil || f.err != nil) {
 			d := decision{kind: decisionAllow, verdict: f.verdict, reason: reasonAborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
@@ -109,8 +112,10 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 			err = errors.Join(err, f.ex.Close())
 		}
 	}
-	for ; w.slots > 0; w.slots-- {
-		<-w.c.seats
+	for _, seat := range w.free {
+		if seat != w.v.seat {
+			seat.Leave()
+		}
 	}
 	w.c.budget.hold(1 - w.tickets)
 	return err
@@ -132,7 +137,8 @@ func (w *wide) launch(ctx context.Context) error {
 			if !w.room() {
 				return nil
 			}
-			f := flight{task: w.c.prepare(w.v, task), was: task.Candidate, verdict: verdict}
+			f := flight{task: w.c.prepare(w.v, task), was: task.Candidate, verdict: verdict, seat: w.free[len(w.free)-1]}
+			w.free = w.free[:len(w.free)-1]
 			r := w.c.request(w.v.turn.Width, f.task)
 			if f.before, err = w.c.follows(ctx, f.task, &r); err != nil {
 				return err
@@ -162,6 +168,9 @@ func (w *wide) fly(ctx context.Context, f flight, r fetch.Request, shape bool) {
 // ask makes the exchange of a flight.
 func (w *wide) ask(ctx context.Context, f *flight, r fetch.Request) {
 	defer func() { f.panicked = recover() }()
+	ctx, meter, landed := w.c.inFlight(ctx, f.seat)
+	defer landed()
+	r.Meter = meter
 	if f.ex = w.c.notAsked(r.URL); f.ex == nil {
 		f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, r)
 	}
@@ -183,18 +192,18 @@ func (w *wide) stale() bool {
 	return !now.Before(w.until) || w.c.unproved(w.v) || w.c.gate.terms.Need(w.v.state, origin(a), now).Action != robots.Judge
 }
 
-// room takes what one more exchange needs: a slot and a ticket. The first in flight has the worker's own.
+// room takes what one more exchange needs: a seat and a ticket. The first in flight has the worker's own.
 func (w *wide) room() bool {
 	if most := w.c.cfg.MaxPerHost; most > 0 && int64(w.v.notes.pages)+int64(w.aloft) >= most {
 		return false
 	}
-	if w.slots < w.aloft {
-		select {
-		case w.c.seats <- struct{}{}:
-			w.slots++
-		default:
+	if len(w.free) == 0 {
+		seat := w.c.room.Try()
+		if seat == nil {
+			w.closing = w.closing || w.aloft == 0 // a turn whose exchanges were all slow has no seat left
 			return false
 		}
+		w.free = append(w.free, seat)
 	}
 	if w.tickets <= w.aloft {
 		if !w.c.budget.more() {
@@ -205,9 +214,17 @@ func (w *wide) room() bool {
 	return true
 }
 
+// sitDown takes back the seat of an exchange that has landed, if it is one still.
+func (w *wide) sitDown(seat *seats.Seat) {
+	if seat.Held() {
+		w.free = append(w.free, seat)
+	}
+}
+
 // land tells what an exchange brought.
 func (w *wide) land(ctx context.Context, f flight) error {
 	v := w.v
+	w.sitDown(f.seat)
 	before, rows, pages := v.rest, v.notes.rows(), v.pages
 	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.notes.setRows(w.rows)

@@ -33,8 +33,8 @@ type ending struct {
 // wingEndings is what becomes of each misbehaviour. A host's failure is tried three times; what is no failure, or a
 // limit of ours, once.
 var wingEndings = []ending{
-	{"drip.test/drip.html", 1, "dropped: too slow"},
-	{"slow-head.test/slow.html", 1, "dropped: too slow"},
+	{"drip.test/drip.html", 3, "failed: slow"},
+	{"slow-head.test/slow.html", 3, "failed: slow"},
 	{"silent.test/silent.html", 3, "failed: timeout"},
 	{"endless.test/endless.html", 1, "fetched: truncated: length"},
 	{"gzip.test/bomb.html", 1, "fetched: truncated: length"},

@@ -63,6 +63,10 @@ func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fe
 	c := fetch.Config{
 		Identity: s.identity(), Resolve: w.resolve, Dial: w.dial,
 		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, MaxBody: int64(s.maxBody), MaxRate: int64(s.maxRate),
+		LeastSpeed: int64(s.leastSpeed),
+	}
+	if c.LeastSpeed == 0 {
+		c.LeastSpeed = -1
 	}
 	if s.lists != nil {
 		c.Refuse = s.refuse

@@ -53,9 +53,10 @@ var imports = map[string][]string{
 	"crawler/sitemap":      {"frontier/canon", "storage/mediatype", "golang.org/x/text/encoding", "golang.org/x/text/encoding/htmlindex", "golang.org/x/text/transform"},
 	"crawler/trap":         {"frontier/canon"},
 	"crawler/mutual":       {},
+	"crawler/seats":        {},
 	"crawler/crawltest":    {"robots/naive"},
 	"crawler": {
-		"crawler/scope", "crawler/fetch", "crawler/extract", "crawler/optout", "crawler/sitemap", "crawler/trap", "crawler/mutual", "frontier", "frontier/canon", "robots", "storage", "storage/durable", "storage/mediatype",
+		"crawler/scope", "crawler/fetch", "crawler/extract", "crawler/optout", "crawler/seats", "crawler/sitemap", "crawler/trap", "crawler/mutual", "frontier", "frontier/canon", "robots", "storage", "storage/durable", "storage/mediatype",
 		"golang.org/x/sync/errgroup",
 	},
 	"cmd/curtsy/phrasebook": {},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 )
 
@@ -34,7 +35,7 @@ type settings struct {
 	maxPages, maxPerHost number
 	maxBytes, maxBody    size
 	maxTime, maxWait     duration
-	maxRate              size
+	maxRate, leastSpeed  size
 
 	order                                  order
 	maxDBSize                              size
@@ -75,6 +76,8 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.Var(&s.maxBytes, "max-bytes", "end after this `SIZE` was received; 0 likewise")
 	fs.Var(&s.maxTime, "max-time", "end after this `TIME`; 0 likewise")
 	fs.Var(&s.maxRate, "max-rate", "receive at most this `SIZE` per second; 0 likewise")
+	s.leastSpeed = fetch.DefaultLeastSpeed
+	fs.Var(&s.leastSpeed, "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
 	s.maxBody = 100 << 20
 	fs.Var(&s.maxBody, "max-body", "largest `SIZE` of a body, decoded")
 	s.maxWait = duration(10 * time.Minute)
@@ -89,7 +92,7 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	inGroup(fs, "Frontier")
 
 	s.workers = number{64, 1}
-	fs.Var(&s.workers, "workers", "at most `N` exchanges in flight in all")
+	fs.Var(&s.workers, "workers", "at most `N` exchanges in flight in all; those that take over 1s do not count, up to four times as many")
 	fs.StringArrayVar(&s.allowNet, "allow-net", nil, "private addresses (`CIDR`) that may be reached, repeatable")
 	fs.StringVar(&s.caFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.acceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")

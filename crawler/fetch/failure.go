@@ -23,7 +23,7 @@ const (
 	Protocol       Class = "protocol"        // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
 	Incomplete     Class = "incomplete"      // the connection ended within the body
 	Coding         Class = "coding"          // the body arrived whole, its content coding is broken
-	Stopped        Class = "stopped"         // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
+	Stopped        Class = "aborted"         // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
 )
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the

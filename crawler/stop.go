@@ -1,0 +1,88 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/seats"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// Grace is how long the exchanges under way may go on once no new one may begin (politeness rule 25). What is not over
+// then is cut: archived as far as it came, and its URL stays pending.
+const Grace = 10 * time.Second
+
+// Why an exchange is ended from outside. The one says nothing of the host, the other counts as its failure.
+var (
+	errStopped = &fetch.Failure{Class: fetch.Stopped, Err: errors.New("the crawl ended")}
+	errCrowded = &fetch.Failure{Class: fetch.Timeout, Err: fmt.Errorf("%w, and others waited", fetch.ErrSlow)}
+)
+
+// stopAfterGrace ends what is under way when the grace is over, unless the run is first.
+func (c *Crawl) stopAfterGrace(over <-chan struct{}) error {
+	defer c.stop()
+	select {
+	case <-c.draining.Done():
+	case <-over:
+		return nil
+	}
+	grace := time.NewTimer(Grace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+	case <-over:
+	}
+	return nil
+}
+
+// inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
+// one, and its meter. end is called when the exchange is over.
+func (c *Crawl) inFlight(ctx context.Context, seat *seats.Seat) (flying context.Context, m *fetch.Meter, end func()) {
+	flying, cancel := context.WithCancelCause(ctx)
+	m = &fetch.Meter{}
+	landed := seat.Begin(m, func() { cancel(errCrowded) })
+	unwatch := context.AfterFunc(c.stopping, func() { cancel(errStopped) })
+	return flying, m, func() {
+		unwatch()
+		landed()
+		cancel(nil)
+	}
+}
+
+// stopped reports whether the end of the crawl cut an exchange short: then nothing is decided by it.
+func stopped(ex *fetch.Exchange) bool { return ex.Failure != nil && ex.Failure.Class == fetch.Stopped }
+
+// tellStopped writes down what came of a task's exchange until the crawl ended. The task is left as it was: its attempt
+// does not count.
+func (c *Crawl) tellStopped(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) error {
+	v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex))
+	asks, err := c.directives(ctx, ex)
+	if err != nil {
+		return err
+	}
+	c.wishes(v, ex, asks, &d)
+	d.reason = reasonAborted
+	return c.line(context.WithoutCancel(ctx), v, task, d, "deferred")
+}
+
+// writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it.
+func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) error {
+	line.Time, line.Reason = ex.End, reasonAborted
+	v.imposes(&line)
+	e := evidence{ex: ex}
+	e.exchanged(&line)
+	_, err := c.write(context.WithoutCancel(ctx), line, e)
+	return err
+}
+
+// heedsRetryAfter reports whether the head of an exchange that was cut off is of those with which Retry-After counts.
+func heedsRetryAfter(ex *fetch.Exchange) bool {
+	whole := *ex
+	whole.Failure = nil
+	a, _ := classify(&whole)
+	return restful(a, ex.Status)
+}
