@@ -109,8 +109,9 @@ var table = []judged{
 		a.add(fetch{url: site + "/a", at: 2 * s})
 	}},
 	{name: "the token of a compatible browser", foreign: true, codes: "disallowed", make: func(a *archive) {
-		a.robots("User-agent: Otherbot\nDisallow: /a\n")
-		a.add(fetch{url: site + "/a", at: 2 * s, agent: "Mozilla/5.0 (compatible; Otherbot/2.0; +https://o.test)"})
+		const agent = "Mozilla/5.0 (compatible; Otherbot/2.0; +https://o.test)"
+		a.add(fetch{url: site + "/robots.txt", body: "User-agent: Otherbot\nDisallow: /a\n", agent: agent})
+		a.add(fetch{url: site + "/a", at: 2 * s, agent: agent})
 	}},
 	{name: "a declared older standard binds too", info: []string{"robots: std1994"}, codes: "disallowed", make: func(a *archive) {
 		a.robots(rule)

@@ -30,6 +30,7 @@ type reader struct {
 	left    int    // of warc.MaxHTTPHead
 	long    []byte // a line that does not fit into in, or goes on in the next
 	chunked bool   // the body is in chunks
+	cut     bool   // of a body that is kept: its chunks end early
 }
 
 // blockSource reads a block and digests it.
@@ -65,7 +66,7 @@ func (r *reader) begin(rec *warc.Record, payload bool) {
 	r.raw.want("")
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
-	r.left, r.chunked = warc.MaxHTTPHead, false
+	r.left, r.chunked, r.cut = warc.MaxHTTPHead, false, false
 }
 
 var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
@@ -145,7 +146,7 @@ func lowered(name []byte) string {
 
 var wanted = [...]string{
 	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
-	"user-agent", "host", "content-length", "ratelimit",
+	"user-agent", "host", "content-length", "content-range", "ratelimit",
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.
@@ -179,6 +180,9 @@ func (r *reader) kept() []byte {
 		}
 		r.body.write(raw)
 		_, _ = r.in.WriteTo(&r.body) // an error is in src
+		if r.chunked {
+			raw, _ = io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(raw))) // it was cut above
+		}
 		return raw
 	}
 	body := raw
@@ -186,7 +190,7 @@ func (r *reader) kept() []byte {
 		r.raw.like(&r.body)
 		r.raw.write(raw)
 		if b, err := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(raw))); err == nil || len(b) > 0 {
-			body = b
+			body, r.cut = b, err != nil
 		}
 	}
 	r.body.write(body)

@@ -22,6 +22,7 @@ type Exchange struct {
 
 	Method   string // "" without a request record
 	Agent    string // User-Agent, as sent
+	Host     string // Host, as sent, or of a request line with a whole URL
 	Status   int    // 0 without an answer
 	Answered bool
 	Revisit  string // the revisit's WARC-Profile; "" for a response

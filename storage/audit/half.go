@@ -24,7 +24,9 @@ type half struct {
 	kept     bool // text is the body, or textErr says why it cannot be
 	text     span // of what may be robots.txt
 	textErr  string
-	proof    bool // the body has the form of an owner's proof
+	proof    bool   // the body has the form of an owner's proof
+	partial  string // why the body is not all of it; "" for all that is known
+	alone    string // the type of a record that keeps what a URL gave without the exchange; it is no half then
 }
 
 // answer is what counts of a response's head. Of fields that should stand once, the first counts.
@@ -32,6 +34,7 @@ type answer struct {
 	location, expires, date, age once
 	cache, retry                 []string
 	limit, coding                string // RateLimit and Content-Encoding, of several fields all
+	length, part                 once   // Content-Length and Content-Range
 	octets                       int    // of cache and retry
 }
 
@@ -85,6 +88,10 @@ func (s *answer) take(name string, value []byte, policy bool) {
 		joined(&s.coding, maxText)
 	case "expires":
 		s.expires.set(value)
+	case "content-length":
+		s.length.set(value)
+	case "content-range":
+		s.part.set(value)
 	}
 }
 
@@ -92,13 +99,16 @@ func (s *answer) take(name string, value []byte, policy bool) {
 func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 	uri := rec.TargetURI()
 	p, err := locate(uri)
-	media := rec.Type == "revisit" || strings.HasPrefix(rec.Fields.Get("Content-Type"), "application/http")
+	media := rec.Type == "revisit" || message(rec)
 	if err != nil || !media {
 		switch {
-		case err != nil && isHTTP(uri): // it was asked for, and by what rules nobody can say
-			a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+short(uri))
-		case isHTTP(uri) && a.ours():
+		case err != nil && (isHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
+			a.unreadable(at, uri, err)
+		case isHTTP(uri) && (a.ours() || rec.Type == "request"):
 			a.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
+		case isHTTP(uri) && rec.Type == "response":
+			a.alone(rec, at)
+			return nil, nil //nolint:nilnil // it is none, and nothing failed
 		}
 		a.other(rec, at)
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
@@ -171,12 +181,17 @@ func (a *audit) request(h *half, rec *warc.Record, at Place) {
 		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
 			if p, ok := split(h.e.Target); ok { // absolute form, to a proxy
 				h.e.Target = p.target
+				_, name, _ := strings.Cut(p.authority, "://")
+				h.e.named([]byte(name))
 			}
 		}
 	}
 	err = r.fields(func(name string, value []byte) {
-		if name == "user-agent" {
+		switch name {
+		case "user-agent":
 			h.e.Agent = a.agent(value)
+		case "host":
+			h.e.named(value)
 		}
 	})
 	if err != nil {
@@ -215,6 +230,9 @@ func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 	}
 	if len(h.to) == 0 || !a.ours() || rec.Type == "response" {
 		a.ids.add(at.Record)
+		if !a.ours() {
+			a.ids.add(answerTo(at.Record, h.e.URL))
+		}
 	}
 	r := &a.read
 	r.begin(rec, h.e.Revisit == "")
@@ -233,6 +251,7 @@ func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 	h.bodyless = h.e.Revisit != ""
 	h.kept = !h.bodyless && a.keeps(p, h.e.Status)
 	if body := r.payload(h.kept); h.kept {
+		h.partial = a.partial(h, len(body))
 		if err := a.keep(h, body); err != nil {
 			return err
 		}

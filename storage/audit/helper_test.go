@@ -84,6 +84,7 @@ type fetch struct {
 	meta    string // more lines of the metadata record; "none" is no such record
 	noReq   bool
 	request string // the request line's target
+	host    string // the Host that is sent, if not the URL's
 	extra   string // more fields of the response record
 	ip      string
 }
@@ -109,6 +110,10 @@ func (a *archive) add(f fetch) string {
 		agent = "User-Agent: " + f.agent + "\r\n"
 	}
 	_, host, _ := strings.Cut(p.authority, "://")
+	sent := host
+	if f.host != "" {
+		sent = f.host
+	}
 	if f.ip == "" { // one for each host
 		sum := sha256.Sum256([]byte(host))
 		f.ip = netip.AddrFrom4([4]byte{198, 18, sum[0], sum[1]}).String()
@@ -131,7 +136,7 @@ func (a *archive) add(f fetch) string {
 		if id != "" {
 			extra += "\r\nWARC-Concurrent-To: <" + id + ">"
 		}
-		req := a.record("request", f.url, at, extra, f.method+" "+f.request+" HTTP/1.1\r\nHost: "+host+"\r\n"+agent+"\r\n")
+		req := a.record("request", f.url, at, extra, f.method+" "+f.request+" HTTP/1.1\r\nHost: "+sent+"\r\n"+agent+"\r\n")
 		if id == "" {
 			id = req
 		}

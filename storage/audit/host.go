@@ -41,6 +41,7 @@ type host struct {
 
 	policy  policy
 	before  span   // the text that held before this one
+	asker   string // the User-Agent that asked for robots.txt
 	payload string // the payload digest of the last answer with a text
 
 	pages, robots, avoided int64

@@ -12,12 +12,15 @@ const ourToken = "curtsy"
 
 // exchange judges one exchange, and then makes it what is known of its authority.
 func (a *audit) exchange(ctx context.Context, h *half) error {
+	if h.alone != "" {
+		return a.keptAlone(h)
+	}
 	e := &h.e
 	to := a.host(e.Authority)
 	e.Own = a.own(to, e)
 	to.own = to.own || e.Own
 	a.whole(h)
-	a.identity(h)
+	a.identity(h, to)
 	isRobots := a.isRobots(e)
 	a.timing(h, to)
 	e.Robots = isRobots
@@ -66,6 +69,9 @@ func (a *audit) whole(h *half) {
 	if e.End().After(a.r.To) {
 		a.r.To = e.End()
 	}
+	if e.otherHost() {
+		a.report(e.finding(BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(short(e.Host))))
+	}
 	if !a.ours() {
 		return
 	}
@@ -78,7 +84,7 @@ func (a *audit) whole(h *half) {
 }
 
 // identity checks who asks, and how.
-func (a *audit) identity(h *half) {
+func (a *audit) identity(h *half, to *host) {
 	e := &h.e
 	if !h.asked {
 		return
@@ -95,6 +101,8 @@ func (a *audit) identity(h *half) {
 		a.report(e.finding(UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
 	case name == "" && token == "":
 		a.report(e.finding(UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+	case token == "" && a.switched(to, name):
+		a.report(e.finding(UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
 	}
 }
 
@@ -103,10 +111,19 @@ func (a *audit) declared() string {
 	if a.o.Token != "" {
 		return a.o.Token
 	}
-	if a.info != nil {
+	if a.info != nil && a.info.Token != "" {
 		return a.info.Token
 	}
+	if a.info != nil && !a.info.Ours {
+		return tokenOf(a.info.Agent)
+	}
 	return ""
+}
+
+// switched reports whether a crawler that calls itself so asked for the robots.txt of a host by another name.
+func (a *audit) switched(to *host, name string) bool {
+	asker := tokenOf(to.asker)
+	return asker != "" && !strings.EqualFold(asker, name)
 }
 
 // tokenOf derives a product token from a User-Agent: the name of its first product, or of the one that a browser's
@@ -158,7 +175,11 @@ func (a *audit) page(h *half, to *host) error {
 	e, p := &h.e, &to.policy
 	switch p.kind {
 	case unasked:
-		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "the archive has no exchange for it until then"))
+		why := "the archive has no exchange for it until then"
+		if p.why != "" {
+			why = p.why
+		}
+		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
 		return nil
 	case unreachable:
 		a.report(e.finding(RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+clock(p.since)))
@@ -175,20 +196,39 @@ func (a *audit) page(h *half, to *host) error {
 		a.r.Totals.Judged++
 		return a.toldVerdict(h, to, nil)
 	}
-	vs, err := a.verdicts(p.text, e.Target, e.Agent)
+	vs, err := a.pageVerdicts(to, e.Target, e.Agent)
 	if err != nil {
 		return err
 	}
 	a.r.Totals.Judged++
 	for _, v := range vs {
 		if !v.allowed {
-			f := e.finding(Disallowed, "not to be asked for: "+v.String()+" of robots.txt, "+strconv.Quote(a.texts.line(p.text, v.line)), "asked for")
-			f.Required += " (record " + p.record + ")"
-			a.report(f)
+			how := "asked for"
+			if v.target != "" {
+				how += " as " + e.Target + ", which is " + v.target + " (RFC 3986 6.2.2.3)"
+			}
+			a.report(e.finding(Disallowed, a.forbidden(to, v), how))
 			break
 		}
 	}
 	return a.toldVerdict(h, to, vs)
+}
+
+// pageVerdicts are those of a target as it was sent, and as it is without dot segments, if that is another.
+func (a *audit) pageVerdicts(to *host, target, agent string) ([]verdict, error) {
+	if to.policy.kind != ruled {
+		return nil, nil
+	}
+	vs, err := a.verdicts(to.policy.text, target, agent)
+	if plain := undotted(target); err == nil && plain != target {
+		var more []verdict
+		more, err = a.verdicts(to.policy.text, plain, agent)
+		for _, v := range more {
+			v.target = plain
+			vs = append(vs, v)
+		}
+	}
+	return vs, err
 }
 
 // fresh checks the age of the policy that e was judged by (RFC 9309 2.4).

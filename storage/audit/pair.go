@@ -27,7 +27,7 @@ func (a *audit) join(h *half) {
 // settle passes on what is whole and has nothing before it.
 func (a *audit) settle() {
 	for s := a.cur; len(s.window) > 0; {
-		if w := s.window[0]; !w.told || !w.asked || !w.answered && !a.ours() {
+		if w := s.window[0]; w.alone == "" && (!w.told || !w.asked || !w.answered && !a.ours()) {
 			return
 		}
 		a.flush(len(s.window) - 1)
@@ -66,7 +66,7 @@ const maxExpected = 10000
 
 // belongs reports whether two halves are records of one exchange.
 func (h *half) belongs(g *half) bool {
-	if h.asked && g.asked || h.answered && g.answered {
+	if h.asked && g.asked || h.answered && g.answered || h.alone != "" {
 		return false
 	}
 	return h.named(g.ids, g.to, g.e.URL, g.date)
@@ -95,14 +95,14 @@ func (h *half) merge(g *half) {
 		q, r = g, h
 	}
 	e := r.e
-	e.Request, e.Target, e.Method, e.Agent = q.e.Request, q.e.Target, q.e.Method, q.e.Agent
+	e.Request, e.Target, e.Method, e.Agent, e.Host = q.e.Request, q.e.Target, q.e.Method, q.e.Agent, q.e.Host
 	if !e.Addr.IsValid() {
 		e.Addr = q.e.Addr
 	}
 	if !q.e.Began.IsZero() && (e.Began.IsZero() || q.e.Began.Before(e.Began)) {
 		e.Began, e.Resolution = q.e.Began, max(e.Resolution, q.e.Resolution)
 	}
-	h.said, h.bodyless, h.kept, h.text, h.textErr, h.proof = r.said, r.bodyless, r.kept, r.text, r.textErr, r.proof
+	h.said, h.bodyless, h.kept, h.text, h.textErr, h.proof, h.partial = r.said, r.bodyless, r.kept, r.text, r.textErr, r.proof, r.partial
 	line, at, took, ended := h.e.Line, h.e.LineAt, h.e.Took, h.e.Ended
 	h.e = e
 	h.e.Line, h.e.LineAt, h.e.Took, h.e.Ended = line, at, took, ended

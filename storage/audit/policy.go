@@ -72,6 +72,9 @@ func (a *audit) robots(h *half, own *host) {
 func (a *audit) learn(h *half, to *host, w hop, key string) {
 	e, now := &h.e, h.e.End()
 	s := e.Status
+	if h.asked {
+		to.asker = e.Agent
+	}
 	switch {
 	case !e.Answered || s == 0:
 		a.fail(to, now, "no answer")
@@ -81,6 +84,8 @@ func (a *audit) learn(h *half, to *host, w hop, key string) {
 		a.renew(h, to, now)
 	case s >= 300 && s < 400:
 		a.follow(h, to, w, key)
+	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !a.ours() && !h.said.all()):
+		a.unread(h, to)
 	case s >= 200 && s < 300:
 		a.text(h, to, now)
 	case (s == 429 || s == 408 || s == 425) && a.ours(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
@@ -133,8 +138,15 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 		next.kind, next.why = unclear, "it is kept as a revisit of a record that is not in the files"
 	case !h.kept && !h.bodyless:
 		next.kind, next.why = unclear, "the redirect to it was met after it"
-	case (e.Cut == "disconnect" || e.Cut == "time") && a.ours():
-		a.fail(to, now, "incomplete")
+	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
+		a.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
+		return
+	case e.Cut != "" && !a.ours() && h.text.n < enough: // of ours it is cut behind what must be read
+		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+") before the 500 KiB that must be read (RFC 9309 2.5)"
+	case h.partial != "" && h.text.n == 0 && !a.ours():
+		next.kind, next.why = unclear, "its text is not in the archive: "+h.partial
+	case h.partial != "":
+		a.fail(to, now, "incomplete: "+h.partial)
 		return
 	case h.textErr != "" && a.ours():
 		a.fail(to, now, h.textErr)

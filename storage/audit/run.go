@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strings"
+
 	"curtsy/storage/warc"
 )
 
@@ -69,6 +71,7 @@ func (a *audit) oddity(told *File, f warc.Finding) {
 // record takes one record.
 func (a *audit) record(path string, rec *warc.Record) error {
 	at := Place{File: path, Offset: rec.Offset, Record: short(rec.ID())}
+	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
 	switch rec.Type {
 	case "warcinfo":
 		a.warcinfo(rec, at)
@@ -82,6 +85,8 @@ func (a *audit) record(path string, rec *warc.Record) error {
 		}
 	case "metadata":
 		a.metadata(rec, at)
+	case "resource", "conversion":
+		a.alone(rec, at)
 	default:
 		a.other(rec, at)
 	}

@@ -98,7 +98,7 @@ func (a *audit) whose(rec *warc.Record) *half {
 		to = append(to, short(id))
 	}
 	for i := len(a.cur.window) - 1; i >= 0; i-- {
-		if w := a.cur.window[i]; !w.told && w.named(nil, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
+		if w := a.cur.window[i]; !w.told && w.alone == "" && w.named(nil, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
 			return w
 		}
 	}

@@ -16,6 +16,7 @@ type verdict struct {
 	token, standard string
 	allowed         bool
 	line            int
+	target          string // without dot segments, where it was sent with some
 }
 
 func (v verdict) String() string {
@@ -39,7 +40,7 @@ func (a *audit) verdicts(text span, target, agent string) ([]verdict, error) {
 				return nil, err
 			}
 			ok, line := r.rules.Allowed(target)
-			vs = append(vs, verdict{token, standard, ok, line})
+			vs = append(vs, verdict{token: token, standard: standard, allowed: ok, line: line})
 		}
 	}
 	return vs, nil

@@ -1,0 +1,141 @@
+package audit
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"curtsy/storage/warc"
+)
+
+// message reports whether a record's block is a message of HTTP, as far as its fields say. Not all writers name a type.
+func message(rec *warc.Record) bool {
+	media, _, _ := strings.Cut(rec.Fields.Get("Content-Type"), ";")
+	media = strings.TrimSpace(media)
+	return media == "" || strings.EqualFold(media, "application/http") || strings.EqualFold(media, "message/http")
+}
+
+// alone takes a record that holds what a URL gave, and not the exchange that brought it: a resource, a conversion, or an
+// answer without its HTTP. It is judged in its turn; a conversion of an answer that is in the files is judged by that.
+func (a *audit) alone(rec *warc.Record, at Place) {
+	uri := rec.TargetURI()
+	a.other(rec, at)
+	if !isHTTP(uri) {
+		return
+	}
+	p, err := locate(uri)
+	if err != nil {
+		a.unreadable(at, uri, err)
+		return
+	}
+	if of := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); rec.Type == "conversion" && a.ids.has(answerTo(short(of), uri)) {
+		return
+	}
+	h := &half{alone: rec.Type}
+	h.e = Exchange{Place: at, URL: uri, Authority: p.authority, Target: p.target}
+	h.e.Began, h.e.Resolution, _ = instant(rec.Fields.Get("WARC-Date"))
+	a.cur.window = append(a.cur.window, h)
+	a.flush(windowSize)
+}
+
+// answerTo stands for an answer with that id to a request for that URL.
+func answerTo(id, uri string) string { return id + " " + uri }
+
+// keptAlone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
+// archive holds what may not be asked for. The rest cannot be proved, for it may have been had in another way.
+func (a *audit) keptAlone(h *half) error {
+	e := &h.e
+	to := a.host(e.Authority)
+	kind := "a " + short(h.alone) + " record"
+	if h.alone == "response" {
+		kind = "a response record that is no HTTP"
+	}
+	if e.asked().isRobots() {
+		a.unprove(to, RobotsMissing, "robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
+		return nil
+	}
+	vs, err := a.pageVerdicts(to, e.Target, to.asker)
+	if err != nil {
+		return err
+	}
+	for _, v := range vs {
+		switch {
+		case v.allowed:
+		case h.alone == "conversion" && to.before.ok: // of which robots.txt's time nobody says
+			a.unprove(to, Disallowed, "a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0, 0)
+			return nil
+		default:
+			a.report(e.finding(Disallowed, a.forbidden(to, v), "kept in "+kind+", without the exchange"))
+			return nil
+		}
+	}
+	a.unprove(to, Gap, kind+" does not say when it was asked for, nor how", 0, 0)
+	return nil
+}
+
+// forbidden says in words that v forbids something, and by which line.
+func (a *audit) forbidden(to *host, v verdict) string {
+	p := &to.policy
+	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(a.texts.line(p.text, v.line)) + " (record " + p.record + ")"
+}
+
+// unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.
+func (a *audit) unreadable(at Place, uri string, err error) {
+	a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+short(uri))
+}
+
+// undotted returns a target without dot segments: "/a/../x" and "/%2E/x" name the same as "/x" (RFC 3986 6.2.2.2 and
+// 6.2.2.3), and servers give that.
+func undotted(target string) string {
+	path, query, asked := strings.Cut(target, "?")
+	if !strings.Contains(path, ".") && !strings.Contains(path, "%2") {
+		return target
+	}
+	var out []string
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		switch strings.ReplaceAll(strings.ToLower(part), "%2e", ".") {
+		case ".":
+		case "..":
+			out = out[:max(len(out)-1, 0)]
+		default:
+			out = append(out, part)
+			last = false
+		}
+		if last {
+			out = append(out, "")
+		}
+	}
+	if path = "/" + strings.Join(out, "/"); asked {
+		path += "?" + query
+	}
+	return path
+}
+
+// otherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
+func (e *Exchange) otherHost() bool {
+	if e.Host == "" { // not said
+		return false
+	}
+	scheme, own, _ := strings.Cut(e.Authority, "://")
+	if e.Host == own {
+		return false
+	}
+	p, err := locate(scheme + "://" + e.Host + "/")
+	return err != nil || bareName(p.authority) != bareName(e.Authority)
+}
+
+// bareName is an authority without the dot that may end a name.
+func bareName(authority string) string {
+	scheme, _, _ := strings.Cut(authority, "://")
+	host, port := hostPort(authority)
+	return scheme + "://" + strings.TrimSuffix(host, ".") + ":" + port
+}
+
+// named takes a request's Host. Of several the first that is another than the URL's counts.
+func (e *Exchange) named(value []byte) {
+	if e.Host == "" || !e.otherHost() {
+		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*maxHost)]))
+	}
+}
