@@ -129,7 +129,7 @@ func (e *Exchange) otherHost() bool {
 // bareName is an authority without the dot that may end a name.
 func bareName(authority string) string {
 	scheme, _, _ := strings.Cut(authority, "://")
-	host, port := hostPort(authority)
+	host, port := HostPort(authority)
 	return scheme + "://" + strings.TrimSuffix(host, ".") + ":" + port
 }
 
