@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/mediatype"
 )
 
 // page reads what an answer says to robots and what it names, if it is a page or a
@@ -31,13 +32,13 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	switch {
 	case err != nil:
 		return page, false, err
-	case kind == 0:
-		c.undigested(v, task, ex)
-		return page, false, nil
-	case ex.Undecoded != "":
+	case ex.Undecoded != "" && (kind != 0 || mediatype.Of(ex.Header).Unnamed()):
 		c.undigested(v, task, ex)
 		v.count(countPrefixUnparsed+"content coding", 1)
 		return page, kind == extract.KindPage, nil
+	case kind == 0:
+		c.undigested(v, task, ex)
+		return page, false, nil
 	case kind != extract.KindPage:
 		page, err = c.parts(ctx, v, task, ex, c.input(task, ex), kind)
 		return page, false, err

@@ -86,7 +86,7 @@ func TestRobotsInACodingWeCannotUndoIsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 3)
 		site.Robots.Body = "User-agent: *\nDisallow: /p1.html\n"
-		site.Robots.Header = map[string]string{"Content-Encoding": "deflate"}
+		site.Robots.Header = map[string]string{"Content-Encoding": "compress"}
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
 		w.cfg.MaxWait = time.Second
 		s := w.run()

@@ -23,7 +23,7 @@ const (
 	CountRuns            = "runs"            // in which at least one turn was taken: an operator opens the frontier, too
 
 	countPrefixLinks    = "links: "    // links of pages that are no candidates, by reason
-	countPrefixUnparsed = "unparsed: " // pages without links, by reason
+	countPrefixUnparsed = "unparsed: " // pages and the like that were fetched and not read, or not whole, by reason
 	countPrefixFailures = "failures: " // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
 )
 
@@ -60,6 +60,8 @@ type Status struct {
 
 	Reasons map[string]map[string]int64 `json:"reasons,omitempty"` // closed URLs by outcome and reason
 	Links   map[string]int64            `json:"links_not_followed,omitempty"`
+	// NotRead are documents that were fetched and whose links are not all known, by reason ("content coding", "over 10 MiB").
+	NotRead map[string]int64 `json:"not_read,omitempty"`
 	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
 	Failures map[string]int64            `json:"failures,omitempty"`
 	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
@@ -165,7 +167,7 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		Exchanges: st.Counts[CountExchanges], Robots: st.Counts[CountRobots],
 		Sitemaps: st.Counts[CountSitemaps], Listed: st.Counts[CountListed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
-		Failures: map[string]int64{}, Capped: map[string]int64{},
+		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
 		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[CountRuns],
 		Generation: GenerationOf(st.Counts).Number, Changes: map[string]int64{},
@@ -182,6 +184,9 @@ func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
 		}
 		if word, ok := strings.CutPrefix(name, countPrefixChanges); ok {
 			s.Changes[word] = n
+		}
+		if reason, ok := strings.CutPrefix(name, countPrefixUnparsed); ok {
+			s.NotRead[reason] = n
 		}
 		if class, ok := strings.CutPrefix(name, countPrefixFailures); ok {
 			s.Failures[class] = n

@@ -39,6 +39,9 @@ func statusText(s crawler.Status, now time.Time) string {
 	if len(s.Failures) > 0 {
 		fmt.Fprintf(&b, "%-12s%s\n", "failures", because(s.Failures))
 	}
+	if len(s.NotRead) > 0 {
+		fmt.Fprintf(&b, "%-12s%s\n", "not read", because(s.NotRead))
+	}
 	if len(s.Links) > 0 {
 		fmt.Fprintf(&b, "%-12s%s\n", "not followed", because(s.Links))
 	}

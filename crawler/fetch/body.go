@@ -8,6 +8,9 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strings"
+
+	"curtsy/storage/coding"
 )
 
 // payload is the body without transfer coding, digested as it is read.
@@ -58,17 +61,18 @@ func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64
 	chunked := len(resp.TransferEncoding) > 0
 	p := &payload{r: resp.Body, sum: sha256.New()}
 	src, sink := io.Reader(p), io.Discard
-	var undo string
-	if undo, x.Undecoded = contentCoding(resp.Header); undo != "" {
-		z := f.decoders.get(undo, p)
-		defer f.decoders.put(undo, z)
+	var undo []string
+	if undo, x.Undecoded = coding.Of(resp.Header); len(undo) > 0 {
+		z := coding.NewReader(p, undo, &f.decoders)
+		defer z.Close()
 		src = z
 	}
-	if undo != "" || chunked {
+	if len(undo) > 0 || chunked {
 		x.body = f.newSpool()
 		sink = x.body
 	}
 	size, over, err := f.transfer(sink, src, most)
+	over = over || errors.Is(err, coding.ErrTooLarge)
 	if !over && p.err == nil {
 		// The coding ended, well or not, before the framing did. Archive and digest are of all of it.
 		if _, _, derr := f.transfer(io.Discard, p, math.MaxInt64); err == nil {
@@ -96,7 +100,7 @@ func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64
 		x.Truncated = CutDisconnect
 		return false, &Failure{Incomplete, errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}
 	case err != nil:
-		return true, &Failure{Coding, fmt.Errorf("%s: %w", undo, err)}
+		return true, &Failure{Coding, fmt.Errorf("%s: %w", strings.Join(undo, ", "), err)}
 	}
 	return true, nil
 }

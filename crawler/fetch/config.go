@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/coding"
 )
 
 // Config is what a Fetcher is made with. The zero value is complete: it fetches from public addresses, but see
@@ -168,7 +169,7 @@ type Fetcher struct {
 
 	memory   sync.Pool // *[]byte, of spools
 	copies   sync.Pool // *[]byte of copyBuffer octets
-	decoders *decoders
+	decoders coding.Pool
 	names    *names
 	budget   *budget // nil without Config.MaxRate
 
@@ -182,16 +183,15 @@ func New(c Config) (*Fetcher, error) {
 	}
 	c = c.defaults()
 	return &Fetcher{
-		c:        c,
-		contact:  c.Identity.checkContact(),
-		fields:   commonFields(c.Identity),
-		tls:      &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
-		idle:     idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
-		memory:   sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
-		copies:   sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
-		decoders: newDecoders(),
-		names:    newNames(c.Resolve, c.ConnectTimeout),
-		budget:   newBudget(c.MaxRate),
+		c:       c,
+		contact: c.Identity.checkContact(),
+		fields:  commonFields(c.Identity),
+		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
+		idle:    idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
+		memory:  sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
+		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+		names:   newNames(c.Resolve, c.ConnectTimeout),
+		budget:  newBudget(c.MaxRate),
 
 		leastInSpan: int64(float64(c.LeastSpeed) * c.SpeedSpan.Seconds()),
 	}, nil

@@ -30,17 +30,15 @@
 // WARC expect the block to begin with the final status line; Exchange.Interim counts them. When an exchange fails,
 // Response holds all that had come.
 //
-// Exchange.Body is decoded: without transfer coding, and without gzip, br or zstd when that was the only content coding.
-// Any other coding stays, and so do several in a row; Exchange.Undecoded names them. Octets after the last member of a
-// gzip body are ignored, as gzip(1) does.
+// Exchange.Body is decoded: without transfer coding, and without content codings, as package coding undoes them. A coding
+// that it cannot undo stays; Exchange.Undecoded names it.
 //
 // # Bounds
 //
 //   - Response head, interim responses included: 64 KiB, and at most 16 interim responses.
 //   - Body: MaxBody octets decoded, and 2·MaxBody + 64 KiB octets taken from the connection, whatever they decode to.
 //     A declared Content-Length over MaxBody stops before the body, unless Request.Partial asks for its beginning.
-//   - Decoders: a window of 16 MiB for br (its large windows are refused), of 8 MiB for zstd (RFC 9659), of 32 KiB for gzip;
-//     they are kept for the next body.
+//   - Decoders: as package coding bounds them; they are kept for the next body.
 //   - Rate: Config.MaxRate octets per second over all connections. Waiting for it is nobody's time-out.
 //   - Memory: 256 KiB each of response and decoded body; the rest lies in a temporary file, unlinked as soon as it
 //     is open where the system allows that, so that a kill leaves none behind. A body that needs no decoding is not

@@ -7,15 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
-
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zlib"
-	"github.com/klauspost/compress/zstd"
 
 	"curtsy/storage"
+	"curtsy/storage/coding"
 )
 
 // HTTP is the block of a response or revisit record, split.
@@ -48,9 +42,6 @@ func (t *tap) Read(p []byte) (int, error) {
 // MaxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body. A crawl of ours takes
 // no head over storage.MaxHead; others do.
 const MaxHTTPHead = 4 * storage.MaxHead
-
-// maxCodings is the most content codings that are undone.
-const maxCodings = 4
 
 // ErrTooLarge is returned by a body's reader that reached its limit.
 var ErrTooLarge = errors.New("warc: the decoded body is larger than the limit")
@@ -141,62 +132,14 @@ func hasField(head []byte, name string) bool {
 	return false
 }
 
-// Body reads the payload without its content codings, at most limit octets: then ErrTooLarge follows. A coding that
-// the payload does not have, though the head says so, is passed over; one that is not known is an error.
+// Body reads the payload without its content codings, as package coding undoes them, at most limit octets: then ErrTooLarge
+// follows. A coding that cannot be undone is an error.
 func (h *HTTP) Body(limit int64) (io.Reader, error) {
-	var codings []string
-	for _, v := range h.Header.Values("Content-Encoding") {
-		for c := range strings.SplitSeq(v, ",") {
-			if c = strings.ToLower(strings.TrimSpace(c)); c != "" && c != "identity" {
-				codings = append(codings, c)
-			}
-		}
+	undo, stays := coding.Of(h.Header)
+	if stays != "" {
+		return nil, fmt.Errorf("warc: decode a body: the content coding %.40q cannot be undone", stays)
 	}
-	if len(codings) > maxCodings {
-		return nil, fmt.Errorf("warc: decode a body: %d content codings", len(codings))
-	}
-	body := h.Payload
-	for i := len(codings) - 1; i >= 0; i-- {
-		var err error
-		if body, err = decode(codings[i], body); err != nil {
-			return nil, fmt.Errorf("warc: decode a body: %w", err)
-		}
-	}
-	return &limited{body, limit}, nil
-}
-
-func decode(coding string, body io.Reader) (io.Reader, error) {
-	in := bufio.NewReaderSize(body, 4<<10)
-	b, _ := in.Peek(4)
-	if len(b) == 0 {
-		return in, nil
-	}
-	switch coding {
-	case "gzip", "x-gzip":
-		if !bytes.HasPrefix(b, gzipMagic[:2]) {
-			return in, nil
-		}
-		return gzip.NewReader(in)
-	case "deflate":
-		// RFC 9110 8.4.1.2: the zlib format; some servers send the bare stream.
-		if len(b) >= 2 && b[0]&15 == 8 && (int(b[0])<<8|int(b[1]))%31 == 0 {
-			return zlib.NewReader(in)
-		}
-		return flate.NewReader(in), nil
-	case "br":
-		return brotli.NewReader(in), nil
-	case "zstd":
-		if !isZstd(b) {
-			return in, nil
-		}
-		// RFC 9659: a decoder need not take windows of more than 8 MiB.
-		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
-		if err != nil {
-			return nil, err
-		}
-		return d.IOReadCloser(), nil
-	}
-	return nil, fmt.Errorf("the content coding %.40q is not known", coding)
+	return &limited{coding.NewReader(h.Payload, undo, nil), limit}, nil
 }
 
 // limited is like io.LimitedReader, but says that there was more.
