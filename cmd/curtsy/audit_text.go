@@ -29,13 +29,28 @@ func auditText(r *audit.Result) string {
 	return b.String()
 }
 
+// auditVerdict is the headline: what was found in how much, and how much could not be found out.
 func auditVerdict(r *audit.Result) string {
 	t := r.Totals
-	over := fmt.Sprintf("in %s with %s", several(t.Exchanges, "exchange"), several(int64(len(r.Hosts)), "host"))
-	if r.Clean {
-		return "No violation " + over
+	asked := int64(0)
+	for _, h := range r.Hosts {
+		if h.Pages+h.Robots > 0 { // of others the archive says only that they were not asked
+			asked++
+		}
 	}
-	return several(t.Violations, "violation") + " " + over
+	s := fmt.Sprintf("in %s with %s", several(t.Exchanges, "exchange"), several(asked, "host"))
+	if r.Clean {
+		s = "No violation " + s
+	} else {
+		s = several(t.Violations, "violation") + " " + s
+	}
+	if l := r.Ledger; l != nil && l.Unsent > 0 {
+		s += " and " + several(l.Unsent, "attempt") + " that reached nobody"
+	}
+	if t.Unprovable > 0 {
+		s += "; " + several(t.Unprovable, "check") + " could not be proved either way"
+	}
+	return s
 }
 
 func auditTime(r *audit.Result) string {
@@ -52,7 +67,13 @@ var levels = map[audit.Level]string{
 	audit.ConfirmedByLog: "the sites' own access logs tell of the same requests",
 }
 
-func levelWords(r *audit.Result) string { return string(r.Level) + " (" + levels[r.Level] + ")" }
+func levelWords(r *audit.Result) string {
+	s := string(r.Level)
+	if c := r.Confirmed; c != nil {
+		s += fmt.Sprintf(" for %d of %s and %d of %s", c.Hosts, several(c.OfHosts, "host"), c.Exchanges, several(c.OfExchanges, "exchange"))
+	}
+	return s + " (" + levels[r.Level] + ")"
+}
 
 func auditOwn(b *strings.Builder, r *audit.Result) {
 	if len(r.OwnHosts) == 0 {

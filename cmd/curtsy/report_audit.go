@@ -31,7 +31,7 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 
 // auditTold is a result as a report tells it.
 func auditTold(r *audit.Result) reports.Audit {
-	a := reports.Audit{Level: string(r.Level), Clean: r.Clean, Violations: r.Totals.Violations, CannotShow: r.CannotShow}
+	a := reports.Audit{Level: string(r.Level), Clean: r.Clean, Violations: r.Totals.Violations, Unprovable: r.Totals.Unprovable, CannotShow: r.CannotShow}
 	for _, c := range r.Counts {
 		f := reports.AuditFinding{Code: string(c.Code), Meaning: auditMeanings[c.Code], Count: c.Found, Violation: c.Found > c.Notes}
 		for i := range r.Findings {

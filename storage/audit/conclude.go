@@ -35,7 +35,12 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		}
 	}
 	if r.Confirmed != nil {
-		r.Confirmed.OfHosts, r.Confirmed.OfExchanges = int64(len(r.Hosts)), r.Totals.Exchanges
+		for _, h := range r.Hosts {
+			if h.Pages+h.Robots > 0 {
+				r.Confirmed.OfHosts++
+			}
+		}
+		r.Confirmed.OfExchanges = r.Totals.Exchanges
 	}
 	for _, c := range Codes() {
 		if n := a.count[c]; n != nil {

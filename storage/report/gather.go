@@ -128,6 +128,9 @@ func (g *gathering) add(l *storage.Line, name string) {
 	g.judged(l, name)
 	g.left(l)
 	g.said(l, name)
+	if failed(l) {
+		g.failure(l)
+	}
 	if exchanged(l) {
 		g.exchange(l, from)
 	}
@@ -172,13 +175,6 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	if l.Gap > 0 {
 		g.pauses.add(l.Gap, l.Pace, l.PaceBy)
 	}
-	if failed(l) {
-		reason := class(l.Reason)
-		if l.Decision == robots {
-			reason = "robots.txt: " + reason
-		}
-		g.errors.add(cmp.Or(reason, "not said"), 1, 0, l.URL)
-	}
 	if l.Truncated != "" {
 		g.truncated.add(l.Truncated, 1, octets, l.URL)
 	} else if why, ok := strings.CutPrefix(class(l.Reason), "truncated: "); ok {
@@ -189,6 +185,15 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 			Time: from, URL: clean(l.URL), Status: l.Status, Type: clean(l.Type), Octets: octets, GapMs: ms(l.Gap), PaceMs: ms(l.Pace),
 		})
 	}
+}
+
+// failure takes in an exchange, or an attempt at one, that failed.
+func (g *gathering) failure(l *storage.Line) {
+	reason := class(l.Reason)
+	if l.Decision == robots {
+		reason = "robots.txt: " + reason
+	}
+	g.errors.add(cmp.Or(reason, "not said"), 1, 0, l.URL)
 }
 
 // left takes in what was not crawled.

@@ -38,18 +38,26 @@ func times(l *storage.Line) int64 { return min(max(l.Count, 1), mostTimes) }
 // received is what came over the connection.
 func received(l *storage.Line) int64 { return min(max(l.Octets, 0), mostOctets) }
 
-// exchanged reports whether an exchange was made.
-func exchanged(l *storage.Line) bool { return l.Attempt > 0 }
+// attempted reports whether an exchange was tried.
+func attempted(l *storage.Line) bool { return l.Attempt > 0 }
+
+// exchanged reports whether an exchange was made: something crossed a connection, and has a record. The audit, which
+// reads records, counts the same.
+func exchanged(l *storage.Line) bool { return attempted(l) && (l.Record != "" || l.Status != 0) }
 
 func (a *account) add(l *storage.Line) {
 	n := times(l)
 	a.Lines += n
 	a.Own = a.Own || l.Own
 	a.count(l, n)
-	if !exchanged(l) {
+	if !attempted(l) {
 		return
 	}
-	a.Exchanges++
+	if exchanged(l) {
+		a.Exchanges++
+	} else {
+		a.Unreached++
+	}
 	a.part = a.part || a.OptedOut > 0
 	a.Octets += received(l)
 	if failed(l) {
@@ -104,10 +112,10 @@ func (a *account) count(l *storage.Line, n int64) {
 
 func isPage(l *storage.Line) bool { return l.Type == "text/html" || l.Type == "application/xhtml+xml" }
 
-// failed reports whether an exchange brought no usable answer. That there is no robots.txt is an answer, and that the
+// failed reports whether an attempt brought no usable answer. That there is no robots.txt is an answer, and that the
 // operator broke off is no fault of a host.
 func failed(l *storage.Line) bool {
-	if !exchanged(l) {
+	if !attempted(l) {
 		return false
 	}
 	if l.Decision == robots {
@@ -126,7 +134,9 @@ func unavailable(l *storage.Line) bool {
 }
 
 func (a *account) robots(l *storage.Line) {
-	a.RobotsAsked++
+	if exchanged(l) {
+		a.RobotsAsked++
+	}
 	a.dumb = unavailable(l)
 	switch {
 	case a.dumb && l.Status == 0:
@@ -153,7 +163,7 @@ func (a *account) result() Host {
 		h.State = "left alone"
 	case a.waits:
 		h.State = "to be tried again"
-	case a.Exchanges == 0:
+	case a.Exchanges+a.Unreached == 0:
 		h.State = "not asked"
 	default:
 		h.State = "answers"

@@ -88,6 +88,7 @@ type Host struct {
 	Lines       int64  `json:"decisions"` // with what counting lines stand for
 	Exchanges   int64  `json:"exchanges"` // robots.txt among them
 	RobotsAsked int64  `json:"robots_exchanges"`
+	Unreached   int64  `json:"unreached"` // attempts that reached nobody, and so are no exchanges
 	Octets      int64  `json:"octets"`
 	Pages       int64  `json:"pages"` // fetched, and HTML
 	Fetched     int64  `json:"fetched"`
@@ -100,7 +101,7 @@ type Host struct {
 	Refused     int64  `json:"refused"` // by scope, trap or budget
 	Held        int64  `json:"held"`
 	OptedOut    int64  `json:"opted_out"`
-	Errors      int64  `json:"errors"` // exchanges that failed, robots.txt among them
+	Errors      int64  `json:"errors"` // exchanges and attempts that failed, robots.txt among them
 
 	Robots  string  `json:"robots,omitempty"` // what became of robots.txt, in words
 	PaceMs  float64 `json:"pace_ms"`          // the longest pause that was due

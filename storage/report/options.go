@@ -40,6 +40,7 @@ type Audit struct {
 	Level      string         `json:"level"`                 // what it reached, in its words
 	Clean      bool           `json:"clean"`                 // no violation was found
 	Violations int64          `json:"violations"`            //
+	Unprovable int64          `json:"unprovable,omitempty"`  // checks that could not be proved either way
 	Findings   []AuditFinding `json:"findings,omitempty"`    // by code
 	CannotShow []string       `json:"cannot_show,omitempty"` // what the evidence is silent on
 	Failed     string         `json:"failed,omitempty"`      // why there is no result

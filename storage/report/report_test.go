@@ -150,7 +150,7 @@ func world() (lines []storage.Line) {
 		})
 	}
 	exchange(140, "http://slow.example/busy", storage.Line{Status: 429, Outcome: "deferred", Reason: "status 429", Pace: 10 * time.Second, PaceBy: "crawl-delay", Gap: ms(10_100)})
-	exchange(145, "http://slow.example/shy", storage.Line{Outcome: "failed", Reason: "timeout", Pace: 10 * time.Second, PaceBy: "crawl-delay", Gap: ms(9_999.999)})
+	exchange(145, "http://slow.example/shy", storage.Line{Record: "urn:uuid:00000000-0000-4000-8000-000000000001", Outcome: "failed", Reason: "timeout", Pace: 10 * time.Second, PaceBy: "crawl-delay", Gap: ms(9_999.999)})
 	robots(6, "http://down.example", 503, "status 503")
 	for i := range 3 {
 		add(storage.Line{Time: at(7), URL: fmt.Sprintf("http://down.example/%d", i), Decision: "disallow", Outcome: "disallowed", Reason: "unreachable", Standard: "rfc9309"})

@@ -12,7 +12,9 @@ type ruleKey struct {
 func (g *gathering) judged(l *storage.Line, name string) {
 	n := times(l)
 	if l.Decision == robots {
-		g.robots.Asked++
+		if exchanged(l) {
+			g.robots.Asked++
+		}
 		g.file(l)
 		return
 	}

@@ -1,0 +1,40 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// An attempt that reached nobody left no record. It is no exchange, as the audit counts them, and fails like one.
+func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	line := func(url string, l storage.Line) storage.Line {
+		l.Time, l.Began, l.URL, l.Attempt = now, now, url, 1
+		return l
+	}
+	const record = "urn:uuid:00000000-0000-4000-8000-000000000001"
+	r := report1(t, made(t,
+		line("http://a.example/robots.txt", storage.Line{Decision: "robots", Status: 404, Record: record}),
+		line("http://a.example/", storage.Line{Decision: "allow", Outcome: "fetched", Status: 200, Record: record}),
+		line("http://a.example/silent", storage.Line{Decision: "allow", Outcome: "failed", Reason: "timeout", Record: record}),
+		line("http://a.example/nobody", storage.Line{Decision: "allow", Outcome: "failed", Reason: "connect"}),
+		line("http://gone.example/robots.txt", storage.Line{Decision: "robots", Reason: "nxdomain"}),
+	))
+	if r.Totals.Exchanges != 3 || r.Totals.Unreached != 2 || r.Totals.RobotsAsked != 1 || r.Robots.Asked != 1 || r.Reached != 1 || r.Totals.Errors != 3 {
+		t.Errorf("%d hosts, %+v, %+v", r.Reached, r.Totals, r.Robots)
+	}
+	failed := int64(0)
+	for _, e := range r.Errors {
+		failed += e.Count
+	}
+	if failed != 3 {
+		t.Errorf("%+v", r.Errors)
+	}
+	for _, h := range r.Hosts {
+		if h.Name == "http://gone.example" && (h.Robots != "could not be had: nxdomain" || h.State != "left alone") {
+			t.Errorf("%+v", h)
+		}
+	}
+}
