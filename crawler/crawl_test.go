@@ -193,7 +193,7 @@ func TestAURLIsTriedThreeTimesThenFailed(t *testing.T) {
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
 		s := w.run()
 		w.wantOutcomes("http://bakery.test/p1.html", "deferred: status 500", "deferred: status 500", "failed: status 500")
-		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p1.html", "/p1.html", "/p2.html")
+		w.wantAsked("bakery.test", "/robots.txt", "/", "/p1.html", "/p2.html", "/p1.html", "/p1.html")
 		w.judged(crawltest.Rules{Pace: Floor})
 		if s.Status.Failed != 1 || s.Incomplete {
 			t.Errorf("%+v", s)

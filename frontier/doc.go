@@ -24,7 +24,7 @@
 //
 //	candidate ─ Add, Found ─▶ pending ─ Claim ─▶ leased ─ Done ─────────▶ closed, with an Outcome
 //	                             ▲                  │
-//	                             └── Deferral ──────┤   attempt counted, due again after a while
+//	                             └── Deferral ──────┤   attempt counted, due again after a while, behind all untried
 //	                             └── not named ─────┤   no attempt counted, head of the queue
 //	                             └── lease expired ─┘   likewise
 //
@@ -65,6 +65,8 @@
 //   - What a Result carries is applied whole or not at all: outcomes, deferrals, found links, host state, blobs,
 //     counts. Found links are durable no later than the page that carried them.
 //   - A task of an expired lease is simply pending.
+//   - Within an authority a task that has counted an attempt is given only when no other is due, suspects apart: a few URLs
+//     that fail again and again, and make the host rest each time, keep the others from nothing.
 //   - Retry moves URLs from an outcome, and its reason, to Queued. It adds nothing to Discovered or to what a cap
 //     counts, touches no lease, and is durable when it returns. What it forgets of robots it forgets in the same
 //     instant, so that no turn judges a URL that is tried again by the old policy.

@@ -227,9 +227,12 @@ func (f *Frontier) release(h *host, now int64) {
 			continue
 		}
 		*f.place(h, t.ref)++
-		if f.retries[t.ref].suspect() {
+		switch kept := f.retries[t.ref]; {
+		case kept.suspect():
 			h.giveSuspect(t.ref)
-		} else {
+		case kept != nil && kept.attempts > 0:
+			h.giveLater(t.ref, kept)
+		default:
 			h.giveBack(t.ref)
 		}
 	}

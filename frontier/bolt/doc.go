@@ -96,7 +96,8 @@
 // operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes
 // earlier is entered again, and the older entry is recognised as stale when it comes up; one that a command makes due
 // later, or never, has its entry taken out. Claims that find nothing wait in a line, of which the first alone holds a
-// timer. What a turn gives back goes to its old place by reference, and so does a deferred task when its time has come.
+// timer. What a turn gives back goes to its old place by reference, and so does a deferred task when its time has come,
+// unless it has counted an attempt: such tasks have a heap of their own, which is given from when there is nothing else.
 //
 // # Never
 //

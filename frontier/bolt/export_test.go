@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -255,6 +256,9 @@ func (x exported) tasks(t testing.TB, e *engine) {
 			k.URL = u.Replaced
 		}
 		want[u.URL.Authority()] = append(want[u.URL.Authority()], k)
+	}
+	for _, tasks := range want { // what was tried before comes last
+		slices.SortStableFunc(tasks, func(a, b frontier.Task) int { return cmp.Compare(min(a.Attempts, 1), min(b.Attempts, 1)) })
 	}
 	for _, h := range x.hosts {
 		e.steer(frontier.Steering{Act: frontier.Resume, Authority: h.Authority})

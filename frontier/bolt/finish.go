@@ -231,7 +231,7 @@ func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) {
 	} else {
 		t.url = d.URL.String()
 	}
-	h.giveLater(r, t.due)
+	h.giveLater(r, t)
 	f.open.keep(t.cell(r, f.clock, now))
 }
 

@@ -45,7 +45,9 @@ type host struct {
 // aside holds references out of a host's queue.
 type aside struct {
 	early    heap // to be claimed before those of the queue beyond them: at is the rank of the reference
-	later    heap // deferred: at is the time when they are due, tie the reference
+	later    heap // deferred, and untried for all that: at is the time when they are due, tie the reference
+	again    heap // tried before: likewise
+	tried    heap // of these, those that are due, given when nothing untried is: at is the rank
 	suspects heap // given when nothing else is due: at is the rank
 }
 
@@ -140,12 +142,16 @@ func (h *host) giveSuspect(r ref) {
 	h.aside.suspects.push(entry{at: h.rank(r)})
 }
 
-// giveLater returns a reference that is due at a time.
-func (h *host) giveLater(r ref, due int64) {
+// giveLater returns a deferred reference, of which t is kept, for when it is due.
+func (h *host) giveLater(r ref, t *retry) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
-	h.aside.later.push(entry{at: due, tie: uint64(r)})
+	places := &h.aside.later
+	if t.attempts > 0 {
+		places = &h.aside.again
+	}
+	places.push(entry{at: t.due, tie: uint64(r)})
 }
 
 // available returns when h has a task to give, suspects apart; ok is false when it has none.
@@ -156,20 +162,28 @@ func (h *host) available(now int64) (at int64, ok bool) {
 	switch a := h.aside; {
 	case a == nil:
 		return 0, false
-	case len(a.early) > 0:
+	case len(a.early)+len(a.tried) > 0:
 		return now, true
+	case len(a.later) > 0 && len(a.again) > 0:
+		return min(a.later[0].at, a.again[0].at), true
 	case len(a.later) > 0:
 		return a.later[0].at, true
+	case len(a.again) > 0:
+		return a.again[0].at, true
 	}
 	return 0, false
 }
 
-// take removes up to n references that can be given now, suspects apart, and returns them in their order.
+// take removes up to n references that can be given now, suspects apart, and returns them in their order: what was tried
+// before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
 func (h *host) take(now int64, n int) []ref {
 	var refs []ref
 	if a := h.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].at <= now {
-			a.early.push(entry{at: h.rank(ref(a.later.pop().tie))})
+			a.early.push(entry{at: h.rank(timed(a.later.pop()))})
+		}
+		for len(a.again) > 0 && a.again[0].at <= now {
+			a.tried.push(entry{at: h.rank(timed(a.again.pop()))})
 		}
 	}
 	for len(refs) < n {
@@ -183,6 +197,11 @@ func (h *host) take(now int64, n int) []ref {
 		}
 		h.popFirst()
 		refs = append(refs, r)
+	}
+	if a := h.aside; a != nil {
+		for len(refs) < n && len(a.tried) > 0 {
+			refs = append(refs, h.unrank(a.tried.pop().at))
+		}
 	}
 	h.clearAside()
 	return refs
@@ -207,7 +226,7 @@ func (h *host) popFirst() {
 
 // clearAside drops what is aside when there is nothing in it.
 func (h *host) clearAside() {
-	if a := h.aside; a != nil && len(a.early)+len(a.later)+len(a.suspects) == 0 {
+	if a := h.aside; a != nil && len(a.early)+len(a.later)+len(a.again)+len(a.tried)+len(a.suspects) == 0 {
 		h.aside = nil
 	}
 }

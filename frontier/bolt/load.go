@@ -222,7 +222,7 @@ func (f *Frontier) loadPending(h *host, r ref) {
 		f.desk.suspects++
 		h.giveSuspect(r)
 	case t.deferred():
-		h.giveLater(r, t.due)
+		h.giveLater(r, t)
 	default:
 		h.queue.push(r)
 	}

@@ -14,7 +14,9 @@ func (h *host) takeAny(n int) (refs []ref) {
 		}
 		take(&a.early, h.ranked)
 		take(&a.suspects, h.ranked)
+		take(&a.tried, h.ranked)
 		take(&a.later, timed)
+		take(&a.again, timed)
 		h.clearAside()
 	}
 	for len(refs) < n {
@@ -46,7 +48,9 @@ func (h *host) takeThese(refs []ref) (taken []ref) {
 	}
 	take(&a.early, h.ranked)
 	take(&a.suspects, h.ranked)
+	take(&a.tried, h.ranked)
 	take(&a.later, timed)
+	take(&a.again, timed)
 	h.clearAside()
 	return taken
 }

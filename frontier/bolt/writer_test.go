@@ -236,7 +236,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t, dir, frontier.Options{})
-		e.add(e.links("a", 0, 2))
+		e.add(e.links("a", 0, 1))
 		turn := e.turn(1)
 		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
 			Deferred: []frontier.Deferral{{Print: turn.Tasks[0].Print, Reason: "status 500"}}})
@@ -245,6 +245,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 			t.Fatalf("attempts %d, want 1", turn.Tasks[0].Attempts)
 		}
 		e.finish(fetched(turn))
+		e.add(e.links("a", 1, 1))
 		e.sync()
 		if len(e.retries) != 0 {
 			t.Fatalf("%d retries are kept of closed tasks", len(e.retries))

@@ -9,7 +9,7 @@ import (
 )
 
 // taken returns the tasks of h that the engine has given. They must be the head of what is ready: those never
-// deferred in their order, and any of those whose deferral is over. A suspect comes after all of them, in a turn of its
+// deferred in their order, and any of those whose deferral is over, but those tried before only after all others. A suspect comes after all of them, in a turn of its
 // own. Of some tasks the follower cannot know whether they are suspects: the engine tells.
 func (f *follower) taken(h *host, given []frontier.Task, most int, now time.Time) []*task {
 	f.Helper()
@@ -35,6 +35,10 @@ func (f *follower) taken(h *host, given []frontier.Task, most int, now time.Time
 		plain := func(t *task) bool { return !t.deferred }
 		if i := slices.IndexFunc(innocent, plain); i >= 0 && slices.Contains(innocent, t) && plain(t) && innocent[i] != t {
 			f.Fatalf("%s: task %s comes before %s", h.authority, x.URL, innocent[i].URL)
+		}
+		untried := func(t *task) bool { return t.Attempts == 0 }
+		if i := slices.IndexFunc(innocent, untried); i >= 0 && slices.Contains(innocent, t) && !untried(t) {
+			f.Fatalf("%s: task %s, tried before, comes before %s", h.authority, x.URL, innocent[i].URL)
 		}
 		gone := func(o *task) bool { return o == t }
 		innocent, doubtful = slices.DeleteFunc(innocent, gone), slices.DeleteFunc(doubtful, gone)

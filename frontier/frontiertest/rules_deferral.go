@@ -1,6 +1,8 @@
 package frontiertest
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"curtsy/frontier"
@@ -14,6 +16,8 @@ func deferralRules() []rule {
 		{name: "deferral: the host's own wait holds too", test: deferHostWaits},
 		{name: "deferral: After zero is due at once", test: deferZero},
 		{name: "deferral: a new URL replaces the old, no attempt counted", test: deferReplaced},
+		{name: "deferral: what was never tried comes before what was", test: deferBehind},
+		{name: "deferral: any mix of bad URLs leaves all good ones their turn", test: deferMixed},
 		{name: "deferral: a close keeps the rest of the wait, attempts, reason and URL", test: deferSurvives},
 	}
 }
@@ -133,4 +137,88 @@ func deferSurvives(s *stage) {
 		}
 	}
 	s.Fatal("b has no turn after two hours")
+}
+
+// deferBehind: also after a turn that returned a tried task untried, and after a close.
+func deferBehind(s *stage) {
+	s.add(s.links("a/0", "a/1", "a/2", "a/3", "a/4"))
+	s.postpone(s.turn(1), frontier.Deferral{After: 2 * time.Minute, Reason: "incomplete"})
+	s.postpone(s.turn(1), frontier.Deferral{After: time.Minute, Reason: "incomplete"})
+	s.sleep(time.Hour)
+	t := s.turn(10)
+	want(s, "all", names(t.Tasks), "a/2 a/3 a/4 a/0 a/1")
+	s.finish(result(t))
+	t = s.turn(1)
+	want(s, "the first", names(t.Tasks), "a/2")
+	s.finish(fetched(t))
+	s.add(s.links("a/5"))
+	s.reopen()
+	s.sleep(time.Hour) // the pace of a reopened frontier
+	t = s.turn(10)
+	want(s, "all after a reopen", names(t.Tasks), "a/3 a/4 a/5 a/0 a/1")
+	r := result(t)
+	r.Done = []frontier.Done{{Print: t.Tasks[3].Print, Outcome: frontier.Failed}}
+	s.finish(r)
+	want(s, "the rest", names(s.turn(10).Tasks), "a/3 a/4 a/5 a/1")
+}
+
+// deferMixed: of a host with some good URLs and many that fail each time, at random places, and with links found on the way,
+// each good one is given within as many turns with the host as there are URLs, whatever the waits.
+func deferMixed(s *stage) {
+	r := rand.New(rand.NewPCG(5, 2))
+	for round := range 20 {
+		host := "h" + strconv.Itoa(round)
+		n := 2 + r.IntN(60)
+		bad, settled := map[string]bool{}, map[string]bool{}
+		var us []string
+		for i := range n {
+			u := host + "/" + strconv.Itoa(i)
+			us, bad[u] = append(us, u), r.IntN(3) > 0
+		}
+		later := r.IntN(n)
+		s.add(s.links(us[later:]...))
+		good := 0
+		for turns := 0; good < n-len(keys(bad)); turns++ {
+			if turns > n {
+				s.Fatalf("%d of %d good URLs after %d turns with %d URLs", good, n-len(keys(bad)), turns, n)
+			}
+			c := s.claimWithin(1, 1+r.IntN(4), 2*time.Hour)
+			t := c.Turns[0]
+			x := t.Tasks[0]
+			res := result(t)
+			res.Wait = time.Duration(r.IntN(60)) * time.Second
+			if turns == 0 {
+				res.Found = s.links(us[:later]...)
+			}
+			switch u := short(x.URL); {
+			case settled[u]:
+				s.Fatalf("%s is given again", u)
+			case bad[u]:
+				res.Deferred = []frontier.Deferral{{Print: x.Print, After: time.Duration(r.IntN(120)) * time.Second, Reason: "incomplete"}}
+			default:
+				settled[u] = true
+				good++
+				res.Done = []frontier.Done{{Print: x.Print, Outcome: frontier.Fetched}}
+			}
+			s.finish(res)
+		}
+		for s.stats().Queued+s.stats().Deferred > 0 { // what is bad is given up
+			t := s.claimWithin(1, 10, 2*time.Hour).Turns[0]
+			res := result(t)
+			for _, x := range t.Tasks {
+				res.Done = append(res.Done, frontier.Done{Print: x.Print, Outcome: frontier.Failed})
+			}
+			s.finish(res)
+		}
+	}
+}
+
+// keys are those of m that are true.
+func keys(m map[string]bool) (ks []string) {
+	for k, yes := range m {
+		if yes {
+			ks = append(ks, k)
+		}
+	}
+	return ks
 }

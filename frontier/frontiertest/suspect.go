@@ -1,6 +1,7 @@
 package frontiertest
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -64,7 +65,8 @@ func (s *state) suspect(o opened) {
 // acquit makes t a suspect no more.
 func (t *task) acquit() { t.Stops, t.sure, t.alone, t.aloneSure = 0, 0, 0, 0 }
 
-// ready returns the tasks that h could give now, in the order of Options.Order: innocent ones, and suspects.
+// ready returns the tasks that h could give now, in the order of Options.Order, those tried before behind the others:
+// innocent ones, and suspects.
 func (d *desk) ready(h *host, now time.Time) (innocent, suspects []*task) {
 	for _, t := range h.pending {
 		switch {
@@ -79,6 +81,7 @@ func (d *desk) ready(h *host, now time.Time) (innocent, suspects []*task) {
 		slices.Reverse(innocent)
 		slices.Reverse(suspects)
 	}
+	slices.SortStableFunc(innocent, func(a, b *task) int { return cmp.Compare(min(a.Attempts, 1), min(b.Attempts, 1)) })
 	return innocent, suspects
 }
 

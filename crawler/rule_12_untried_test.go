@@ -1,0 +1,49 @@
+package crawler
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+)
+
+// Whatever is wrong with some URLs of a host, each good one is asked for before any bad one is asked for again, so that it
+// waits for no more rests than there are bad ones before it.
+func TestRule12_UntriedBeforeFailed(t *testing.T) {
+	for _, tr := range troubles() {
+		if tr.first == 0 {
+			continue
+		}
+		t.Run(tr.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := map[string]int{}
+				begin := time.Now()
+				var late time.Duration // the last good page
+				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					rw.Header().Set("Connection", "close")
+					switch path := r.URL.Path; path {
+					case "/robots.txt":
+						http.NotFound(rw, r)
+					case "/0", "/1":
+						if asked[path]++; asked[path] > 1 && len(asked) < 4 {
+							t.Errorf("%s is asked for again after %v: asked so far %v", path, time.Since(begin), asked)
+						}
+						tr.answer(rw, r, "")
+					default:
+						asked[path]++
+						late = time.Since(begin)
+						fmt.Fprint(rw, "good")
+					}
+				})}
+				w := newWorld(t, seedsOf(4), site)
+				w.run()
+				if len(asked) != 4 || late > 6*time.Minute {
+					t.Errorf("%v: the last good page after %v", asked, late)
+				}
+			})
+		})
+	}
+}
