@@ -25,8 +25,11 @@
 //   - A user-agent value counts up to the first octet that cannot be in a token: "Name/2.1" is Name.
 //   - An octet below space, other than a tab, makes a value invalid: the rule is none, the agent nobody. Octets that
 //     are no UTF-8 are taken one by one (2.2.2 permits to bridge encodings).
+//   - A file in UTF-16 is read as what it is: by its byte order mark, or by its first two characters being ASCII. Most
+//     readers read nothing of it, and so allow all.
+//   - The spaces of Unicode (category Zs) around a field or value count as white space.
 //   - Any Allow or Disallow line ends the list of agents, even an unusable one; other records never do. A Crawl-delay
-//     belongs to the agents that its group has named so far.
+//     belongs to the agents that its group has named so far: a group of nothing but a Crawl-delay is one with the next.
 //   - Five misspellings of Disallow, and "useragent" and "user agent", are read; so is a line of exactly two words
 //     without a colon.
 //   - Only the URI /robots.txt itself is always allowed; with a query it is another one.

@@ -45,11 +45,11 @@ type Record struct {
 // in the File.
 func ParseAll(body []byte) *File {
 	l := linter{
-		text: string(cut(body, MaxBody)),
+		text: textOf(body), wide: utf16Order(body) != nil,
 		file: &File{Flags: flagsOf(Exchange{Body: body}), Digest: sha256.Sum256(body)},
 	}
 	l.parse()
-	if len(l.text) < len(body) {
+	if len(body) > MaxBody {
 		l.warnAt(l.file.Lines+1, 1, "oversize", "the file is longer than %d octets; what follows line %d is not read by a crawler that keeps to the limit of RFC 9309 2.5: shorten it", MaxBody, l.file.Lines)
 	}
 	l.judge()
@@ -61,6 +61,7 @@ func ParseAll(body []byte) *File {
 type linter struct {
 	text   string
 	file   *File
+	wide   bool // the file is in UTF-16
 	number int  // of the line that is being read
 	start  span // that line
 	more   int  // warnings beyond maxWarnings

@@ -22,6 +22,8 @@ var seeds = []string{
 	"user agent curtsy\nuser-agent: *\nDissallow /x\nsitemap: /s.xml\ncrawl-delay: 10\nuser-agent: b\nallow: /\x00\n",
 	"user-agent:*\nuser-agent: * x\nallow: /a b\nallow: a\ndisallow: /%\ndisallow: /%4\ndisallow: /\xE3\x83\x84#c\n",
 	"user-agent: mycurtsybot\ndisallow: /a\n\nuser-agent: *\n# c\nallow: /a/b\nuser-agent: CURTSY\n\ndisallow: /b\nuser-agent: curtsy\nallow: /b%2f%2F%2\nuser-agent: x\ndisallow: /\n",
+	"\xFF\xFEu\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00d\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00a\x00",
+	"user-agent: *\u00A0\n\u3000disallow\xA0: \u2003/a\xC2\xA0 #\ndisallow: /\xC3\xA0\ndisallow: /\xE2\x80\n",
 	"user-agent: *\nallow: /a**\ndisallow: /*$\nallow: /a$$\ndisallow: /a$b\nallow: /a\ndisallow: /a\n",
 }
 

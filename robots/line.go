@@ -1,40 +1,6 @@
 package robots
 
-import (
-	"bytes"
-	"strings"
-)
-
-const byteOrderMark = "\xEF\xBB\xBF"
-
-// cut returns body without what lies beyond limit. A line that the limit divides is dropped whole: half a rule is
-// another rule, and "Disallow: /" may be all that is left of "Disallow: /tmp/".
-func cut(body []byte, limit int) []byte {
-	if len(body) <= limit {
-		return body
-	}
-	return body[:bytes.LastIndexAny(body[:limit], "\r\n")+1]
-}
-
-// span is a part of a text, which is at most a few times MaxBody long.
-type span struct{ from, to uint32 }
-
-func (s span) in(text string) string { return text[s.from:s.to] }
-
-func (s span) len() int { return int(s.to - s.from) }
-
-// trim returns s without the white space of RFC 9309 2.2 (WS: space and tab) at both ends.
-func (s span) trim(text string) span {
-	for s.from < s.to && isBlank(text[s.from]) {
-		s.from++
-	}
-	for s.from < s.to && isBlank(text[s.to-1]) {
-		s.to--
-	}
-	return s
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+import "strings"
 
 // lines walks over a text line by line. Lines end in CR, LF or CRLF, mixed at will (RFC 9309 2.2, NL).
 type lines struct {

@@ -13,6 +13,9 @@ func (l *linter) first() {
 	if f&BOM != 0 {
 		l.warnAt(1, 1, "bom", "the file begins with a byte order mark; we pass over it, others read it as part of the first line: save the file as UTF-8 without one")
 	}
+	if l.wide {
+		l.warnAt(1, 1, "utf-16", "the file is in UTF-16; we read it, but to most readers it says nothing: save it as UTF-8 (RFC 9309 2.3)")
+	}
 	switch {
 	case f&HTML != 0:
 		l.warnAt(1, 1, "html", "the file looks like HTML, of which only lines that are records count: serve plain text, or status 404 if there is no robots.txt")

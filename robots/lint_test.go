@@ -15,6 +15,8 @@ import (
 // Each code with a file that earns it, and where.
 var lintCases = []struct{ file, want string }{
 	{byteOrderMark + "user-agent: *\ndisallow: /a\n", "1:1 bom"},
+	{wide("\uFEFFuser-agent: *\ndisallow: /a\n"), "1:1 bom, 1:1 utf-16"},
+	{wide("user-agent: *\ndisalow: /a\n"), "1:1 utf-16, 2:1 typo-key"},
 	{"<html>\n<p>no such page\nuser-agent: *\ndisallow:\n", "1:1 html"},
 	{"\x7FELF\x00\nno record\n", "1:1 binary"},
 	{"#" + strings.Repeat("\n#", MaxBody/2) + "\n\n", "256001:1 oversize"},
@@ -52,6 +54,15 @@ var lintCases = []struct{ file, want string }{
 	{"# all\n\nUser-agent: *\nUser-Agent : curtsy\n\nDisallow: /a # why\nAllow: /a/b$\nCrawl-delay: 1.5\nVisit-time: 0600-0845\nContent-Signal: search=yes\n" +
 		"Content-Usage: train-ai=n\nDisallow:\nSitemap: https://a.test/s.xml\nLicense: https://a.test/l.xml\n", ""},
 	{"", ""},
+}
+
+// wide is a text in ASCII and a mark as UTF-16.
+func wide(s string) string {
+	var b []byte
+	for _, r := range s {
+		b = append(b, byte(r>>8), byte(r))
+	}
+	return string(b)
 }
 
 func TestLintWarnings(t *testing.T) {

@@ -279,10 +279,10 @@ func flagsOf(ex Exchange) (f Flags) {
 	if media == "text/html" || media == "application/xhtml+xml" || bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
 		f |= HTML
 	}
-	if family == "image" || family == "video" || media == "application/zip" || bytes.IndexByte(head, 0) >= 0 {
+	if family == "image" || family == "video" || media == "application/zip" || bytes.IndexByte(head, 0) >= 0 && utf16Order(head) == nil {
 		f |= Binary
 	}
-	if bytes.HasPrefix(ex.Body, []byte(byteOrderMark)) {
+	if bytes.HasPrefix(ex.Body, []byte(byteOrderMark)) || utf16Order(head) != nil && head[0]|head[1] == 0xFF {
 		f |= BOM
 	}
 	if len(ex.Body) > MaxBody {

@@ -52,7 +52,7 @@ type parser struct {
 }
 
 func newParser(body []byte, o Options) parser {
-	p := parser{token: o.Token, standard: o.Standard, text: string(cut(body, MaxBody))}
+	p := parser{token: o.Token, standard: o.Standard, text: textOf(body)}
 	if ValidToken(p.token) != nil {
 		p.token = "" // which no line names
 	}

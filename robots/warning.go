@@ -11,6 +11,7 @@ import (
 // was read, why, and what to write instead. Code is stable, and one of these:
 //
 //	bom                   the file begins with a byte order mark, which is passed over
+//	utf-16                the file is in UTF-16, which few read
 //	html                  the file is, or looks like, HTML
 //	binary                the file looks like no text at all
 //	oversize              the file goes on beyond MaxBody

@@ -85,6 +85,10 @@ func read(body []byte, token string) ([]rule, float64) {
 // lines cuts a body at CR, LF and CRLF. Of more than 500 KiB, what follows the last whole line does not count.
 func lines(body []byte) (all []string) {
 	start, limit := 0, 500*1024
+	whole := len(body) <= limit
+	if text, ok := narrow(body[:min(len(body), limit)]); ok {
+		body, limit = text, len(text)
+	}
 	if len(body) >= 3 && string(body[:3]) == "\xEF\xBB\xBF" {
 		start = 3
 	}
@@ -97,7 +101,7 @@ func lines(body []byte) (all []string) {
 			start = i + 1
 		}
 	}
-	if len(body) <= limit {
+	if whole {
 		all = append(all, string(body[start:]))
 	}
 	return all
@@ -213,14 +217,6 @@ func span(s, set string) (n int) {
 		}
 	}
 	return n
-}
-
-func trim(s string) string {
-	s = s[span(s, white):]
-	for s != "" && span(s[len(s)-1:], white) > 0 {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 func lower(s string) string {
