@@ -27,6 +27,7 @@ type auditing struct {
 	from  []string // addresses of the crawler
 	head  string
 	floor duration
+	rules string
 	token string
 	skew  duration
 	json  bool
@@ -62,6 +63,7 @@ func newAudit(std stdio) *cobra.Command {
 	fs.StringVar(&a.head, "head", "", "`HEX`: the ledger's head as it was lodged elsewhere; the chain must pass through it")
 	inGroup(fs, "Beside the archive")
 	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
+	fs.StringVar(&a.rules, "rules", "standards", "the `RULES` that other crawlers are held to: standards, or curtsy, for what curtsy promises as well, as far as their archive shows it")
 	fs.StringVar(&a.token, "agent", "", "product `TOKEN` to judge for (default: the archive's)")
 	inGroup(fs, "Judgement")
 	fs.BoolVar(&a.json, "json", false, "print one JSON object")
@@ -142,6 +144,13 @@ func (a *auditing) write(r *audit.Result, std stdio) error {
 func (a *auditing) options(paths []string) (audit.Options, audit.LedgerOptions, error) {
 	o := audit.Options{Floor: time.Duration(a.floor), Token: a.token}
 	var l audit.LedgerOptions
+	switch a.rules {
+	case "standards":
+	case "curtsy":
+		o.Strict = true
+	default:
+		return o, l, usagef("--rules %q is unknown: write standards or curtsy", a.rules)
+	}
 	if len(paths) == 0 {
 		return o, l, usagef("audit takes a crawl directory or WARC files: curtsy audit PATH…")
 	}

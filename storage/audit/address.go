@@ -26,11 +26,15 @@ const connecting = 20 * time.Second
 
 // addressed counts a start at an address (docs/politeness.md, rule 10).
 func (a *audit) addressed(e *Exchange) {
-	if !a.ours() || e.Own || !e.Addr.IsValid() {
+	if !a.strict() || e.Own || !e.Addr.IsValid() {
 		return
 	}
 	at := a.addressOf(e)
-	heap.Push(&at.starts, start{e.Began, e.Authority, e.Place, max(a.info.IPDelay, leastDelay)})
+	delay := leastDelay
+	if a.ours() {
+		delay = max(a.info.IPDelay, delay)
+	}
+	heap.Push(&at.starts, start{e.Began, e.Authority, e.Place, delay})
 	for len(at.starts) > maxStarts || e.Began.Sub(at.starts[0].t) > keptBack {
 		a.start(at)
 	}

@@ -32,6 +32,10 @@ type Options struct {
 	// another software is a violation then, and frees from nothing.
 	Ours bool
 
+	// Strict holds archives of other crawlers to this crawler's promises too, as far as an archive of theirs can show
+	// whether they were kept (docs/politeness.md).
+	Strict bool
+
 	// Witnesses are shown what the archive holds, and may find more.
 	Witnesses []Witness
 }

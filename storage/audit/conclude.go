@@ -69,6 +69,11 @@ func (a *audit) measures(ours bool) []string {
 			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, Request-rate, RateLimit, five times the response time, "+
 			"the crawl's own statements, and whom it names for each pause")
 	}
+	if a.o.Strict && !ours {
+		m = append(m, "of another crawler, as the audit was told, the promises of docs/politeness.md that its archive can show: a floor of 1 s, Cache-Control of "+
+			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses (100 ms), Request-rate, RateLimit, "+
+			"five times the response time, and a contact in the User-Agent")
+	}
 	if a.o.Floor > 0 {
 		m = append(m, "a pause of "+a.o.Floor.String()+" for hosts that are not the operator's own, as the audit was told")
 	}
@@ -91,7 +96,11 @@ func (a *audit) cannotShow(ours bool) []string {
 			"the exact moment a connection was opened to an address: the pace of addresses is judged over many exchanges",
 		)
 	} else {
-		c = append(c, "that the software is the one that the archive names: what this crawler promises beyond the standards was not required", "which product token the crawler obeyed, unless the archive or its requests name it")
+		named := "that the software is the one that the archive names"
+		if !a.o.Strict {
+			named += ": what this crawler promises beyond the standards was not required"
+		}
+		c = append(c, named, "which product token the crawler obeyed, unless the archive or its requests name it")
 	}
 	if a.r.Totals.Unprovable > 0 {
 		c = append(c, "what the table of hosts counts as unprovable, for the reasons given there")

@@ -90,6 +90,9 @@ func (in *Info) same(b *Info) bool {
 // ours reports whether the archive being read says that this crawler made it.
 func (a *audit) ours() bool { return a.info != nil && a.info.Ours }
 
+// strict reports whether the archive being read is held to this crawler's promises.
+func (a *audit) strict() bool { return a.ours() || a.o.Strict }
+
 // millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.
 func millis(s string) time.Duration {
 	n, err := strconv.ParseUint(s, 10, 63)

@@ -101,9 +101,17 @@ func (a *audit) identity(h *half, to *host) {
 		a.report(e.finding(UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
 	case name == "" && token == "":
 		a.report(e.finding(UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+	case a.o.Strict && !a.ours() && !reachable(e.Agent):
+		a.report(e.finding(UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
 	case token == "" && a.switched(to, name):
 		a.report(e.finding(UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
 	}
+}
+
+// reachable reports whether a User-Agent tells whom to ask about the crawler.
+func reachable(agent string) bool {
+	agent = strings.ToLower(agent)
+	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")
 }
 
 // declared is the product token that the audit or the archive names, or "".
@@ -238,7 +246,7 @@ func (a *audit) fresh(e *Exchange, to *host) {
 	if p.expires.Sub(p.since) >= day {
 		why = "24 h at most, RFC 9309 2.4"
 	}
-	if a.ours() && !p.used { // what was just learned is used once, however short its life: else every turn would go into it
+	if a.strict() && !p.used { // what was just learned is used once, however short its life: else every turn would go into it
 		limit = p.since.Add(day)
 	}
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {

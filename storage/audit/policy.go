@@ -88,7 +88,7 @@ func (a *audit) learn(h *half, to *host, w hop, key string) {
 		a.unread(h, to)
 	case s >= 200 && s < 300:
 		a.text(h, to, now)
-	case (s == 429 || s == 408 || s == 425) && a.ours(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
+	case (s == 429 || s == 408 || s == 425) && a.strict(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
 		a.fail(to, now, "status "+strconv.Itoa(s))
 	case (s == 401 || s == 403) && a.ours() && a.info.Standard == "draft1996":
 		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s), record: e.Record}
@@ -102,8 +102,8 @@ func (a *audit) learn(h *half, to *host, w hop, key string) {
 // fail makes everything of a host disallowed (RFC 9309 2.3.1.4), unless a text is at hand: 2.4 lets that be used for
 // longer while robots.txt cannot be reached. This crawler uses it until it expires.
 func (a *audit) fail(to *host, now time.Time, why string) {
-	if to.policy.kind == ruled && (!a.ours() || now.Before(to.policy.expires)) {
-		if !a.ours() {
+	if to.policy.kind == ruled && (!a.strict() || now.Before(to.policy.expires)) {
+		if !a.strict() {
 			to.policy.expires = now.Add(30 * day)
 		}
 		return
@@ -169,7 +169,7 @@ func (a *audit) follow(h *half, to *host, w hop, key string) {
 	chain := append(slices.Clip(w.chain), key)
 	switch {
 	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.key):
-		if a.ours() {
+		if a.strict() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
 		}
@@ -195,7 +195,7 @@ func (a *audit) follow(h *half, to *host, w hop, key string) {
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
 // Cache-Control says; this crawler promises that too (RFC 9111 4.2).
 func (a *audit) life(h *half, now time.Time) time.Duration {
-	if !a.ours() {
+	if !a.strict() {
 		return day
 	}
 	fresh, given := time.Duration(0), false

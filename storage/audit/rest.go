@@ -51,7 +51,7 @@ func (a *audit) rest(h *half, to *host) {
 			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", short(v), s, clock(e.Began))
 		}
 	}
-	if !a.ours() || e.Cut == cutUnread {
+	if !a.strict() || a.ours() && e.Cut == cutUnread {
 		return
 	}
 	wait := time.Duration(0)
@@ -70,7 +70,7 @@ func (a *audit) rest(h *half, to *host) {
 // retryGiven reports whether an answer has a Retry-After that means something with it (docs/politeness.md, rule 11).
 func (a *audit) retryGiven(h *half) bool {
 	s := h.e.Status
-	if s != 429 && s != 503 && !(a.ours() && (s >= 300 && s < 400 || h.e.Robots)) {
+	if s != 429 && s != 503 && !(a.strict() && (s >= 300 && s < 400 || h.e.Robots)) {
 		return false
 	}
 	for _, v := range h.said.retry {
@@ -90,7 +90,7 @@ func (a *audit) until(v string, now time.Time) (t time.Time, ok bool) {
 		t, ok = httpDate(v)
 	}
 	if !ok || t.Sub(now) > 365*day {
-		return now.Add(day), a.ours()
+		return now.Add(day), a.strict()
 	}
 	return t, true
 }

@@ -29,15 +29,18 @@ const (
 // terms are what is due before e.
 func (a *audit) terms(e *Exchange, to *host) (t terms) {
 	t.floor = a.o.Floor
-	if a.ours() {
-		t.settled = max(a.info.Floor, time.Second)
+	if a.strict() {
+		t.settled = time.Second
+		if a.ours() {
+			t.settled = max(a.info.Floor, t.settled)
+		}
 		t.floor = max(a.o.Floor, t.settled)
 	}
 	if e.Own {
 		t.floor = 0
 	}
 	t.delay, t.rate = a.sitePace(to, e.Agent)
-	if !a.ours() {
+	if !a.strict() {
 		t.rate = 0 // it asks for a mean, and for no pause; that it is kept as one is this crawler's promise
 		return t
 	}
@@ -177,7 +180,7 @@ func (h *host) cross() {
 // heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
 func (a *audit) heard(h *half, to *host) {
 	e := &h.e
-	if !a.ours() {
+	if !a.strict() {
 		return
 	}
 	to.spacedFor, to.emptied = min(to.spacedFor+1, atKill), 0

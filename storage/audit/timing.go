@@ -25,7 +25,7 @@ func (a *audit) timing(h *half, to *host) {
 		to.cross()
 	}
 	t := a.terms(e, to)
-	required, by := t.standing(a.ours(), e.Own)
+	required, by := t.standing(a.strict(), e.Own)
 	if to.gaps.n == 0 || required < to.lowest {
 		to.lowest = required
 	}
