@@ -1,9 +1,17 @@
-// Package durable makes names outlive a power cut. What is in a file is made durable by os.File.Sync; that the file is
-// there, or has another name, or is gone, by syncing the directory that holds the name (fsync(2), POSIX.1-2024).
+// Package durable keeps the files of a directory that others may have handed to us: they outlive a power cut, and nothing
+// leads out of the directory.
+//
+// What is in a file is made durable by os.File.Sync; that the file is there, or has another name, or is gone, by syncing
+// the directory that holds the name (fsync(2), POSIX.1-2024). File does both.
+//
+// Open, Create, OpenFile, ReadFile and MakeFolder are those of package os for regular files and folders alone: links are
+// not followed, pipes and devices not opened, and a file that has a name elsewhere is not written to. Inspect looks at a
+// whole directory. Whoever opens a file of a crawl directory does it through these.
 package durable
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +19,25 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
-// File writes a file that others may read, whole and durable; or leaves what was there as it was. Something that is no
-// regular file, such as a device, is written to as it is. Errors name the path, not the file that is written first.
-func File(path string, write func(io.Writer) error) (err error) {
+// File writes a file of a crawl directory, which others may read, whole and durable; or leaves what was there as it was.
+// What is neither a file nor nothing is ErrForeign. Errors name the path, not the file that is written first; what a kill
+// left of that is removed by the next File of the same path.
+func File(path string, write func(io.Writer) error) error {
+	return replace(path, 0o666, write, Names)
+}
+
+// WriteFile is File of octets that are at hand, with the permissions of a new file.
+func WriteFile(path string, b []byte, perm fs.FileMode) error {
+	return replace(path, perm, func(w io.Writer) error { _, err := w.Write(b); return err }, Names)
+}
+
+// Output is File for a path that a user names. A link is replaced; something else that is no regular file, such as a
+// device or a pipe, is written to as it is.
+func Output(path string, write func(io.Writer) error) error {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -24,22 +45,100 @@ func File(path string, write func(io.Writer) error) (err error) {
 		}
 		return errors.Join(buffered(f, write), f.Close())
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return beside(path, 0o666, write, Names)
+	}
+	return File(path, write)
+}
+
+// replace is File with permissions and a way to make names durable.
+func replace(path string, perm fs.FileMode, write func(io.Writer) error, names func(dir string) error) error {
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
+		return foreign("write", path, kind(fi.Mode()))
+	}
+	return beside(path, perm, write, names)
+}
+
+// beside writes a file under another name and renames it.
+func beside(path string, perm fs.FileMode, write func(io.Writer) error, names func(dir string) error) (err error) {
+	f, err := draft(path, perm)
 	if err != nil {
 		return of(path, err)
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name()) // the error is what matters
+			_ = errors.Join(f.Close(), os.Remove(f.Name())) // the error is what matters; closed twice, maybe
 		}
 	}()
 	if err := buffered(f, write); err != nil {
-		return errors.Join(of(path, err), f.Close())
-	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return of(path, err)
 	}
-	return of(path, os.Rename(f.Name(), path))
+	// Windows renames no open file. Elsewhere its lock, which says that somebody is at work, is kept until it has its name.
+	if err := f.Sync(); err != nil {
+		return of(path, err)
+	}
+	if runtime.GOOS == "windows" {
+		if err := f.Close(); err != nil {
+			return of(path, err)
+		}
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return of(path, err)
+	}
+	if runtime.GOOS != "windows" {
+		if err := f.Close(); err != nil {
+			return of(path, err)
+		}
+	}
+	return of(path, names(filepath.Dir(path)))
+}
+
+// draftSuffix ends the names of drafts: a dot, the name, a dot, letters, and it.
+const draftSuffix = ".new"
+
+// draft makes the file that will be renamed to path, and takes away those that nobody is at work on.
+func draft(path string, perm fs.FileMode) (*os.File, error) {
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	for _, e := range entries {
+		letters, ok := strings.CutPrefix(e.Name(), prefix)
+		letters, end := strings.CutSuffix(letters, draftSuffix)
+		if ok && end && len(letters) == 8 && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz234567") == "" && e.Type().IsRegular() {
+			abandoned(filepath.Join(dir, e.Name()))
+		}
+	}
+	for {
+		name := filepath.Join(dir, prefix+strings.ToLower(rand.Text()[:8])+draftSuffix)
+		f, err := OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		if err != nil {
+			return nil, err
+		}
+		if lock(f) {
+			if _, err := os.Lstat(name); err == nil {
+				return f, nil
+			}
+		}
+		_ = f.Close() // another removes it: it was not locked yet
+	}
+}
+
+// abandoned removes a draft unless somebody is at work on it.
+func abandoned(path string) {
+	f, err := OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	mine := lock(f)
+	if mine && runtime.GOOS != "windows" { // which removes none that is open, by us or by another
+		_ = os.Remove(path) // it is in nobody's way
+	}
+	_ = f.Close()
+	if mine && runtime.GOOS == "windows" {
+		_ = os.Remove(path)
+	}
 }
 
 func buffered(f *os.File, write func(io.Writer) error) error {

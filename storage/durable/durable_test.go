@@ -48,7 +48,10 @@ func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(os.DevNull); err == nil {
-		if err := durable.File(os.DevNull, say("x", nil)); err != nil {
+		if err := durable.Output(os.DevNull, say("x", nil)); err != nil {
+			t.Error(err)
+		}
+		if err := durable.File(os.DevNull, say("x", nil)); !errors.Is(err, durable.ErrForeign) {
 			t.Error(err)
 		}
 	}

@@ -1,8 +1,9 @@
-//go:build unix
+//go:build unix && !solaris && !aix
 
 package durable
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -17,4 +18,10 @@ func names(_ *os.File, fi fs.FileInfo) (int, error) {
 		return int(st.Nlink), nil
 	}
 	return 1, nil
+}
+
+// lock marks a file as being worked on, for as long as it is open. It reports false if another has done so.
+func lock(f *os.File) bool {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return !errors.Is(err, syscall.EWOULDBLOCK) // where there are no locks, all are at work
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // ErrForeign says that what stands under a name of a crawl directory is not the crawl's own: a link, a pipe, a socket, a
@@ -89,7 +90,7 @@ func (o *opening) try() (*os.File, error) {
 	case err != nil:
 		return nil, o.failed(err)
 	case before.IsDir():
-		return nil, o.failed(errors.New("it is a folder, and a file is wanted"))
+		return nil, &fs.PathError{Op: "open", Path: o.path, Err: syscall.EISDIR}
 	case !before.Mode().IsRegular():
 		return nil, foreign("open", o.path, kind(before.Mode()))
 	}

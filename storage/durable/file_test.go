@@ -1,0 +1,75 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func say(text string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+}
+
+// A file whose name is lost is lost: the folder is synced after the file has its name, and an error of that is one.
+func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	var synced []string
+	failed := errors.New("failed")
+	err := replace(path, 0o666, say("whole"), func(dir string) error {
+		b, err := os.ReadFile(path)
+		synced = append(synced, dir, string(b))
+		return errors.Join(err, failed)
+	})
+	if !errors.Is(err, failed) || !slices.Equal(synced, []string{dir, "whole"}) {
+		t.Errorf("%v, synced %q", err, synced)
+	}
+	err = replace(path, 0o666, func(io.Writer) error { return failed }, func(string) error {
+		t.Error("synced though nothing was written")
+		return nil
+	})
+	if b, _ := os.ReadFile(path); !errors.Is(err, failed) || string(b) != "whole" {
+		t.Errorf("%v, %q", err, b)
+	}
+}
+
+// What a kill leaves of a File is removed by the next one of its path; what another is at work on is not, nor what is
+// called a little otherwise.
+func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.wacz")
+	kept := []string{".x.wacz.abcdefg.new", ".x.wacz.abcdefgh", ".x.wacz.ABCDEFGH.new", ".y.x.wacz.abcdefgh.new", "x.wacz.abcdefgh.new"}
+	for _, name := range append(kept, ".x.wacz.abcdefgh.new", ".x.wacz.22222222.new") {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var other *os.File
+	err := replace(path, 0o666, func(w io.Writer) error {
+		var err error
+		if other, err = draft(path, 0o666); err != nil { // another process, at the same time
+			return err
+		}
+		return say("x")(w)
+	}, Names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := File(path, say("y")); err != nil {
+		t.Fatal(err)
+	}
+	want := append(kept, "x.wacz", filepath.Base(other.Name()))
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(left, want) {
+		t.Errorf("%v, %v is left, want %v", err, left, want)
+	}
+}
