@@ -123,7 +123,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std stdio) error {
 	if a.html != "" {
-		if err := durable.File(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
+		if err := durable.Output(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -197,6 +197,9 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		return nil, "", fmt.Errorf("audit: %s is a WACZ file: unpack it (unzip -d FOLDER %s) and audit the folder", path, word(path))
 	}
 	if !fi.IsDir() {
+		if !fi.Mode().IsRegular() { // a pipe would be waited for, and it is read more than once
+			return nil, "", fmt.Errorf("audit: %s is no regular file", path)
+		}
 		return []string{path}, "", nil
 	}
 	dir := path
@@ -205,7 +208,11 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, ledgerName)) {
 		dir = inDir(path, packedName)
 	}
-	ledgerDir = ledgerBeside(path, dir)
+	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
+		if err := mustBeOurs(filepath.Dir(ledgerDir)); err != nil {
+			return nil, "", err
+		}
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit: %w", err)
@@ -214,6 +221,9 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		name := strings.TrimSuffix(e.Name(), ".open") // a running crawl's last segment, or one that a kill left
 		if strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") {
 			files = append(files, filepath.Join(dir, e.Name()))
+			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() { // a pipe would be waited for
+				return nil, "", fmt.Errorf("audit: %s is no regular file", files[len(files)-1])
+			}
 		}
 	}
 	if len(files) == 0 {

@@ -77,7 +77,7 @@ func createDirFrom(ctx context.Context, dir string, config []byte, seeds func() 
 
 // fill writes what a new crawl has.
 func fill(ctx context.Context, dir string, config []byte, seeds func() ([]frontier.Candidate, error)) error {
-	if err := writeWhole(inDir(dir, configName), config, 0o666); err != nil {
+	if err := durable.WriteFile(inDir(dir, configName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	f, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
@@ -160,18 +160,4 @@ func notADir(dir string) error {
 		return usagef("%s is a file, not a crawl directory", dir)
 	}
 	return usagef("%s is no directory: a part of its path is a file", dir)
-}
-
-// writeWhole writes a file whole and durable, or not at all.
-func writeWhole(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(path + ".new")
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(path+".new", path)
 }

@@ -15,6 +15,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -31,8 +32,21 @@ const (
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
 
+// mustBeOurs refuses a crawl directory in which a link, a pipe or the like stands: who handed it to us may have put it
+// there for us to follow, or to wait for.
+func mustBeOurs(dir string) error {
+	err := durable.Inspect(dir, warcName, ledgerName, indexName, spoolName)
+	if errors.Is(err, durable.ErrForeign) {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	return nil // whoever reads what cannot be read says so
+}
+
 // mustHoldCrawl refuses a directory that holds no crawl.
 func mustHoldCrawl(dir string) error {
+	if err := mustBeOurs(dir); err != nil {
+		return err
+	}
 	_, err := os.Stat(inDir(dir, frontierName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -13,6 +13,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/ndjson"
+	"curtsy/storage/durable"
 )
 
 func newFrontierImport(std stdio) *cobra.Command {
@@ -126,7 +127,7 @@ func completeDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(inDir(dir, configName), config, 0o666); err != nil {
+	if err := durable.WriteFile(inDir(dir, configName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler/fetch"
+	"curtsy/storage/durable"
 )
 
 // identityNames are the settings that identity set keeps.
@@ -138,7 +139,10 @@ func setKeys(path string, values map[string]string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	return writeWhole(path, []byte(text), 0o600)
+	if linked, err := filepath.EvalSymlinks(path); err == nil { // who keeps it elsewhere goes on to do so
+		path = linked
+	}
+	return durable.WriteFile(path, []byte(text), 0o600)
 }
 
 // setLine replaces the line of a top-level key, or adds it before the first table.

@@ -51,7 +51,10 @@ func newOptOutAdd(std stdio) *cobra.Command {
 				if err := mustHoldCrawl(args[0]); err != nil {
 					return err
 				}
-				path, err, args = inDir(args[0], optOutName), nil, args[1:]
+				path, args = inDir(args[0], optOutName), args[1:]
+				if err = mayWrite(path); err != nil {
+					return err
+				}
 			}
 			if err != nil {
 				return err
@@ -64,6 +67,18 @@ func newOptOutAdd(std stdio) *cobra.Command {
 	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
 	inGroup(fs, "What to add")
 	return cmd
+}
+
+// mayWrite refuses a file of a crawl directory, if it is there, that cannot be written to without changing another elsewhere.
+func mayWrite(path string) error {
+	f, err := durable.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	return f.Close()
 }
 
 // addOptOuts adds entries to a list.

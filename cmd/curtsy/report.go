@@ -81,10 +81,14 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 	if err != nil {
 		return err
 	}
-	if err := reports.Write(page, r.WriteHTML); err != nil {
+	write := reports.Write
+	if o.out != "" {
+		write = reports.Output
+	}
+	if err := write(page, r.WriteHTML); err != nil {
 		return err
 	}
-	if err := reports.Write(data, r.WriteJSON); err != nil {
+	if err := write(data, r.WriteJSON); err != nil {
 		return err
 	}
 	fmt.Fprint(std.err, reportText(r, page, data))
@@ -96,6 +100,9 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 
 // mustHoldLedger refuses a directory without the one thing that a report cannot be made without.
 func mustHoldLedger(dir string) error {
+	if err := mustBeOurs(dir); err != nil {
+		return err
+	}
 	fi, err := os.Stat(inDir(dir, ledgerName))
 	switch {
 	case err == nil && fi.IsDir():

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
+	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 
@@ -98,7 +99,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		return summary, nil, err
 	}
 	if w.config != nil {
-		if err := writeWhole(inDir(o.dir, configName), w.config, 0o666); err != nil {
+		if err := durable.WriteFile(inDir(o.dir, configName), w.config, 0o666); err != nil {
 			return crawler.Summary{}, nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"curtsy/frontier"
+	"curtsy/storage/durable"
 )
 
 // seedBatch is how many seeds are in hand at a time: a list may have millions.
@@ -145,12 +146,8 @@ func (s *seedSource) report(dir string) error {
 		return err
 	}
 	path := inDir(dir, badSeedsName)
-	to, err := os.Create(path)
+	err := durable.File(path, func(w io.Writer) error { _, err := io.Copy(w, s.list); return err })
 	if err != nil {
-		return fmt.Errorf("seeds: %w", err)
-	}
-	_, err = io.Copy(to, s.list)
-	if err = errors.Join(err, to.Close()); err != nil {
 		return fmt.Errorf("seeds: %w", err)
 	}
 	fmt.Fprintf(s.std.err, "%s: %s passed over in all; %s lists them\n", plain(s.name), several(s.bad, "line"), plain(path))

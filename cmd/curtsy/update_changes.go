@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/durable"
 )
 
 // changesName is the file in a crawl directory that has what changed in its last generation.
@@ -92,21 +92,18 @@ func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *chan
 // writeChanges writes the file whole, or leaves that which was there.
 func (d *crawlDir) writeChanges(ctx context.Context, c *changes, p *past, from *lineSorter) error {
 	path := inDir(d.path, changesName)
-	f, err := os.Create(path + ".new")
+	err := durable.File(path, func(out io.Writer) error {
+		w := &changeWriter{ctx: ctx, c: c, past: p, out: bufio.NewWriter(out)}
+		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", c.Version, c.Generation, c.Began.Format(time.RFC3339Nano), c.Complete)
+		if err := from.writeTo(w); err != nil {
+			return err
+		}
+		return errors.Join(w.end(), w.out.Flush())
+	})
 	if err != nil {
 		return fmt.Errorf("changes: %w", err)
 	}
-	w := &changeWriter{ctx: ctx, c: c, past: p, out: bufio.NewWriter(f)}
-	fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", c.Version, c.Generation, c.Began.Format(time.RFC3339Nano), c.Complete)
-	err = from.writeTo(w)
-	if err == nil {
-		err = w.end()
-	}
-	if err = errors.Join(err, w.out.Flush(), f.Sync(), f.Close()); err != nil {
-		os.Remove(path + ".new")
-		return fmt.Errorf("changes: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 // outcome is the outcome of a URL in one of two generations, as it is sorted.
@@ -275,7 +272,7 @@ func changesText(c *changes) string {
 
 // changesDone reports whether the file has all of a generation.
 func changesDone(dir string, generation int64) bool {
-	f, err := os.Open(inDir(dir, changesName))
+	f, err := durable.Open(inDir(dir, changesName))
 	if err != nil {
 		return false
 	}

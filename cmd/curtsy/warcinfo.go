@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 
@@ -34,7 +34,7 @@ func (s *settings) politenessFields() warc.Fields {
 func (s *settings) archiveInfo(dir string, config []byte) (warc.Info, error) {
 	if config == nil {
 		var err error
-		if config, err = os.ReadFile(inDir(dir, configName)); err != nil {
+		if config, err = durable.ReadFile(inDir(dir, configName)); err != nil {
 			return warc.Info{}, fmt.Errorf("read the settings of the crawl: %w", err)
 		}
 	}

@@ -51,6 +51,7 @@ func beginBuilder(path, beside string) (*builder, error) {
 	b := &builder{path: path, beside: beside}
 	db, err := bbolt.Open(b.beside, 0o600, &bbolt.Options{
 		Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoSync: true, NoGrowSync: true,
+		OpenFile: durable.OpenFile,
 	})
 	if err != nil {
 		os.Remove(b.beside)
@@ -157,7 +158,7 @@ func (b *builder) complete() error {
 	if err := b.db.Close(); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(b.beside, os.O_RDWR, 0)
+	file, err := durable.OpenFile(b.beside, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,11 @@ package bolt
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/storage/durable"
 )
 
 // Check examines the file at path, which no crawl may hold, and returns what is wrong with it: by bbolt's own check of
@@ -48,7 +48,7 @@ func Check(path string) ([]string, error) {
 // was acknowledged is in it; the next commit makes it good. But a page that a disk has spoilt looks the same, and then the
 // last commit is missing. So it is no finding of Check, and worth a remark.
 func CutShort(path string) (bool, error) {
-	file, err := os.Open(path)
+	file, err := durable.Open(path)
 	if err != nil {
 		return false, fmt.Errorf("frontier/bolt: look at the meta pages: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"curtsy/storage/durable"
 )
 
 // lockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
@@ -69,7 +71,7 @@ func openChecked(path string) (*bbolt.DB, error) {
 func lockFile(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	var file *os.File
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-		file, err = os.OpenFile(name, flag, mode)
+		file, err = durable.OpenFile(name, flag, mode)
 		return file, err
 	}
 	err = guard(func() error {

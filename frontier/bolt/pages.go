@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
+
+	"curtsy/storage/durable"
 )
 
 // checkSize fails when the file is shorter than its last commit says. bbolt does not look: it maps the file, and the
 // process dies with SIGBUS at the first page that is not there. Nor is an empty file a frontier: bbolt would make a new
 // one of it, and a crawl would seem to be finished. The error wraps os.ErrNotExist when there is no file.
 func checkSize(path string) error {
-	file, err := os.Open(path)
+	file, err := durable.Open(path)
 	if err != nil {
 		return fmt.Errorf("frontier/bolt: open: %w", err)
 	}
@@ -93,7 +94,7 @@ func readMetaPage(file io.ReaderAt, at int64) (metaPage, bool) {
 // checkPages walks all pages that the last commit reaches. bbolt walks them too when it opens a file, and panics, in a
 // goroutine where nobody can stop that, when one is not what it should be. The pages must not be written meanwhile.
 func checkPages(path string) error {
-	file, err := os.Open(path)
+	file, err := durable.Open(path)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/durable"
 )
 
 // Ended is a line of a ledger: how a URL ended, as the crawl wrote it down elsewhere.
@@ -42,7 +43,7 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	case errors.Is(err, ErrInUse), errors.Is(err, os.ErrNotExist):
 		return fail(err)
 	}
-	file, err := os.Open(path)
+	file, err := durable.Open(path)
 	if err != nil {
 		return fail(err)
 	}

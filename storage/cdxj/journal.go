@@ -66,7 +66,7 @@ func (s *Store) begin(file string) error {
 	if err := s.endJournal(); err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(s.index, indexName(file)+openSuffix))
+	f, err := durable.Create(filepath.Join(s.index, indexName(file)+openSuffix))
 	s.journal, s.file = f, file
 	return err
 }
@@ -152,7 +152,7 @@ func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 	if err := s.begin(file); err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return err
 	}

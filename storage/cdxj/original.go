@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/durable"
 )
 
 // original is a line of the log of originals: an answer that later ones may refer to, and where it stands. A cut is a
@@ -138,7 +139,7 @@ type originalLog struct {
 
 // openLog opens the log, cuts what a kill tore, and gives each original to see.
 func openLog(path string, see func(o original, at int64)) (_ *originalLog, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := durable.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"curtsy/storage/durable"
 )
 
 // lines reads a file line by line, in bounded memory.
@@ -45,7 +47,7 @@ func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 
 // writeWhole has fill write a file, which appears whole and durable, or not at all.
 func writeWhole(path string, fill func(w *bufio.Writer) error) (err error) {
-	f, err := os.Create(path + newSuffix)
+	f, err := durable.Create(path + newSuffix)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(index, 0o777); err != nil {
+	if err := durable.MakeFolder(index); err != nil {
 		return err
 	}
 	if err := tidy(index); err != nil {

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 
+	"curtsy/storage/durable"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
@@ -158,7 +158,7 @@ func scan(ctx context.Context, rd records, file string, bad func(offset int64, e
 
 // scanFile gives each capture of a segment of ours to see. torn says that it may end within a record.
 func scanFile(ctx context.Context, path, file string, torn bool, see func(c *capture) error) error {
-	f, err := os.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return err
 	}

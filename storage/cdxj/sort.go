@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"curtsy/storage/durable"
 )
 
 // runSize is how many octets of lines are sorted in memory at once.
@@ -93,7 +95,7 @@ func (s *sorter) close() error {
 // sortFile writes the lines of the file from to the file to, sorted. A last line without its newline is what a kill
 // tore, and is left out.
 func sortFile(ctx context.Context, from, to, dir string) (err error) {
-	f, err := os.Open(from)
+	f, err := durable.Open(from)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"curtsy/storage"
+	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 
@@ -66,7 +67,7 @@ func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err
 			err = fmt.Errorf("cdxj: open the index: %w", errors.Join(err, s.release()))
 		}
 	}()
-	if err := os.Mkdir(s.index, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.MakeFolder(s.index); err != nil {
 		return nil, err
 	}
 	if err := tidy(s.index); err != nil {

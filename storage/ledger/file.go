@@ -61,7 +61,7 @@ func segments(dir string) ([]int, error) {
 
 // create makes a segment, or goes on with one.
 func create(path string) (file, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func create(path string) (file, error) {
 
 // mend cuts the segment of path behind its last whole line and returns its size before and after.
 func mend(path string) (size, end int64, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := durable.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -113,15 +113,4 @@ func whole(r io.Reader) (end int64, err error) {
 			return 0, err
 		}
 	}
-}
-
-// makeDir makes dir, durably, unless it exists.
-func makeDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return durable.Names(filepath.Dir(dir))
 }

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"curtsy/storage/durable"
 )
 
 // Open returns a Writer that goes on with the ledger in o.Dir, or begins it. A line that was not written to its end
@@ -35,7 +37,7 @@ func openOn(o Options, sys system) (*Writer, error) {
 }
 
 func (w *Writer) open() error {
-	if err := makeDir(w.dir); err != nil {
+	if err := durable.MakeFolder(w.dir); err != nil {
 		return err
 	}
 	numbers, err := segments(w.dir)

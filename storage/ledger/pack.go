@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage/durable"
 )
 
 // packer compresses complete segments, one after the other, while the Writer goes on.
@@ -73,7 +74,7 @@ func packSegment(sys system, dir string, number int) error {
 }
 
 func compress(sys system, from, to string) (err error) {
-	in, err := os.Open(from)
+	in, err := durable.Open(from)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage/durable"
 )
 
 const (
@@ -31,7 +33,7 @@ type segmentFile struct {
 // goes last.
 func openSegment(dir string, number int) (*segmentFile, error) {
 	plain := path(dir, number)
-	f, err := openRegular(plain)
+	f, err := durable.Open(plain)
 	if err == nil {
 		return &segmentFile{Reader: f, path: plain, file: f}, nil
 	}
@@ -39,7 +41,7 @@ func openSegment(dir string, number int) (*segmentFile, error) {
 		return nil, err
 	}
 	packed := plain + packedSuffix
-	if f, err = openRegular(packed); err != nil {
+	if f, err = durable.Open(packed); err != nil {
 		return nil, err
 	}
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
@@ -47,18 +49,6 @@ func openSegment(dir string, number int) (*segmentFile, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &segmentFile{&bounded{z, maxSegment}, packed, f, z}, nil
-}
-
-// openRegular opens a file that ends: a pipe among the files that were handed to us would be waited for.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	return os.Open(path)
 }
 
 func (s *segmentFile) packed() bool { return strings.HasSuffix(s.path, packedSuffix) }

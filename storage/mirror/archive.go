@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"curtsy/storage/cdxj"
+	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 
@@ -103,7 +104,7 @@ func stemOf(segment string) string {
 }
 
 func (o *opened) makeIndex(ctx context.Context, index, segment string) (err error) {
-	f, err := os.Create(index)
+	f, err := durable.Create(index)
 	if err != nil {
 		return fmt.Errorf("mirror: index %s: %w", segment, err)
 	}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"os"
 	"strings"
 
 	"curtsy/storage"
+	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -29,7 +29,7 @@ func (o *opened) decisions(dir string) iter.Seq2[storage.Line, error] {
 
 // decisionsIn yields those of one segment.
 func decisionsIn(path string, yield func(storage.Line, error) bool) bool {
-	f, err := os.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return yield(storage.Line{}, err)
 	}

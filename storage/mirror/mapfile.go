@@ -8,11 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"curtsy/storage/durable"
 )
 
 // Entry is a line of the map: a URL that has a file. Lines are sorted by URL.
@@ -70,14 +71,7 @@ func MissingLines(dir string) iter.Seq2[Missing, error] {
 func readLines[T any](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		fi, err := os.Lstat(path)
-		if err == nil && !fi.Mode().IsRegular() {
-			err = fmt.Errorf("%s is no regular file", path) // to open a pipe would be to wait for ever
-		}
-		var f *os.File
-		if err == nil {
-			f, err = os.Open(path)
-		}
+		f, err := durable.Open(path) // a pipe would be waited for
 		if err != nil {
 			yield(zero, fmt.Errorf("mirror: %w", err))
 			return

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"curtsy/storage/cdxj"
+	"curtsy/storage/durable"
 )
 
 // runSize is how many octets of lines are sorted in memory.
@@ -43,7 +44,7 @@ func (s *sorter) add(line string) error {
 func (s *sorter) flush() (err error) {
 	slices.Sort(s.lines)
 	path := fmt.Sprintf("%s-%d", s.stem, len(s.runs))
-	f, err := os.Create(path)
+	f, err := durable.Create(path)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 
@@ -74,7 +75,7 @@ func (r *Report) identity(id *Identity) {
 
 // readInfo reads the first record of a segment; nil if the segment is empty or begins with another.
 func readInfo(path string) (*Identity, error) {
-	f, err := os.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("report: read the archive: %w", err)
 	}

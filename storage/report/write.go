@@ -18,9 +18,17 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// Write writes a file whole, by one of the report's writers, or leaves what was there as it was.
+// Write writes a file of the crawl directory whole, by one of the report's writers, or leaves what was there as it was.
 func Write(path string, write func(io.Writer) error) error {
 	if err := durable.File(path, write); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// Output is Write for a path that a user named, which may be a device.
+func Output(path string, write func(io.Writer) error) error {
+	if err := durable.Output(path, write); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil

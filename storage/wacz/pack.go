@@ -76,7 +76,7 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 	if o.TempDir == "" {
 		o.TempDir = filepath.Dir(path) // what is gathered is as large as the lists; the system's folder may be memory
 	}
-	err = durable.File(path, func(w io.Writer) (err error) {
+	err = durable.Output(path, func(w io.Writer) (err error) {
 		r, err = Write(ctx, w, o)
 		return err
 	})

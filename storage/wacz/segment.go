@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"curtsy/storage/durable"
 )
 
 // segment is a file of the archive, as it is packed.
@@ -98,7 +100,7 @@ func openRegular(path string) (*os.File, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf("wacz: %s is not a file; only files are packed", path)
 	}
-	f, err := os.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("wacz: %w", err)
 	}

@@ -41,7 +41,7 @@ func (w *Writer) recover() (next int, err error) {
 
 // mend cuts the open segment of path behind its last whole exchange and completes it, or removes it if it has none.
 func (w *Writer) mend(path string) error {
-	f, err := os.OpenFile(path+openSuffix, os.O_RDWR, 0)
+	f, err := durable.OpenFile(path+openSuffix, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func keep(f *os.File, at int64, path string) (err error) {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return err
 	}
-	out, err := os.Create(path)
+	out, err := durable.Create(path)
 	if err != nil {
 		return err
 	}

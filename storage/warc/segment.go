@@ -98,19 +98,8 @@ func rename(path string) error {
 	return os.Rename(path+openSuffix, path)
 }
 
-// makeDir makes dir, durably, unless it exists.
-func makeDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return durable.Names(filepath.Dir(dir))
-}
-
 func create(path string) (file, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // segmentNumber reads the name of a segment of archive. Its state is "", openSuffix or cutSuffix.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"curtsy/storage"
+	"curtsy/storage/durable"
 )
 
 // Options say where an archive is and how it is written.
@@ -92,7 +93,7 @@ func Open(o Options) (*Writer, error) {
 	if w.level == 1 {
 		w.code = newTextCode()
 	}
-	if err := makeDir(w.dir); err != nil {
+	if err := durable.MakeFolder(w.dir); err != nil {
 		return nil, fmt.Errorf("warc: open archive: %w", err)
 	}
 	next, err := w.recover()

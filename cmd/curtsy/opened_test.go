@@ -1,0 +1,86 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// openedOtherwise are the places in the packages that work on a crawl directory where a file is opened by package os, and
+// why that leads nowhere.
+var openedOtherwise = map[string]string{
+	"storage/warc/random.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
+	"storage/warc/places.go:Lenient":        "a path of a directory that was inspected, or that a user names",
+	"storage/cdxj/store.go:openEarlier":     "an index that a user names",
+	"storage/cdxj/earlier.go:at":            "beside an index that a user names",
+	"storage/cdxj/index.go:addFile":         "an archive that a user names",
+	"storage/cdxj/lookup.go:lookupFile":     "a path of a directory that was inspected, or that a user names",
+	"crawler/control_handler.go:snapshot":   "the permissions of a file that was just made",
+	"storage/cdxj/merge.go:mergeFew":        "a temporary file, just made",
+	"storage/mirror/swap_linux.go:syncTree": "the directory itself",
+	"storage/durable/durable.go:Output":     "a device that a user names",
+	"storage/durable/durable.go:Names":      "a folder",
+	"crawler/optout/append.go:write":        "a user's list, or one that was inspected",
+	"crawler/optout/file.go:read":           "a user's list, or one that was inspected",
+}
+
+// Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
+func TestFilesOfACrawlDirectoryAreOpenedInOneWay(t *testing.T) {
+	root := filepath.Join("..", "..")
+	met := map[string]bool{}
+	for _, pkg := range []string{"crawler", "crawler/optout", "frontier/bolt", "storage/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/mirror", "storage/report", "storage/wacz"} {
+		files, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(pkg), f.Name()), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range parsed.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				where := pkg + "/" + f.Name() + ":" + fn.Name.Name
+				if opens(fn) && openedOtherwise[where] == "" {
+					t.Errorf("%s opens a file with package os: open it with package durable, or say here why not", where)
+				} else if opens(fn) {
+					met[where] = true
+				}
+			}
+		}
+	}
+	for where := range openedOtherwise {
+		if !met[where] {
+			t.Errorf("%s opens nothing with package os any more", where)
+		}
+	}
+}
+
+// opens reports whether a function opens files that may be there by package os.
+func opens(fn *ast.FuncDecl) (found bool) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		pkg, ok := s.X.(*ast.Ident)
+		if ok && pkg.Name == "os" {
+			switch s.Sel.Name {
+			case "Open", "OpenFile", "Create", "ReadFile", "WriteFile", "Truncate", "DirFS", "Chmod", "Chtimes":
+				found = true
+			}
+		}
+		return true
+	})
+	return found
+}

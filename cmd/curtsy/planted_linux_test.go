@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// touches watches the names that are opened, made or renamed in a directory and its folders (inotify(7)).
+type touches struct {
+	t  *testing.T
+	fd int
+
+	mu    sync.Mutex
+	dirs  map[int32]string
+	names map[string]bool
+}
+
+func watch(t *testing.T, dir string, folders ...string) *touches {
+	t.Helper()
+	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
+	if err != nil {
+		t.Skip(err)
+	}
+	w := &touches{t: t, fd: fd, dirs: map[int32]string{}, names: map[string]bool{}}
+	for _, f := range append([]string{"."}, folders...) {
+		wd, err := syscall.InotifyAddWatch(fd, filepath.Join(dir, f), syscall.IN_OPEN|syscall.IN_CREATE|syscall.IN_MOVED_TO|syscall.IN_MOVED_FROM|syscall.IN_DELETE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.dirs[int32(wd)] = f
+	}
+	go w.read()
+	return w
+}
+
+func (w *touches) read() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := syscall.Read(w.fd, buf)
+		if err != nil || n <= 0 {
+			return
+		}
+		w.mu.Lock()
+		for b := buf[:n]; len(b) >= syscall.SizeofInotifyEvent; {
+			size := int(binary.NativeEndian.Uint32(b[12:]))
+			name := strings.TrimRight(string(b[16:16+size]), "\x00")
+			if dir, ok := w.dirs[int32(binary.NativeEndian.Uint32(b))]; ok && name != "" {
+				w.names[filepath.ToSlash(filepath.Join(dir, name))] = true
+			}
+			b = b[16+size:]
+		}
+		w.mu.Unlock()
+	}
+}
+
+// The list of names that are planted is held against what the commands do.
+func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
+	dir, web := stopped(t)
+	if err := os.Mkdir(filepath.Join(dir, "mirror"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, dir, "warc", "ledger", "index")
+	for _, args := range commandsOn(dir, t.TempDir(), web.LoopbackURL("bakery.test")) {
+		inside(t, args...)
+	}
+	last := filepath.Join(dir, "the-last")
+	if err := os.WriteFile(last, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for { // until the events before it were read
+		w.mu.Lock()
+		if w.names["the-last"] {
+			break
+		}
+		w.mu.Unlock()
+	}
+	defer w.mu.Unlock()
+	// Names with letters of chance, and with the time.
+	chance := regexp.MustCompile(`^(index/)?\.[^/]+\.[a-z2-7]{8}\.new$|^index/sort-\d+\.tmp$|^frontier-snapshot-|^frontier\.db\.(rebuilt|update)\.new\d+$|\.damaged-\d{8}T\d{6}Z$|^the-last$`)
+	for name := range w.names {
+		if !slices.Contains(plantable, name) && !chance.MatchString(name) {
+			t.Errorf("%s is touched and never planted", name)
+		}
+	}
+	if len(w.names) < 20 {
+		t.Errorf("only %d names were seen", len(w.names))
+	}
+}

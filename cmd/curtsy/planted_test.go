@@ -1,0 +1,153 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// plantable are the names in a crawl directory that a command reads, writes or makes, but for those with random letters in
+// them, which are only ever made anew. TestEveryNameThatACommandTouchesIsPlanted holds the list complete.
+var plantable = []string{
+	"crawl.toml", "frontier.db", "frontier.db.new", "frontier.db.rebuilt", "frontier.db.update", "frontier-000.db", "frontier-001.db",
+	"control.json", "control.json.new", "optout.txt", "bad-seeds.txt", "changes.json", "report.html", "report.json", "audit.json",
+	"warc", "warc/curtsy-00000.warc.gz", "warc/curtsy-00001.warc.gz", "warc/curtsy-00001.warc.gz.open", "warc/curtsy-00001.warc.gz.cut",
+	"warc/curtsy-00002.warc.gz.open", "warc/curtsy-00002.warc.gz",
+	"ledger", "ledger/000000.jsonl", "ledger/000001.jsonl", "ledger/000000.jsonl.zst", "ledger/000000.jsonl.zst.new",
+	"index", "index/originals", "index/originals.new", "index/curtsy-00000.cdxj", "index/curtsy-00000.cdxj.open", "index/curtsy-00000.cdxj.new",
+	"index/curtsy-00001.cdxj", "index/curtsy-00001.cdxj.open", "index/curtsy-00001.cdxj.new",
+	"index/curtsy-00002.cdxj", "index/curtsy-00002.cdxj.open", "index/curtsy-00002.cdxj.new",
+	"spool", "mirror", "mirror.new", "mirror.old", "mirror.tmp", "mirror/mirror-map.jsonl", "mirror/missing.jsonl",
+}
+
+// commandsOn are the commands that work on a crawl directory.
+func commandsOn(dir, elsewhere, url string) [][]string {
+	return [][]string{
+		{"status", dir},
+		{"audit", dir},
+		{"audit", filepath.Join(dir, "warc")},
+		{"report", dir},
+		{"explain", dir, url},
+		{"explain", "--at", "0s", dir, url},
+		{"ledger", "head", dir},
+		{"frontier", "ls", dir},
+		{"frontier", "check", dir},
+		{"frontier", "export", dir},
+		{"frontier", "compact", dir},
+		{"frontier", "park", "--host", "127.0.0.1", dir},
+		{"frontier", "resume", "--host", "127.0.0.1", dir},
+		{"optout", "add", dir, "never.test"},
+		{"optout", "list", dir},
+		{"warc", "index", dir},
+		{"resume", "--quiet", dir},
+		{"update", "--quiet", dir},
+		{"mirror", "rebuild", dir},
+		{"mirror", "check", filepath.Join(dir, "mirror")},
+		{"pack", "-o", filepath.Join(elsewhere, "x.wacz"), dir},
+		{"frontier", "rebuild", dir},
+		{"resume", "--quiet", "--max-pages", "1", dir},
+	}
+}
+
+// kinds are what somebody may have put into a directory that he hands over. original is a copy, outside, of what stood
+// under the name; it may not be there.
+var kinds = map[string]func(path, original string) error{
+	"a link to a copy":  func(path, original string) error { return os.Symlink(original, path) },
+	"a link to nothing": func(path, original string) error { return os.Symlink(original+".none", path) },
+	"a hard link":       func(path, original string) error { return os.Link(original, path) },
+	"a pipe":            func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
+	"a device":          func(path, _ string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|5) }, // /dev/zero
+}
+
+// A crawl directory that was received may have anything under the names that commands use. Nothing outside of it is
+// changed or made, and no command waits for ever.
+func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
+	whole, web := stopped(t)
+	url := web.LoopbackURL("bakery.test")
+	n := 0
+	for _, name := range plantable {
+		for kind, plant := range kinds {
+			top := t.TempDir()
+			dir, outside, elsewhere := filepath.Join(top, "dir"), filepath.Join(top, "outside"), filepath.Join(top, "elsewhere")
+			if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Mkdir(outside, 0o777), os.Mkdir(elsewhere, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+			if !plantAt(t, dir, outside, name, plant) {
+				continue
+			}
+			before := contents(t, outside)
+			for i, args := range commandsOn(dir, elsewhere, url) {
+				if n++; !full() && (i+n)%4 != 0 {
+					continue
+				}
+				done := make(chan result, 1)
+				go func() { done <- shared(args...) }()
+				select {
+				case r := <-done:
+					if r.code > 9 {
+						t.Errorf("%s as %s: curtsy %s: exit %d", name, kind, strings.Join(args, " "), r.code)
+					}
+				case <-time.After(time.Minute):
+					t.Fatalf("%s as %s: curtsy %s waits for ever", name, kind, strings.Join(args, " "))
+				}
+				if after := contents(t, outside); after != before {
+					t.Fatalf("%s as %s: curtsy %s: outside there is now\n%s\nbefore\n%s", name, kind, strings.Join(args, " "), after, before)
+				}
+			}
+			os.RemoveAll(top)
+		}
+	}
+}
+
+// plantAt puts something under a name of dir, in place of what stands there. It reports false where that cannot be.
+func plantAt(t *testing.T, dir, outside, name string, plant func(path, original string) error) bool {
+	t.Helper()
+	path, original := filepath.Join(dir, name), filepath.Join(outside, filepath.Base(name))
+	switch err := os.Rename(path, original); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(original, []byte("somebody's own\n"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	case err != nil:
+		t.Fatal(err)
+	}
+	err := plant(path, original)
+	if errors.Is(err, fs.ErrPermission) { // hard links of folders, devices of mere users
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// contents tells all that is in a folder.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			fmt.Fprintln(&all, path)
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		fmt.Fprintf(&all, "%s %d %v %v %x\n", path, fi.Size(), fi.Mode(), fi.ModTime(), b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
