@@ -153,7 +153,7 @@ func (c *Crawl) write(ctx context.Context, l storage.Line, e evidence) (id strin
 	case l.Attempt == 0:
 		return "", c.writeRefusal(ctx, l)
 	}
-	if err = c.cfg.Ledger.Append(ctx, l); err != nil || l.Rest == 0 || !e.made() {
+	if err = c.cfg.Ledger.Append(ctx, l); err != nil || l.Rest == 0 {
 		return l.Record, err
 	}
 	// The run that follows on a kill is to know of it (unheard), and the frontier's commit, which would make it durable, is

