@@ -61,7 +61,7 @@ type trial struct {
 
 // rows are all rows, in the order of their classes.
 func rows() []row {
-	return slices.Concat(archiveRows, ledgerRows, bothRows, logRows, foreignRows)
+	return slices.Concat(archiveRows, ledgerRows, bothRows, logRows, foreignRows, hiddenRows)
 }
 
 // directory shows a crawl directory, as curtsy audit DIR does.

@@ -1,0 +1,204 @@
+package forgery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+const (
+	bakeryRobots = "http://bakery.test/robots.txt"
+	kitchen      = "http://bakery.test/kitchen/oven" // which robots.txt forbids
+)
+
+// hiddenRows are crawls of others who hide what they did, so that their archives look polite.
+var hiddenRows = []row{
+	alien("robots.txt asked for by HEAD alone", audit.RobotsMissing, func(s strange) {
+		ask, answer := s.pair(bakeryRobots)
+		ask.replace(s.t, "GET ", "HEAD ")
+		answer.body("")
+	}),
+	alien("ten octets of robots.txt asked for", audit.RobotsMissing, func(s strange) {
+		_, answer := s.pair(bakeryRobots)
+		answer.status("206 Partial Content\r\nContent-Range: bytes 0-9/60")
+		answer.body("User-agent")
+	}),
+	alien("a robots.txt that the network cut", audit.RobotsUnreachable, func(s strange) {
+		_, answer := s.pair(bakeryRobots)
+		answer.body("User-agent: *\n")
+		answer.set("WARC-Truncated", "disconnect")
+	}),
+	alien("a robots.txt that is shorter than it says", audit.RobotsUnreachable, func(s strange) {
+		_, answer := s.pair(bakeryRobots)
+		answer.status("200 OK\r\nContent-Length: 60")
+		answer.body("User-agent: *\n")
+	}),
+	alien("dot segments lead into what is forbidden", audit.Disallowed, asksFor("/plums/../kitchen/oven")),
+	alien("an escaped dot leads into what is forbidden", audit.Disallowed, asksFor("/%2e/kitchen/oven")),
+	alien("a stray percent sign in what is forbidden", audit.Disallowed, asksFor("/kitchen/100%.html")),
+	alien("another Host than the URL's", audit.BadRecord, func(s strange) {
+		ask, _ := s.pair(bread)
+		ask.replace(s.t, "Host: bakery.test", "Host: station.test")
+	}),
+	alien("a whole URL of another host in the request line", audit.BadRecord, func(s strange) {
+		ask, _ := s.pair(bread)
+		ask.replace(s.t, "GET /bread", "GET http://station.test/bread")
+	}),
+	alien("another name for pages than for robots.txt", audit.UserAgent, func(s strange) {
+		ask, _ := s.pair(bread)
+		ask.replace(s.t, "Otherbot/2", "Goodbot/2")
+	}),
+	alien("another name than the archive declares", audit.UserAgent, func(s strange) {
+		s.records[0].block += "http-header-user-agent: Goodbot/2 (+" + contact + ")\r\n"
+	}),
+	alien("a forbidden page kept as a resource", audit.Disallowed, keeps("resource", "text/html")),
+	alien("a forbidden page kept as a conversion", audit.Disallowed, keeps("conversion", "text/html")),
+	alien("a forbidden page in a response that is no HTTP", audit.Disallowed, keeps("response", "text/html")),
+	alien("a forbidden page in a record of another spelling", audit.Disallowed, keeps("Response", "Application/HTTP")),
+	alien("a forbidden page under a URL that cannot be read", audit.BadRecord, func(s strange) {
+		ask, answer := s.pair(bread)
+		for _, r := range []*record{ask, answer} {
+			r.set("WARC-Target-URI", "http://bakery.test:port/kitchen/oven")
+		}
+	}),
+	alien("a forbidden page without a URL", audit.BadRecord, func(s strange) {
+		ask, answer := s.pair(bread)
+		ask.replace(s.t, "GET /bread", "GET /kitchen/oven")
+		ask.del("WARC-Target-URI")
+		answer.del("WARC-Target-URI")
+	}),
+	alien("all pages of a host within a whole second, its Crawl-delay 3 s", audit.Gap, func(s strange) {
+		s.hurry("http://station.test/", time.Second)
+	}),
+	alien("the same, and the records turned round", audit.Gap, func(s strange) {
+		s.hurry("http://station.test/", time.Second)
+		s.turn("http://station.test/")
+	}),
+	alien("the robots.txt of yesterday", audit.RobotsExpired, func(s strange) {
+		ask, answer := s.pair(bread)
+		for _, r := range []*record{ask, answer} {
+			r.move(s, 25*time.Hour)
+		}
+	}),
+	alien("Retry-After not waited for", audit.RetryAfter, func(s strange) {
+		ask, answer := s.pair("http://station.test/timetable")
+		_, busy := s.pair("http://station.test/slow")
+		busy.status("429 Too Many Requests\r\nRetry-After: 86400")
+		for _, r := range []*record{ask, answer} {
+			r.set("WARC-Date", busy.get("WARC-Date"))
+			r.move(s, 5*time.Second)
+		}
+	}),
+	nobody("a robots.txt cut at a length", "the crawler may have read more than it kept: what it forbids is counted as unprovable", func(s strange) {
+		_, answer := s.pair(bakeryRobots)
+		answer.body("User-agent: *\n")
+		answer.set("WARC-Truncated", "length")
+	}),
+	nobody("a page left out", "no record of it, and nothing beside the archive; an access log names it", func(s strange) {
+		ask, answer := s.pair(bread)
+		s.drop(ask, answer)
+	}),
+	nobody("a forbidden page under an innocent URL", "the request line is the crawler's word; an access log names it", func(s strange) {
+		_, answer := s.pair(bread)
+		answer.body("<p>The oven")
+	}),
+}
+
+// asksFor asks for another target in the place of a page.
+func asksFor(target string) func(s strange) {
+	return func(s strange) {
+		ask, answer := s.pair(bread)
+		for _, r := range []*record{ask, answer} {
+			r.set("WARC-Target-URI", "http://bakery.test"+target)
+		}
+		ask.replace(s.t, "GET /bread ", "GET "+target+" ")
+	}
+}
+
+// keeps keeps a forbidden page in a record of that type, without its request.
+func keeps(kind, media string) func(s strange) {
+	return func(s strange) {
+		ask, answer := s.pair(bread)
+		s.drop(ask)
+		for name, value := range map[string]string{"WARC-Target-URI": kitchen, "WARC-Type": kind, "Content-Type": media} {
+			answer.set(name, value)
+		}
+		answer.del("WARC-Payload-Digest")
+		if media == "text/html" {
+			answer.block = answer.payload()
+		}
+	}
+}
+
+// nobody makes a row that nobody could find in an archive of another crawler.
+func nobody(name, why string, forge func(s strange)) row {
+	r := alien(name, "", forge)
+	r.why = why
+	return r
+}
+
+// hurry puts all exchanges with a host into one span, with dates of whole seconds.
+func (s strange) hurry(host string, span time.Duration) {
+	var all []*record
+	for _, r := range s.records {
+		if strings.HasPrefix(r.get("WARC-Target-URI"), host) {
+			all = append(all, r)
+		}
+	}
+	from, err := time.Parse(time.RFC3339Nano, all[0].get("WARC-Date"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i, r := range all {
+		r.set("WARC-Date", from.Truncate(time.Second).Add(span*time.Duration(i)/time.Duration(len(all))).Format("2006-01-02T15:04:05Z"))
+	}
+}
+
+// turn turns the order of a host's records round, those of robots.txt apart.
+func (s strange) turn(host string) {
+	var at []int
+	for i, r := range s.records {
+		if url := r.get("WARC-Target-URI"); strings.HasPrefix(url, host) && !strings.HasSuffix(url, "/robots.txt") {
+			at = append(at, i)
+		}
+	}
+	for i, j := 0, len(at)-1; i < j; i, j = i+1, j-1 {
+		s.records[at[i]], s.records[at[j]] = s.records[at[j]], s.records[at[i]]
+	}
+}
+
+// move moves a record's date.
+func (r *record) move(s strange, d time.Duration) {
+	at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.set("WARC-Date", at.Add(d).Format(stamp))
+}
+
+// body replaces the body, and the fields that speak of its length and codings.
+func (r *record) body(body string) {
+	head, _, _ := strings.Cut(r.block, "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		l = strings.ToLower(l)
+		return strings.HasPrefix(l, "transfer-encoding:") || strings.HasPrefix(l, "content-encoding:") || l == fmt.Sprintf("content-length: %d", len(r.payload()))
+	})
+	r.block = strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+}
+
+// status replaces the status, and may add fields. Their names are no longer the answer's own.
+func (r *record) status(line string) {
+	first, rest, _ := strings.Cut(r.block, "\r\n")
+	version, _, _ := strings.Cut(first, " ")
+	_, more, _ := strings.Cut(line, "\r\n")
+	name, _, _ := strings.Cut(more, ":")
+	head, body, _ := strings.Cut(rest, "\r\n\r\n")
+	lines := slices.DeleteFunc(strings.Split(head, "\r\n"), func(l string) bool {
+		return name != "" && strings.HasPrefix(strings.ToLower(l), strings.ToLower(name)+":")
+	})
+	r.block = version + " " + line + "\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+}
