@@ -119,7 +119,7 @@ func read(in Input, head []byte, src *source, p *pruner) Page {
 	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
 	head = head[c.mark:]
 
-	doc, over, err := (*goquery.Document)(nil), false, error(nil)
+	doc, over, err := (*goquery.Document)(nil), "", error(nil)
 	if p != nil && src.err == nil {
 		if whole, err := decodedString(e, head); err == nil {
 			doc = p.tree(whole)
@@ -139,8 +139,8 @@ func read(in Input, head []byte, src *source, p *pruner) Page {
 		}
 		page.Robots.scan(decoded(e, bytes.NewReader(head[:min(len(head), headSize)])), in.Token)
 		return page
-	case over:
-		page.Unparsed = UnparsedTags
+	case over != "":
+		page.Unparsed = over
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
@@ -158,14 +158,22 @@ func read(in Input, head []byte, src *source, p *pruner) Page {
 	return page
 }
 
-// parsed builds the tree of a page. Over says that it had too many tags, and that the tree has the first of them.
-func parsed(r io.Reader) (doc *goquery.Document, over bool, err error) {
-	input := newTame(r)
+// parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first of
+// them; it is empty when it has all.
+func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
+	limit := newAttrLimit(r)
+	input := newTame(limit)
 	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
-	return goquery.NewDocumentFromNode(root), input.over, nil
+	switch {
+	case limit.over:
+		over = UnparsedAttrs
+	case input.over:
+		over = UnparsedTags
+	}
+	return goquery.NewDocumentFromNode(root), over, nil
 }
 
 // tree builds the tree of a page without what it is not needed for; nil if that cannot be.
@@ -174,7 +182,7 @@ func (p *pruner) tree(page string) *goquery.Document {
 		return nil
 	}
 	doc, over, err := parsed(bytes.NewReader(p.out))
-	if err != nil || over {
+	if err != nil || over != "" {
 		return nil // less deep, or less, it may be with all that ends what is open
 	}
 	return doc

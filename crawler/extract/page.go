@@ -44,8 +44,8 @@ type Page struct {
 
 	Robots Directives
 
-	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong and UnparsedTags, those
-	// behind the first MaxParse octets or MaxTags tags; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
+	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
+	// UnparsedAttrs, those behind the first MaxParse octets, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
 	// Empty if none is.
 	Unparsed string
 }
@@ -55,6 +55,7 @@ const (
 	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
 	UnparsedLong   = "over 10 MiB"
 	UnparsedTags   = "over 262144 tags"
+	UnparsedAttrs  = "over 524288 attributes"
 	UnparsedBroken = "html parser failed"
 	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is
 	UnparsedParts  = "not what its media type says" // a web manifest that is not JSON

@@ -73,8 +73,8 @@ func (w *walker) srcdoc(n *html.Node) {
 	case err != nil:
 		w.page.Unparsed = UnparsedNested
 		return
-	case over:
-		w.page.Unparsed = UnparsedTags
+	case over != "":
+		w.page.Unparsed = over
 	}
 	around, self, refs, titled := w.links.base, w.links.self, w.links.refs, w.titled
 	if w.links.base, w.links.self = base(doc, around), false; w.links.base != around {

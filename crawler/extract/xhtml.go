@@ -67,8 +67,8 @@ func (w *walker) xhtml(x *xmlTree) {
 // bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out.
 func (w *walker) bothWays(x *xmlTree, body []byte) {
 	doc, over, err := parsed(bytes.NewReader(body))
-	if over {
-		w.page.Unparsed = UnparsedTags
+	if over != "" {
+		w.page.Unparsed = over
 	}
 	if err == nil && w.page.Base == w.in.URL {
 		w.page.Base = base(doc, w.in.URL)

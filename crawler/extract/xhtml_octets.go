@@ -10,8 +10,10 @@ import (
 // maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred octets each.
 const maxXMLAttrs = 1 << 12
 
-// crowded returns where the first tag begins that has more attributes than that, or the end of the body.
+// crowded returns where the first tag begins that has more attributes than that, or all before it more than MaxAttrs, or the
+// end of the body.
 func crowded(body []byte) int {
+	all := 0
 	for i := 0; i < len(body); {
 		n := bytes.IndexByte(body[i:], '<')
 		if n < 0 {
@@ -27,7 +29,7 @@ func crowded(body []byte) int {
 			i += behindXML(rest, "?>")
 		default:
 			end, attrs := tagXML(rest)
-			if attrs > maxXMLAttrs {
+			if all += attrs; attrs > maxXMLAttrs || all > MaxAttrs {
 				return i
 			}
 			i += end

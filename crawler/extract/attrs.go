@@ -1,0 +1,160 @@
+package extract
+
+import (
+	"bytes"
+	"io"
+)
+
+// MaxAttrs is how many attributes of a page are looked at, beside MaxTags. Each takes a hundred octets of the tree and
+// more, and may be two octets long.
+const MaxAttrs = 1 << 19
+
+// attrLimit is a page up to its MaxAttrs-th attribute. It counts them as the HTML Standard reads tags (13.2.5.6 to
+// 13.2.5.40), wherever something looks like one, and so counts too many in comments, scripts and the like: where those end
+// only a parser knows, and who wants to hide attributes must not be able to call them a script.
+type attrLimit struct {
+	r    io.Reader
+	left int
+	over bool
+
+	state attrState
+	quote byte
+}
+
+type attrState uint8
+
+const (
+	inText   attrState = iota
+	inOpen             // behind "<"
+	inName             // of a tag
+	inSpace            // before an attribute
+	inAttr             // its name
+	inGap              // behind its name
+	inEquals           // before its value
+	inQuotes
+	inValue // without quotes
+)
+
+func newAttrLimit(r io.Reader) *attrLimit { return &attrLimit{r: r, left: MaxAttrs} }
+
+// Read is that of io.Reader.
+func (l *attrLimit) Read(p []byte) (n int, err error) {
+	if l.over {
+		return 0, io.EOF
+	}
+	n, err = l.r.Read(p)
+	if end := l.feed(p[:n]); end < n {
+		l.over = true
+		return end, io.EOF
+	}
+	return n, err
+}
+
+// feed counts the attributes that begin in b, and returns where there are too many.
+func (l *attrLimit) feed(b []byte) int {
+	for i := 0; i < len(b); {
+		switch c := b[i]; l.state {
+		case inText:
+			next := bytes.IndexByte(b[i:], '<')
+			if next < 0 {
+				return len(b)
+			}
+			i, l.state = i+next+1, inOpen
+			continue
+		case inOpen:
+			l.open(c)
+			if l.state == inText {
+				continue // it may be a "<" itself
+			}
+		case inName:
+			l.inName(c)
+		case inSpace, inGap:
+			if l.before(c); l.left < 0 {
+				return i
+			}
+		case inAttr:
+			l.inAttr(c)
+		case inEquals:
+			l.equals(c)
+		case inQuotes:
+			end := bytes.IndexByte(b[i:], l.quote)
+			if end < 0 {
+				return len(b)
+			}
+			i += end
+			l.state = inSpace
+		case inValue:
+			if l.blank(c) {
+				l.state = inSpace
+			} else if c == '>' {
+				l.state = inText
+			}
+		}
+		i++
+	}
+	return len(b)
+}
+
+func (l *attrLimit) blank(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'
+}
+
+// open is for the octet behind "<".
+func (l *attrLimit) open(c byte) {
+	if l.state = inText; 'a' <= c|0x20 && c|0x20 <= 'z' || c == '/' {
+		l.state = inName
+	}
+}
+
+// inName is for an octet of a tag's name, or behind it. The "/" of an end tag is one, and begins an attribute nowhere.
+func (l *attrLimit) inName(c byte) {
+	switch {
+	case c == '>':
+		l.state = inText
+	case l.blank(c) || c == '/':
+		l.state = inSpace
+	}
+}
+
+// before is for an octet where an attribute may begin.
+func (l *attrLimit) before(c byte) {
+	switch {
+	case l.blank(c):
+	case c == '/':
+		l.state = inSpace
+	case c == '>':
+		l.state = inText
+	case c == '=' && l.state == inGap:
+		l.state = inEquals
+	default:
+		l.left--
+		l.state = inAttr
+	}
+}
+
+// inAttr is for an octet behind the first one of an attribute's name.
+func (l *attrLimit) inAttr(c byte) {
+	switch {
+	case c == '=':
+		l.state = inEquals
+	case l.blank(c):
+		l.state = inGap
+	case c == '/':
+		l.state = inSpace
+	case c == '>':
+		l.state = inText
+	}
+}
+
+// equals is for an octet before a value.
+func (l *attrLimit) equals(c byte) {
+	switch {
+	case l.blank(c):
+	case c == '"' || c == '\'':
+		l.state, l.quote = inQuotes, c
+	case c == '>':
+		l.state = inText
+	default:
+		l.state = inValue
+	}
+}
