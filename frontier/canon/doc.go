@@ -65,8 +65,9 @@
 // with 17 to 90 allocations where this package makes 0 to 3, before its result is a string. It is quadratic in the
 // number of "@" and of slashes: 32,000 "@" in one link cost 0.6 s. And it departs from the Standard where that
 // matters here: it leaves "^" in a path (in the path percent-encode set since 2025, whatwg/url pull request 846),
-// reads the host "-256" as 255.255.255.0 and "[[::1]]" as [::1], and refuses "_" beside a label that is not ASCII.
-// The tests compare every URL with it, these four set apart.
+// reads the host "-256" as 255.255.255.0 and "[[::1]]" as [::1], refuses "_" beside a label that is not ASCII, looks into
+// the A-labels of hosts in ASCII (not so since June 2026, pull request 914), and takes "ẞ" for "ss".
+// The tests compare every URL with it, these six set apart.
 //
 // net/url is not used either: url.URL.EscapedPath encodes the whole path anew as soon as one octet displeases it,
 // so that /a%2fb" becomes /a/b%22, a path that robots.txt may judge otherwise.

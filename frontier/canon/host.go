@@ -77,19 +77,12 @@ func appendHost(b []byte, host string) ([]byte, error) {
 	return appendDomain(b, host)
 }
 
-// isPlain reports whether domain to ASCII (URL Standard 3.3) does no more to host than fold its case: it is ASCII,
-// has no forbidden code point, and no label begins with "xn--".
+// isPlain reports whether domain to ASCII (URL Standard 3.3) does no more to host than fold its case: it is ASCII and has
+// no forbidden code point. A-labels are not looked into, since June 2026 (whatwg/url#914): hosts exist whose A-labels UTS
+// #46 would not have, and they are those that DNS knows.
 func isPlain(host string) bool {
-	label := 0
 	for i := range len(host) {
-		c := host[i]
-		if octets[c]&domain == 0 {
-			return false
-		}
-		switch {
-		case c == '.':
-			label = i + 1
-		case c == '-' && i == label+3 && strings.EqualFold(host[label:i+1], "xn--"):
+		if octets[host[i]]&domain == 0 {
 			return false
 		}
 	}
@@ -112,6 +105,10 @@ func toASCII(host string) (string, error) {
 	if isPlain(host) {
 		return host, nil
 	}
+	if strings.Contains(host, "\u1E9E") {
+		// Capital sharp s maps to "ß" since Unicode 15.1; to the tables of x/net/idna it is "ss", which is another host.
+		host = strings.ReplaceAll(host, "\u1E9E", "ß")
+	}
 	name, err := profile.ToASCII(host)
 	if err == nil && name != host {
 		// x/net/idna (v0.62.0) applies the Bidi rule by what was written, not by what it maps to ("aℵb", U+2135 to
@@ -121,10 +118,8 @@ func toASCII(host string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i := range len(name) {
-		if octets[name[i]]&domain == 0 {
-			return "", errDomain
-		}
+	if !isPlain(name) {
+		return "", errDomain
 	}
 	return name, nil
 }

@@ -1,0 +1,61 @@
+package foreigntest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/foreign-tests.md")
+
+const page = "../../docs/foreign-tests.md"
+
+// docs/foreign-tests.md is made of the files of cases. Each difference that a file numbers is there in a case.
+func TestTheDocumentSaysWhatTheFilesSay(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# What other people's tests ask, and where we answer otherwise
+
+<!-- Made from crawler/foreigntest/cases by: go test ./crawler/foreigntest -update -->
+
+Inputs and expected verdicts of other projects' test suites are facts, and stand in ` + "`crawler/foreigntest/cases`" + ` as data of
+our own, with source, version and licence in the first line of each file; code and comments of those suites are not here.
+` + "`go test`" + ` asks each question. Where we answer otherwise the case names a numbered difference; a difference that is none any
+more fails the test as well.
+
+| file | of | from | version | licence | cases | of these otherwise |
+|---|---|---|---|---|---|---|
+`)
+	var reasons strings.Builder
+	for _, name := range Names() {
+		src, cases, err := Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src.Name == "" || src.From == "" || src.Version == "" || src.License == "" || len(src.Asks) == 0 || len(cases) == 0 {
+			t.Errorf("%s does not say where it comes from: %+v", name, src)
+		}
+		times := map[int]int{}
+		for _, c := range cases {
+			times[c.Differs]++
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | %d |\n", name, src.Name, src.From, src.Version, src.License, len(cases), len(cases)-times[0])
+		for i, reason := range src.Differences {
+			if times[i+1] == 0 {
+				t.Errorf("%s: no case has difference %d", name, i+1)
+			}
+			fmt.Fprintf(&reasons, "| `%s` | %d | %d | %s |\n", name, i+1, times[i+1], reason)
+		}
+	}
+	b.WriteString("\n## Differences\n\n| file | number | cases | why |\n|---|---|---|---|\n" + reasons.String())
+	if *update {
+		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != b.String() {
+		t.Errorf("docs/foreign-tests.md is stale; write it with: go test ./crawler/foreigntest -update (%v)", err)
+	}
+}
