@@ -33,6 +33,7 @@ const (
 	LogMissing    Code = "log-missing"     // an archived exchange does not stand in the site's access log
 	LogExtra      Code = "log-extra"       // the access log has a request of the crawler that the archive has not
 	LogLine       Code = "access-log-line" // a line of the access log cannot be read
+	BadPackage    Code = "wacz"            // the WACZ file is not what its manifest, its digest or its signatures say
 	CrashInFlight Code = "crash-in-flight" // named, no violation: what was in flight when the crawl was killed
 )
 
@@ -41,7 +42,7 @@ func Codes() []Code {
 	return []Code{
 		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
 		Verdict, GapTold, UserAgent, Method, Digest, BadRecord,
-		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, CrashInFlight,
+		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage, CrashInFlight,
 	}
 }
 

@@ -36,6 +36,8 @@ type Result struct {
 	Ledger *LedgerCheck `json:"ledger,omitempty"`      // how the ledger agrees; nil without one
 	Logs   []*HostLog   `json:"access_logs,omitempty"` // how the access logs agree, by host
 
+	Package *PackageCheck `json:"wacz,omitempty"` // the WACZ file that it all was in; nil without one
+
 	Confirmed *Share `json:"confirmed,omitempty"` // by access logs; nil at a lower level
 }
 

@@ -1,0 +1,92 @@
+package bundle
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	manifestName = "datapackage.json"
+	digestName   = "datapackage-digest.json"
+
+	// maxManifest bounds both. Each file in the package takes some 200 octets of the first.
+	maxManifest = 32 << 20
+)
+
+// manifest is datapackage.json, as far as the audit looks at it.
+type manifest struct {
+	Profile   string     `json:"profile"`
+	Version   string     `json:"wacz_version"`
+	Software  string     `json:"software"`
+	Created   string     `json:"created"`
+	Resources []resource `json:"resources"`
+	Curtsy    *struct {
+		NoArchive []struct {
+			Path    string `json:"path"`
+			Records int64  `json:"recordsLeftOut"`
+		} `json:"noarchive"`
+	} `json:"curtsy"`
+}
+
+// resource is a file in the manifest.
+type resource struct {
+	Path  string `json:"path"`
+	Hash  string `json:"hash"`
+	Bytes int64  `json:"bytes"`
+}
+
+// digest is datapackage-digest.json.
+type digest struct {
+	Path   string `json:"path"`
+	Hash   string `json:"hash"`
+	Signed *struct {
+		Hash       string `json:"hash"`
+		Created    string `json:"created"`
+		Software   string `json:"software"`
+		Signature  string `json:"signature"`
+		PublicKey  string `json:"publicKey"`
+		Domain     string `json:"domain"`
+		DomainCert string `json:"domainCert"`
+		TimeSig    string `json:"timeSignature"`
+	} `json:"signedData"`
+	Ledger *struct {
+		Algorithm string `json:"algorithm"`
+		Key       string `json:"key"`
+		Sig       string `json:"sig"`
+	} `json:"ledgerSignature"`
+}
+
+// ours reports whether the file says that this crawler packed it.
+func (m *manifest) ours() bool { return m.Curtsy != nil || strings.HasPrefix(m.Software, "curtsy") }
+
+var errLarge = fmt.Errorf("it is larger than %d MiB", maxManifest>>20)
+
+// small reads an entry that must be small.
+func small(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	if err == nil && len(b) > maxManifest {
+		err = errLarge
+	}
+	return b, err
+}
+
+// parse reads JSON whose first value is all there is.
+func parse(b []byte, into any) error {
+	if err := json.Unmarshal(b, into); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return fmt.Errorf("it is no JSON from octet %d on: %w", syntax.Offset, err)
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package bundle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"curtsy/storage"
+	"curtsy/storage/audit"
+)
+
+// A Package is a witness of its own archive: what it says of its files, and who signed that.
+var _ audit.Witness = (*Package)(nil)
+
+// Exchange implements audit.Witness.
+func (p *Package) Exchange(context.Context, *audit.Exchange, audit.Report) error { return nil }
+
+// Refused implements audit.Witness.
+func (p *Package) Refused(context.Context, *storage.Line, audit.Place, audit.Report) error {
+	return nil
+}
+
+// Info implements audit.Witness.
+func (p *Package) Info(context.Context, *audit.Info, audit.Report) error { return nil }
+
+// Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
+func (p *Package) Close(_ context.Context, r *audit.Result, found audit.Report) error {
+	if l := r.Ledger; l != nil && p.signer != "" && !slices.Contains(l.Keys, p.signer) {
+		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/wacz.md)",
+			fmt.Sprintf("key %s signed the package, and %s the ledger", p.signer, strings.Join(l.Keys, ", ")))
+	}
+	if l := r.Ledger; l != nil && p.signer == "" && len(l.Keys) > 0 {
+		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
+	}
+	for _, f := range p.found {
+		found(f)
+	}
+	for _, s := range p.says {
+		r.CannotShow = append(r.CannotShow, "wacz: "+s)
+	}
+	p.check.OK = p.check.Wrong == 0
+	r.Package = &p.check
+	return nil
+}
+
+// Name calls the files of a result what they are called in the package.
+func (p *Package) Name(r *audit.Result) {
+	name := func(s *string) {
+		if in, ok := p.names[*s]; ok {
+			*s = in
+		} else if *s == p.Ledger {
+			*s = p.name + ":ledger"
+		}
+	}
+	for i := range r.Files {
+		name(&r.Files[i].Name)
+	}
+	for i := range r.Findings {
+		name(&r.Findings[i].File)
+	}
+	for _, a := range r.Archives {
+		name(&a.File)
+	}
+	if r.Ledger != nil {
+		name(&r.Ledger.Dir)
+	}
+}
