@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/bundle"
 	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
@@ -44,7 +43,8 @@ func newAudit(std stdio) *cobra.Command {
 		Short: "Prove or refute politeness, from what a crawl left behind",
 		Long: "Judge a crawl by its archive: read the archived robots.txt again and recompute\n" +
 			"every verdict, pause and digest. PATH is a crawl directory, whose ledger must\n" +
-			"agree, or WARC files of any crawler. With the site's own access log beside them,\n" +
+			"agree, or a WACZ file, which must be as its manifest and signatures say, or\n" +
+			"WARC files of any crawler. With the site's own access log beside them,\n" +
 			"both must tell of the same requests. Exit code 0: no violation; 3: violations,\n" +
 			"each of them named; 1: it cannot be read.",
 		Example: "  curtsy audit news\n" +
@@ -73,36 +73,33 @@ func newAudit(std stdio) *cobra.Command {
 }
 
 func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
-	o, l, err := a.options(paths)
-	if err != nil {
-		return err
-	}
 	temp, err := os.MkdirTemp("", "curtsy-audit-")
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	defer os.RemoveAll(temp)
+	o, l, pack, err := a.options(ctx, paths, temp)
+	if err != nil {
+		return err
+	}
 	o.TempDir, l.TempDir = temp, temp
+	var crashed func(time.Time) bool
 	switch {
 	case l.Dir != "" && !isDir(l.Dir):
 		o.Witnesses = append(o.Witnesses, audit.NoLedger(l.Dir))
-		if err := a.accessLogs(&o, nil, std); err != nil {
-			return err
-		}
 	case l.Dir != "":
 		o.Ours = true
 		book, err := audit.NewLedger(ctx, l)
 		if err != nil {
 			return err
 		}
-		o.Witnesses = append(o.Witnesses, book)
-		if err := a.accessLogs(&o, book.Crashed, std); err != nil {
-			return err
-		}
-	default:
-		if err := a.accessLogs(&o, nil, std); err != nil {
-			return err
-		}
+		o.Witnesses, crashed = append(o.Witnesses, book), book.Crashed
+	}
+	if err := a.accessLogs(&o, crashed, std); err != nil {
+		return err
+	}
+	if pack != nil {
+		o.Witnesses = append(o.Witnesses, pack)
 	}
 	r, err := audit.Run(ctx, o)
 	if errors.Is(err, accesslog.ErrManyHosts) {
@@ -113,6 +110,9 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 	}
 	if err != nil {
 		return err
+	}
+	if pack != nil {
+		pack.Name(r)
 	}
 	if r.Ledger == nil {
 		r.CannotShow = append(r.CannotShow, "ledger: there is none beside what was given, so what was decided without a request, and what was taken out of the archive, is not known")
@@ -141,156 +141,38 @@ func (a *auditing) write(r *audit.Result, std stdio) error {
 }
 
 // options reads paths and flags.
-func (a *auditing) options(paths []string) (audit.Options, audit.LedgerOptions, error) {
-	o := audit.Options{Floor: time.Duration(a.floor), Token: a.token}
-	var l audit.LedgerOptions
+func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l audit.LedgerOptions, pack *bundle.Package, err error) {
+	o = audit.Options{Floor: time.Duration(a.floor), Token: a.token}
 	switch a.rules {
 	case "standards":
 	case "curtsy":
 		o.Strict = true
 	default:
-		return o, l, usagef("--rules %q is unknown: write standards or curtsy", a.rules)
+		return o, l, nil, usagef("--rules %q is unknown: write standards or curtsy", a.rules)
 	}
 	if len(paths) == 0 {
-		return o, l, usagef("audit takes a crawl directory or WARC files: curtsy audit PATH…")
+		return o, l, nil, usagef("audit takes a crawl directory, a WACZ file or WARC files: curtsy audit PATH…")
 	}
 	if a.token != "" {
 		if err := robots.ValidToken(a.token); err != nil {
-			return o, l, usagef("--agent: %w", err)
+			return o, l, nil, usagef("--agent: %w", err)
 		}
 	}
 	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
-		return o, l, usagef("--html: there is no folder %s: make it first", folder)
+		return o, l, nil, usagef("--html: there is no folder %s: make it first", folder)
 	}
-	for _, p := range paths {
-		files, dir, err := archiveAt(p)
-		if err != nil {
-			return o, l, err
-		}
-		if dir != "" && len(paths) > 1 {
-			return o, l, usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, warcName), "*.warc.gz"))
-		}
-		o.Files = append(o.Files, files...)
-		l.Dir = dir
+	if o.Files, l.Dir, pack, err = archivesAt(ctx, paths, temp); err != nil {
+		return o, l, nil, err
 	}
 	if a.head == "" {
-		return o, l, nil
+		return o, l, pack, nil
 	}
 	if l.Dir == "" {
-		return o, l, usagef("--head is of a ledger: give the crawl directory that holds it")
+		return o, l, nil, usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
 	}
 	l.Head = new(ledger.Hash)
 	if err := l.Head.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(a.head)))); err != nil {
-		return o, l, usagef("--head: %w", err)
+		return o, l, nil, usagef("--head: %w", err)
 	}
-	return o, l, nil
-}
-
-// archiveAt returns the WARC files that a path stands for, in the order of their names, and the ledger beside them, which
-// may be missing.
-func archiveAt(path string) (files []string, ledgerDir string, err error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, "", fmt.Errorf("audit: %w", err)
-	}
-	if strings.EqualFold(filepath.Ext(path), ".wacz") && !fi.IsDir() {
-		return nil, "", fmt.Errorf("audit: %s is a WACZ file: unpack it (unzip -d FOLDER %s) and audit the folder", path, word(path))
-	}
-	if !fi.IsDir() {
-		if !fi.Mode().IsRegular() { // a pipe would be waited for, and it is read more than once
-			return nil, "", fmt.Errorf("audit: %s is no regular file", path)
-		}
-		return []string{path}, "", nil
-	}
-	dir := path
-	if isDir(inDir(path, warcName)) {
-		dir = inDir(path, warcName)
-	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, ledgerName)) {
-		dir = inDir(path, packedName)
-	}
-	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
-		if err := mustBeOurs(filepath.Dir(ledgerDir)); err != nil {
-			return nil, "", err
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, "", fmt.Errorf("audit: %w", err)
-	}
-	for _, e := range entries {
-		name := strings.TrimSuffix(e.Name(), ".open") // a running crawl's last segment, or one that a kill left
-		if strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") {
-			files = append(files, filepath.Join(dir, e.Name()))
-			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() { // a pipe would be waited for
-				return nil, "", fmt.Errorf("audit: %s is no regular file", files[len(files)-1])
-			}
-		}
-	}
-	if len(files) == 0 {
-		return nil, "", fmt.Errorf("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
-	}
-	slices.Sort(files)
-	return files, ledgerDir, nil
-}
-
-// packedName is what the folder of the archive is called in an unpacked WACZ file.
-const packedName = "archive"
-
-// ledgerBeside returns where the ledger of the archive in dir is, or where it must be: path is that folder, or the crawl
-// directory that holds it. It is "" where there can be none.
-func ledgerBeside(path, dir string) string {
-	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == warcName {
-		if up := inDir(filepath.Dir(whole), ledgerName); isDir(up) {
-			return up
-		}
-	}
-	for _, name := range []string{ledgerName, frontierName, configName} {
-		if _, err := os.Stat(inDir(path, name)); err == nil {
-			return inDir(path, ledgerName)
-		}
-	}
-	if dir != path {
-		return inDir(path, ledgerName)
-	}
-	return ""
-}
-
-func isDir(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.IsDir()
-}
-
-// accessLogs adds the witness of the access logs, if there are any.
-func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool, std stdio) error {
-	lo := accesslog.Options{Stdin: std.in, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
-	if a.token != "" {
-		lo.Tokens = []string{a.token}
-	}
-	for _, s := range a.from {
-		p, err := netip.ParsePrefix(s)
-		if addr, aerr := netip.ParseAddr(s); aerr == nil {
-			p, err = netip.PrefixFrom(addr.Unmap().WithZone(""), addr.Unmap().BitLen()), nil
-		}
-		if err != nil {
-			return usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
-		}
-		lo.From = append(lo.From, p.Masked())
-	}
-	for _, s := range a.logs {
-		l := accesslog.Log{Path: s}
-		if host, file, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(host, `/\`) {
-			l.Host, l.Path = strings.ToLower(host), file
-		}
-		if _, err := os.Stat(l.Path); err != nil && l.Path != accesslog.Stdin {
-			return fmt.Errorf("--access-log: %w", err)
-		}
-		lo.Logs = append(lo.Logs, l)
-	}
-	switch {
-	case len(lo.Logs) > 0:
-		o.Witnesses = append(o.Witnesses, accesslog.Compare(lo))
-	case len(lo.From) > 0:
-		return usagef("--from is about access logs: give one with --access-log")
-	}
-	return nil
+	return o, l, pack, nil
 }

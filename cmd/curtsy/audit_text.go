@@ -113,6 +113,7 @@ var codeWords = map[audit.Code]string{
 	audit.LogMissing:        "archived, and not in the site's access log",
 	audit.LogExtra:          "in the site's access log, and not archived",
 	audit.LogLine:           "a line of the access log cannot be read",
+	audit.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
 	audit.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 
@@ -243,9 +244,26 @@ func auditWitnesses(b *strings.Builder, r *audit.Result) {
 	if l := r.Ledger; l != nil {
 		fmt.Fprintf(b, "\nLedger: %s\n", oneLine(ledgerWords(l)))
 	}
+	if p := r.Package; p != nil {
+		fmt.Fprintf(b, "\nWACZ file: %s\n", oneLine(packageWords(p)))
+	}
 	for _, h := range r.Logs {
 		fmt.Fprintf(b, "\nAccess log%s: %s\n", of(oneLine(h.Host)), logWords(h))
 	}
+}
+
+// packageWords say what a WACZ file is.
+func packageWords(p *audit.PackageCheck) string {
+	s := fmt.Sprintf("%d of %s as the manifest says", p.Agree, several(p.Files, "file"))
+	if len(p.Signed) > 0 {
+		s += "; signed by " + strings.Join(p.Signed, " and by ")
+	} else {
+		s += "; no signature holds"
+	}
+	if p.LeftOut > 0 {
+		s += "; " + several(p.LeftOut, "record") + " left out by the packer, for the pages ask not to be archived"
+	}
+	return s + "."
 }
 
 func of(name string) string {

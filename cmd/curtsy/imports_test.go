@@ -47,6 +47,7 @@ var imports = map[string][]string{
 	"storage/sorted":          {},
 	"storage/audit/pauses":    {},
 	"storage/audit/forgery":   {}, // tests alone
+	"storage/audit/bundle":    {"storage", "storage/audit", "storage/ledger", "storage/wacz"},
 	"storage/audit/accesslog": {"storage", "storage/audit", "storage/sorted", "github.com/klauspost/compress/zstd"},
 	"crawler/extract": {"frontier/canon", "storage/markup", "storage/mediatype", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
 		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},
@@ -63,7 +64,7 @@ var imports = map[string][]string{
 	"cmd/curtsy/phrasebook": {},
 	"cmd/curtsy": {
 		"cmd/curtsy/phrasebook", "crawler", "crawler/extract/bare", "crawler/scope", "crawler/fetch", "crawler/hostlock", "crawler/optout", "crawler/trap", "crawler/crawltest", "frontier", "frontier/canon", "frontier/bolt", "frontier/frontiertest", "frontier/ndjson", "robots",
-		"storage", "storage/audit", "storage/audit/accesslog", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mediatype", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
+		"storage", "storage/audit", "storage/audit/accesslog", "storage/audit/bundle", "storage/cdxj", "storage/durable", "storage/ledger", "storage/mediatype", "storage/mirror", "storage/report", "storage/wacz", "storage/warc",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/pelletier/go-toml/v2",
 		"github.com/pelletier/go-toml/v2/unstable", "github.com/google/pprof/profile", "golang.org/x/sync/errgroup", "golang.org/x/term",
 	},

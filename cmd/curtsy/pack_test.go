@@ -96,11 +96,23 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 	reopened(t, dir)
 }
 
-// What is in the file proves as much as the crawl directory: unpacked, its archive is audited with its ledger.
+// What is in the file proves as much as the crawl directory: packed or unpacked, its archive is audited with its ledger.
 func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 	file, folder := filepath.Join(t.TempDir(), "x.wacz"), filepath.Join(t.TempDir(), "x")
 	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, exitDone)
-	inside(t, "audit", file).want(t, exitFailed, "unpack it")
+	r := clean(t, file)
+	if p := r.Package; p == nil || !p.OK || p.Agree != p.Files || p.Files < 4 {
+		t.Errorf("the package: %+v", p)
+	}
+	if r.Ledger == nil || r.Ledger.Agree == 0 || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals || r.Ledger.Dir != file+":ledger" {
+		t.Errorf("its ledger: %+v", r.Ledger)
+	}
+	if len(r.Files) != 1 || r.Files[0].Name != file+":archive/curtsy-00000.warc.gz" {
+		t.Errorf("its files: %+v", r.Files)
+	}
+	if text := auditText(r); !strings.Contains(text, "WACZ file: ") || !strings.Contains(text, "nobody signed the package") {
+		t.Error(text)
+	}
 	for name, text := range unzipped(t, file) {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {

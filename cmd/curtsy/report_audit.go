@@ -79,5 +79,6 @@ var auditMeanings = map[audit.Code]string{
 	audit.LogMissing:        "An archived exchange does not stand in the site's access log.",
 	audit.LogExtra:          "The access log has a request of the crawler that the archive has not.",
 	audit.LogLine:           "A line of the access log cannot be read.",
+	audit.BadPackage:        "The WACZ file is not what its manifest or its signatures say.",
 	audit.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
 }

@@ -84,7 +84,7 @@ func (p *Package) signed(d *digest, hash string) {
 		return
 	}
 	p.check.Signed = append(p.check.Signed, by)
-	p.says = append(p.says, "whose the key is that signed the package ("+by+"): the signature proves that nothing was changed since its owner packed it")
+	p.owner(by)
 	if s.DomainCert != "" {
 		p.says = append(p.says, "who vouches for the certificate of "+short(s.Domain)+", and what the time stamp says: neither is looked into")
 	}
@@ -141,5 +141,11 @@ func (p *Package) byLedger(d *digest, hash string) {
 	default:
 		p.signer = ledger.Fingerprint(key)
 		p.check.Signed = append(p.check.Signed, "ledger key "+p.signer)
+		p.owner("ledger key " + p.signer)
 	}
+}
+
+// owner says what a signature leaves open.
+func (p *Package) owner(by string) {
+	p.says = append(p.says, "whose the key is that signed the package ("+by+"): the signature proves that nothing was changed since its owner packed it")
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"curtsy/storage/audit/bundle"
+)
+
+// archivesAt returns the WARC files that paths stand for, in the order of their names, and the ledger beside them, which
+// may be missing. What a WACZ file holds is unpacked into temp.
+func archivesAt(ctx context.Context, paths []string, temp string) (files []string, ledgerDir string, pack *bundle.Package, err error) {
+	for _, p := range paths {
+		if isPackage(p) {
+			if len(paths) > 1 {
+				return nil, "", nil, usagef("%s is a WACZ file: audit it alone", p)
+			}
+			if pack, err = bundle.Open(ctx, p, filepath.Join(temp, "wacz")); err != nil {
+				return nil, "", nil, err
+			}
+			return pack.Files, pack.Ledger, pack, nil
+		}
+		found, dir, err := archiveAt(p)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if dir != "" && len(paths) > 1 {
+			return nil, "", nil, usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, warcName), "*.warc.gz"))
+		}
+		files, ledgerDir = append(files, found...), dir
+	}
+	return files, ledgerDir, nil, nil
+}
+
+// isPackage reports whether a file is a WACZ file, by its name or by its first octets.
+func isPackage(path string) bool {
+	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	n, _ := io.ReadFull(f, magic[:]) // what is shorter is none
+	return strings.EqualFold(filepath.Ext(path), ".wacz") || bytes.Equal(magic[:n], []byte("PK\x03\x04"))
+}
+
+// archiveAt returns the WARC files that a path stands for, in the order of their names, and the ledger beside them, which
+// may be missing.
+func archiveAt(path string) (files []string, ledgerDir string, err error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("audit: %w", err)
+	}
+	if !fi.IsDir() {
+		if !fi.Mode().IsRegular() { // a pipe would be waited for, and it is read more than once
+			return nil, "", fmt.Errorf("audit: %s is no regular file", path)
+		}
+		return []string{path}, "", nil
+	}
+	dir := path
+	if isDir(inDir(path, warcName)) {
+		dir = inDir(path, warcName)
+	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, ledgerName)) {
+		dir = inDir(path, packedName)
+	}
+	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
+		if err := mustBeOurs(filepath.Dir(ledgerDir)); err != nil {
+			return nil, "", err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, "", fmt.Errorf("audit: %w", err)
+	}
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".open") // a running crawl's last segment, or one that a kill left
+		if strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") {
+			files = append(files, filepath.Join(dir, e.Name()))
+			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() { // a pipe would be waited for
+				return nil, "", fmt.Errorf("audit: %s is no regular file", files[len(files)-1])
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, "", fmt.Errorf("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
+	}
+	slices.Sort(files)
+	return files, ledgerDir, nil
+}
+
+// packedName is what the folder of the archive is called in an unpacked WACZ file.
+const packedName = "archive"
+
+// ledgerBeside returns where the ledger of the archive in dir is, or where it must be: path is that folder, or the crawl
+// directory that holds it. It is "" where there can be none.
+func ledgerBeside(path, dir string) string {
+	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == warcName {
+		if up := inDir(filepath.Dir(whole), ledgerName); isDir(up) {
+			return up
+		}
+	}
+	for _, name := range []string{ledgerName, frontierName, configName} {
+		if _, err := os.Stat(inDir(path, name)); err == nil {
+			return inDir(path, ledgerName)
+		}
+	}
+	if dir != path {
+		return inDir(path, ledgerName)
+	}
+	return ""
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
