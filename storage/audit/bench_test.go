@@ -105,3 +105,28 @@ func BenchmarkLargeRobots(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*urls), "ms/URL")
 }
+
+// BenchmarkManyLargeRobots audits URLs of 20 hosts by turns, each with a robots.txt of its own of 490 KiB.
+func BenchmarkManyLargeRobots(b *testing.B) {
+	const hosts, urls = 20, 60
+	a := foreign(b)
+	for i := range hosts {
+		var rules strings.Builder
+		rules.WriteString("User-agent: *\n")
+		for k := 0; rules.Len() < 490<<10; k++ {
+			fmt.Fprintf(&rules, "Disallow: /*word%d-%d*x$\n", i, k)
+		}
+		a.add(fetch{url: fmt.Sprintf("https://h%d.test/robots.txt", i), body: rules.String()})
+	}
+	for i := range urls {
+		a.add(fetch{url: fmt.Sprintf("https://h%d.test/some/page/%d", i%hosts, i), at: time.Duration(i+1) * time.Minute})
+	}
+	path := a.file()
+	for b.Loop() {
+		r, err := Run(b.Context(), Options{Files: []string{path}, TempDir: b.TempDir()})
+		if err != nil || !r.Clean {
+			b.Fatal(err, shown(r))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*urls), "ms/URL")
+}

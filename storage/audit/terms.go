@@ -87,7 +87,7 @@ func (a *audit) sitePace(to *host, agent string) (delay, rate time.Duration) {
 	}
 	var d, r float64
 	for _, token := range a.tokens(agent) {
-		if said, err := a.texts.reading(to.policy.text, token, "rfc9309"); err == nil {
+		if said, err := a.texts.pace(to.policy.text, token); err == nil {
 			d, r = max(d, said.delay), max(r, said.rate)
 		}
 	}

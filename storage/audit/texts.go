@@ -18,6 +18,7 @@ type texts struct {
 	used list.List // of *reading, the last used first
 	by   map[readingKey]*list.Element
 	size int
+	asks map[readingKey]pace // by who reads; by RFC 9309 alone
 }
 
 // span says where a text stands in the temporary file. The zero value is no text.
@@ -38,14 +39,19 @@ type readingKey struct {
 type reading struct {
 	key   readingKey
 	rules *quick.Reading
-	delay float64 // seconds by Crawl-delay; 0 when it asks for none
-	rate  float64 // seconds between requests by Request-rate; 0 when it asks for none
 	size  int
+}
+
+// pace is what a text asks for between two requests.
+type pace struct {
+	delay float64 // seconds by Crawl-delay; 0 when it asks for none
+	rate  float64 // seconds by Request-rate; 0 when it asks for none
 }
 
 // maxReadings bounds the readings in memory, in octets; maxTexts the texts that can be found by their digest alone.
 const (
 	maxReadings = 16 << 20
+	maxPaces    = 1 << 16
 	maxTexts    = 1 << 17
 	maxSpill    = 1 << 30 // of the temporary file
 )
@@ -55,7 +61,7 @@ func newTexts(dir string) (*texts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
 	}
-	return &texts{f: f, at: map[[32]byte]span{}, by: map[readingKey]*list.Element{}}, nil
+	return &texts{f: f, at: map[[32]byte]span{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]pace{}}, nil
 }
 
 func (t *texts) close() {
@@ -108,8 +114,6 @@ func (t *texts) reading(at span, token, standard string) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{key: k, rules: quick.Read(standard, b, token)}
-	r.delay, _ = naive.Delay(b, token)
-	r.rate, _ = naive.Rate(b, token)
 	r.size = r.rules.Size() + 300
 	t.by[k] = t.used.PushFront(r)
 	for t.size += r.size; t.size > maxReadings && t.used.Len() > 1; {
@@ -118,6 +122,27 @@ func (t *texts) reading(at span, token, standard string) (*reading, error) {
 		t.size -= last.size
 	}
 	return r, nil
+}
+
+// pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
+// before each exchange.
+func (t *texts) pace(at span, token string) (pace, error) {
+	k := readingKey{at.sha, token, "rfc9309"}
+	p, ok := t.asks[k]
+	if ok {
+		return p, nil
+	}
+	b, err := t.body(at)
+	if err != nil {
+		return p, err
+	}
+	p.delay, _ = naive.Delay(b, token)
+	p.rate, _ = naive.Rate(b, token)
+	if len(t.asks) >= maxPaces {
+		clear(t.asks)
+	}
+	t.asks[k] = p
+	return p, nil
 }
 
 // line returns a line of a text, from 1, for the eye.

@@ -1,0 +1,63 @@
+package audit
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Archives that wget writes, with dates of whole seconds and no ends: of a crawl that waits as long as it was asked to,
+// and of one that does not. It comes to loopback directly, and to other names through a proxy.
+func TestArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
+	wget, err := exec.LookPath("wget")
+	if err != nil {
+		t.Skip("wget is not installed")
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nCrawl-delay: 0.2\nDisallow: /private\n")
+		case r.URL.Path == "/7":
+			http.Redirect(w, r, "/8", http.StatusFound)
+		default:
+			w.Header().Set("Set-Cookie", "seen=1")
+			fmt.Fprintf(w, "<p>%s %s", r.URL.Path, strings.Repeat("word ", 500))
+		}
+	}))
+	t.Cleanup(web.Close)
+	for _, c := range []struct {
+		name, base string
+		flags      []string
+		codes      string
+	}{
+		{"as asked", web.URL, []string{"--wait=0.22", "--no-cookies"}, ""},
+		{"as asked, by a proxy", "http://bakery.test", []string{"--wait=0.22", "--no-cookies"}, ""},
+		{"at full speed, by a proxy", "http://bakery.test", nil, "gap"},
+		{"what is forbidden", "http://bakery.test", []string{"--wait=0.22", "--no-cookies", "http://bakery.test/private/1"}, "disallowed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "wget")
+			args := []string{"--quiet", "--no-config", "--tries=1", "--output-document=" + filepath.Join(t.TempDir(), "out"), "--warc-file=" + path, c.base + "/robots.txt"}
+			for i := range 12 {
+				args = append(args, fmt.Sprintf("%s/%d", c.base, i))
+			}
+			cmd := exec.CommandContext(t.Context(), wget, append(args, c.flags...)...)
+			cmd.Env = []string{"http_proxy=" + web.URL, "no_proxy=127.0.0.1"}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+			}
+			r, err := Run(t.Context(), Options{Files: []string{path + ".warc.gz"}, TempDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if codes(r) != c.codes || r.Totals.Robots != 1 || r.Totals.Pages < 12 {
+				t.Errorf("found %q, want %q: %+v%s", codes(r), c.codes, r.Totals, shown(r))
+			}
+		})
+	}
+}
