@@ -73,10 +73,9 @@ func isSigned(err error, ref string) bool {
 	return err.(*Error).Cause == errIPv4 && strings.ContainsAny(unescape(ref), "+-＋－")
 }
 
-// isFolded reports whether a host is one in ASCII with A-labels, which is folded and no more since June 2026.
+// isFolded reports whether a reference writes A-labels out: in ASCII they are folded and no more since June 2026.
 func isFolded(u URL, ref string) bool {
-	ref = unescape(ref)
-	return strings.Contains(u.Host(), "xn--") && strings.IndexFunc(ref, func(c rune) bool { return c >= utf8.RuneSelf }) < 0
+	return strings.Contains(u.Host(), "xn--") && strings.Contains(strings.ToLower(stripBreaks(unescape(ref))), "xn--")
 }
 
 // agree fails t unless u and err are what the oracle says of ref, as far as the oracle is right. The base was made by
