@@ -113,6 +113,9 @@ func (l *List) enterSuffix(domain string, at int) error {
 	if _, literal := a.Addr(); literal || strings.Contains(domain, ":") {
 		return errors.New("a domain is expected after the dot")
 	}
+	if err := mayBeMet(a); err != nil {
+		return err
+	}
 	if _, ok := l.suffixes[a.Host()]; !ok {
 		l.suffixes[a.Host()] = at
 	}
@@ -154,6 +157,9 @@ func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error
 		return cause(err)
 	}
 	a := u.Authority()
+	if err := mayBeMet(a); err != nil {
+		return err
+	}
 	if _, port, ok := strings.Cut(site[strings.LastIndexByte(site, ']')+1:], ":"); ok && port != "" {
 		p.port = a.Port()
 	}
@@ -172,6 +178,24 @@ func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error
 		fallthrough
 	default:
 		l.hosts[a.Host()] = append(l.hosts[a.Host()], p)
+	}
+	return nil
+}
+
+// mayBeMet refuses hosts that no crawl can meet: whoever writes one means another, and would be crawled all the same.
+func mayBeMet(a canon.Authority) error {
+	if addr, ok := a.Addr(); ok {
+		if b := addr.Unmap().As16(); addr.Unmap().Is4() && b[12] == 0 && addr.Unmap() != netip.IPv4Unspecified() {
+			return fmt.Errorf("that is the address %s, which nobody has; write a network like 10.0.0.0/8, or a name", addr)
+		}
+		return nil
+	}
+	host := strings.TrimSuffix(a.Host(), ".")
+	if strings.Contains(host, "*") {
+		return errors.New("* stands for itself, and no host has it; write .example.org for a domain and everything below it, or a network like 192.0.2.0/24")
+	}
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" { // RFC 1123 2.1, and what some have
+		return errors.New("no host has such a name: it has letters, digits and hyphens")
 	}
 	return nil
 }

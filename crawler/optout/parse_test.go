@@ -3,6 +3,7 @@ package optout
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,6 +120,26 @@ func TestRule16_MistakesAreNamed(t *testing.T) {
 		"a.test\x00":                   "control character",
 		"a.test\xff":                   "not UTF-8",
 		strings.Repeat("a", maxLine+1): "longer than",
+		// What no crawl can meet: whoever writes it means others.
+		"*":                                "* stands for itself",
+		"127.*":                            "a network like",
+		"10.0.*.*":                         "a network like",
+		"www.*.example.org":                "* stands for itself",
+		".*.example.org":                   "* stands for itself",
+		"example.*":                        "* stands for itself",
+		"*:8080":                           "* stands for itself",
+		"https://*":                        "* stands for itself",
+		"https://www.*/x":                  "* stands for itself",
+		"\uff0a.example.org":               "* stands for itself", // the full-width one becomes the other
+		"127":                              "0.0.0.127, which nobody has",
+		"10/":                              "0.0.0.10, which nobody has",
+		"example!.org":                     "no host has such a name",
+		"(example.org)":                    "no host has such a name",
+		"example.org,example.net":          "no host has such a name",
+		"example.org;":                     "no host has such a name",
+		".example.org,":                    "no host has such a name",
+		strings.Repeat("a", 64) + ".test":  "over 63 octets",
+		strings.Repeat("a.", 127) + "test": "too long for a domain name",
 	} {
 		_, err := Parse("list", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "list:") {
@@ -166,8 +187,11 @@ func TestLookingUpAllocatesNothing(t *testing.T) {
 
 // FuzzParse: what is accepted is found again under its own name, whatever its spelling, and again when it is read from
 // what Entries gives.
+// askable is a name that a resolver can be asked for (RFC 1123 2.1, and underscores).
+var askable = regexp.MustCompile(`^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$`)
+
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"example.org", ".a.test\tx", "192.0.2.0/24 # y", "a.test/p?q", "https://[::1]:8/", "1.2.3", "0/8"} {
+	for _, s := range []string{"example.org", ".a.test\tx", "192.0.2.0/24 # y", "a.test/p?q", "https://[::1]:8/", "1.2.3", "0/8", "*", ".*.a", "a!b", "\uff0a.a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -201,6 +225,9 @@ func FuzzParse(f *testing.F) {
 			}
 			if _, ok := l.URL(u); !ok {
 				t.Fatalf("%q: %s is not found", text, u)
+			}
+			if _, literal := u.Authority().Addr(); !literal && !askable.MatchString(u.Authority().Host()) {
+				t.Fatalf("%q: no crawl ever meets %s", text, u)
 			}
 		}
 		if m, err := Parse("list", []byte(again.String())); err != nil || len(m.Entries()) != len(l.Entries()) {
