@@ -36,7 +36,7 @@ func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
 				if r.UserAgent == "" || r.UserAgent != log[0].UserAgent || !strings.Contains(strings.ToLower(r.UserAgent), ourToken) {
 					t.Errorf("%s as %q, robots.txt as %q", r.Target, r.UserAgent, log[0].UserAgent)
 				}
-				if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip, br, zstd" || r.Method != "GET" {
+				if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip, br" || r.Method != "GET" {
 					t.Errorf("%s %s: %v", r.Method, r.Target, h)
 				}
 				if accept := h.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) {

@@ -62,7 +62,7 @@ func (s *settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
 func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.identity(), Resolve: w.resolve, Dial: w.dial,
-		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, MaxBody: int64(s.maxBody), MaxRate: int64(s.maxRate),
+		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, OfferZstd: s.offerZstd, MaxBody: int64(s.maxBody), MaxRate: int64(s.maxRate),
 		LeastSpeed: int64(s.leastSpeed),
 	}
 	if c.LeastSpeed == 0 {

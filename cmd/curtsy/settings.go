@@ -45,6 +45,7 @@ type settings struct {
 	allowNet       []string
 	caFile         string
 	acceptLanguage string
+	offerZstd      bool
 	memoryLimit    size
 
 	mirrorSettings
@@ -96,6 +97,7 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.allowNet, "allow-net", nil, "private addresses (`CIDR`) that may be reached, repeatable")
 	fs.StringVar(&s.caFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.acceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
+	fs.BoolVar(&s.offerZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
 	inGroup(fs, "Network")
 
 	fs.StringArrayVar(&s.dedup, "dedup", nil, "refer to answers that this `CDXJ` file, or a crawl directory, has already\ninstead of archiving them again; repeatable")

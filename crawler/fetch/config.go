@@ -51,6 +51,9 @@ type Config struct {
 	// AcceptLanguage is the value of that field. Empty means it is not sent.
 	AcceptLanguage string
 
+	// OfferZstd offers the coding zstd beside gzip and br. Few tools read archives with bodies in it.
+	OfferZstd bool
+
 	// MaxBody is the most octets of a decoded body. Zero means 100 MiB.
 	MaxBody int64
 

@@ -45,7 +45,11 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 	b = append(b, "\r\n"...)
 	b = append(b, f.fields...)
 	b = appendField(b, "Accept", accept)
-	b = appendField(b, "Accept-Encoding", acceptEncoding)
+	offered := acceptEncoding
+	if f.c.OfferZstd {
+		offered += withZstd
+	}
+	b = appendField(b, "Accept-Encoding", offered)
 	b = appendField(b, "Accept-Language", f.c.AcceptLanguage)
 	b = appendField(b, "If-None-Match", r.IfNoneMatch)
 	b = appendField(b, "If-Modified-Since", r.IfModifiedSince)

@@ -64,7 +64,7 @@ func someTexts(n int) [][]byte {
 		h := head{kind: "request", id: id(), date: date, target: scheme + host + path, info: id(), concurrent: id(), last: id(), media: typeRequest,
 			addr: netip.AddrFrom4([4]byte{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}), protocols: []string{"http/1.1", "tls/1.3"}, block: sum()}
 		block := "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: curtsy/0.1.0 (+https://" + word() + ".test/bot)\r\n" +
-			"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br, zstd\r\n\r\n"
+			"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br\r\n\r\n"
 		h.length = int64(len(block))
 		texts = append(texts, append(append(h.append(nil), block...), recordEnd...))
 		payload := sum()
