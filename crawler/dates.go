@@ -20,7 +20,15 @@ const jump = time.Second
 
 // of returns the date of an instant that time.Now told.
 func (d *dates) of(t time.Time) time.Time {
-	return d.date(d.start.Round(0).Add(t.Sub(d.start)), t.Round(0))
+	date, _ := d.told(t)
+	return date
+}
+
+// told is of, and says how far the date is ahead of the steady clock (storage.Line.Ahead).
+func (d *dates) told(t time.Time) (date time.Time, ahead time.Duration) {
+	steady := d.start.Round(0).Add(t.Sub(d.start))
+	date = d.date(steady, t.Round(0))
+	return date, date.Sub(steady)
 }
 
 // date returns the date of an instant that the steady clock and the wall clock name so.

@@ -121,10 +121,10 @@ func (e evidence) repeatable() bool {
 }
 
 // record archives an exchange, with the line of its decision.
-func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (id string, err error) {
+func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (storage.Receipt, error) {
 	ex := e.ex
 	if err := c.writers.take(ctx); err != nil {
-		return "", fmt.Errorf("crawler: archive %s: %w", ex.URL, err)
+		return storage.Receipt{}, fmt.Errorf("crawler: archive %s: %w", ex.URL, err)
 	}
 	defer c.writers.give()
 	r := storage.Record{
@@ -144,10 +144,12 @@ func (c *Crawl) write(ctx context.Context, l storage.Line, e evidence) (id strin
 	l.Time = c.dates.of(l.Time)
 	switch {
 	case e.made():
-		l.Began = c.dates.of(l.Began)
-		if l.Record, err = c.record(ctx, l, e); err != nil {
+		l.Began, l.Ahead = c.dates.told(l.Began)
+		kept, err := c.record(ctx, l, e)
+		if err != nil {
 			return "", err
 		}
+		l.Record, l.Blocks = kept.ID, kept.Blocks
 	case l.Decision == decisionRefuse || l.Decision == decisionHold:
 		return "", c.writeRefusals(ctx, c.tally.add(l))
 	case l.Attempt == 0:

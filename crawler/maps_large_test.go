@@ -155,9 +155,9 @@ type killed struct {
 	at string
 }
 
-func (k *killed) Record(ctx context.Context, r storage.Record) (string, error) {
+func (k *killed) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
 	if strings.HasSuffix(r.URL, k.at) {
-		return "", errKilled
+		return storage.Receipt{}, errKilled
 	}
 	return k.archive.Record(ctx, r)
 }

@@ -197,7 +197,7 @@ type throng struct {
 	now, most atomic.Int64
 }
 
-func (c *throng) Record(ctx context.Context, r storage.Record) (string, error) {
+func (c *throng) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
 	n := c.now.Add(1)
 	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
 	}

@@ -147,7 +147,7 @@ type faulty struct {
 	fault func()
 }
 
-func (f faulty) Record(ctx context.Context, r storage.Record) (string, error) {
+func (f faulty) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
 	if r.URL == f.url && f.times.Add(-1) >= 0 {
 		f.fault()
 	}

@@ -30,22 +30,22 @@ type kept struct {
 	response string
 }
 
-func (a *archive) Record(ctx context.Context, r storage.Record) (string, error) {
+func (a *archive) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return storage.Receipt{}, err
 	}
 	k := kept{Record: r}
 	if r.Response != nil {
 		b, err := io.ReadAll(io.NewSectionReader(r.Response, 0, r.Response.Size()))
 		if err != nil {
-			return "", err
+			return storage.Receipt{}, err
 		}
 		k.response = string(b)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.records = append(a.records, k)
-	return fmt.Sprintf("record %d", len(a.records)), nil
+	return storage.Receipt{ID: fmt.Sprintf("record %d", len(a.records))}, nil
 }
 
 func (a *archive) Refuse(ctx context.Context, l storage.Line) error {

@@ -49,6 +49,14 @@ type Line struct {
 	Truncated string         // why the answer ends early, as in the record
 	Record    string         // id of the archived record; empty without one
 
+	// Blocks binds the exchange's records: the hex SHA-256 of the SHA-256s of their blocks, of request, answer and metadata
+	// in that order, as far as there are such. Empty without a record.
+	Blocks string
+
+	// Ahead is how far dates ran ahead of the steady clock that pauses are measured with, since the run began: the wall
+	// clock jumped by so much, as after the computer slept.
+	Ahead time.Duration
+
 	// Change is what became of the URL since the crawl's generation before: "new", "changed", "unchanged", "fresh" (not
 	// asked, because the archived answer holds still) or "gone". Empty in the first generation, and where nothing was learned.
 	Change string

@@ -82,7 +82,12 @@ func (l *Line) appendExchange(b []byte) []byte {
 		b = appendMillis(append(b, `,"rest_ms":`...), l.Rest)
 	}
 	b = appendText(b, `,"rest_by":`, l.RestBy)
-	return appendText(b, `,"record":`, l.Record)
+	b = appendText(b, `,"record":`, l.Record)
+	b = appendText(b, `,"blocks_sha256":`, l.Blocks)
+	if l.Ahead != 0 {
+		b = appendMillis(append(b, `,"clock_ahead_ms":`...), l.Ahead)
+	}
+	return b
 }
 
 func appendTime(b []byte, t time.Time) []byte {
@@ -207,6 +212,8 @@ type lineJSON struct {
 	Rest         json.Number    `json:"rest_ms"`
 	RestBy       string         `json:"rest_by"`
 	Record       string         `json:"record"`
+	Blocks       string         `json:"blocks_sha256"`
+	Ahead        json.Number    `json:"clock_ahead_ms"`
 	Change       string         `json:"change"`
 	Count        int64          `json:"count"`
 	List         string         `json:"list_sha256"`
@@ -227,7 +234,7 @@ func ParseLine(b []byte) (Line, error) {
 		RobotsLine: l.RobotsLine, RobotsRule: l.RobotsRule, RobotsGroup: l.RobotsGroup, RunnerUp: l.RunnerUp,
 		RobotsSHA256: l.RobotsSHA256, RobotsRecord: l.RobotsRecord, Standard: l.Standard, PaceBy: l.PaceBy, RestBy: l.RestBy,
 		Attempt: l.Attempt, Began: l.Began, Addr: l.Addr, Outcome: l.Outcome, Status: l.Status, Type: l.Type,
-		Octets: l.Octets, Payload: l.Payload, Truncated: l.Truncated, Record: l.Record, Change: l.Change, Count: l.Count,
+		Octets: l.Octets, Payload: l.Payload, Truncated: l.Truncated, Record: l.Record, Blocks: l.Blocks, Change: l.Change, Count: l.Count,
 		List: l.List, Directives: l.Directives, Asked: strings.Join(l.Asked, "\n"), Prefs: strings.Join(l.Prefs, "\n"),
 	}
 	for _, f := range []struct {
@@ -235,7 +242,8 @@ func ParseLine(b []byte) (Line, error) {
 		from json.Number
 		to   *time.Duration
 	}{
-		{"pace_ms", l.Pace, &out.Pace}, {"gap_ms", l.Gap, &out.Gap}, {"rest_ms", l.Rest, &out.Rest}, {"took_ms", l.Took, &out.Took}, {"first_byte_ms", l.FirstByte, &out.FirstByte},
+		{"pace_ms", l.Pace, &out.Pace}, {"gap_ms", l.Gap, &out.Gap}, {"rest_ms", l.Rest, &out.Rest}, {"took_ms", l.Took, &out.Took},
+		{"first_byte_ms", l.FirstByte, &out.FirstByte}, {"clock_ahead_ms", l.Ahead, &out.Ahead},
 	} {
 		d, err := millis(f.from)
 		if err != nil {

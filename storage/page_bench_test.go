@@ -103,7 +103,7 @@ func BenchmarkPage(b *testing.B) {
 			b.Fatal(err)
 		}
 		l := *r.Line
-		l.Record = id
+		l.Record, l.Blocks = id.ID, id.Blocks
 		if err := lines.Append(b.Context(), l); err != nil {
 			b.Fatal(err)
 		}

@@ -61,14 +61,20 @@ type Outlink struct {
 	Kind string // "link", "embed" or "redirect"
 }
 
+// Receipt is what a line of the ledger holds of archived records.
+type Receipt struct {
+	ID     string // of the response or revisit or, without one, of the request: a URN
+	Blocks string // as Line.Blocks
+}
+
 // MaxGather is how long a Recorder may keep what it was given by Refuse before a Sync has it written.
 const MaxGather = 10 * time.Second
 
 // Recorder keeps records. Its methods may be called concurrently.
 type Recorder interface {
-	// Record appends r and returns the record id of its response or revisit (or, without one, of its request), a URN. An
-	// exchange of which nothing crossed the connection leaves no record, and its id is empty. It does not sync.
-	Record(ctx context.Context, r Record) (id string, err error)
+	// Record appends r. An exchange of which nothing crossed the connection leaves no record, and an empty Receipt. It does
+	// not sync.
+	Record(ctx context.Context, r Record) (Receipt, error)
 	// Refuse keeps the line of a decision without an exchange: a URL that was not asked for, and why. Such lines may be
 	// gathered, for MaxGather: a Sync later than that puts them into the archive, and so does the end of the Recorder. Who
 	// has nothing else to sync must call it for them.

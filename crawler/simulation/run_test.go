@@ -27,9 +27,9 @@ import (
 // counter is a recorder and a ledger that only count.
 type counter struct{ records, lines, commits atomic.Int64 }
 
-func (c *counter) Record(context.Context, storage.Record) (string, error) {
+func (c *counter) Record(context.Context, storage.Record) (storage.Receipt, error) {
 	c.records.Add(1)
-	return "record", nil
+	return storage.Receipt{ID: "record"}, nil
 }
 
 func (c *counter) Refuse(context.Context, storage.Line) error { return nil }

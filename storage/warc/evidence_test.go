@@ -22,7 +22,8 @@ import (
 var decision = storage.Line{
 	Via: "http://a.test/", Kind: "link", Depth: 2, Seed: "http://a.test/", Tag: "tag é", Decision: "allow", Reason: "allowed", Own: true,
 	RobotsLine: 3, RobotsRule: "Allow: /x", RobotsGroup: "*", RunnerUp: "Disallow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:x:1", Standard: "rfc9309",
-	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond,
+	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond, Ahead: 4 * time.Second,
+	Rest: 60 * time.Second, RestBy: "errors",
 	Outcome: "fetched", Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
 
@@ -38,7 +39,7 @@ func told(i int) storage.Record {
 const wantMetadata = "via: http://a.test/\r\ndepth: 2\r\nkind: link\r\nseed: http://a.test/\r\nsourceTag: tag é\r\nfetchTimeMs: 7\r\nfirstByteTimeMs: 5\r\n" +
 	"decision: allow\r\nreason: allowed\r\noutcome: fetched\r\nstatus: 200\r\nattempt: 1\r\nchange: changed\r\nownHost: true\r\nrobotsLine: 3\r\nrobotsRule: Allow: /x\r\n" +
 	"robotsGroup: *\r\nrobotsRunnerUp: Disallow: /\r\nrobotsSha256: 00ff\r\nrobotsStandard: rfc9309\r\nrobotsRecord: urn:x:1\r\npaceMs: 1500\r\npaceBy: crawl-delay\r\n" +
-	"gapMs: 1501.999\r\ndirectives: noindex\r\nasked: X-Robots-Tag: noindex\r\nasked: meta robots: all\r\nprefs: header tdm-reservation: 1\r\nlistSha256: 11ee\r\n" +
+	"gapMs: 1501.999\r\nclockAheadMs: 4000\r\nrestMs: 60000\r\nrestBy: errors\r\ndirectives: noindex\r\nasked: X-Robots-Tag: noindex\r\nasked: meta robots: all\r\nprefs: header tdm-reservation: 1\r\nlistSha256: 11ee\r\n" +
 	"truncated: length\r\noutlink: http://a.test/1 link\r\noutlink: http://a.test/2 embed\r\noutlinksLeftOut: 1\r\n"
 
 // TestMetadata: an exchange is request, response and metadata with one date; the first names the others, metadata
@@ -89,10 +90,9 @@ func TestOutlinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestMetadataKeepsEveryField: what a line says is in the metadata record, unless the record's own fields say it. The rest that
-// an exchange imposed follows from its answer, which is archived; the ledger has it for the run that follows on a kill.
+// TestMetadataKeepsEveryField: what a line says is in the metadata record, unless the record's own fields say it.
 func TestMetadataKeepsEveryField(t *testing.T) {
-	elsewhere := []string{"Time", "URL", "Began", "Addr", "Type", "Octets", "Payload", "Record", "Count", "Rest", "RestBy"}
+	elsewhere := []string{"Time", "URL", "Began", "Addr", "Type", "Octets", "Payload", "Record", "Blocks", "Count"}
 	v := reflect.ValueOf(decision)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"time"
@@ -163,6 +164,19 @@ func (e *exchange) id() string {
 		return e.answer.id
 	}
 	return e.request.id
+}
+
+// blocks binds the blocks of the exchange's records (storage.Line.Blocks).
+func (e *exchange) blocks() string {
+	var all [3 * sha256.Size]byte
+	b := all[:0]
+	for _, h := range [...]*head{&e.request, &e.answer, &e.told} {
+		if h.kind != "" {
+			b = append(b, h.block[:]...)
+		}
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // press adds the exchange's members to p's spool, for a segment whose warcinfo record is info.

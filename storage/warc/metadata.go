@@ -40,6 +40,9 @@ func appendMetadata(b []byte, l *storage.Line, links []storage.Outlink) []byte {
 	b = appendMillis(b, "paceMs", l.Pace, l.PaceBy != "") // a pace of 0 that someone asked for is no missing pace
 	b = appendValue(b, "paceBy", l.PaceBy)
 	b = appendMillis(b, "gapMs", l.Gap, false)
+	b = appendMillis(b, "clockAheadMs", l.Ahead, false)
+	b = appendMillis(b, "restMs", l.Rest, false)
+	b = appendValue(b, "restBy", l.RestBy)
 	b = appendValue(b, "directives", l.Directives)
 	b = appendValues(b, "asked", l.Asked)
 	b = appendValues(b, "prefs", l.Prefs)

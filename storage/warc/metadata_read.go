@@ -181,6 +181,10 @@ func timeField(l *storage.Line, name string) *time.Duration {
 		return &l.Pace
 	case "gapMs":
 		return &l.Gap
+	case "restMs":
+		return &l.Rest
+	case "clockAheadMs":
+		return &l.Ahead
 	}
 	return nil
 }
@@ -217,6 +221,8 @@ func textField(l *storage.Line, name string) *string {
 		return &l.RobotsRecord
 	case "paceBy":
 		return &l.PaceBy
+	case "restBy":
+		return &l.RestBy
 	case "directives":
 		return &l.Directives
 	case "listSha256":

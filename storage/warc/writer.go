@@ -109,10 +109,10 @@ func Open(o Options) (*Writer, error) {
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
 // Record implements storage.Recorder. The octets of r are read before it returns and not kept.
-func (w *Writer) Record(ctx context.Context, r storage.Record) (id string, err error) {
+func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Receipt, err error) {
 	p, err := w.press()
 	if err != nil {
-		return "", err
+		return kept, err
 	}
 	defer func() {
 		if rerr := w.release(p); err == nil {
@@ -122,12 +122,12 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (id string, err e
 	e := &p.ex
 	defer e.forget()
 	if err := e.prepare(ctx, p, w, &r); err != nil || e.id() == "" {
-		return "", err
+		return kept, err
 	}
 	if err := w.place(ctx, p, func(seg *segment) error { return e.press(ctx, p, seg.info) }, e); err != nil {
-		return "", err
+		return kept, err
 	}
-	return e.id(), nil
+	return storage.Receipt{ID: e.id(), Blocks: e.blocks()}, nil
 }
 
 // place appends what press puts into p's spool for a segment. The warcinfo id is within the members, so when the

@@ -73,7 +73,7 @@ func write(t testing.TB, w *Writer, rs ...storage.Record) (ids []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, id)
+		ids = append(ids, id.ID)
 	}
 	return ids
 }
@@ -314,7 +314,7 @@ func TestConcurrent(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				ids[i] = append(ids[i], id)
+				ids[i] = append(ids[i], id.ID)
 			}
 		})
 	}
@@ -361,7 +361,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		r := simple(1)
 		change(&r)
-		if id, err := w.Record(t.Context(), r); err == nil || id != "" {
+		if id, err := w.Record(t.Context(), r); err == nil || id.ID != "" {
 			t.Errorf("took %+v", r)
 		}
 	}
