@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,7 +23,7 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 	t.Helper()
 	dir = t.TempDir()
 	w, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Info: warc.Info{
-		Software: "curtsy/" + version, Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}},
+		Software: "curtsy/" + version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -47,17 +48,23 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 			l.URL, l.Decision, l.Status, l.Outcome = fmt.Sprintf("http://host%d.test/robots.txt", host), "robots", 404, ""
 			status, body = "404 Not Found", nil
 		}
+		if round > 0 {
+			l.Gap = 2*time.Second - l.Took
+		}
 		l.Time = l.Began.Add(l.Took)
 		head := fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n", status, len(body))
 		block := append([]byte(head), body...)
+		sum := sha256.Sum256(body)
+		l.Octets, l.Payload = int64(len(block)), hex.EncodeToString(sum[:])
+		l.Addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, 0, byte(host)}), 80)
 		told := l
-		l.Record, err = w.Record(t.Context(), storage.Record{
-			URL: l.URL, Time: l.Began, Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, 0, byte(host)}), 80),
+		kept, err := w.Record(t.Context(), storage.Record{
+			URL: l.URL, Time: l.Began, Addr: l.Addr,
 			Request:  fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: host%d.test\r\nUser-Agent: curtsy/1\r\n\r\n", l.URL[len(fmt.Sprintf("http://host%d.test", host)):], host),
 			Response: io.NewSectionReader(bytes.NewReader(block), 0, int64(len(block))), HeadSize: int64(len(head)),
-			PayloadDigest: sha256.Sum256(body), PayloadSize: int64(len(body)), HasPayload: true, Line: &told,
+			PayloadDigest: sum, PayloadSize: int64(len(body)), HasPayload: true, Line: &told,
 		})
-		if err == nil {
+		if l.Record, l.Blocks = kept.ID, kept.Blocks; err == nil {
 			err = book.Append(t.Context(), l)
 		}
 		if err != nil {

@@ -104,6 +104,7 @@ var codeWords = map[audit.Code]string{
 	audit.GapTold:           "the crawl tells another pause than its records show",
 	audit.UserAgent:         "the request does not say who asks",
 	audit.Method:            "a method other than GET and HEAD",
+	audit.Credentials:       "a request with cookies or credentials",
 	audit.BadRecord:         "a record is malformed, out of place or alone",
 	audit.LedgerChain:       "the ledger's chain, a signature or a segment is broken",
 	audit.LedgerMissing:     "in the archive and not in the ledger",

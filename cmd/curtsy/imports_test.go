@@ -36,7 +36,7 @@ var imports = map[string][]string{
 	"storage/ledger":   {"storage/durable", "storage", "github.com/klauspost/compress/zstd"},
 	"storage/cdxj":     {"storage/durable", "storage", "storage/mediatype", "storage/warc", "frontier/canon"},
 	"storage/report":   {"storage/durable", "storage", "storage/ledger", "storage/warc", "frontier/canon"},
-	"storage/audit":    {"frontier/canon", "storage", "storage/sorted", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick", "storage/audit/pauses"},
+	"storage/audit":    {"frontier/canon", "storage", "storage/mediatype", "storage/sorted", "storage/warc", "storage/ledger", "robots/naive", "robots/naive/quick", "storage/audit/pauses"},
 	"storage/wacz":     {"storage/durable", "storage", "storage/mediatype", "storage/warc", "golang.org/x/net/html", "golang.org/x/net/html/charset"},
 	"crawler/scope":    {"frontier/canon", "storage/mediatype"},
 	"crawler/optout":   {"frontier/canon"},

@@ -70,6 +70,7 @@ var auditMeanings = map[audit.Code]string{
 	audit.GapTold:           "The crawl says another pause than its records show.",
 	audit.UserAgent:         "A request does not say who asks.",
 	audit.Method:            "A method other than GET and HEAD was used.",
+	audit.Credentials:       "a request with cookies or credentials",
 	audit.BadRecord:         "A record is malformed, out of place or alone.",
 	audit.LedgerChain:       "The ledger's chain, a signature or a segment is broken.",
 	audit.LedgerMissing:     "A record of the archive has no line in the ledger.",

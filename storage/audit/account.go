@@ -3,11 +3,15 @@ package audit
 import (
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // account is what ledger or archive tells of one exchange or refusal, in the form in which both are sorted into one:
@@ -17,7 +21,8 @@ type account struct {
 	line    bool     // the ledger's
 	refusal bool
 	own     bool // of a host of the operator's own
-	bare    bool // a record without metadata: it tells URL, time and status alone
+	bare    bool // a record without metadata
+	part    bool // a record that does not hold all that was received
 	run     int  // of a line: its number, by the marks before it
 	place   string
 	record  string
@@ -26,10 +31,34 @@ type account struct {
 	fields  []string // in the order of accountFields
 }
 
-// accountFields are what line and record must tell alike. Those from decision on stand in the metadata.
-var accountFields = []string{"URL", "time", "status", "decision", "outcome", "robots verdict", "pace", "duration"}
+// accountFields are what line and record must tell alike. Those from blocks on need the metadata; what stands before is told
+// by the records of request and answer alone.
+var accountFields = [...]string{
+	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets", fieldType: "media type",
+	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records",
+	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace", fieldRest: "rest",
+	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "what the answer asks",
+}
 
-const bareFields = 3
+const (
+	fieldURL = iota
+	fieldTime
+	fieldStatus
+	fieldAddress
+	fieldOctets
+	fieldType
+	fieldPayload
+	fieldCut
+	fieldBlocks // and with it all that needs the metadata
+	fieldDecision
+	fieldOutcome
+	fieldVerdict
+	fieldPace
+	fieldRest
+	fieldDuration
+	fieldFound
+	fieldSaid
+)
 
 // maxField bounds what is kept of a field. A longer one is kept as its beginning and its hash.
 const maxField = 300
@@ -42,38 +71,123 @@ func field(s string) string {
 	return fmt.Sprintf("%s… (SHA-256 %x)", strings.ToValidUTF8(s[:maxField], ""), sha256.Sum256([]byte(s)))
 }
 
-// exchangeAccount is what l tells of the exchange with that URL and beginning, under the id of its record.
+// exchangeAccount begins what l tells of the exchange with that URL and beginning, under the id of its record.
 func exchangeAccount(line bool, record, place string, l *storage.Line, url string, began time.Time) account {
 	record = field(strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">"))
 	a := account{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(), ended: began.Add(l.Took).UnixMicro()}
 	sum := sha256.Sum256([]byte("record\x00" + record))
 	copy(a.key[:], sum[:])
-	verdict := "none"
-	if l.RobotsLine != 0 || l.RobotsSHA256 != "" {
-		verdict = fmt.Sprintf("line %d %q of group %q in %s", l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RobotsSHA256)
-	}
-	a.fields = []string{
-		field(url), began.UTC().Format("2006-01-02T15:04:05.000000Z"), strconv.Itoa(l.Status),
-		field(l.Decision + " " + l.Reason), field(fmt.Sprintf("%s, attempt %d", l.Outcome, l.Attempt)), field(verdict),
-		field(fmt.Sprintf("%v by %q, gap %v", l.Pace.Truncate(time.Microsecond), l.PaceBy, l.Gap.Truncate(time.Microsecond))),
-		l.Took.Truncate(time.Microsecond).String(),
-	}
+	a.fields = make([]string, len(accountFields))
+	set := func(i int, format string, args ...any) { a.fields[i] = field(fmt.Sprintf(format, args...)) }
+	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
+	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
+	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
+	set(fieldDecision, "%s %s", plain(l.Decision), plain(l.Reason))
+	set(fieldOutcome, "%s %s, attempt %d", plain(l.Outcome), plain(l.Change), l.Attempt)
+	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, plain(l.RobotsRule), plain(l.RobotsGroup), plain(l.RunnerUp),
+		plain(l.RobotsSHA256), plain(bare(l.RobotsRecord)), plain(l.Standard))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(l.PaceBy), cut(l.Gap), cut(l.Ahead))
+	set(fieldRest, "%v by %q", cut(l.Rest), plain(l.RestBy))
+	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), plain(l.Truncated))
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", plain(l.Kind), plain(l.Via), l.Depth, plain(l.Seed), plain(l.Tag), l.Own)
+	set(fieldSaid, "%s %q %q, list %s", plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs), plain(l.List))
 	return a
 }
+
+// lineAccount is what a line of the ledger tells of an exchange.
+func lineAccount(place string, l *storage.Line) account {
+	a := exchangeAccount(true, l.Record, place, l, l.URL, l.Began)
+	a.fields[fieldAddress] = addressText(l.Addr.Addr())
+	a.fields[fieldOctets] = strconv.FormatInt(l.Octets, 10)
+	a.fields[fieldType], a.fields[fieldPayload], a.fields[fieldCut] = field(l.Type), field(l.Payload), field(l.Truncated)
+	a.fields[fieldBlocks] = field(l.Blocks)
+	return a
+}
+
+// recordAccount is what the archive tells of an exchange.
+func recordAccount(e *Exchange) account {
+	d := storage.Line{Status: e.Status}
+	told := e.Status
+	if e.Line != nil {
+		d, told = *e.Line, e.Line.Status
+		if d.Status = e.Status; e.Cut == cutUnread && told == 0 {
+			d.Status = 0 // its head begins with a status, and is none all the same
+		}
+	}
+	a := exchangeAccount(false, e.Record, placeText(e.Place), &d, e.URL, e.Began)
+	if a.bare = e.Line == nil; !a.bare && told != d.Status {
+		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
+	}
+	a.fields[fieldAddress] = addressText(e.Addr)
+	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10), field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
+	if a.part = !e.Whole; e.Answered {
+		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, labelSHA256+":"))
+		a.fields[fieldCut] = field(e.Cut)
+	} else {
+		a.fields[fieldCut] = field(d.Truncated)
+	}
+	a.fields[fieldBlocks] = e.Blocks
+	return a
+}
+
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.Unmap().WithZone("").String()
+}
+
+// plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/ledger.md, docs/warc.md).
+func plain(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return foreignText(s)
+		}
+	}
+	return strings.Trim(s, " ")
+}
+
+func foreignText(s string) string {
+	const unknown = "\ufffd"
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, unknown))
+	for strings.Contains(s, unknown+unknown) { // the archive has one for a row of octets that are none, the ledger one for each
+		s = strings.ReplaceAll(s, unknown+unknown, unknown)
+	}
+	return strings.TrimSpace(s)
+}
+
+// plainLines is plain for lines, of which empty ones are not written.
+func plainLines(s string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(s, "\n") {
+		if line = plain(line); line != "" {
+			b.WriteString(line + "; ")
+		}
+	}
+	return b.String()
+}
+
+// bare is an id without angle brackets.
+func bare(id string) string { return strings.Trim(id, "<>") }
 
 // refusalAccount is a decision without an exchange. It stands in both to the letter.
 func refusalAccount(line bool, place string, l *storage.Line) account {
 	a := account{line: line, refusal: true, place: place, began: l.Time.UnixMicro(), ended: l.Time.UnixMicro()}
 	sum := sha256.Sum256(append([]byte("refusal\x00"), l.AppendJSON(nil)...))
 	copy(a.key[:], sum[:])
-	a.fields = []string{field(l.URL), "", "", field(l.Decision + " " + l.Reason)}
+	a.fields = []string{field(l.URL), field(l.Decision + " " + l.Reason)}
 	return a
 }
 
 func (a *account) append(b []byte) []byte {
 	b = append(b, a.key[:]...)
 	var flags byte
-	for i, f := range []bool{a.line, a.refusal, a.bare, a.own} {
+	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part} {
 		if f {
 			flags |= 1 << i
 		}
@@ -88,6 +202,7 @@ func parseAccount(b []byte) (a account) {
 	copy(a.key[:], b)
 	flags := b[16]
 	a.line, a.refusal, a.bare, a.own = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+	a.part = flags&16 != 0
 	p := strings.Split(string(b[17:]), "\x00")
 	a.place, a.record = p[0], p[1]
 	a.began, _ = strconv.ParseInt(p[2], 10, 64)
@@ -101,11 +216,32 @@ func parseAccount(b []byte) (a account) {
 func differences(line, record *account) string {
 	var said []string
 	for i, f := range line.fields {
-		if i < len(record.fields) && f != record.fields[i] && !(record.bare && i >= bareFields) {
+		if i < len(record.fields) && !alike(i, line, record) && !(record.bare && i >= fieldBlocks) {
 			said = append(said, fmt.Sprintf("%s: the line says %s, the record %s", accountFields[i], f, record.fields[i]))
 		}
 	}
 	return strings.Join(said, "; ")
+}
+
+// alike reports whether line and record tell the same in a field.
+func alike(i int, line, record *account) bool {
+	l, r := line.fields[i], record.fields[i]
+	if l == r || line.refusal {
+		return l == r
+	}
+	switch i {
+	case fieldOctets: // of a revisit, or a body that was not kept, the archive has a part
+		least, lerr := strconv.ParseInt(r, 10, 64)
+		all, aerr := strconv.ParseInt(l, 10, 64)
+		return record.part && lerr == nil && aerr == nil && least <= all
+	case fieldType:
+		return line.fields[fieldStatus] == "0" // of what is no HTTP
+	case fieldPayload: // the digest of a body that was not kept need not stand with what was
+		return record.part && r == ""
+	case fieldBlocks: // which says elsewhere that it lacks a digest
+		return r == ""
+	}
+	return false
 }
 
 // finding makes a finding about a.
@@ -113,7 +249,7 @@ func (a *account) finding(code Code, required, observed string) Finding {
 	f := Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
 	f.Authority = authorityOf(f.URL)
 	if a.refusal {
-		f.Observed += " (" + a.fields[3] + ")"
+		f.Observed += " (" + a.fields[1] + ")"
 	}
 	return f
 }

@@ -146,7 +146,7 @@ func lowered(name []byte) string {
 
 var wanted = [...]string{
 	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
-	"user-agent", "host", "content-length", "content-range", "ratelimit",
+	"user-agent", "host", "content-length", "content-range", "ratelimit", "content-type", "from", "cookie", "authorization", "proxy-authorization",
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.
@@ -196,6 +196,9 @@ func (r *reader) kept() []byte {
 	r.body.write(body)
 	return body
 }
+
+// headed is how many octets the head that was read has.
+func (r *reader) headed() int { return warc.MaxHTTPHead - r.left }
 
 // rest reads the block to its end.
 func (r *reader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too

@@ -90,6 +90,7 @@ func (a *audit) digests(rec *warc.Record, at Place, uri string) {
 	if r.src.err != nil {
 		return // the record is torn, which is said elsewhere
 	}
+	a.written(rec, at)
 	bad := func(name string, s *sums) {
 		f := Finding{Code: Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}

@@ -27,9 +27,16 @@ type Exchange struct {
 	Answered bool
 	Revisit  string // the revisit's WARC-Profile; "" for a response
 	Addr     netip.Addr
-	Octets   int64  // of the response's block
-	Payload  string // WARC-Payload-Digest as written, "" without one
-	Cut      string // WARC-Truncated
+	Octets   int64    // of the response's block
+	Payload  string   // WARC-Payload-Digest as written, "" without one
+	Cut      string   // WARC-Truncated
+	Whole    bool     // the block holds all that was received: it is no revisit of a payload, and no body was left out
+	Types    []string // the values of Content-Type
+	Blocks   string   // binds the blocks, as storage.Line.Blocks does; "" when a record has no digest in SHA-256
+
+	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange with the
+	// authority that the archive holds, and by the crawl's own words there was another one before this.
+	Since time.Time
 
 	Own    bool          // its host is the operator's own
 	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to

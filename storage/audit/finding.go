@@ -20,6 +20,7 @@ const (
 	GapTold           Code = "gap-told"           // the crawl says another pause than its records show
 	UserAgent         Code = "user-agent"         // the request does not say who asks
 	Method            Code = "method"             // a method other than GET and HEAD
+	Credentials       Code = "credentials"        // the request has cookies or credentials
 	BadRecord         Code = "record"             // a record is malformed, out of place or alone
 )
 
@@ -41,7 +42,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
-		Verdict, GapTold, UserAgent, Method, Digest, BadRecord,
+		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
 		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage, CrashInFlight,
 	}
 }

@@ -16,9 +16,12 @@ type half struct {
 	e        Exchange
 	date     string // as written: records of an exchange have the same
 	ids, to  []string
-	asked    bool // the request record is there
-	answered bool // the response or revisit
-	told     bool // the metadata record
+	sent     sent
+	sums     [3]blockSum // of request, answer and metadata
+	asked    bool        // the request record is there
+	answered bool        // the response or revisit
+	told     bool        // the metadata record
+	last     bool        // nothing follows it in its file
 	said     answer
 	bodyless bool // the body was not in the record
 	kept     bool // text is the body, or textErr says why it cannot be
@@ -109,6 +112,8 @@ func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 		case isHTTP(uri) && rec.Type == "response":
 			a.alone(rec, at)
 			return nil, nil //nolint:nilnil // it is none, and nothing failed
+		default:
+			a.stray(rec, at)
 		}
 		a.other(rec, at)
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
@@ -165,6 +170,7 @@ func (a *audit) bad(at Place, uri, required, observed string) {
 func (a *audit) request(h *half, rec *warc.Record, at Place) {
 	h.asked, h.e.Request = true, at
 	h.e.Octets = 0
+	defer func() { h.sums[0] = a.sum() }()
 	r := &a.read
 	r.begin(rec, false)
 	first, err := r.line()
@@ -190,9 +196,11 @@ func (a *audit) request(h *half, rec *warc.Record, at Place) {
 		switch name {
 		case "user-agent":
 			h.e.Agent = a.agent(value)
+			h.sent.agents++
 		case "host":
 			h.e.named(value)
 		}
+		h.sent.take(name, value)
 	})
 	if err != nil {
 		a.torn(rec, at, h.e.URL, err)
@@ -224,6 +232,7 @@ func (a *audit) torn(rec *warc.Record, at Place, uri string, err error) {
 
 func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 	h.answered, h.e.Answered = true, true
+	defer func() { h.sums[1] = a.sum() }()
 	h.e.Payload, h.e.Cut = short(rec.Fields.Get("WARC-Payload-Digest")), short(rec.Fields.Get("WARC-Truncated"))
 	if rec.Type == "revisit" {
 		a.revisit(h, rec, at)
@@ -248,6 +257,7 @@ func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 		a.digests(rec, at, h.e.URL)
 		return nil
 	}
+	h.e.Whole = h.e.Revisit != profileIdentical && (h.e.Cut != cutUnread || rec.Length > int64(r.headed()))
 	h.bodyless = h.e.Revisit != ""
 	h.kept = !h.bodyless && a.keeps(p, h.e.Status)
 	if body := r.payload(h.kept); h.kept {
@@ -290,8 +300,11 @@ func (a *audit) head(h *half, p place) error {
 	policy := p.isRobots() || a.expect[p.key]
 	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
 	return r.fields(func(name string, value []byte) {
-		if name == "transfer-encoding" {
+		switch name {
+		case "transfer-encoding":
 			r.chunked = chunks && strings.EqualFold(string(value), "chunked")
+		case "content-type":
+			h.e.Types = append(h.e.Types, string(value))
 		}
 		h.said.take(name, value, policy)
 	})

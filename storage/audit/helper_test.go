@@ -27,10 +27,13 @@ type archive struct {
 	form string // of dates
 }
 
+// lantern is the User-Agent of the archives of tests.
+const lantern = "Lantern/1 (+https://lantern.test/bot)"
+
 // ours begins an archive of this crawler, with more fields for its warcinfo.
 func ours(t testing.TB, fields ...string) *archive {
 	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
-	block := "software: curtsy/1.0\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n"
+	block := "software: curtsy/1.0\r\nhttp-header-user-agent: " + lantern + "\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n"
 	for _, f := range fields {
 		block += f + "\r\n"
 	}
@@ -103,7 +106,7 @@ func (a *archive) add(f fetch) string {
 	if f.method == "" {
 		f.method = "GET"
 	}
-	agent := "User-Agent: Lantern/1 (+https://lantern.test/bot)\r\n"
+	agent := "User-Agent: " + lantern + "\r\n"
 	if f.agent == "none" {
 		agent = ""
 	} else if f.agent != "" {

@@ -21,7 +21,9 @@ type host struct {
 	end     time.Time // the latest end, or the latest that is known of it
 	ended   bool      // end is known
 	res     time.Duration
-	file    string // of the exchange that ended last
+	ahead   time.Duration // how far the clock had jumped ahead, as the crawl says of the last exchange
+	told    bool          // which has metadata
+	file    string        // of the exchange that ended last
 	rest    time.Time
 	restWhy string
 	restAt  time.Time // when that was said: what began before could not know

@@ -27,9 +27,24 @@ func (a *audit) warcinfo(rec *warc.Record, at Place) {
 		in.Ours = true
 		a.bad(at, "", "software: "+ourToken+"/…, whose ledger stands beside the archive", "software: "+short(in.Software))
 	}
+	if in.Ours {
+		a.declares(in)
+	}
 	a.info, a.cur.info = in, in
 	a.archive(in)
 	a.cur.queue = append(a.cur.queue, event{info: in})
+}
+
+// declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
+func (a *audit) declares(in *Info) {
+	if had := a.cur.info; had != nil && had.Record != "" {
+		a.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)", "another, after "+had.Record)
+	}
+	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
+		if f[1] == "" {
+			a.bad(in.Place, "", "the fields that docs/warc.md has", "no "+f[0])
+		}
+	}
 }
 
 // add takes a field.

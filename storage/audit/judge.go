@@ -19,6 +19,7 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 	to := a.host(e.Authority)
 	e.Own = a.own(to, e)
 	to.own = to.own || e.Own
+	e.Blocks = h.blocks()
 	a.whole(h)
 	a.identity(h, to)
 	isRobots := a.isRobots(e)
@@ -75,6 +76,9 @@ func (a *audit) whole(h *half) {
 	if !a.ours() {
 		return
 	}
+	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
+		a.report(e.finding(BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
+	}
 	if !h.asked {
 		a.report(e.finding(BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
 	}
@@ -89,8 +93,11 @@ func (a *audit) identity(h *half, to *host) {
 	if !h.asked {
 		return
 	}
-	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
+	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !a.ours() {
 		a.report(e.finding(Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
+	}
+	if a.ours() {
+		a.promised(h)
 	}
 	const rfc = "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1)"
 	token := a.declared()

@@ -53,6 +53,7 @@ type Ledger struct {
 	check     *LedgerCheck
 	all       *sorted.Sorter
 	runs      runs
+	unsent    unsent
 	plain     bool // a segment has no chain: it is older than the refusals in archives
 	problem   []ledger.Entry
 	kills     []ledger.Entry // what a stop leaves that was no good one: nothing is wrong with the chain
@@ -154,9 +155,10 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	switch {
 	case d.Record != "":
-		return l.add(exchangeAccount(true, d.Record, place, d, d.URL, d.Began))
+		return l.add(lineAccount(place, d))
 	case d.Attempt > 0 || !d.Began.IsZero():
 		l.check.Unsent++
+		l.unsent.add(d.URL, d.Time)
 		return nil
 	}
 	l.check.Refusals++
@@ -175,19 +177,11 @@ func (l *Ledger) add(a account) error {
 func (l *Ledger) Info(context.Context, *Info, Report) error { return nil }
 
 // Exchange implements Witness.
-func (l *Ledger) Exchange(_ context.Context, e *Exchange, _ Report) error {
+func (l *Ledger) Exchange(_ context.Context, e *Exchange, found Report) error {
 	l.check.Records++
+	l.hides(e, found)
 	l.runs.met(e.File)
-	d := storage.Line{Status: e.Status}
-	if e.Line != nil {
-		d = *e.Line
-		if d.Status = e.Status; e.Cut == cutUnread && e.Line.Status == 0 {
-			d.Status = 0 // its head begins with a status, and is none all the same
-		}
-	}
-	a := exchangeAccount(false, e.Record, placeText(e.Place), &d, e.URL, e.Began)
-	a.bare = e.Line == nil
-	return l.add(a)
+	return l.add(recordAccount(e))
 }
 
 // Refused implements Witness.

@@ -106,5 +106,6 @@ func (h *half) merge(g *half) {
 	line, at, took, ended := h.e.Line, h.e.LineAt, h.e.Took, h.e.Ended
 	h.e = e
 	h.e.Line, h.e.LineAt, h.e.Took, h.e.Ended = line, at, took, ended
+	h.sums[0], h.sums[1], h.sent = q.sums[0], r.sums[1], q.sent
 	h.asked, h.answered = true, true
 }

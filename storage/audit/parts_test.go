@@ -123,7 +123,8 @@ func TestBodiesAreDecoded(t *testing.T) {
 		a := ours(t)
 		a.record("response", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Payload-Digest: sha256:"+digest,
 			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"+chunked)
-		a.record("request", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Concurrent-To: <urn:test:2>", "GET /robots.txt HTTP/1.1\r\nUser-Agent: Lantern/1\r\n\r\n")
+		a.record("request", site+"/robots.txt", day0, "Content-Type: application/http\r\nWARC-Concurrent-To: <urn:test:2>", "GET /robots.txt HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: "+lantern+"\r\n\r\n")
+		a.record("metadata", site+"/robots.txt", day0, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <urn:test:2>", "fetchTimeMs: 1\r\n")
 		a.add(fetch{url: site + "/private", at: 2 * s})
 		want := "disallowed"
 		if name == "of something else" {

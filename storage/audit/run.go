@@ -72,6 +72,10 @@ func (a *audit) oddity(told *File, f warc.Finding) {
 func (a *audit) record(path string, rec *warc.Record) error {
 	at := Place{File: path, Offset: rec.Offset, Record: short(rec.ID())}
 	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
+	if a.ours() && rec.Type != "warcinfo" && !a.cur.opened {
+		a.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)", "a "+short(rec.Type)+" record before one")
+	}
+	a.cur.opened = true
 	switch rec.Type {
 	case "warcinfo":
 		a.warcinfo(rec, at)
@@ -86,11 +90,20 @@ func (a *audit) record(path string, rec *warc.Record) error {
 	case "metadata":
 		a.metadata(rec, at)
 	case "resource", "conversion":
+		a.stray(rec, at)
 		a.alone(rec, at)
 	default:
+		a.stray(rec, at)
 		a.other(rec, at)
 	}
 	return nil
+}
+
+// stray names a record in an archive of ours that this crawler does not write.
+func (a *audit) stray(rec *warc.Record, at Place) {
+	if a.ours() {
+		a.bad(at, rec.TargetURI(), "records of the kinds that docs/warc.md has", "a "+short(rec.Type)+" record of "+short(rec.Fields.Get("Content-Type")))
+	}
 }
 
 // other checks the digests of a record that is no part of an exchange.

@@ -23,6 +23,7 @@ type stream struct {
 	window []*half
 	queue  []event
 	done   bool
+	opened bool // something was read
 }
 
 // event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
@@ -63,6 +64,9 @@ func (a *audit) fill(ctx context.Context, s *stream) error {
 		}
 		rec, err := s.rd.Next()
 		if errors.Is(err, io.EOF) {
+			if n := len(s.window); n > 0 {
+				s.window[n-1].last = true
+			}
 			a.flush(0)
 			s.done, s.told.Octets = true, s.size.n
 			a.r.Files = append(a.r.Files, s.told)

@@ -97,9 +97,9 @@ func (a *audit) pause(h *half, to *host, required time.Duration, by string, may 
 	}
 }
 
-// toldGap compares what the crawl says of its pause with the records. A pause told may be shorter than theirs: of an
-// attempt that no connection came of there is no record. Nor is it held against a crawl that the first pause in a file
-// is told too long: it may have been killed before it knew of its last exchange, and have gone on with a new file.
+// toldGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
+// in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone on with a new
+// file.
 func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 	l := e.Line
 	if l == nil || !a.ours() {
@@ -111,6 +111,16 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 		a.report(f)
 	}
 	seen := e.Began.Sub(to.end)
+	if to.file == e.File && to.told && !e.Own && !l.Own {
+		if jump := l.Ahead - to.ahead; jump >= 0 {
+			seen -= jump // dates follow a clock that jumps, and the pause is measured with one that does not
+		} else {
+			at("a clock that was ahead by "+round(to.ahead)+" before", "the crawl says that it was ahead by "+round(l.Ahead))
+		}
+		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || a.o.Ours) {
+			a.hidden(e, to, seen)
+		}
+	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
 		f := e.finding(CrashInFlight, "the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
@@ -130,6 +140,14 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 	}
 }
 
+// hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An attempt
+// that reached no server has no record, but a line: the ledger knows.
+func (a *audit) hidden(e *Exchange, to *host, seen time.Duration) {
+	if e.Since = to.end; !a.o.Ours {
+		a.unprove(to, GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
+	}
+}
+
 // after makes e what is known of its authority.
 func (a *audit) after(h *half, to *host) {
 	e := &h.e
@@ -142,6 +160,9 @@ func (a *audit) after(h *half, to *host) {
 	}
 	if end := e.End(); !to.met || !end.Before(to.end) {
 		to.end, to.ended, to.res, to.file = end, e.Ended, e.Resolution+time.Microsecond, e.File
+		if to.told = e.Line != nil; to.told {
+			to.ahead = e.Line.Ahead
+		}
 	}
 	to.met = true
 	a.rest(h, to)

@@ -36,6 +36,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 		a.refusals(rec, at)
 		return
 	case !strings.HasPrefix(media, typeFields) || rec.TargetURI() == "":
+		a.stray(rec, at)
 		a.other(rec, at)
 		return
 	}
@@ -58,6 +59,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 	}
 	line.Began, line.Record = h.e.Began, h.e.Record
 	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, line.Took, ended, line, at
+	h.sums[2] = a.sum()
 	a.settle()
 }
 
@@ -113,12 +115,14 @@ func told(r *reader, f func(name, value string)) error {
 		if r.left -= len(b); r.left < 0 {
 			return fmt.Errorf("more than %d octets", maxTold)
 		}
-		for errors.Is(err, bufio.ErrBufferFull) { // no field that is read here is so long: b is then no field
-			b, err = r.in.ReadSlice('\n')
-			if r.left -= len(b); r.left < 0 {
-				return fmt.Errorf("more than %d octets", maxTold)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			for r.long = append(r.long[:0], b...); errors.Is(err, bufio.ErrBufferFull); r.long = append(r.long, b...) {
+				b, err = r.in.ReadSlice('\n')
+				if r.left -= len(b); r.left < 0 {
+					return fmt.Errorf("more than %d octets", maxTold)
+				}
 			}
-			b = nil
+			b = r.long
 		}
 		if name, value, ok := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(":")); ok && string(name) != "outlink" {
 			f(string(name), string(bytes.TrimSpace(value)))

@@ -63,7 +63,8 @@ GET https://bakery.test/c 0 robots=false ended=true  100ms
 	if got := d.b.String(); got != want {
 		t.Errorf("the witness saw\n%swant\n%s", got, want)
 	}
-	if codes(r) != "log-missing crash-in-flight" || r.Totals.Violations != 1 || r.Totals.Notes != 1 || r.Level != ConfirmedByLog || r.Hosts[0].Violations != 1 {
+	if codes(r) != "record log-missing crash-in-flight" || r.Totals.Violations != 2 || // an exchange has no metadata
+		r.Totals.Notes != 1 || r.Level != ConfirmedByLog || r.Hosts[0].Violations != 2 {
 		t.Errorf("%q, %+v", codes(r), r.Totals)
 	}
 	d.fail = errors.New("the witness left")

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"curtsy/storage/warc"
+)
+
+// profileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1, 6.7.2).
+const profileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+
+// blockSum is the SHA-256 of a record's block.
+type blockSum struct {
+	there bool // the exchange has such a record
+	known bool
+	sum   [sha256.Size]byte
+}
+
+// sum returns that of the record that was just read.
+func (a *audit) sum() blockSum {
+	s := blockSum{there: true}
+	if b := &a.read.block; a.read.src.err == nil && b.on() && b.label == labelSHA256 {
+		b.h.Sum(s.sum[:0])
+		s.known = true
+	}
+	return s
+}
+
+// blocks binds the blocks of an exchange's records, as storage.Line.Blocks does; "" when one of them is not known.
+func (h *half) blocks() string {
+	var all [3 * sha256.Size]byte
+	b := all[:0]
+	for i := range h.sums {
+		switch s := &h.sums[i]; {
+		case s.there && !s.known:
+			return ""
+		case s.there:
+			b = append(b, s.sum[:]...)
+		}
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// labelSHA256 is how a digest field names the digest that this crawler writes (docs/warc.md).
+const labelSHA256 = "sha256"
+
+// written checks the fields that each record of ours has.
+func (a *audit) written(rec *warc.Record, at Place) {
+	if !a.ours() {
+		return
+	}
+	uri := rec.TargetURI()
+	if label := a.read.block.label; label != labelSHA256 {
+		a.report(Finding{Code: Digest, Authority: authorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+			Observed: "WARC-Block-Digest: " + short(rec.Fields.Get("WARC-Block-Digest"))})
+	}
+}
