@@ -1,8 +1,6 @@
 package forgery
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -103,7 +101,7 @@ func readEvidence(t *testing.T, dir string) *evidence {
 // write makes a crawl directory of e.
 func (e *evidence) write() string {
 	dir := e.t.TempDir()
-	e.put(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"), e.archive())
+	e.put(filepath.Join(dir, "warc", "curtsy-00000.warc"), e.archive())
 	if e.book != nil {
 		e.put(filepath.Join(dir, "ledger", "000000.jsonl"), strings.Join(e.book, ""))
 	}
@@ -120,23 +118,19 @@ func (e *evidence) put(path, text string) {
 	}
 }
 
-// archive is the archive as a file. Lengths and digests are made to fit.
+// archive is the archive as a file, not compressed. Lengths and digests are made to fit.
 func (e *evidence) archive() string {
-	var b bytes.Buffer
+	var b strings.Builder
 	for _, r := range e.records {
 		r.set("Content-Length", strconv.Itoa(len(r.block)))
 		if !r.kept {
 			r.digest()
 		}
-		z := gzip.NewWriter(&b)
-		fmt.Fprint(z, "WARC/1.1\r\n")
+		b.WriteString("WARC/1.1\r\n")
 		for _, f := range r.fields {
-			fmt.Fprintf(z, "%s: %s\r\n", f.Name, f.Value)
+			b.WriteString(f.Name + ": " + f.Value + "\r\n")
 		}
-		fmt.Fprintf(z, "\r\n%s\r\n\r\n", r.block)
-		if err := z.Close(); err != nil {
-			e.t.Fatal(err)
-		}
+		b.WriteString("\r\n" + r.block + "\r\n\r\n")
 	}
 	return b.String()
 }

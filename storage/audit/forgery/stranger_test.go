@@ -1,6 +1,7 @@
 package forgery
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (e *evidence) answerOf(ask *record) *record {
 
 // show shows the archive alone.
 func (s strange) show() trial {
-	path := s.t.TempDir() + "/other.warc.gz"
+	path := s.t.TempDir() + "/other.warc"
 	s.put(path, s.archive())
 	return trial{o: audit.Options{Files: []string{path}}}
 }
@@ -93,14 +94,7 @@ var foreignRows = []row{
 		answer.replace(s.t, "Rye", "Oat")
 	}),
 	alien("a Crawl-delay that was not kept", audit.Gap, func(s strange) {
-		ask, answer := s.pair("http://station.test/timetable")
-		for _, r := range []*record{ask, answer} {
-			at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			r.set("WARC-Date", at.Add(-2500*time.Millisecond).Format(stamp))
-		}
+		s.shift("http://station.test/timetable", -2500*time.Millisecond)
 	}),
 	alien("a browser's name", audit.UserAgent, func(s strange) {
 		ask, _ := s.pair("http://bakery.test/bread")
@@ -111,4 +105,62 @@ var foreignRows = []row{
 		ask, _ := s.pair("http://bakery.test/bread")
 		ask.replace(s.t, "GET ", "POST ")
 	}),
+	alien("no name", audit.UserAgent, func(s strange) {
+		ask, _ := s.pair("http://bakery.test/bread")
+		ask.block = userAgent.ReplaceAllString(ask.block, "")
+	}),
+	alien("robots.txt was out of order", audit.RobotsUnreachable, func(s strange) {
+		_, answer := s.pair("http://bakery.test/robots.txt")
+		answer.replace(s.t, "200 OK", "503 No")
+	}),
+	alien("robots.txt leads elsewhere", audit.RobotsMissing, func(s strange) {
+		_, answer := s.pair("http://museum.test/robots.txt")
+		answer.replace(s.t, "http://library.test/for-others.txt", "http://library.test/for-nobody.txt")
+	}),
+	alien("a record without a date", audit.BadRecord, func(s strange) {
+		_, answer := s.pair("http://bakery.test/bread")
+		answer.set("WARC-Date", "yesterday")
+	}),
+	alien("a record without an id", audit.BadRecord, func(s strange) {
+		_, answer := s.pair("http://bakery.test/bread")
+		answer.del("WARC-Record-ID")
+	}),
+	unknown("a body, with its digests", "nothing beside the archive tells what was answered", func(s strange) {
+		_, answer := s.pair("http://bakery.test/bread")
+		answer.replace(s.t, "Rye", "Oat")
+	}),
+	unknown("robots.txt is made permissive", "nothing beside the archive tells what was answered", func(s strange) {
+		_, answer := s.pair("http://bakery.test/robots.txt")
+		answer.replace(s.t, "Disallow: /kitchen/", "Disallow: /nothing/")
+	}),
+	unknown("a date, and the pause stays long enough", "nothing beside the archive dates an exchange", func(s strange) {
+		s.shift("http://station.test/platforms", time.Minute)
+	}),
+}
+
+var userAgent = regexp.MustCompile("User-Agent: .*\r\n")
+
+// both are the records of pair.
+func (s strange) both(url string) []*record {
+	ask, answer := s.pair(url)
+	return []*record{ask, answer}
+}
+
+// shift moves the dates of an exchange.
+func (s strange) shift(url string, d time.Duration) {
+	s.t.Helper()
+	for _, r := range s.both(url) {
+		at, err := time.Parse(time.RFC3339Nano, r.get("WARC-Date"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.set("WARC-Date", at.Add(d).Format(stamp))
+	}
+}
+
+// unknown makes a row about an archive of another crawler that nobody could find.
+func unknown(name, why string, forge func(s strange)) row {
+	r := alien(name, "", forge)
+	r.why = why
+	return r
 }

@@ -66,7 +66,7 @@ func rows() []row {
 
 // directory shows a crawl directory, as curtsy audit DIR does.
 func directory(dir string) trial {
-	files, _ := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz*")) // the pattern is right
+	files, _ := filepath.Glob(filepath.Join(dir, "warc", "*.warc*")) // the pattern is right
 	slices.Sort(files)
 	return trial{o: audit.Options{Files: files}, l: audit.LedgerOptions{Dir: filepath.Join(dir, "ledger")}}
 }
@@ -251,6 +251,9 @@ func TestEachForgeryHasItsRow(t *testing.T) {
 		if r.found != "" && !slices.Contains(audit.Codes(), r.found) {
 			t.Errorf("%s: %s is no code", r.name, r.found)
 		}
+	}
+	if n := len(rows()); n < 80 {
+		t.Errorf("%d rows, want 80 at least", n)
 	}
 	for _, c := range classes {
 		if seen[c] == 0 {
