@@ -140,7 +140,7 @@ func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.I
 	if info, err = d.generationInfo(context.Background(), info); err != nil {
 		return nil, err
 	}
-	if err := removeSnapshots(dir); err != nil {
+	if err := removeLeftOvers(dir); err != nil {
 		return nil, fmt.Errorf("crawl directory: %w", err)
 	}
 	if err := emptySpool(dir); err != nil {

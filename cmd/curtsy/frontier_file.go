@@ -114,6 +114,9 @@ func newFrontierRebuild(std stdio) *cobra.Command {
 	}
 }
 
+// rebuiltSuffix ends the name of a frontier that is rebuilt, until it takes the place of the damaged one.
+const rebuiltSuffix = ".rebuilt"
+
 func rebuild(ctx context.Context, dir string, std stdio) error {
 	if err := mustHoldCrawl(dir); err != nil {
 		return err
@@ -122,8 +125,8 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 		return err
 	}
 	path := inDir(dir, frontierName)
-	beside := path + ".rebuilt"
-	if err := os.RemoveAll(beside); err != nil { // of a rebuild that was killed
+	beside := path + rebuiltSuffix
+	if err := errors.Join(os.RemoveAll(beside), removeLeftOvers(dir)); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)

@@ -96,7 +96,7 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 		return false, inUse(err, dir)
 	}
 	rest := atRest{f, dir, s}
-	if err = rest.tellQuarantined(ctx); err == nil {
+	if err = errors.Join(removeLeftOvers(dir), rest.tellQuarantined(ctx)); err == nil {
 		err = do(rest)
 	}
 	return false, orderError(errors.Join(err, f.Close()))
@@ -164,13 +164,20 @@ func mustNotRun(ctx context.Context, dir, verb string) error {
 	return nil
 }
 
-// removeSnapshots removes what a kill left of snapshots. Whoever calls it holds the frontier.
-func removeSnapshots(dir string) error {
-	old, err := entriesIn(dir, crawler.SnapshotPrefix, "")
-	for _, path := range old {
-		err = errors.Join(err, os.Remove(path))
+// removeLeftOvers removes what kills left of snapshots, and of frontiers that were being made. Whoever calls it holds the
+// frontier, so that nobody is at work on one.
+func removeLeftOvers(dir string) error {
+	var errs []error
+	for _, prefix := range []string{crawler.SnapshotPrefix, frontierName + rebuiltSuffix + ".new", frontierName + ".new"} {
+		old, err := entriesIn(dir, prefix, "")
+		errs = append(errs, err)
+		for _, path := range old {
+			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
+				errs = append(errs, os.Remove(path))
+			}
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // authoritiesOf returns the authorities that people mean by the names of hosts. One that the crawl does not know is

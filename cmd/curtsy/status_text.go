@@ -76,7 +76,7 @@ func ages(s crawler.Status, now time.Time) string {
 		parts = append(parts, "last written "+shortWait(now.Sub(*s.Last))+" ago")
 	}
 	if s.Killed {
-		parts = append(parts, "the last run was killed")
+		parts = append(parts, "the last run did not end by itself: it was killed, the machine stopped, or its disk was full")
 	}
 	if len(parts) == 0 {
 		return ""

@@ -55,7 +55,7 @@ func (e *ending) tell(c *Crawl) {
 	case e.ended:
 		c.Ended = "Its last run ended in good order, " + instant(e.head.Time) + "."
 	default:
-		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed."
+		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed, or its disk was full."
 	}
 	if e.torn > 0 {
 		c.Ended += fmt.Sprintf(" Of the runs before, %s ended otherwise: by a kill or a crash.", grouped(e.torn))

@@ -13,6 +13,7 @@ type spool struct {
 	file *os.File
 	buf  *bufio.Writer
 	size int64
+	name string // while it has one: where it can, a file has none from the start, so that a kill leaves nothing
 }
 
 func newSpool(dir string) (*spool, error) {
@@ -20,7 +21,11 @@ func newSpool(dir string) (*spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("wacz: gather: %w", err)
 	}
-	return &spool{file: f, buf: bufio.NewWriter(f)}, nil
+	s := &spool{file: f, buf: bufio.NewWriter(f)}
+	if os.Remove(f.Name()) != nil { // Windows removes no open file
+		s.name = f.Name()
+	}
+	return s, nil
 }
 
 func (s *spool) Write(p []byte) (int, error) {
@@ -42,5 +47,9 @@ func (s *spool) close() error {
 	if s == nil {
 		return nil
 	}
-	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+	err := s.file.Close()
+	if s.name != "" {
+		err = errors.Join(err, os.Remove(s.name))
+	}
+	return err
 }
