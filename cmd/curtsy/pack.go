@@ -106,6 +106,11 @@ func packStopped(ctx context.Context, f *bolt.Frontier, dir string, o packOption
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
+	for _, path := range index {
+		if err := cdxj.Sound(path); err != nil && !errors.Is(err, cdxj.ErrEmpty) { // one that has too few lines is found out later
+			return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, word(dir))
+		}
+	}
 	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
 	parts.Lines = ledger.Read(inDir(dir, ledgerName))
 	parts.Title, parts.Description = o.title, o.description

@@ -86,7 +86,14 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 		}
 		o.names = append(o.names, name)
 		index := indexes[stemOf(path)+".cdxj"]
-		if index == "" || strings.HasSuffix(name, ".open") || stems[stemOf(path)] > 1 {
+		anew := index == "" || strings.HasSuffix(name, ".open") || stems[stemOf(path)] > 1
+		if !anew {
+			wrong := cdxj.Sound(index)
+			if anew = wrong != nil; anew && !errors.Is(wrong, cdxj.ErrEmpty) {
+				o.notes = append(o.notes, wrong.Error()+"; the archive was read instead")
+			}
+		}
+		if anew {
 			index = filepath.Join(temp, strconv.Itoa(i)+indexEnd)
 			if err := o.makeIndex(ctx, index, path); err != nil {
 				return nil, err
