@@ -19,7 +19,9 @@ const MaxTags = 1 << 18
 // The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
 // were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes, and a
 // page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an attribute
-// has a ">", which would end a comment, or may name a picture, a meta that says nothing but that.
+// has a ">", which would end a comment, or may name a picture, a meta that says nothing but that. Where SVG or MathML has
+// begun they become a meta, too, which ends these as they do; and where a script has a comment, in which "<!" means more to
+// the parser than to the Standard.
 //
 // Links with many attributes, or very long. They are opened anew likewise, one at a time, but with all that they have:
 // they become an area, which links likewise.
@@ -31,6 +33,10 @@ type tame struct {
 	over bool   // there were more
 	put  string // goes before what is read next
 	root int    // tags of html and body
+
+	script  bool // a script began, and has not ended, it seems
+	escaped bool // there was a comment in one
+	foreign bool // SVG or MathML began
 }
 
 // mark is a control character, which no page needs: it sets off the name that a tag had.
@@ -109,11 +115,21 @@ func (t *tame) instead(p []byte, i int) string {
 	}
 	var name [longest]byte
 	n := nameOf(tag, &name)
+	t.escaped = t.escaped || t.script && begins(tag, "<!--")
 	switch string(name[:n]) {
+	case "":
+		t.script = t.script && !begins(tag, "</script")
+	case "script":
+		t.script = true
+	case "svg", "math":
+		t.foreign = true
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// These, and a, of which the parser keeps one, are all that it opens anew.
 		end := t.end(tag, i, 1+n)
 		if end < 0 || telling(t.ahead(i, end)) {
+			return asMeta
+		}
+		if t.foreign && (string(name[:n]) != "font" || styled(t.ahead(i, end))) || t.escaped && !t.foreign {
 			return asMeta
 		}
 		return asComment
@@ -127,6 +143,17 @@ func (t *tame) instead(p []byte, i int) string {
 		}
 	}
 	return ""
+}
+
+// styled reports whether a font is one that ends SVG and MathML (HTML Standard 13.2.6.5).
+func styled(tag []byte) bool {
+	tag = bytes.ToLower(tag)
+	return bytes.Contains(tag, []byte("color")) || bytes.Contains(tag, []byte("face")) || bytes.Contains(tag, []byte("size"))
+}
+
+// begins reports whether a tag begins so, in any case.
+func begins(tag []byte, with string) bool {
+	return len(tag) >= len(with) && bytes.EqualFold(tag[:len(with)], []byte(with))
 }
 
 // telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a script
