@@ -6,6 +6,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 // reasonDryRun is why a host is left after its robots.txt in a dry run.
@@ -48,7 +49,7 @@ func robotsAnswer(s robots.State) string {
 		if v.Allowed {
 			return "none: everything is allowed"
 		}
-		return "cannot be had, so nothing is allowed: " + whyUnreachable(s)
+		return "cannot be had, so nothing is allowed: " + plainly.Reason(whyUnreachable(s))
 	}
 	if _, ok := s.Body(); ok {
 		return "rules"

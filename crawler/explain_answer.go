@@ -6,6 +6,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 // ask sets what one of the terms asks for; nil for nothing.
@@ -118,7 +119,7 @@ func (e *Explanation) byRobots() Answer {
 		if why == "" {
 			why = fmt.Sprintf("status %d", r.Status)
 		}
-		a := Answer{Word: AnswerUnreachable, Text: "nothing may be fetched: robots.txt cannot be had (" + why + ")"}
+		a := Answer{Word: AnswerUnreachable, Text: "nothing may be fetched: robots.txt cannot be had (" + plainly.Reason(why) + ")"}
 		if a.Next = later(e.soonest(), r.Retry); e.At == nil {
 			a.Text += "; it is asked for again at " + stamp(*a.Next)
 		}
@@ -208,7 +209,7 @@ func whyOf(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + reason
+	return ": " + plainly.Reason(reason)
 }
 
 func (e *Explanation) byBudget() Answer {

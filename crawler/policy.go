@@ -17,6 +17,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // robotsAccept is what a request for robots.txt asks for.
@@ -251,7 +252,7 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
 			v.leave(frontier.Retired, reason, 0)
 		}
-		c.cfg.Log("%s: nothing may be fetched: %s; asked again in %v", origin(v.turn.Authority), v.rest.reason, v.rest.wait.Round(time.Second))
+		c.cfg.Log("%s: nothing may be fetched: %s; asked again in %v", origin(v.turn.Authority), plainly.Reason(v.rest.reason), v.rest.wait.Round(time.Second))
 	}
 	c.bear(v)
 	return need

@@ -80,3 +80,12 @@ func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
 	inside(t, "crawl", "--delay", "0", "--max-pages", "1", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone, "crawling from 1 seed into")
 	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "going on with the crawl from 1 seed in")
 }
+
+// nobodyKnows is a world without names.
+func nobodyKnows() world {
+	w := nobody()
+	w.resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return w
+}

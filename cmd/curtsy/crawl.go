@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler"
 	"curtsy/frontier"
 )
 
@@ -61,6 +63,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 	if o.dryRun {
 		return dryRun(ctx, s, o, config, seeds, std)
 	}
+	o.made = true
 	return runCrawl(ctx, s, o, w, std)
 }
 
@@ -171,6 +174,9 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, 
 	config, err := prepareResume(flags, s, o, std)
 	if err != nil {
 		return err
+	}
+	if _, err := crawler.Connect(ctx, o.dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, word(o.dir))
 	}
 	return runCrawl(ctx, s, o, world{config: config}, std)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"curtsy/storage/plainly"
 )
 
 // The exit codes, the same for every command.
@@ -59,7 +61,7 @@ func report(w io.Writer, err error) int {
 		code = e.code
 	}
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintf(w, "curtsy: %s\n", plain(once(err.Error())))
+		fmt.Fprintf(w, "curtsy: %s\n", plain(once(plainly.Error(err))))
 	}
 	return code
 }

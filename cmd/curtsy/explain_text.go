@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/storage/plainly"
 )
 
 // page is a text in sections: a word in front, the lines of the section aligned behind it.
@@ -106,7 +107,7 @@ func (p *page) state(e told) {
 	s, h := e.State, e.History
 	text := s.State
 	if s.Reason != "" {
-		text += " (" + s.Reason + ")"
+		text += " (" + plainly.Reason(s.Reason) + ")"
 	}
 	if s.Due != nil {
 		text += ", tried again after " + stamp(*s.Due)
@@ -161,7 +162,7 @@ func (p *page) host(h crawler.ExplainedHost) {
 	}
 	var parts []string
 	if h.Condition != "" {
-		parts = append(parts, h.Condition+behind(h.Reason))
+		parts = append(parts, h.Condition+behind(plainly.Reason(h.Reason)))
 	}
 	if h.Own {
 		parts = append(parts, "your own")

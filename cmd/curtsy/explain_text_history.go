@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // history writes what the ledger has.
@@ -43,7 +44,7 @@ func (p *page) asked(h history) {
 
 // gotText says what an exchange for robots.txt brought.
 func gotText(l storage.Line) string {
-	text := l.Reason
+	text := plainly.Reason(l.Reason)
 	if text == "" {
 		text = fmt.Sprintf("status %d", l.Status)
 	}
@@ -60,7 +61,7 @@ func decisionText(l storage.Line) string {
 		text += ": " + l.Outcome
 	}
 	if l.Reason != "" {
-		text += " (" + l.Reason + ")"
+		text += " (" + plainly.Reason(l.Reason) + ")"
 	}
 	if l.RobotsLine > 0 {
 		text += fmt.Sprintf(", line %d", l.RobotsLine)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"curtsy/crawler"
+	"curtsy/storage/plainly"
 )
 
 // robots writes where the policy comes from and how it judges.
@@ -53,7 +54,7 @@ func (p *page) source(r crawler.ExplainedRobots) {
 		p.line("", "%s", text)
 	}
 	if r.Failure != "" {
-		text := fmt.Sprintf("could not be had: %s, %s in a row", r.Failure, several(int64(r.Fails), "time"))
+		text := fmt.Sprintf("could not be had: %s, %s in a row", plainly.Reason(r.Failure), several(int64(r.Fails), "time"))
 		if r.Retry != nil {
 			text += ", tried again after " + stamp(*r.Retry)
 		}

@@ -18,6 +18,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 )
 
 func newFrontierCompact(std stdio) *cobra.Command {
@@ -65,7 +66,7 @@ func newFrontierCheck(std stdio) *cobra.Command {
 			return frontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
 				found, err := bolt.Check(path)
 				if errors.Is(err, bolt.ErrDamaged) {
-					found, err = append(found, err.Error()), nil
+					found, err = append(found, plainly.Error(err)), nil
 				}
 				if err != nil {
 					return inUse(err, dir)
@@ -157,7 +158,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	}
 	fmt.Fprintln(std.out, salvage)
 	if lines.err != nil {
-		fmt.Fprintf(std.err, "the ledger is readable up to a fault only: %v\n", plain(lines.err.Error()))
+		fmt.Fprintf(std.err, "the ledger is readable up to a fault only: %v\n", plain(plainly.Error(lines.err)))
 	}
 	fmt.Fprintf(std.err, "the damaged file is kept as %s\n", plain(kept))
 	goOn(std, dir, false)

@@ -16,6 +16,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/storage/plainly"
 )
 
 // listing is what the flags of frontier ls ask for.
@@ -116,7 +117,7 @@ func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.A
 		}
 		why := ""
 		if e.Reason != "" {
-			why = "  (" + oneLine(e.Reason) + ")"
+			why = "  (" + oneLine(plainly.Reason(e.Reason)) + ")"
 		}
 		_, err := fmt.Fprintf(out, "%-10s  %s%s\n", stateOf(e), oneLine(e.URL.String()), why)
 		return err
@@ -137,7 +138,7 @@ func (l *listing) wantsURL(e *frontier.Entry) bool {
 	state := stateOf(e)
 	pending := e.Outcome == 0
 	switch {
-	case l.reason != "" && e.Reason != l.reason, l.outcome != "" && state != l.outcome:
+	case l.reason != "" && e.Reason != plainly.Name(l.reason), l.outcome != "" && state != l.outcome:
 		return false
 	case l.state == "pending":
 		return pending
@@ -195,7 +196,7 @@ func (l *listing) wantsHost(h frontier.Host) bool {
 	switch {
 	case l.condition == "held" && h.Hold.Act == 0, l.condition != "held" && l.condition != "" && conditionOf(h) != l.condition:
 		return false
-	case l.reason != "" && h.Reason != l.reason && h.Hold.Reason != l.reason:
+	case l.reason != "" && h.Reason != plainly.Name(l.reason) && h.Hold.Reason != l.reason:
 		return false
 	}
 	switch l.state {
@@ -209,6 +210,14 @@ func (l *listing) wantsHost(h frontier.Host) bool {
 	return true
 }
 
+// heldAs is the state of a host that the operator holds.
+func heldAs(a frontier.Act) string {
+	if a == frontier.Drop {
+		return "dropped"
+	}
+	return "parked"
+}
+
 func conditionOf(h frontier.Host) string { return crawler.ConditionName(h.Condition) }
 
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
@@ -216,7 +225,7 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	name := h.Authority.Scheme() + "://" + h.Authority.HostPort()
 	state, why, wait := conditionOf(h), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
-		state, why, wait = "held", crawler.HoldName(h.Hold.Act), h.Hold.Wait
+		state, why, wait = heldAs(h.Hold.Act), crawler.HoldName(h.Hold.Act), h.Hold.Wait
 		if h.Hold.Reason != "" {
 			why += ": " + h.Hold.Reason
 		}
@@ -241,7 +250,7 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.InFlight, h.Deferred, outcomes})
 	}
 	if why != "" {
-		why = "  (" + oneLine(why) + ")"
+		why = "  (" + oneLine(plainly.Reason(why)) + ")"
 	}
 	_, err := fmt.Fprintf(out, hostColumns, itoa64(pending), itoa64(h.Outcomes[frontier.Fetched]), itoa64(h.Outcomes[frontier.Failed]),
 		state, shortWait(wait), oneLine(name), why)

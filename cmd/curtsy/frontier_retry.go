@@ -10,6 +10,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/plainly"
 )
 
 // retrials is what the flags of frontier retry ask for.
@@ -73,6 +74,7 @@ func (r *retrials) outcomes() []frontier.Outcome {
 // run has things tried again, and says what.
 func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
 	var report retryReport
+	r.reason = plainly.Name(r.reason)
 	running, err := operate(ctx, dir, func(o operated) error {
 		report, err = r.apply(ctx, o)
 		return err

@@ -72,7 +72,8 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			says string
 		}{
 			{[]string{"frontier", "park", "--host", "127.0.0.1", "--for", "2h", "--reason", "by phone", dir}, host + ": parked for 2h0m0s\n"},
-			{[]string{"frontier", "ls", "--condition", "held", dir}, "parked by operator: by phone"},
+			{[]string{"frontier", "ls", "--condition", "held", dir}, "  parked  "},
+			{[]string{"frontier", "ls", dir}, "parked by operator: by phone"},
 			{[]string{"status", dir}, host + " parked by operator: by phone; asked again in "},
 			{[]string{"frontier", "resume", "--host", host, dir}, host + ": open again\n"},
 			{[]string{"frontier", "resume", "--host", host, dir}, host + ": was open already\n"},

@@ -13,6 +13,7 @@ type options struct {
 	dir, seeds, config   string
 	json, quiet, verbose bool
 
+	made    bool // the directory is of this very command
 	dryRun  bool
 	answers []crawler.HostAnswer // what the dry run learned
 

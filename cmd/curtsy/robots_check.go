@@ -14,6 +14,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 // robotsCheck is one invocation of robots check.
@@ -127,7 +128,7 @@ func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []can
 			switch {
 			case o.Reason == string(robots.Unreachable):
 				code = exitFailed
-				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.from, had.failure); !said[why] {
+				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.from, plainly.Reason(had.failure)); !said[why] {
 					said[why] = true
 					fmt.Fprintln(std.err, plain(why))
 				}

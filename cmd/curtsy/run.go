@@ -25,6 +25,9 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	summary, sig, err := runIn(ctx, s, o, w, voice)
 	voice.finish()
+	if err == nil && sig == nil && o.made && nobodyThere(summary) {
+		return withdraw(o, summary, std)
+	}
 	if err == nil && s.mirror && !o.dryRun {
 		err = buildMirror(ctx, s, o, voice)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -51,7 +52,7 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 	if tree != dir {
 		start = firstSeed(ctx, dir)
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	l, err := new(net.ListenConfig).Listen(ctx, networkOf(listen), listen)
 	if err != nil {
 		return usagef("--listen %s: %w", listen, err)
 	}
@@ -64,11 +65,30 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 	if elsewhere {
 		fmt.Fprintf(std.err, "other machines may reach %s, and see everything in the mirror\n", l.Addr())
 	}
-	if _, err := fmt.Fprintf(std.out, "http://%s/\n", l.Addr()); err != nil {
+	if _, err := fmt.Fprintf(std.out, "http://%s/\n", fromHere(at, l.Addr())); err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
 	fmt.Fprintln(std.err, "serving until Ctrl-C")
 	return errors.Join(untilDone(ctx, l, h), h.Close())
+}
+
+// networkOf is where to listen: at an IPv4 address with IPv4 alone, else as the system has it.
+func networkOf(listen string) string {
+	if at, err := netip.ParseAddrPort(listen); err == nil && at.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
+}
+
+// fromHere is an address that can be opened on this machine, where that at which is listened means all it has.
+func fromHere(at netip.AddrPort, listened net.Addr) string {
+	switch a := at.Addr(); {
+	case !a.IsUnspecified():
+		return listened.String()
+	case a.Is4():
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
 // untilDone serves until ctx ends, and then lets the answers under way be finished.

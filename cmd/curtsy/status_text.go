@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 // statusText is a status for people.
@@ -126,7 +127,7 @@ func hostsText(b *strings.Builder, s crawler.Status) {
 		}
 		fmt.Fprintf(b, "  %s %s", oneLine(r.Host), r.Condition)
 		if r.Reason != "" {
-			fmt.Fprintf(b, ": %s", oneLine(r.Reason))
+			fmt.Fprintf(b, ": %s", oneLine(plainly.Reason(r.Reason)))
 		}
 		if r.Wait > 0 && strings.HasPrefix(r.Condition, "parked") {
 			fmt.Fprintf(b, "; asked again in %v", fromSeconds(r.Wait).Round(time.Second))

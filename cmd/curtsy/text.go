@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/storage/plainly"
 )
 
 // maxShown bounds the lines of a list in a text for people; JSON has them all.
@@ -36,7 +37,7 @@ func because(reasons map[string]int64) string {
 		return names[i] < names[j]
 	})
 	for i, r := range names {
-		names[i] = fmt.Sprintf("%d %s", reasons[r], oneLine(r))
+		names[i] = fmt.Sprintf("%d %s", reasons[r], oneLine(plainly.Reason(r)))
 	}
 	if len(names) > 6 {
 		names = append(names[:6], "…")

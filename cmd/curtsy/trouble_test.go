@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
+	"curtsy/storage/plainly"
 )
 
 // deadPort is a loopback address at which nobody listens.
@@ -73,7 +74,8 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 	}
 	args = append(args, web.LoopbackURL("well.test"))
 	r := inside(t, args...)
-	r.want(t, exitIncomplete, "what is left is not due within --max-wait", "curtsy resume", "failures", "429", "5xx", "reset", "connect")
+	r.want(t, exitIncomplete, "what is left is not due within --max-wait", "curtsy resume", "failures", "(429)", "(5xx)",
+		plainly.Reason("reset"), plainly.Reason("connect"))
 	var s crawler.Summary
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatal(err)

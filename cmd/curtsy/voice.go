@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // voice is what people hear of a running crawl on standard error: one live line on a terminal, a plain line every ten
@@ -213,5 +214,5 @@ func reasonOf(l storage.Line) string {
 	case l.Outcome == frontier.Fetched.String():
 		return ""
 	}
-	return l.Reason
+	return plainly.Reason(l.Reason)
 }

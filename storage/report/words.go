@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // duration writes milliseconds for people, cut rather than rounded up.
@@ -131,19 +133,6 @@ var meanings = map[string]string{
 	"status 401":              "the server asks for a login",
 	"status 403":              "the server refuses",
 	"status 451":              "the server refuses for legal reasons",
-	"dns":                     "the name could not be looked up",
-	"nxdomain":                "there is no such name",
-	"private address":         "the name leads to an address that is not public",
-	"connect":                 "no connection",
-	"tls":                     "no secure connection: handshake or certificate",
-	"timeout":                 "no answer in time",
-	"reset":                   "the connection ended before there was an answer",
-	"protocol":                "the answer is not HTTP/1",
-	"incomplete":              "the connection ended within the answer",
-	"coding":                  "the answer's content coding is broken",
-	"lease":                   "it took longer than a turn may",
-	"aborted":                 "the operator ended the crawl meanwhile",
-	"panic":                   "a defect of the crawler",
 	"scope:host":              "on none of the hosts that were to be crawled",
 	"scope:domain":            "in none of the domains that were to be crawled",
 	"scope:prefix":            "outside the parts of sites that were to be crawled",
@@ -193,6 +182,11 @@ func meaning(name string) string {
 		return m
 	}
 	kind, rest, _ := strings.Cut(name, ": ")
+	for _, reason := range []string{name, rest} {
+		if m := plainly.Reason(reason); m != reason {
+			return m
+		}
+	}
 	if m := meanings[rest]; m != "" {
 		return m
 	}

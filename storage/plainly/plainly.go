@@ -1,0 +1,171 @@
+// Package plainly says in plain words what went wrong. Ledger, archive and JSON keep the short names, which programs read;
+// what people read comes from here, from one table for all commands, reports and pages.
+package plainly
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// words are the reasons that are no plain English by themselves.
+var words = map[string]string{
+	"dns":             "the name could not be looked up",
+	"nxdomain":        "no such host",
+	"private address": "its address is not public",
+	"connect":         "connection refused or host unreachable",
+	"tls":             "no secure connection",
+	"timeout":         "no answer in time",
+	"reset":           "connection closed without an answer",
+	"protocol":        "the answer is not HTTP",
+	"incomplete":      "the answer was cut short",
+	"coding":          "the answer's content coding is broken",
+	"lease":           "it took longer than a turn may",
+	"aborted":         "you ended the crawl meanwhile",
+	"panic":           "a defect of curtsy",
+	"5xx":             "server error (5xx)",
+	"429":             "too many requests (429)",
+	"408":             "request took too long (408)",
+	"425":             "too early (425)",
+	"trap:copy":       "duplicate of the page before",
+}
+
+// beforeTheKill is what a reason may end with.
+const beforeTheKill = " before the kill"
+
+// Reason says why something failed. What is plain already stays as it is.
+func Reason(name string) string {
+	prefix := ""
+	if rest, ok := strings.CutPrefix(name, "robots.txt: "); ok {
+		prefix, name = "robots.txt: ", rest
+	}
+	base, killed := strings.CutSuffix(name, beforeTheKill)
+	w, ok := words[base]
+	switch {
+	case !ok:
+		return prefix + name
+	case killed:
+		return prefix + w + beforeTheKill
+	}
+	return prefix + w
+}
+
+// Name is the short name of a reason that is given in plain words or by its name.
+func Name(reason string) string {
+	prefix := ""
+	if rest, ok := strings.CutPrefix(reason, "robots.txt: "); ok {
+		prefix, reason = "robots.txt: ", rest
+	}
+	for name, w := range words {
+		if w == reason {
+			return prefix + name
+		}
+	}
+	return prefix + reason
+}
+
+// packages are the parts of curtsy whose names errors begin with.
+var packages = []string{
+	"frontier/bolt: ", "frontier/ndjson: ", "frontier: ", "crawler: ", "fetch: ", "hostlock: ", "scope: ", "optout: ",
+	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ",
+}
+
+// Error says an error in plain words: without the names of packages and system calls.
+func Error(err error) string {
+	text := err.Error()
+	each(err, func(err error) {
+		if plain := system(err); plain != "" {
+			text = strings.ReplaceAll(text, err.Error(), plain)
+		}
+	})
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Text(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Text is what an error says, in one line, without the names of packages.
+func Text(line string) string {
+	for more := true; more; { // one may wrap another
+		more = false
+		for _, p := range packages {
+			if rest, ok := strings.CutPrefix(line, p); ok {
+				line, more = strings.TrimPrefix(rest, "open "), true
+			}
+			line = strings.ReplaceAll(line, ": "+p, ": ")
+		}
+	}
+	return line
+}
+
+// each calls do with every error of a tree that says more than its parts, the outer before the inner.
+func each(err error, do func(error)) {
+	if err == nil {
+		return
+	}
+	do(err)
+	switch e := err.(type) { //nolint:errorlint // the tree itself is walked
+	case interface{ Unwrap() error }:
+		each(e.Unwrap(), do)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			each(one, do)
+		}
+	}
+}
+
+// system says what the system said; empty when err is none of its errors itself.
+func system(err error) string {
+	switch e := err.(type) { //nolint:errorlint // each is asked about every error of a tree
+	case *fs.PathError:
+		return ofFile(e.Path, e.Err)
+	case *os.LinkError:
+		return ofFile(e.New, e.Err)
+	case *os.SyscallError:
+		return cause(e.Err)
+	case *net.OpError:
+		if e.Addr == nil {
+			return cause(e.Err)
+		}
+		return e.Addr.String() + ": " + cause(e.Err)
+	case *net.DNSError:
+		return "there is no host " + e.Name
+	}
+	return ""
+}
+
+// ofFile says what is wrong with a file.
+func ofFile(path string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is no " + path
+	}
+	return path + ": " + cause(err)
+}
+
+// cause is the innermost reason.
+func cause(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "you have no permission for that"
+	case errors.Is(err, fs.ErrExist):
+		return "there is one already"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "somebody else listens there"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "this machine does not have that address"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return words["connect"]
+	}
+	return err.Error()
+}

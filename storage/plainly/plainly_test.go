@@ -1,0 +1,65 @@
+package plainly
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
+	for name, want := range map[string]string{
+		"nxdomain":                          "no such host",
+		"robots.txt: connect":               "robots.txt: connection refused or host unreachable",
+		"robots.txt: reset before the kill": "robots.txt: connection closed without an answer before the kill",
+		"status 404":                        "status 404",
+		"robots.txt: status 503":            "robots.txt: status 503",
+		"scope:host":                        "scope:host",
+		"":                                  "",
+		"connect ":                          "connect ",
+	} {
+		if got := Reason(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Errors of the system are said without the names of system calls, those of ours without the names of packages.
+func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "none")
+	_, open := os.Open(missing)
+	_, stat := os.Stat(missing)
+	mkdir := os.Mkdir(dir, 0o777)
+	rename := os.Rename(missing, filepath.Join(dir, "to"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, taken := net.Listen("tcp", l.Addr().String())
+	for want, err := range map[string]error{
+		"seeds: there is no " + missing:                                    fmt.Errorf("seeds: %w", open),
+		"there is no " + missing:                                           fmt.Errorf("audit: %w", stat),
+		"x: there is one already":                                          fmt.Errorf("ledger: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrExist}),
+		dir + ": there is one already":                                     mkdir,
+		"there is no " + filepath.Join(dir, "to"):                          rename,
+		"--listen: " + l.Addr().String() + ": somebody else listens there": fmt.Errorf("--listen: %w", taken),
+		"f: it is empty\nthere is no " + missing:                           errors.Join(errors.New("frontier/bolt: open f: it is empty"), stat),
+		"nothing of ours":                                                  errors.New("nothing of ours"),
+	} {
+		got := Error(err)
+		if got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+		for _, raw := range []string{"stat ", "bind:", "syscall", "mkdir"} {
+			if strings.Contains(got, raw) {
+				t.Errorf("%q", got)
+			}
+		}
+	}
+}
