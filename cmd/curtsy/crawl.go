@@ -79,6 +79,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options,
 	if err != nil {
 		return nil, nil, err
 	}
+	s.stayHome(flags, first, o, std)
 	if err := s.check(first); err != nil {
 		return nil, nil, err
 	}

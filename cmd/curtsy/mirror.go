@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/frontier"
 	"curtsy/storage/mirror"
 )
 
@@ -84,6 +86,20 @@ func newMirror(std stdio) *cobra.Command {
 	}
 	cmd.AddCommand(newMirrorRebuild(std), newMirrorCheck(std))
 	return cmd
+}
+
+// stayHome leaves the files of other hosts out of the mirror of a site on this machine, when nobody could be told whom to
+// ask about it and nobody asked for them in so many words.
+func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std stdio) {
+	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !loopback(c.URL.Authority()) })
+	id := s.identity()
+	if !s.mirror || s.requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {
+		return
+	}
+	s.requisites = "scope"
+	if !o.quiet {
+		fmt.Fprintln(std.err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
+	}
 }
 
 // setDefault gives a flag another default. The value is one of ours.

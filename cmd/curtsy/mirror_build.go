@@ -26,10 +26,13 @@ type built struct {
 
 // buildMirror makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays.
 func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) error {
-	voice.say("making the mirror in %s", mirror.Tree(o.dir))
-	err := untilSignal(ctx, func(ctx context.Context) (err error) {
-		o.mirrored, err = mirrorCrawl(ctx, &s.mirrorSettings, o.dir, mirror.Options{Dir: o.dir, MaxBody: int64(s.maxBody)})
-		return err
+	voice.say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(o.dir))
+	var progress mirror.Progress
+	err := untilSignal(ctx, func(ctx context.Context) error {
+		return voice.whileMirrored(ctx, &progress, func() (err error) {
+			o.mirrored, err = mirrorCrawl(ctx, &s.mirrorSettings, o.dir, mirror.Options{Dir: o.dir, MaxBody: int64(s.maxBody), Progress: &progress})
+			return err
+		})
 	})
 	if err != nil {
 		voice.say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", word(o.dir))

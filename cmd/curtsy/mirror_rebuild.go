@@ -45,8 +45,11 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var b *built
 		err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
-			b, err = rebuildMirror(ctx, args, &o)
-			return err
+			var progress mirror.Progress
+			return newVoice(std.err, &options{quiet: o.quiet}).whileMirrored(ctx, &progress, func() (err error) {
+				b, err = rebuildMirror(ctx, args, &o, &progress)
+				return err
+			})
 		})
 		switch {
 		case err != nil:
@@ -65,7 +68,7 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 }
 
 // rebuildMirror makes the mirror of a crawl directory or of WARC files.
-func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions) (*built, error) {
+func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progress *mirror.Progress) (*built, error) {
 	fi, err := os.Stat(args[0])
 	if err != nil {
 		return nil, usagef("%w", err)
@@ -75,7 +78,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions) (*buil
 			return nil, err
 		}
 	}
-	out := mirror.Options{Dir: o.to, Fresh: o.fresh, MaxBody: int64(o.maxBody)}
+	out := mirror.Options{Dir: o.to, Fresh: o.fresh, MaxBody: int64(o.maxBody), Progress: progress}
 	if !fi.IsDir() {
 		if o.to == "" {
 			return nil, usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", word(args[0]))

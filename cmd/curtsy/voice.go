@@ -126,6 +126,7 @@ func (v *voice) follow(ctx context.Context, c watched) {
 	defer lines.Stop()
 	defer looks.Stop()
 	var said time.Duration
+	var waits waiting
 	for pause := time.Second; ; {
 		select {
 		case <-ctx.Done():
@@ -136,6 +137,11 @@ func (v *voice) follow(ctx context.Context, c watched) {
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)
+			if s, err := c.Status(ctx); err == nil && !v.dry {
+				if text := waits.look(s); text != "" {
+					v.say("%s", oneLine(text))
+				}
+			}
 			looks.Reset(pause)
 			pause = min(2*pause, plainEvery)
 		}

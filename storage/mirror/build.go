@@ -29,6 +29,9 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 			err = errors.Join(err, wrapped("clean up", d.remove(name)))
 		}
 	}()
+	if o.Progress == nil {
+		o.Progress = new(Progress)
+	}
 	if err := d.mkdir(tempDir); err != nil {
 		return s, wrapped("prepare", err)
 	}
@@ -81,6 +84,9 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *before, temp stri
 			return nil, wrapped("prepare", err)
 		}
 		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp, mapLines), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
+		o := g.options.Progress
+		o.Written.Store(0)
+		o.Total.Store(int64(len(g.plan.entries)))
 		if err := w.run(ctx); err != nil {
 			return nil, err
 		}

@@ -76,6 +76,7 @@ func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error)
 			var from warc.Places
 			defer func() { err = errors.Join(err, from.Close()) }()
 			for h := range work {
+				options.Progress.Read.Add(1)
 				if err := g.add(ctx, &from, h); err != nil {
 					return err
 				}

@@ -1,6 +1,9 @@
 package mirror
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Vanished says what becomes of pages that are gone: status 404 or 410.
 type Vanished uint8
@@ -30,6 +33,9 @@ type Options struct {
 
 	// Fresh writes every file anew. Otherwise those that did not change are shared with the mirror before.
 	Fresh bool
+
+	// Progress, if not nil, tells how far it is.
+	Progress *Progress
 
 	// Changed, if not nil, is told of what the new mirror has otherwise than the one before, by URL, before it takes its
 	// place.
@@ -91,4 +97,11 @@ type Summary struct {
 	OffWeb     int64    `json:"off_web"`    // captures of what is not on the web
 	Unreadable int64    `json:"unreadable"` // captures that could not be read
 	Notes      []string `json:"notes,omitempty"`
+}
+
+// Progress is how far a Build is. It may be read while it works.
+type Progress struct {
+	Read    atomic.Int64 // URLs found in the archive
+	Total   atomic.Int64 // URLs that the tree is made of; zero until all are known
+	Written atomic.Int64 // of these
 }

@@ -64,6 +64,7 @@ func (w *writer) run(ctx context.Context) error {
 				if err := w.entry(e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
 				}
+				w.options.Progress.Written.Add(1)
 			}
 			return nil
 		})

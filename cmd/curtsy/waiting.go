@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/storage/plainly"
+)
+
+// waiting says what a crawl waits for when nothing else goes on, each time that it is something else.
+type waiting struct {
+	said      string // the hosts that were named last
+	exchanges int64  // as of the last look
+}
+
+// maxNamed is how many hosts a sentence names.
+const maxNamed = 3
+
+// look returns what is to be said of a status; empty when the crawl does not just wait, or that was said.
+func (w *waiting) look(s crawler.Status) string {
+	still := w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
+	w.exchanges = s.Exchanges
+	hosts, text := "", ""
+	switch left := s.Queued + s.Deferred; {
+	case s.State != "running" || left+s.InFlight == 0:
+	case s.InFlight == 0:
+		hosts, text = resting(s, left)
+	case still: // since the last look, a second before or more
+		hosts, text = answering(s)
+	}
+	if text == "" || hosts == w.said {
+		return ""
+	}
+	w.said = hosts
+	return text + fmt.Sprintf("; Ctrl-C ends the crawl now and leaves %s for curtsy resume", several(s.Queued+s.Deferred+s.InFlight, "URL"))
+}
+
+// resting names the hosts that a crawl waits for when all that have something left are left alone.
+func resting(s crawler.Status, left int64) (hosts, text string) {
+	var names []string
+	first := math.Inf(1)
+	for _, r := range s.Resting {
+		left -= r.Pending
+		if r.Wait > 0 {
+			names = append(names, r.Host+" ("+plainly.Reason(r.Reason)+")")
+			first = min(first, r.Wait)
+		}
+	}
+	if left > 0 || len(names) == 0 {
+		return "", ""
+	}
+	slices.Sort(names)
+	return strings.Join(names, " "), fmt.Sprintf("only hosts that rest are left: %s; the next turn is in %v", named(names), fromSeconds(first).Round(time.Second))
+}
+
+// answering names the hosts that a crawl waits for when nothing came for a while.
+func answering(s crawler.Status) (hosts, text string) {
+	var names []string
+	for _, q := range s.Longest {
+		if q.State == "" {
+			names = append(names, q.Host)
+		}
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	slices.Sort(names)
+	return strings.Join(names, " "), fmt.Sprintf("waiting for answers of %s", named(names))
+}
+
+// named lists the first of many.
+func named(names []string) string {
+	if more := len(names) - maxNamed; more > 0 {
+		return strings.Join(names[:maxNamed], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/storage/mirror"
+)
+
+// When only hosts that rest are left, or nobody answers, a crawl says for whom it waits, once, and what Ctrl-C would leave.
+func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
+	dead := crawler.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
+	later := crawler.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}
+	gone := crawler.Resting{Host: "http://gone.test", Condition: "refused", Reason: "status 403", Pending: 2}
+	const ctrlC = "; Ctrl-C ends the crawl now and leaves %s for curtsy resume"
+	for name, c := range map[string]struct {
+		looks []crawler.Status
+		want  []string
+	}{
+		"work is left": {[]crawler.Status{{State: "running", Queued: 9, Resting: []crawler.Resting{dead}}}, []string{""}},
+		"one rests": {[]crawler.Status{{State: "running", Queued: 3, Resting: []crawler.Resting{dead}}, {State: "running", Queued: 3, Resting: []crawler.Resting{dead}}},
+			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"), ""}},
+		"another joins": {[]crawler.Status{{State: "running", Queued: 3, Resting: []crawler.Resting{dead}}, {State: "running", Queued: 6, Resting: []crawler.Resting{dead, later, gone}}},
+			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"),
+				"only hosts that rest are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); the next turn is in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
+		"nobody to wait for": {[]crawler.Status{{State: "running", Queued: 2, Resting: []crawler.Resting{gone}}}, []string{""}},
+		"no answer": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}},
+			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
+		"answers come": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
+		"over":         {[]crawler.Status{{State: "finished"}}, []string{""}},
+	} {
+		var w waiting
+		for i, s := range c.looks {
+			if got := w.look(s); got != c.want[i] {
+				t.Errorf("%s, look %d: %q, want %q", name, i+1, got, c.want[i])
+			}
+		}
+	}
+}
+
+// How far a mirror is, is shown while it is made.
+func TestAMirrorShowsItsProgress(t *testing.T) {
+	var b bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		var p mirror.Progress
+		v := &voice{w: &b}
+		err := v.whileMirrored(context.Background(), &p, func() error {
+			p.Read.Add(7)
+			time.Sleep(3 * time.Second)
+			p.Total.Store(10_000)
+			p.Written.Store(2500)
+			time.Sleep(2 * time.Second)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if got := b.String(); got != "00:02 mirror  7 URLs read from the archive\n00:04 mirror  2500 of 10000 URLs written\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A mirror of a site on this machine is made without a contact. That files of other hosts are left out is said; whoever asks
+// for them is told what is missing.
+func TestAMirrorOfOnesOwnMachineNeedsNoContact(t *testing.T) {
+	home(t, "")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<img src="http://pictures.example/x.png">`)
+	}))
+	defer site.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	atHome(t, "mirror", "--delay", "0", "--dir", dir, site.URL+"/").want(t, exitDone, "of other hosts is left out", "curtsy identity set --contact")
+	if b := atHome(t, "mirror", "check", dir); b.code != exitDone && !strings.Contains(b.out, "pictures.example") {
+		t.Errorf("%+v", b)
+	}
+	atHome(t, "mirror", "--requisites", "all", "--dir", dir+"2", site.URL+"/").want(t, exitUsage, "no contact")
+}
