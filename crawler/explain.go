@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"curtsy/crawler/optout"
@@ -174,7 +175,7 @@ func explain(cfg Config, k *facts) Explanation {
 		Scope: ExplainedScope{In: k.scope.In, Rule: k.scope.Rule, ForGood: !k.scope.In && k.scope.Timeless, Asked: []ExplainedRule{}},
 		State: k.explainState(), Host: k.explainHost(), Traps: k.traps(cfg.Traps),
 		Robots: robotsOf(k.gate, PolicyCrawl, k.URL, k.state, k.rules, k.notes.source.record, k.now),
-		Pace:   k.explainPace(cfg), Budgets: k.budgets(cfg),
+		Pace:   k.explainPace(cfg), Budgets: k.budgets(cfg), NotFollowed: notFollowed(k.stats.Counts),
 	}
 	for _, o := range k.asked {
 		e.Scope.Asked = append(e.Scope.Asked, ExplainedRule{o.Rule, o.Says})
@@ -205,6 +206,17 @@ func (e *Explanation) ExplainPolicy(cfg Config, source string, u canon.URL, s ro
 	e.Pace.ask(byCrawlDelay, e.Robots.delay)
 	e.Pace.ask(byRequestRate, e.Robots.rate)
 	e.Conclude()
+}
+
+// notFollowed are the links that the crawl did not follow, by rule.
+func notFollowed(counts map[string]int64) map[string]int64 {
+	links := map[string]int64{}
+	for name, n := range counts {
+		if rule, ok := strings.CutPrefix(name, countPrefixLinks); ok && n > 0 {
+			links[rule] = n
+		}
+	}
+	return links
 }
 
 // Past makes e one about an instant that is over: what is known of now alone is left out. How the URL and the policy stood

@@ -1,7 +1,9 @@
 package crawler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"curtsy/frontier"
@@ -173,7 +175,7 @@ func (e *Explanation) byState() Answer {
 	}
 	text := "done: " + e.State.State
 	if e.State.Reason != "" {
-		text += " (" + e.State.Reason + ")"
+		text += " (" + plainly.Reason(e.State.Reason) + ")"
 	}
 	return Answer{Word: AnswerDone, Text: text + "; robots.txt allows it" + e.because() + e.stale()}
 }
@@ -234,12 +236,16 @@ func (e *Explanation) mayBeFetched() Answer {
 	case e.State.State == stateUnknown, e.State.State == stateSeen:
 		a.Text += ", but it was refused when it was met, or is forgotten"
 	}
+	if e.State.State == stateUnknown || e.State.State == stateSeen {
+		a.Text += e.unqueued() + e.stale()
+		return a
+	}
 	if a.Next.After(e.Now) {
 		_, by := e.Pace.due()
 		if e.Host.Condition == ConditionName(frontier.Parked) {
-			by = "parked: " + e.Host.Reason
+			by = "parked: " + plainly.Reason(e.Host.Reason)
 		} else if e.State.Due != nil && a.Next.Equal(*e.State.Due) {
-			by = e.State.Reason
+			by = plainly.Reason(e.State.Reason)
 		}
 		a.Text += "; not before " + stamp(*a.Next) + " (" + by + ")"
 	} else if e.Crawl == "running" {
@@ -249,6 +255,29 @@ func (e *Explanation) mayBeFetched() Answer {
 	}
 	a.Text += e.stale()
 	return a
+}
+
+// mostRules is how many rules a sentence names.
+const mostRules = 4
+
+// unqueued says of a URL that waits for no turn what may have left it out: links that were not followed have no line each.
+func (e *Explanation) unqueued() string {
+	var rules []string
+	for rule := range e.NotFollowed {
+		rules = append(rules, rule)
+	}
+	slices.SortFunc(rules, func(a, b string) int {
+		return cmp.Or(cmp.Compare(e.NotFollowed[b], e.NotFollowed[a]), cmp.Compare(a, b))
+	})
+	text := "; it is not queued, and nothing will ask for it unless a page leads to it or curtsy frontier add queues it"
+	for i, rule := range rules[:min(len(rules), mostRules)] {
+		sep := ", "
+		if i == 0 {
+			sep = "; links that were not followed, this one perhaps among them: "
+		}
+		text += fmt.Sprintf("%s%d by %s", sep, e.NotFollowed[rule], plainly.Reason(rule))
+	}
+	return text
 }
 
 // soonest is when the host may have its next exchange: now, or when its wait or the pause since its last one is over.

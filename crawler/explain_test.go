@@ -100,19 +100,23 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		}, AnswerMay, "10:02:00.000Z (retry-after)", 2 * time.Minute},
 		{func(k *facts, _ *Config) {
 			k.entry.Deferred, k.entry.Attempts, k.entry.Wait, k.entry.Reason = true, 1, time.Minute, "timeout"
-		}, AnswerMay, "10:01:00.000Z (timeout)", time.Minute},
+		}, AnswerMay, "10:01:00.000Z (no answer in time)", time.Minute},
 		{func(k *facts, _ *Config) { k.entry, k.seen, k.Found = nil, false, frontier.Candidate{} }, AnswerMay, "no page has led to it yet", 0},
 		{func(k *facts, _ *Config) {
 			k.entry, k.seen, k.stats.Counts = nil, false, Generation{Number: 3}.Counts()
 		}, AnswerMay, "generation 3 has not met it so far", 0},
-		{func(k *facts, _ *Config) { k.entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten", 0},
+		{func(k *facts, _ *Config) { k.entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten; it is not queued", 0},
+		{func(k *facts, _ *Config) {
+			k.entry, k.seen = nil, false
+			k.stats.Counts = map[string]int64{countPrefixLinks + "scope:nofollow": 7, countPrefixLinks + "scope:depth": 9, CountPages: 3}
+		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 by scope:depth, 7 by scope:nofollow", 0},
 		{func(k *facts, _ *Config) { k.now = k.now.Add(30 * time.Hour) }, AnswerMay, "that policy has expired", 0},
 		{func(k *facts, _ *Config) {
 			k.optOut = &optout.Hit{Entry: optout.Entry{Line: 3, Text: "a.test"}, File: "list"}
 		}, AnswerOptedOut, "by line 3 of list (a.test)", -1},
 		{func(k *facts, _ *Config) { k.scope = scope.Verdict{Rule: "trap:cycle", Timeless: true} }, AnswerOutOfScope, "out of scope: rule trap:cycle", -1},
 		{func(k *facts, _ *Config) { k.state, k.rules = robots.State{}, rules{} }, AnswerUnknown, "http://a.test/robots.txt is asked for first", 0},
-		{func(k *facts, _ *Config) { failed(k, robots.Exchange{Failure: "timeout"}) }, AnswerUnreachable, "cannot be had (timeout); it is asked for again at", time.Minute},
+		{func(k *facts, _ *Config) { failed(k, robots.Exchange{Failure: "timeout"}) }, AnswerUnreachable, "cannot be had (no answer in time); it is asked for again at", time.Minute},
 		{func(k *facts, _ *Config) {
 			failed(k, robots.Exchange{Failure: "private address"})
 			k.host.Condition, k.host.Reason = frontier.Retired, "see --allow-net"
@@ -128,7 +132,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{closed(frontier.Fetched, ""), AnswerDone, "done: fetched; robots.txt allows it", -1},
 		{closed(frontier.Redirected, ""), AnswerDone, "done: redirected", -1},
 		{closed(frontier.Gone, "status 404"), AnswerDone, "done: gone (status 404)", -1},
-		{closed(frontier.Failed, "timeout"), AnswerDone, "done: failed (timeout)", -1},
+		{closed(frontier.Failed, "timeout"), AnswerDone, "done: failed (no answer in time)", -1},
 		{closed(frontier.Dropped, frontier.ReasonOperator), AnswerDone, "done: dropped (operator)", -1},
 		{closed(frontier.Disallowed, "disallow rule"), AnswerDone, "done: disallowed (disallow rule); robots.txt allows it", -1},
 		{func(k *facts, _ *Config) { k.host.Condition, k.host.Reason = frontier.Refused, "10 refusals" }, AnswerHost, "refused, until an operator opens it: 10 refusals", -1},

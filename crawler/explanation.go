@@ -15,17 +15,18 @@ type Explanation struct {
 
 	Generation int64 `json:"generation"` // of the crawl, from 1: what became of the URL is said of this one
 
-	Answer  Answer          `json:"answer"`
-	URL     ExplainedURL    `json:"url"`
-	Scope   ExplainedScope  `json:"scope"`
-	State   ExplainedState  `json:"state"`
-	Host    ExplainedHost   `json:"host"`
-	OptOut  *ExplainedEntry `json:"opt_out"` // null: it is on no list
-	Traps   []ExplainedRule `json:"traps"`
-	Robots  ExplainedRobots `json:"robots"`
-	Pace    ExplainedPace   `json:"pace"`
-	Budgets []Budget        `json:"budgets"`
-	Notes   []string        `json:"notes,omitempty"` // what is not known, and why
+	Answer      Answer           `json:"answer"`
+	URL         ExplainedURL     `json:"url"`
+	Scope       ExplainedScope   `json:"scope"`
+	State       ExplainedState   `json:"state"`
+	Host        ExplainedHost    `json:"host"`
+	OptOut      *ExplainedEntry  `json:"opt_out"` // null: it is on no list
+	Traps       []ExplainedRule  `json:"traps"`
+	Robots      ExplainedRobots  `json:"robots"`
+	Pace        ExplainedPace    `json:"pace"`
+	Budgets     []Budget         `json:"budgets"`
+	NotFollowed map[string]int64 `json:"not_followed,omitempty"` // links of the whole crawl that were not followed, by rule
+	Notes       []string         `json:"notes,omitempty"`        // what is not known, and why
 }
 
 // Answer is the explanation in a line.

@@ -212,7 +212,7 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		args []string
 	}{
 		{exitUsage, "PATH", nil},
-		{exitFailed, "no such file", []string{filepath.Join(empty, "none.warc")}},
+		{exitFailed, "there is no ", []string{filepath.Join(empty, "none.warc")}},
 		{exitFailed, "holds no WARC file", []string{empty}},
 		{exitFailed, "no web archive", []string{junk}},
 		{exitUsage, "--head is of a ledger", []string{"--head", strings.Repeat("0", 64), junk}},

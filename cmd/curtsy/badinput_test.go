@@ -125,7 +125,7 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 		r := ended(t, curtsy(t, "status", dir))
 		return r.code == 0 && strings.Contains(r.out, "running")
 	})
-	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "another process has the frontier open", "curtsy status "+dir)
+	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "is running", "curtsy status "+dir)
 	r := ended(t, curtsy(t, "status", "--json", dir))
 	if r.code != 0 || !strings.Contains(r.out, `"state": "running"`) {
 		t.Errorf("status of the running crawl: %+v", r)

@@ -146,7 +146,7 @@ func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	if err := os.WriteFile(ca, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, exitIncomplete, "tls")
+	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, exitIncomplete, "no secure connection")
 	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, exitDone)
 	if len(languages) == 0 || languages[0] != "de, en;q=0.5" {
 		t.Errorf("sent Accept-Language %q", languages)

@@ -145,7 +145,7 @@ func TestDedupSaysWhatItCannotUse(t *testing.T) {
 	}
 	empty := t.TempDir()
 	inside(t, "crawl", "--dedup", empty, seed).want(t, exitUsage, "--dedup "+empty, "no CDXJ file in it", "curtsy warc index")
-	inside(t, "crawl", "--dedup", old+".none", seed).want(t, exitUsage, "--dedup", "no such file")
+	inside(t, "crawl", "--dedup", old+".none", seed).want(t, exitUsage, "--dedup", "there is no ")
 }
 
 func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
 	inside(t, "warc", "index").want(t, exitUsage, "takes a crawl directory, or WARC files")
 	inside(t, "warc", "index", dir, dir).want(t, exitUsage, "one crawl directory")
 	inside(t, "warc", "index", t.TempDir()).want(t, exitUsage, "holds no crawl")
-	inside(t, "warc", "index", dir+".none").want(t, exitUsage, "no such file")
+	inside(t, "warc", "index", dir+".none").want(t, exitUsage, "there is no ")
 	inside(t, "warc", "index", inDir(dir, configName)).want(t, exitFailed, configName)
 }
 

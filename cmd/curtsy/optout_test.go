@@ -162,7 +162,7 @@ func TestRule16_WrongListsAndEntriesAreNamedBeforeAnythingIsMade(t *testing.T) {
 		says string
 	}{
 		{"--opt-out " + bad, bad + ":2: "},
-		{"--opt-out " + bad + ".none", "no such file"},
+		{"--opt-out " + bad + ".none", "there is no "},
 		{"--follow-rel follow", "nofollow, ugc, sponsored"},
 	} {
 		r := atHome(t, append([]string{"crawl", "--dir", dir, seed}, strings.Fields(tt.args)...)...)

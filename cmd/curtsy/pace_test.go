@@ -119,7 +119,7 @@ func TestRule17_WithoutAFolderForTheLocksNoForeignHostIsAsked(t *testing.T) {
 	}
 	cmd := curtsy(t, "crawl", "--own-site", "none", "--dir", filepath.Join(t.TempDir(), "d"), seed)
 	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+file, "LocalAppData="+file)
-	ended(t, cmd).want(t, exitFailed, "hostlock", "XDG_CACHE_HOME")
+	ended(t, cmd).want(t, exitFailed, "XDG_CACHE_HOME")
 	if n := len(web.Referee().Requests()); n != 0 {
 		t.Errorf("%d requests", n)
 	}

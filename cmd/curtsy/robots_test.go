@@ -124,22 +124,22 @@ func TestRobotsCheckJudgesTheOctetsThatWouldBeSent(t *testing.T) {
 func TestRobotsUsage(t *testing.T) {
 	file := robotsFile(t, "")
 	for says, args := range map[string][]string{
-		"no URL to judge":           {"check"},
-		"did you mean check?":       {"chekc"},
-		"give one of them":          {"check", "--file", file, "--url", "http://bakery.test/robots.txt", "http://bakery.test/"},
-		"octet 4":                   {"check", "--file", file, "--agent", "bot/2", "http://bakery.test/"},
-		`no standard "rfc9308"`:     {"check", "--file", file, "--robots-standard", "rfc9308", "http://bakery.test/"},
-		"malformed":                 {"check", "--file", file, "bakery"},
-		"--url":                     {"check", "--url", "bakery", "http://bakery.test/"},
-		"--batch takes everything":  {"check", "--batch", "http://bakery.test/"},
-		"identity set":              {"check", "http://bakery.test/"},
-		"--allow-net":               {"check", "--allow-net", "x", "http://127.0.0.1/"},
-		"did you mean --file?":      {"check", "--fiel", file, "http://bakery.test/"},
-		"accepts 1 arg":             {"lint"},
-		"at least 2 arg":            {"diff", file},
-		"scheme":                    {"diff", file, file, "ftp://bakery.test/"},
-		"one of the files":          {"diff", "-", "-"},
-		"--robots-standard: robots": {"diff", "--robots-standard", "", file, file},
+		"no URL to judge":          {"check"},
+		"did you mean check?":      {"chekc"},
+		"give one of them":         {"check", "--file", file, "--url", "http://bakery.test/robots.txt", "http://bakery.test/"},
+		"octet 4":                  {"check", "--file", file, "--agent", "bot/2", "http://bakery.test/"},
+		`no standard "rfc9308"`:    {"check", "--file", file, "--robots-standard", "rfc9308", "http://bakery.test/"},
+		"malformed":                {"check", "--file", file, "bakery"},
+		"--url":                    {"check", "--url", "bakery", "http://bakery.test/"},
+		"--batch takes everything": {"check", "--batch", "http://bakery.test/"},
+		"identity set":             {"check", "http://bakery.test/"},
+		"--allow-net":              {"check", "--allow-net", "x", "http://127.0.0.1/"},
+		"did you mean --file?":     {"check", "--fiel", file, "http://bakery.test/"},
+		"accepts 1 arg":            {"lint"},
+		"at least 2 arg":           {"diff", file},
+		"scheme":                   {"diff", file, file, "ftp://bakery.test/"},
+		"one of the files":         {"diff", "-", "-"},
+		"--robots-standard: there": {"diff", "--robots-standard", "", file, file},
 	} {
 		inside(t, append([]string{"robots"}, args...)...).want(t, exitUsage, says)
 	}
@@ -148,7 +148,7 @@ func TestRobotsUsage(t *testing.T) {
 func TestRobotsFilesThatAreNotToBeHad(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{{"check", "--file", none, "http://bakery.test/"}, {"lint", none}, {"diff", none, os.DevNull}, {"diff", os.DevNull, none}} {
-		inside(t, append([]string{"robots"}, args...)...).want(t, exitFailed, "robots.txt: open")
+		inside(t, append([]string{"robots"}, args...)...).want(t, exitFailed, "robots.txt: there is no "+none)
 	}
 }
 
