@@ -28,7 +28,7 @@ const (
 
 // classify says which answer an exchange is, and why in a few stable words.
 func classify(ex *fetch.Exchange) (answer, string) {
-	if f := ex.Failure; f != nil {
+	if f := ex.Failure; f != nil && !statusTells(ex.Status, f.Class) {
 		switch {
 		case f.Class == fetch.NXDomain:
 			return nowhere, string(f.Class)
@@ -63,6 +63,13 @@ func classify(ex *fetch.Exchange) (answer, string) {
 		return unwanted, ex.Unwanted
 	}
 	return answered, ""
+}
+
+// statusTells reports whether a status says enough, though something came of the body that could not be used: a host that is
+// overloaded asks for rest whether or not its words about it come whole, and what is no page needs no decoding.
+func statusTells(status int, f fetch.Class) bool {
+	busy := status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly
+	return busy || f == fetch.Coding && status != 0 && (status < 200 || status > 299)
 }
 
 // blame reports whether a is a failure of the host that may pass (politeness rule 12).

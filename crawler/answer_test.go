@@ -50,6 +50,10 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{failure: fetch.Timeout, cause: fmt.Errorf("read: %w", fetch.ErrWhole), want: unwanted, why: "too slow", again: 1},
 		{status: 200, failure: fetch.Incomplete, want: unreachable, why: "incomplete", again: 3},
 		{status: 200, failure: fetch.Coding, want: useless, why: "coding", again: 1},
+		{status: 503, failure: fetch.Coding, want: throttled, why: "status 503", again: 5},
+		{status: 429, failure: fetch.Incomplete, want: throttled, why: "status 429", again: 5},
+		{status: 500, failure: fetch.Incomplete, want: broken, why: "status 500", again: 3},
+		{status: 404, failure: fetch.Coding, want: gone, why: "status 404", again: 1},
 	} {
 		ex := &fetch.Exchange{Status: tt.status, Header: http.Header{}, Unwanted: tt.unwanted}
 		if tt.location != "" {

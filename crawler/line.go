@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/crawler/extract"
@@ -64,12 +65,15 @@ func (c *Crawl) isOwn(v *visit, a canon.Authority) bool {
 
 // ruled puts a verdict of the host's policy into a line.
 func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
-	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, verdict.Rule, verdict.Group, verdict.RunnerUp
+	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, plain(verdict.Rule), plain(verdict.Group), plain(verdict.RunnerUp)
 	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.notes.source.record
 	if verdict.Digest != ([32]byte{}) {
 		l.RobotsSHA256 = hex.EncodeToString(verdict.Digest[:])
 	}
 }
+
+// plain is a text of a site as evidence tells it: what is no UTF-8 would be spelled in one way by JSON and in another by WARC.
+func plain(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // evidence is what is archived with a decision. The zero value is no exchange.
 type evidence struct {

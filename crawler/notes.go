@@ -188,6 +188,7 @@ func (n *notes) begin(run uint64, now int64) {
 		n.throttles = 0
 	}
 	if n.lastEnd > now {
+		n.spacedUntil -= n.lastEnd - now
 		n.lastEnd, n.due = now, pace{} // how much of that rest is over is not known
 	}
 	n.spacedUntil = min(n.spacedUntil, now+longestAfter.Microseconds())

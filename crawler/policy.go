@@ -187,7 +187,11 @@ type archived struct {
 
 // heardOf puts an exchange as package robots wants it.
 func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) {
-	heard = robots.Exchange{URL: url, Status: ex.Status, Header: ex.Header}
+	heard = robots.Exchange{URL: url, Status: ex.Status, Header: ex.Header, Located: true}
+	to, err := ex.URL.Resolve(ex.Header.Get("Location"))
+	if heard.Location = to.String(); canon.ReasonOf(err) == canon.Scheme {
+		heard.Located = false // package robots has the words for it
+	}
 	switch {
 	case ex.Failure != nil:
 		heard.Failure = string(ex.Failure.Class)

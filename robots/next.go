@@ -26,6 +26,8 @@ type Exchange struct {
 	Header   map[string][]string // with canonical names, as net/http has them
 	Body     []byte              // decoded; of a longer one at least MaxBody+1 octets
 	Oversize bool                // the body went on beyond Body
+	Located  bool                // who asked has read the Location, as it reads other URLs: Location is what came of it
+	Location string              // with Located: the absolute URL that a redirect leads to; empty when it leads to none
 	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
 }
 
@@ -233,8 +235,15 @@ func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, s
 // redirect returns the URL that an exchange redirects to, or why it is none.
 func redirect(ex Exchange) (target, why string) {
 	location := header(ex.Header).get("Location")
-	if location == "" {
+	switch {
+	case location == "":
 		return "", "redirect without Location"
+	case ex.Located && ex.Location == "":
+		return "", "redirect to an invalid URL"
+	case ex.Located && len(ex.Location) > maxURL:
+		return "", "redirect to a URL that is too long"
+	case ex.Located:
+		return ex.Location, ""
 	}
 	base, err := url.Parse(ex.URL)
 	if err != nil {
