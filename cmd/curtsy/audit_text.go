@@ -115,6 +115,7 @@ var codeWords = map[audit.Code]string{
 	audit.LogExtra:          "in the site's access log, and not archived",
 	audit.LogLine:           "a line of the access log cannot be read",
 	audit.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
+	audit.ClockStep:         "the clock of the crawling computer was set back between two runs",
 	audit.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 

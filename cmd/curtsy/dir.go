@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -160,6 +161,7 @@ func (d *crawlDir) openEvidence(ctx context.Context, info warc.Info, earlier []s
 	if d.index, err = openIndex(ctx, d.path, earlier, say); err != nil {
 		return err
 	}
+	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
 	if d.archive, err = warc.Open(warc.Options{Dir: inDir(d.path, warcName), Name: "curtsy", Info: info, Index: d.index, Originals: d.index}); err != nil {
 		return err
 	}

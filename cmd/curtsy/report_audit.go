@@ -81,5 +81,6 @@ var auditMeanings = map[audit.Code]string{
 	audit.LogExtra:          "The access log has a request of the crawler that the archive has not.",
 	audit.LogLine:           "A line of the access log cannot be read.",
 	audit.BadPackage:        "The WACZ file is not what its manifest or its signatures say.",
+	audit.ClockStep:         "The clock of the crawling computer was set back between two runs.",
 	audit.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
 }

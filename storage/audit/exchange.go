@@ -47,6 +47,12 @@ type Exchange struct {
 // cutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
 const cutUnread = "unspecified"
 
+// unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all the
+// same: one that was too long, or came behind too much.
+func (e *Exchange) unread() bool {
+	return e.Cut == cutUnread && (e.Line == nil || e.Line.Reason == "protocol")
+}
+
 // End returns when the exchange ended, or when it began if that is all that is known.
 func (e *Exchange) End() time.Time { return e.Began.Add(e.Took) }
 
@@ -65,4 +71,6 @@ type Info struct {
 	ConfigSHA string        `json:"config_sha256,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
+
+	date, began time.Time // WARC-Date of its record, and of run-began
 }

@@ -35,6 +35,7 @@ const (
 	LogExtra      Code = "log-extra"       // the access log has a request of the crawler that the archive has not
 	LogLine       Code = "access-log-line" // a line of the access log cannot be read
 	BadPackage    Code = "wacz"            // the WACZ file is not what its manifest, its digest or its signatures say
+	ClockStep     Code = "clock-step"      // named, no violation: the crawl's clock was set back between two runs
 	CrashInFlight Code = "crash-in-flight" // named, no violation: what was in flight when the crawl was killed
 )
 
@@ -43,7 +44,7 @@ func Codes() []Code {
 	return []Code{
 		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
-		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage, CrashInFlight,
+		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage, ClockStep, CrashInFlight,
 	}
 }
 

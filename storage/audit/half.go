@@ -131,8 +131,11 @@ func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 	}
 	if rec.Type == "request" {
 		a.request(h, rec, at)
-	} else {
-		return h, a.response(h, rec, at, p)
+	} else if err := a.response(h, rec, at, p); err != nil {
+		return nil, err
+	}
+	if a.read.src.err != nil {
+		return nil, nil //nolint:nilnil // the file ends in it, which is said, and what is left of it tells nothing
 	}
 	return h, nil
 }

@@ -26,6 +26,7 @@ type host struct {
 	file    string        // of the exchange that ended last
 	rest    time.Time
 	restWhy string
+	restFor int       // exchanges since, at most atKill
 	restAt  time.Time // when that was said: what began before could not know
 
 	answers     answers
@@ -38,13 +39,24 @@ type host struct {
 	lastSeen    seenAs
 	skew        gaps // by which the dates of answers differ from the archive's
 
+	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a kill
+	// may have made it forget.
+	mayRest  time.Time
+	mayLimit [2]time.Duration
+
 	backoff    time.Time // until when an error without such a word asks for rest
 	backoffWhy string
 
-	policy  policy
-	before  span   // the text that held before this one
-	asker   string // the User-Agent that asked for robots.txt
-	payload string // the payload digest of the last answer with a text
+	policy     policy
+	learnedFor int    // exchanges since its text was learned and with that one, at most atKill+2
+	forgot     bool   // a kill may have made the crawl forget it
+	before     span   // the text that held before this one
+	asker      string // the User-Agent that asked for robots.txt
+	payload    string // the payload digest of the last answer with a text
+
+	run   int  // of its last exchange
+	steps int  // of the clock, that are reckoned with
+	lost  bool // a step made it unknown when its last exchange ended
 
 	pages, robots, avoided int64
 	violations             int64
@@ -62,6 +74,10 @@ func (a *audit) host(name string) *host {
 	if h == nil {
 		h = &host{name: name}
 		a.hosts[name] = h
+		h.steps = a.steps
+	}
+	if h.steps != a.steps {
+		a.step(h)
 	}
 	return h
 }

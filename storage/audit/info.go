@@ -12,6 +12,7 @@ import (
 func (a *audit) warcinfo(rec *warc.Record, at Place) {
 	a.flush(0)
 	in := &Info{Place: at}
+	in.date, _, _ = instant(rec.Fields.Get("WARC-Date"))
 	a.read.begin(rec, false)
 	err := told(&a.read, in.add)
 	a.read.rest()
@@ -74,6 +75,8 @@ func (in *Info) read() {
 			in.Floor = ms
 		case "ip-delay-ms":
 			in.IPDelay = ms
+		case "run-began":
+			in.began, _, _ = instant(f[1])
 		case "own-sites":
 			in.OwnSites = f[1]
 		case "config-sha256":

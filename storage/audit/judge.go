@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 		return a.keptAlone(h)
 	}
 	e := &h.e
+	a.stepped(e)
 	to := a.host(e.Authority)
 	e.Own = a.own(to, e)
 	to.own = to.own || e.Own
@@ -23,8 +25,8 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 	a.whole(h)
 	a.identity(h, to)
 	isRobots := a.isRobots(e)
-	a.timing(h, to)
 	e.Robots = isRobots
+	a.timing(h, to)
 	if isRobots {
 		a.robots(h, to)
 		to.robots++
@@ -38,6 +40,7 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 		a.r.Totals.Pages++
 	}
 	a.after(h, to)
+	a.clocked(e)
 	for _, w := range a.o.Witnesses {
 		if err := w.Exchange(ctx, e, a.report); err != nil {
 			return err
@@ -49,7 +52,7 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 // isRobots reports whether e asks for robots.txt, or for what one redirected to.
 func (a *audit) isRobots(e *Exchange) bool {
 	p := e.asked()
-	return p.isRobots() || len(a.hops[p.key]) > 0
+	return p.isRobots() || slices.ContainsFunc(a.hops[p.key], func(w hop) bool { return !w.served(e) })
 }
 
 // finding is a finding about e.

@@ -45,16 +45,18 @@ const (
 // hop is a redirect of a robots.txt, waiting for the exchange that follows it.
 type hop struct {
 	origin string // the authority that the rules at its end bind
+	file   string // in which it was followed; empty before
+	spare  int    // how often it may be followed again there: others wait for the same URL, and each may ask for it
 	n      int
-	chain  []string // keys of the URLs asked so far
+	chain  []string // the URLs asked so far
 }
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
 func (a *audit) robots(h *half, own *host) {
 	p := h.e.asked()
 	key := p.key
-	waiting := a.hops[key]
-	delete(a.hops, key)
+	asked := p.authority + p.target
+	waiting := a.due(key, &h.e)
 	isFirst := p.isRobots()
 	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.authority }) {
 		waiting = append(waiting, hop{origin: p.authority})
@@ -64,12 +66,44 @@ func (a *audit) robots(h *half, own *host) {
 		if w.origin != p.authority {
 			to = a.host(w.origin)
 		}
-		a.learn(h, to, w, key)
+		a.learn(h, to, w, asked)
 	}
 }
 
+// due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
+// that was killed may have to go on where it was.
+func (a *audit) due(key string, e *Exchange) (waiting []hop) {
+	all := a.hops[key]
+	spare := -1
+	for i := range all {
+		if !all[i].served(e) {
+			waiting = append(waiting, all[i])
+			spare++
+		}
+	}
+	if !a.ours() {
+		delete(a.hops, key)
+		return waiting
+	}
+	for i := range all {
+		switch w := &all[i]; {
+		case w.served(e):
+		case w.file != e.File:
+			w.file, w.spare = e.File, spare
+		case w.spare > 0:
+			w.spare--
+		}
+	}
+	return waiting
+}
+
+// served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
+func (w *hop) served(e *Exchange) bool {
+	return w.file != "" && (w.file == e.File && w.spare == 0 || e.Line != nil && e.Line.Decision != "robots")
+}
+
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
-func (a *audit) learn(h *half, to *host, w hop, key string) {
+func (a *audit) learn(h *half, to *host, w hop, asked string) {
 	e, now := &h.e, h.e.End()
 	s := e.Status
 	if h.asked {
@@ -83,7 +117,7 @@ func (a *audit) learn(h *half, to *host, w hop, key string) {
 	case s == 304:
 		a.renew(h, to, now)
 	case s >= 300 && s < 400:
-		a.follow(h, to, w, key)
+		a.follow(h, to, w, asked)
 	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !a.ours() && !h.said.all()):
 		a.unread(h, to)
 	case s >= 200 && s < 300:
@@ -159,16 +193,16 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 	if to.policy.text.ok && to.policy.text.sha != next.text.sha {
 		to.before = to.policy.text
 	}
-	to.policy, to.payload = next, e.Payload
+	to.policy, to.payload, to.learnedFor = next, e.Payload, 0
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).
-func (a *audit) follow(h *half, to *host, w hop, key string) {
+func (a *audit) follow(h *half, to *host, w hop, asked string) {
 	now := h.e.End()
 	p, err := resolve(h.e.URL, h.said.location.value)
-	chain := append(slices.Clip(w.chain), key)
+	chain := append(slices.Clip(w.chain), asked)
 	switch {
-	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.key):
+	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.authority+p.target):
 		if a.strict() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
@@ -180,16 +214,25 @@ func (a *audit) follow(h *half, to *host, w hop, key string) {
 		k := p.key
 		a.expected(h)
 		if len(a.hops) >= maxExpected {
-			for old := range a.hops { // any
-				delete(a.hops, old)
-				break
-			}
+			a.forgetHop()
 		}
 		waiting := slices.DeleteFunc(a.hops[k], func(o hop) bool { return o.origin == to.name })
 		if len(waiting) < 1000 {
-			a.hops[k] = append(waiting, hop{to.name, w.n + 1, chain})
+			a.hops[k] = append(waiting, hop{origin: to.name, n: w.n + 1, chain: chain})
 		}
 	}
+}
+
+// forgetHop forgets one redirect, rather one that was followed.
+func (a *audit) forgetHop() {
+	one := ""
+	for old, waiting := range a.hops {
+		one = old
+		if !slices.ContainsFunc(waiting, func(w hop) bool { return w.file == "" }) {
+			break
+		}
+	}
+	delete(a.hops, one)
 }
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
@@ -231,11 +274,15 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 
 // seconds reads a number of seconds. More than ten years are ten years.
 func seconds(s string) (time.Duration, bool) {
-	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 63)
-	if err != nil || strings.HasPrefix(s, "+") {
+	const most = 10 * 365 * 24 * 60 * 60
+	if s = strings.TrimSpace(s); s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
-	return time.Duration(min(n, 10*365*24*60*60)) * time.Second, true
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err != nil { // more digits than fit
+		n = most
+	}
+	return time.Duration(min(n, most)) * time.Second, true
 }
 
 // httpDate reads a date in the three forms of RFC 9110 5.6.7.

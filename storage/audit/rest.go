@@ -41,17 +41,22 @@ func (a *audit) rest(h *half, to *host) {
 	e := &h.e
 	s := e.Status
 	busy, given := s == 429 || s == 503, a.retryGiven(h)
+	to.mayRest = time.Time{}
 	for _, v := range h.said.retry {
 		until, ok := a.until(strings.TrimSpace(v), e.End())
 		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
 		}
+		if a.ours() && e.unread() { // it may have been heard, or not
+			to.mayRest = later(to.mayRest, until)
+			continue
+		}
 		if until.After(to.rest) {
-			to.rest, to.restAt = until, e.End()
+			to.rest, to.restAt, to.restFor = until, e.End(), -1
 			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", short(v), s, clock(e.Began))
 		}
 	}
-	if !a.strict() || a.ours() && e.Cut == cutUnread {
+	if !a.strict() || a.ours() && e.unread() {
 		return
 	}
 	wait := time.Duration(0)
@@ -62,7 +67,7 @@ func (a *audit) rest(h *half, to *host) {
 		wait = afterBroken
 	}
 	if until := e.End().Add(wait); wait > 0 && until.After(to.backoff) {
-		to.backoff, to.restAt = until, e.End()
+		to.backoff, to.restAt, to.restFor = until, e.End(), -1
 		to.backoffWhy = fmt.Sprintf("%v after status %d (docs/politeness.md, rules 11 and 12)", wait, s)
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"strings"
+	"time"
 
 	"curtsy/storage/warc"
 )
@@ -21,6 +22,12 @@ type audit struct {
 	hops   map[string][]hop // what robots.txt redirected to, by key
 	expect map[string]bool  // keys of URLs whose bodies are wanted: redirects of robots.txt, known before they are judged
 	ids    *seen            // of answers, for revisits
+
+	runNo       int       // of runs of ours, as their files tell
+	runBegan    time.Time // as the last warcinfo says; zero when it does not
+	begun, last time.Time // of the file that was just begun, and the latest end since the clock was set
+	steps       int       // how often it was set back
+	stepAt      time.Time // the first date behind the last time
 
 	found map[codeAt]int
 	count map[Code]*Count

@@ -100,6 +100,7 @@ func (a *audit) next(ctx context.Context, s *stream) error {
 		}
 		return nil
 	}
+	a.boundary(ev.info)
 	for _, w := range a.o.Witnesses {
 		if err := w.Info(ctx, ev.info, a.report); err != nil {
 			return err

@@ -39,7 +39,9 @@ func (a *audit) terms(e *Exchange, to *host) (t terms) {
 	if e.Own {
 		t.floor = 0
 	}
-	t.delay, t.rate = a.sitePace(to, e.Agent)
+	if !to.forgot || !e.Robots { // else it asks for robots.txt since it does not know it
+		t.delay, t.rate = a.sitePace(to, e.Agent)
+	}
 	if !a.strict() {
 		t.rate = 0 // it asks for a mean, and for no pause; that it is kept as one is this crawler's promise
 		return t
@@ -169,11 +171,22 @@ func usual(ds []time.Duration) time.Duration {
 	return ds[len(ds)/2]
 }
 
-// cross notes that the archive goes on in another file, where another run may have begun.
-func (h *host) cross() {
+// cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that the one
+// before may have been killed.
+func (h *host) cross(killed bool) {
 	h.answers.cross()
 	if h.spacedFor < atKill {
 		h.spaced = 0
+	}
+	if !killed {
+		return
+	}
+	if h.restFor < atKill {
+		h.rest, h.backoff = time.Time{}, time.Time{}
+	}
+	h.forgot = h.learnedFor <= atKill
+	if h.learnedFor <= atKill+1 { // so may be what its text was used for since
+		h.policy.used = false
 	}
 }
 
@@ -184,6 +197,7 @@ func (a *audit) heard(h *half, to *host) {
 		return
 	}
 	to.spacedFor, to.emptied = min(to.spacedFor+1, atKill), 0
+	to.restFor, to.learnedFor, to.forgot = min(to.restFor+1, atKill), min(to.learnedFor+1, atKill+2), false
 	l := e.Line
 	switch {
 	case e.Own: // several at once are in no order
@@ -207,10 +221,13 @@ func (a *audit) heard(h *half, to *host) {
 func (a *audit) limited(h *half, to *host) {
 	e := &h.e
 	q := rateLimit(h.said.limit)
+	if q.given {
+		to.mayLimit = [2]time.Duration{q.space, q.wait}
+	}
 	switch {
 	case !q.given || e.Own || a.retryGiven(h):
 		return
-	case e.Cut == cutUnread: // whether the crawl could make anything of its head is not known
+	case e.unread(): // whether the crawl could make anything of its head is not known
 		to.spaced = 0
 		return
 	}
@@ -218,7 +235,7 @@ func (a *audit) limited(h *half, to *host) {
 	to.emptied = q.wait
 	to.spaced, to.spacedUntil, to.spacedFor = q.space, end.Add(q.until), 0
 	if until := end.Add(q.wait); q.wait > 0 && until.After(to.backoff) {
-		to.backoff, to.restAt = until, end
+		to.backoff, to.restAt, to.restFor = until, end, -1
 		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", short(h.said.limit), q.wait)
 	}
 }

@@ -15,14 +15,17 @@ func (a *audit) timing(h *half, to *host) {
 		a.unprove(to, Gap, "a record has no date", 0, 0)
 		return
 	}
+	if to.met && to.file != e.File {
+		to.cross(a.ours() && to.run != a.runNo)
+	}
 	a.restful(e, to)
 	a.addressed(e)
 	if !to.met {
+		if to.lost {
+			a.unprove(to, Gap, "the clock was set back before it", 0, 0)
+		}
 		a.row(h, to, 0)
 		return
-	}
-	if to.file != e.File {
-		to.cross()
 	}
 	t := a.terms(e, to)
 	required, by := t.standing(a.strict(), e.Own)
@@ -164,7 +167,7 @@ func (a *audit) after(h *half, to *host) {
 			to.ahead = e.Line.Ahead
 		}
 	}
-	to.met = true
+	to.met, to.lost, to.run = true, false, a.runNo
 	a.rest(h, to)
 	a.heard(h, to)
 	to.dated(h)

@@ -31,6 +31,9 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 		}
 		return name + " asked for " + round(max(slices.Max(may), 0))
 	}
+	if older := len(a.standards()) > 1; older && (l.PaceBy == toldDelay || l.PaceBy == toldRate) {
+		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
+	}
 	switch l.PaceBy {
 	case toldFloor:
 		return same("the floor", t.settled, to.was.settled)
@@ -39,9 +42,9 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 	case toldRate:
 		return same("Request-rate", t.rate, to.was.rate)
 	case toldLimit:
-		return same("RateLimit", to.spaced, to.emptied)
+		return same("RateLimit", to.spaced, to.emptied, to.mayLimit[0], to.mayLimit[1])
 	case toldRetry:
-		return same("Retry-After", to.rest.Sub(to.end))
+		return same("Retry-After", to.rest.Sub(to.end), to.mayRest.Sub(to.end))
 	case toldAnswers:
 		least, _, largest := to.answers.pace()
 		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {
