@@ -1,0 +1,256 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// trial is a case: a crawl of a web, in several lives.
+type trial struct {
+	web   *web
+	seeds int // hosts that are seeds
+	set   settings
+	dice  dice
+	dir   string // of the crawl
+
+	elapsed time.Duration // by the right clock, since the first life began
+	stepped bool          // the crawl's clock was set
+	logs    map[string][]string
+	served  int
+	kills   int
+	result  *audit.Result
+}
+
+// size says how large the cases are.
+type size struct {
+	cases, hosts, kills int
+	lasts               time.Duration // of the last life, at most
+}
+
+func sizeOf() size {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		return size{200, 40, 3, 20 * time.Minute}
+	case testing.Short() || racing:
+		return size{2, 8, 2, 3 * time.Minute}
+	}
+	return size{6, 20, 2, 5 * time.Minute}
+}
+
+// A polite crawl is audited clean, whatever web it met, however often it was killed and whatever its clock was set to.
+func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
+	s := sizeOf()
+	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps int64 }
+	var failed []uint64
+	first, cases := uint64(1), s.cases
+	if v := os.Getenv("CURTSY_CASE"); v != "" {
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, cases = n, 1
+	}
+	for n := first; n < first+uint64(cases); n++ {
+		x := &trial{web: &web{seed: n, hosts: s.hosts}, seeds: 3 + s.hosts/3, set: draw(n), dice: throw(n, "lives"), logs: map[string][]string{}}
+		if !t.Run(fmt.Sprint(n), func(t *testing.T) { x.try(t, s) }) {
+			failed = append(failed, n)
+		}
+		if x.result == nil {
+			t.Fatalf("case %d was not audited", n)
+		}
+		y := x.result.Totals
+		sum.hosts += int64(len(x.result.Hosts))
+		sum.exchanges += y.Exchanges
+		sum.judged += y.Judged
+		sum.gaps += y.Gaps
+		sum.unprovable += y.Unprovable
+		sum.kills += int64(x.kills)
+		if x.stepped {
+			sum.steps++
+		}
+	}
+	if len(failed) > 0 {
+		t.Errorf("cases %d accuse somebody: try one again alone with CURTSY_CASE", failed)
+	}
+	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable, nobody accused",
+		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable)
+	if sum.judged == 0 || sum.gaps == 0 || sum.kills == 0 {
+		t.Error("nothing was tried")
+	}
+}
+
+// try lives the lives of a case.
+func (x *trial) try(t *testing.T, s size) {
+	t.Helper()
+	root := directory(t)
+	defer os.RemoveAll(root)
+	x.dir = filepath.Join(root, "0")
+	kills := 1 + x.dice.IntN(2*s.kills)
+	offset := time.Duration(0)
+	for life := 0; life <= kills; life++ {
+		if x.dice.in(6) && life > 0 {
+			offset += []time.Duration{-25 * time.Hour, 25 * time.Hour, -time.Hour, 3 * time.Hour, -30 * time.Second, 10 * time.Second, -2 * time.Second}[x.dice.IntN(7)]
+			x.stepped = true
+		}
+		next := filepath.Join(root, strconv.Itoa(life+1))
+		lasts, killed := x.lasts(), life < kills
+		if !killed {
+			lasts = s.lasts
+		}
+		synctest.Test(t, func(t *testing.T) { x.live(t, next, offset, lasts, killed) })
+		if killed {
+			x.kills++
+			os.RemoveAll(x.dir)
+			x.dir = next
+		}
+		if x.dice.in(3) {
+			x.elapsed += time.Duration(x.dice.IntN(3600)) * time.Second
+		}
+		x.judge(t, fmt.Sprintf("case %d, life %d", x.web.seed, life), root)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// lasts is how long a life lasts: often so short that kills follow each other within seconds.
+func (x *trial) lasts() time.Duration {
+	switch x.dice.IntN(4) {
+	case 0:
+		return time.Duration(x.dice.IntN(300)) * time.Millisecond
+	case 1:
+		return time.Duration(x.dice.IntN(200_000)) * time.Millisecond
+	case 2: // at the very instant at which something may be due
+		return time.Duration(x.dice.IntN(20)) * 100 * time.Millisecond
+	}
+	return time.Duration(x.dice.IntN(8000)) * time.Millisecond
+}
+
+// began is when the first life begins, by the right clock. Bubbles begin at the turn of the century.
+const began = 100 * 24 * time.Hour
+
+// live is one life, in a bubble of its own: its clock is the right one plus offset.
+func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, killed bool) {
+	time.Sleep(began + x.elapsed + offset)
+	start := time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: func() time.Time { return time.Now().Add(-offset) }}
+	s.log = func(h *host, line string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		x.logs[h.name] = append(x.logs[h.name], line)
+	}
+	most := lasts
+	if killed {
+		most = 0
+	}
+	c, err := open(ctx, x.dir, x.set, s, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.seed(ctx, x.web, x.seeds); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := c.crawl.Run(ctx)
+		ended <- err
+	}()
+	var after <-chan time.Time
+	if killed {
+		after = time.After(lasts)
+	}
+	select {
+	case err = <-ended:
+		if killed { // it came to its end before it could be killed
+			if err := os.CopyFS(next, os.DirFS(x.dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	case <-after:
+		synctest.Wait()
+		s.mu.Lock()
+		s.killed = true
+		s.mu.Unlock()
+		c.leave(t, next, x.dice)
+		x.elapsed += time.Since(start)
+		start = time.Now()
+		cancel()
+		<-ended
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !killed {
+		x.elapsed += time.Since(start)
+	}
+	x.served += s.served
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	s.wg.Wait()
+}
+
+// judge lets the audit judge what is there.
+func (x *trial) judge(t *testing.T, at, root string) {
+	t.Helper()
+	temp := filepath.Join(root, "temp")
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	book, err := audit.NewLedger(t.Context(), audit.LedgerOptions{Dir: filepath.Join(x.dir, "ledger"), TempDir: temp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(x.dir, "warc", "*.warc.gz*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: []audit.Witness{book}})
+	if err == audit.ErrNothing {
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	said := 0
+	for _, f := range r.Findings {
+		if f.Note {
+			continue
+		}
+		if said++; said <= maxSaid {
+			t.Errorf("%s: the audit accuses %s of %s\n  %s\n  at %s\n  required %s\n  observed %s\n  %+v", at, f.Authority, f.Code, f.URL, f.Time, f.Required, f.Observed, f.Place)
+		}
+	}
+	if t.Failed() {
+		keep := filepath.Join(os.TempDir(), "curtsy-trial-"+strconv.FormatUint(x.web.seed, 10))
+		os.RemoveAll(keep)
+		if err := os.CopyFS(keep, os.DirFS(x.dir)); err == nil {
+			t.Logf("the crawl directory is kept in %s", keep)
+		}
+	}
+	x.result = r
+}
+
+// maxSaid is how many findings of a case are shown.
+const maxSaid = 3
+
+// directory is one in memory, if the system has such: a commit in every fifth of a second of virtual time is much.
+func directory(t *testing.T) string {
+	for _, parent := range []string{"/dev/shm", ""} {
+		if dir, err := os.MkdirTemp(parent, "curtsy-trial-"); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("no temporary directory")
+	return ""
+}

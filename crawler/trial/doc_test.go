@@ -1,0 +1,14 @@
+// Package trial holds the audit against the crawler, on webs that chance makes up: a polite crawl is never accused.
+//
+// A case is a number, from which everything follows: hosts and their robots.txt, the octets of URLs, heads, bodies and
+// codings, latencies, faults, when the crawl is killed and what its clock is set to in between, and which lines of the hosts'
+// access logs are left. The crawl is the whole thing (crawler, crawler/fetch, frontier/bolt, archive, index, ledger), over
+// pipes and in virtual time; only the web is made up, and it judges nothing. What the crawl leaves is audited after each life,
+// with its ledger and with the logs. A violation is the audit's mistake or the crawler's; either is to be mended.
+//
+// A kill is an instant at which every goroutine is blocked: the files are copied as they are then, with the end of what was
+// being written cut off at random behind the last sync, as a kill or a power cut may leave it. Every life has a bubble of its
+// own, and a clock of its own with it. A part of the trial kills processes.
+//
+// A case that fails prints its number and the host; CURTSY_CASE=number tries it again alone.
+package trial

@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// web is a made-up web. It holds nothing but its number and its size.
+type web struct {
+	seed  uint64
+	hosts int
+	calm  bool // no host is slow or rests for long: for real time
+}
+
+// host is what is given of a host.
+type host struct {
+	w     *web
+	n     int
+	name  string // with its port, if it is another than 80
+	pages int
+	rules string // what its robots.txt is like
+	slow  time.Duration
+	after bool // its server logs the end of an exchange, as nginx does, not the beginning
+}
+
+var rulesKinds = []string{"rules", "rules", "rules", "rules", "none", "none", "odd", "moved", "moved", "elsewhere", "late", "busy", "closed", "coded", "long", "short", "cut", "status"}
+
+func (w *web) host(n int) *host {
+	d := throw(w.seed, "host", strconv.Itoa(n))
+	h := &host{w: w, n: n, name: fmt.Sprintf("h%d.test", n), pages: 1 + d.IntN(40), rules: rulesKinds[d.IntN(len(rulesKinds))], after: d.in(2)}
+	if d.in(6) {
+		h.name += ":8080"
+	}
+	h.slow = time.Duration(1+d.IntN(120)) * time.Millisecond
+	if d.in(8) && !w.calm {
+		h.slow = time.Duration(d.IntN(4000)) * time.Millisecond
+	}
+	return h
+}
+
+// named returns the host of a Host field.
+func (w *web) named(name string) *host {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(name, "h"), ".")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || n >= w.hosts {
+		return nil
+	}
+	return w.host(n)
+}
+
+// addr is where a host is. Some share an address.
+func (w *web) addr(n int) netip.Addr {
+	if d := throw(w.seed, "address", strconv.Itoa(n)); d.in(6) {
+		n = d.IntN(max(n, 1))
+	}
+	return netip.AddrFrom4([4]byte{20, byte(n >> 16), byte(n >> 8), byte(n)})
+}
+
+// page is the target of a page.
+func (h *host) page(k int) string {
+	if k == 0 {
+		return "/"
+	}
+	d := throw(h.w.seed, "page", h.name, strconv.Itoa(k))
+	if d.in(3) {
+		return "/p" + strconv.Itoa(k)
+	}
+	return d.target()
+}
+
+// link is a reference to a page, as some page has it.
+func (h *host) link(d dice, to *host, k int) string {
+	target := to.page(k)
+	host := to.name
+	switch {
+	case to.n == h.n && d.in(2):
+		return target
+	case d.in(10):
+		host = strings.ToUpper(host)
+	case d.in(10) && !strings.Contains(host, ":"):
+		host += d.one(":80", ".", ":", ":080")
+	case d.in(20):
+		host = "user:pw%@" + host
+	}
+	return d.one("http://", "http://", "http://", "HTTP:\\\\", "//", "http:/\t/") + host + target
+}

@@ -1,0 +1,209 @@
+package trial
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+var identity = fetch.Identity{Token: "curtsy", Version: "1", Contact: "mailbox@trial.example.net"}
+
+// crawl is an open crawl directory, and the crawl in it.
+type crawl struct {
+	dir     string
+	front   *bolt.Frontier
+	archive *warc.Writer
+	index   *cdxj.Store
+	ledger  *ledger.Writer
+	fetcher *fetch.Fetcher
+	crawl   *crawler.Crawl
+
+	mu     sync.Mutex
+	synced map[string]int64 // sizes of files after the last sync
+}
+
+// settings are those of a crawl, the same in all its lives.
+type settings struct {
+	standard robots.Standard
+	delay    time.Duration
+	ipDelay  time.Duration
+	workers  int
+	maxBody  int64
+	keep     bool // the bodies of pages that ask not to be archived
+}
+
+func draw(seed uint64) settings {
+	d := throw(seed, "settings")
+	s := settings{delay: time.Second, ipDelay: []time.Duration{100, 500, 2000}[d.IntN(3)] * time.Millisecond, workers: 1 + d.IntN(64), keep: d.in(3)}
+	if d.in(4) {
+		s.standard = []robots.Standard{robots.Draft1996, robots.Std1994}[d.IntN(2)]
+	}
+	if d.in(4) {
+		s.delay += time.Duration(d.IntN(2000)) * time.Millisecond
+	}
+	if d.in(4) {
+		s.maxBody = int64(d.IntN(20_000) + 1)
+	}
+	return s
+}
+
+// open opens a crawl directory in the web that s serves.
+func open(ctx context.Context, dir string, o settings, s *server, lasts time.Duration) (c *crawl, err error) {
+	c = &crawl{dir: dir, synced: map[string]int64{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(dir, "spool"), 0o777); err != nil {
+		return c, err
+	}
+	if err := c.openEvidence(ctx, o); err != nil {
+		return c, err
+	}
+	c.fetcher, err = fetch.New(fetch.Config{Identity: identity, SpoolDir: filepath.Join(dir, "spool"), Resolve: s.resolve, Dial: s.dial})
+	if err != nil {
+		return c, err
+	}
+	c.crawl, err = crawler.New(ctx, crawler.Config{
+		Frontier: c.front, Fetcher: c.fetcher, Recorder: c.archive, Ledger: c.ledger, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
+		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: o.delay, IPDelay: o.ipDelay, Standard: o.standard,
+		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny},
+	})
+	return c, err
+}
+
+func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
+	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.delay, Barrier: c.barrier})
+	if err != nil {
+		return err
+	}
+	if c.index, err = cdxj.Open(ctx, c.dir, nil); err != nil {
+		return err
+	}
+	ms := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+	c.archive, err = warc.Open(warc.Options{
+		Dir: filepath.Join(c.dir, "warc"), Name: "curtsy", SegmentSize: 1 << 20, Index: c.index, Originals: c.index,
+		Info: warc.Info{
+			Software: "curtsy/1", Contact: identity.Contact, UserAgent: identity.UserAgent(), RobotsPolicy: o.standard.String(),
+			Fields: warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(o.delay)},
+				{Name: "ip-delay-ms", Value: ms(o.ipDelay)}, {Name: "own-sites", Value: "none"}, {Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Key: ed25519.NewKeyFromSeed(make([]byte, 32))})
+	if err != nil {
+		return err
+	}
+	quarantined, err := c.front.Quarantined(ctx)
+	if err != nil {
+		return err
+	}
+	return crawler.TellQuarantined(ctx, c.archive, c.ledger, quarantined)
+}
+
+// barrier is the frontier's, and notes what is durable.
+func (c *crawl) barrier(ctx context.Context) error {
+	if c.archive == nil || c.ledger == nil {
+		return nil
+	}
+	if err := crawler.Barrier(c.archive, c.ledger)(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range evidence(c.dir) {
+		if s, err := os.Stat(path); err == nil { // else it was packed meanwhile
+			c.synced[path] = s.Size()
+		}
+	}
+	return nil
+}
+
+// evidence are the files that archive and ledger append to.
+func evidence(dir string) []string {
+	open, _ := filepath.Glob(filepath.Join(dir, "warc", "*.open")) // the pattern is no bad one
+	lines, _ := filepath.Glob(filepath.Join(dir, "ledger", "*.jsonl"))
+	return append(open, lines...)
+}
+
+func (c *crawl) seed(ctx context.Context, w *web, hosts int) error {
+	var seeds []frontier.Candidate
+	for n := range hosts {
+		u, err := canon.Parse("http://" + w.host(n).name + "/")
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
+	}
+	_, err := c.front.Add(ctx, seeds)
+	return err
+}
+
+func (c *crawl) close() error {
+	var errs []error
+	if c.front != nil {
+		errs = append(errs, c.front.Close())
+	}
+	if c.archive != nil {
+		errs = append(errs, c.archive.Close())
+	}
+	if c.index != nil {
+		errs = append(errs, c.index.Close())
+	}
+	if c.ledger != nil {
+		errs = append(errs, c.ledger.Close())
+	}
+	if c.fetcher != nil {
+		errs = append(errs, c.fetcher.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// leave puts into next what a kill leaves of the directory, the ends of what was being written cut at random behind the
+// last sync, or not.
+func (c *crawl) leave(t *testing.T, next string, d dice) {
+	t.Helper()
+	if err := os.CopyFS(next, os.DirFS(c.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(next, "spool")); err != nil {
+		t.Fatal(err)
+	}
+	if d.in(2) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range evidence(c.dir) {
+		s, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lost := s.Size() - c.synced[path]; lost > 0 && d.in(2) {
+			if err := os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
