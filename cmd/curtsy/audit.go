@@ -23,6 +23,7 @@ import (
 // auditing is one invocation of audit.
 type auditing struct {
 	logs  []string // [HOST=]FILE
+	texts []string // robots.txt, [HOST=]FILE
 	from  []string // addresses of the crawler
 	head  string
 	floor duration
@@ -39,17 +40,19 @@ const logSkew = 2 * time.Second
 func newAudit(std stdio) *cobra.Command {
 	a := auditing{skew: duration(logSkew)}
 	cmd := &cobra.Command{
-		Use:   "audit [flags] PATH…",
+		Use:   "audit [flags] [PATH…]",
 		Short: "Prove or refute politeness, from what a crawl left behind",
 		Long: "Judge a crawl by its archive: read the archived robots.txt again and recompute\n" +
 			"every verdict, pause and digest. PATH is a crawl directory, whose ledger must\n" +
 			"agree, or a WACZ file, which must be as its manifest and signatures say, or\n" +
 			"WARC files of any crawler. With the site's own access log beside them,\n" +
-			"both must tell of the same requests. Exit code 0: no violation; 3: violations,\n" +
-			"each of them named; 1: it cannot be read.",
+			"both must tell of the same requests. Without PATH an access log is judged alone,\n" +
+			"by the robots.txt and the product token that are given. Exit code 0: no\n" +
+			"violation; 3: violations, each of them named; 1: it cannot be read.",
 		Example: "  curtsy audit news\n" +
 			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
-			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz",
+			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz\n" +
+			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return untilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
@@ -60,6 +63,7 @@ func newAudit(std stdio) *cobra.Command {
 	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
 	fs.Var(&a.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
 	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
+	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
 	fs.StringVar(&a.head, "head", "", "`HEX`: the ledger's head as it was lodged elsewhere; the chain must pass through it")
 	inGroup(fs, "Beside the archive")
 	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
@@ -78,6 +82,9 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	defer os.RemoveAll(temp)
+	if len(paths) == 0 && len(a.logs) > 0 {
+		return a.logsAlone(ctx, temp, std)
+	}
 	o, l, pack, err := a.options(ctx, paths, temp)
 	if err != nil {
 		return err
@@ -152,6 +159,9 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 	}
 	if len(paths) == 0 {
 		return o, l, nil, usagef("audit takes a crawl directory, a WACZ file or WARC files: curtsy audit PATH…")
+	}
+	if len(a.texts) > 0 {
+		return o, l, nil, usagef("--robots is for access logs without an archive, which has its own robots.txt")
 	}
 	if a.token != "" {
 		if err := robots.ValidToken(a.token); err != nil {

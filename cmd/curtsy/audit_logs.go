@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"os"
 	"strings"
 	"time"
 
+	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 )
@@ -17,25 +19,12 @@ func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool, st
 	if a.token != "" {
 		lo.Tokens = []string{a.token}
 	}
-	for _, s := range a.from {
-		p, err := netip.ParsePrefix(s)
-		if addr, aerr := netip.ParseAddr(s); aerr == nil {
-			p, err = netip.PrefixFrom(addr.Unmap().WithZone(""), addr.Unmap().BitLen()), nil
-		}
-		if err != nil {
-			return usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
-		}
-		lo.From = append(lo.From, p.Masked())
+	var err error
+	if lo.From, err = a.addresses(); err != nil {
+		return err
 	}
-	for _, s := range a.logs {
-		l := accesslog.Log{Path: s}
-		if host, file, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(host, `/\`) {
-			l.Host, l.Path = strings.ToLower(host), file
-		}
-		if _, err := os.Stat(l.Path); err != nil && l.Path != accesslog.Stdin {
-			return fmt.Errorf("--access-log: %w", err)
-		}
-		lo.Logs = append(lo.Logs, l)
+	if lo.Logs, err = a.logFiles(); err != nil {
+		return err
 	}
 	switch {
 	case len(lo.Logs) > 0:
@@ -44,4 +33,69 @@ func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool, st
 		return usagef("--from is about access logs: give one with --access-log")
 	}
 	return nil
+}
+
+// addresses reads --from.
+func (a *auditing) addresses() (all []netip.Prefix, err error) {
+	for _, s := range a.from {
+		p, err := netip.ParsePrefix(s)
+		if addr, aerr := netip.ParseAddr(s); aerr == nil {
+			p, err = netip.PrefixFrom(addr.Unmap().WithZone(""), addr.Unmap().BitLen()), nil
+		}
+		if err != nil {
+			return nil, usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
+}
+
+// logFiles reads --access-log.
+func (a *auditing) logFiles() (all []accesslog.Log, err error) {
+	for _, s := range a.logs {
+		host, path := hostFile(s)
+		if _, err := os.Stat(path); err != nil && path != accesslog.Stdin {
+			return nil, fmt.Errorf("--access-log: %w", err)
+		}
+		all = append(all, accesslog.Log{Host: host, Path: path})
+	}
+	return all, nil
+}
+
+// hostFile reads [HOST=]FILE.
+func hostFile(s string) (host, path string) {
+	if host, path, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(host, `/\`) {
+		return strings.ToLower(host), path
+	}
+	return "", s
+}
+
+// logsAlone judges access logs without an archive.
+func (a *auditing) logsAlone(ctx context.Context, temp string, std stdio) error {
+	switch {
+	case a.token == "":
+		return usagef("an access log without an archive is judged for a product token: give --agent TOKEN, or the archive: curtsy audit --access-log FILE PATH")
+	case a.head != "":
+		return usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
+	}
+	if err := robots.ValidToken(a.token); err != nil {
+		return usagef("--agent: %w", err)
+	}
+	o := accesslog.JudgeOptions{Stdin: std.in, Token: a.token, Floor: time.Duration(a.floor), Skew: time.Duration(a.skew), TempDir: temp}
+	var err error
+	if o.From, err = a.addresses(); err != nil {
+		return err
+	}
+	if o.Logs, err = a.logFiles(); err != nil {
+		return err
+	}
+	for _, s := range a.texts {
+		host, path := hostFile(s)
+		o.Robots = append(o.Robots, accesslog.Robots{Host: host, Path: path})
+	}
+	r, err := accesslog.Judge(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.write(r, std)
 }

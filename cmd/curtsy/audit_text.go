@@ -64,6 +64,7 @@ func auditTime(r *audit.Result) string {
 var levels = map[audit.Level]string{
 	audit.SelfConsistent: "the archive was compared with nothing but itself",
 	audit.LodgedHead:     "the ledger is unchanged up to the head that was lodged elsewhere",
+	audit.LogAlone:       "there is no archive: it is what the site's own access log and the robots.txt that was given show",
 	audit.ConfirmedByLog: "the sites' own access logs tell of the same requests",
 }
 
@@ -294,6 +295,9 @@ func ledgerWords(l *audit.LedgerCheck) string {
 }
 
 func logWords(h *audit.HostLog) string {
+	if h.Exchanges == 0 && h.Ours > 0 { // it was judged alone
+		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", several(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
+	}
 	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", several(h.Lines, "line"), h.Ours, h.Agree, several(h.Exchanges, "exchange"))
 	if h.Missing > 0 {
 		s += fmt.Sprintf("; %d are not in it so", h.Missing)

@@ -13,6 +13,8 @@ const (
 	SelfConsistent Level = "self-consistent"         // the archive does not contradict itself
 	LodgedHead     Level = "lodged head"             // and it is unchanged since its head was lodged elsewhere
 	ConfirmedByLog Level = "confirmed by access log" // and the site's own log says the same
+
+	LogAlone Level = "access log alone" // there is no archive: only what the site's own log shows
 )
 
 // Result is what an audit found.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -113,4 +114,37 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 			}
 		}
 	}
+}
+
+// each reads a log: every line, and every line that cannot be read. If none can, it is no log.
+func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread)) error {
+	in, done, err := open(path, stdin)
+	if err != nil {
+		return err
+	}
+	defer done() //nolint:errcheck // nothing was written
+	read, first := 0, error(nil)
+	for l, err := range lines(in) {
+		var u *unread
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &u):
+			if first == nil {
+				first = u
+			}
+			bad(u)
+			continue
+		case err != nil:
+			return err
+		}
+		read++
+		if err := take(l); err != nil {
+			return err
+		}
+	}
+	if read == 0 && first != nil {
+		return fmt.Errorf("there are no %s: %w", formats, first)
+	}
+	return nil
 }

@@ -1,0 +1,311 @@
+package accesslog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/pauses"
+)
+
+// visited is a host while its lines are judged, in the order of their seconds.
+type visited struct {
+	name  string
+	shown *audit.Host
+	rules *rules
+	pace  time.Duration
+	fuzzy time.Duration // the resolution of its seconds
+
+	policy string    // what the last answer for robots.txt makes of it: "", "rules", "none", "unreachable", "unknown"
+	asked  time.Time // when robots.txt was last asked for
+	busy   time.Time // the last 429 or 503
+
+	clients map[string]*client
+	gaps    map[int64]int64 // how often a pause of so many seconds was met
+	why     map[string]*audit.Unproved
+}
+
+// client is an address of the crawler, or the crawler, if its addresses are known.
+type client struct {
+	row  pauses.Row
+	last time.Time
+}
+
+const (
+	maxClients = 10_000 // that are kept of a host
+	day        = 24 * time.Hour
+	grace      = time.Minute // between a verdict and the request
+	restful    = time.Minute // after a 429 or a 503, a request may be one too early
+)
+
+func (j *judge) enter(name string) *visited {
+	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not asked for"}, rules: j.rulesOf(name), fuzzy: time.Second,
+		clients: map[string]*client{}, gaps: map[int64]int64{}, why: map[string]*audit.Unproved{}}
+	if name == "" {
+		h.shown.Authority = "the host of the log"
+	}
+	if j.shared(name) {
+		h.fuzzy += j.o.Skew
+	}
+	if h.rules != nil && h.rules.delay > 0 {
+		h.pace, h.shown.RequiredBy = h.rules.delay, "Crawl-delay"
+	}
+	if j.o.Floor > h.pace {
+		h.pace, h.shown.RequiredBy = j.o.Floor, "--floor"
+	}
+	h.shown.Required, h.shown.Lowest = h.pace.Seconds(), h.pace.Seconds()
+	return h
+}
+
+// visit judges a line.
+func (j *judge) visit(h *visited, v *visit) {
+	t := &j.r.Totals
+	t.Records++
+	t.Exchanges++
+	if j.r.From.IsZero() || v.time.Before(j.r.From) {
+		j.r.From = v.time
+	}
+	if v.time.After(j.r.To) {
+		j.r.To = v.time
+	}
+	j.identity(h, v)
+	j.paced(h, v)
+	if !h.busy.IsZero() && v.time.Sub(h.busy) < restful && v.time.After(h.busy) {
+		j.unprove(h, audit.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold Retry-After", v.time.Sub(h.busy))
+	}
+	if v.status == 429 || v.status == 503 {
+		h.busy = v.time
+	}
+	if path, _, _ := strings.Cut(v.target, "?"); path == "/robots.txt" {
+		t.Robots++
+		h.shown.Robots++
+		h.learn(v)
+		return
+	}
+	t.Pages++
+	h.shown.Pages++
+	j.page(h, v)
+}
+
+// learn takes an answer for robots.txt (RFC 9309 2.3.1).
+func (h *visited) learn(v *visit) {
+	h.asked = v.time
+	switch s := v.status; {
+	case s >= 200 && s < 400 && h.rules != nil: // 304 renews it, and what a redirect leads to was given
+		h.policy = "rules"
+	case s >= 200 && s < 400:
+		h.policy = "unknown"
+	case s >= 400 && s < 500 && s != 499:
+		h.policy = "none"
+	case h.policy != "rules": // 2.4: what is at hand may be used for longer while robots.txt cannot be had
+		h.policy = "unreachable"
+	}
+	h.shown.Policy = h.policy
+}
+
+// identity checks who asks, and how.
+func (j *judge) identity(h *visited, v *visit) {
+	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
+		j.find(j.finding(h, v, audit.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
+	}
+	if v.combined && !namesProduct(v.agent, j.o.Token) { // it came from an address of the crawler
+		j.find(j.finding(h, v, audit.UserAgent, "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token, "User-Agent: "+v.agent))
+	}
+}
+
+// paced checks the pauses of a client. A line has the second in which a request began, or that in which it ended: in either
+// case two of them lie as far apart as the pause that was due, at least. One that a server wrote late, since the crawler had
+// cut it off, is out of place: a row is too short only if it is without one of its lines, too.
+func (j *judge) paced(h *visited, v *visit) {
+	who := v.remote
+	if len(j.o.From) > 0 {
+		who = ""
+	}
+	c := h.clients[who]
+	if c == nil {
+		if len(h.clients) >= maxClients {
+			j.unprove(h, audit.Gap, "asked from so many addresses that not all were followed", 0)
+			return
+		}
+		c = &client{}
+		h.clients[who] = c
+	}
+	if !c.last.IsZero() {
+		gap := v.time.Sub(c.last)
+		j.r.Totals.Gaps++
+		h.shown.Gaps++
+		if len(h.gaps) < maxClients {
+			h.gaps[int64(gap/time.Second)]++
+		}
+		if h.pace > 0 {
+			j.unprove(h, audit.Gap, "the log does not tell how long requests took, so no pause is known to be long enough", gap)
+		}
+	}
+	c.last = v.time
+	if h.pace == 0 || v.status == 499 { // nginx: the client had gone, some time before
+		return
+	}
+	due := h.pace - max(time.Millisecond, h.pace/1000)
+	if s, short := c.row.Add(pauses.Exchange{Began: v.time, Resolution: h.fuzzy + h.pace, Pace: due}); short {
+		j.find(j.finding(h, v, audit.Gap, fmt.Sprintf("pauses of %v: %s", h.pace, h.shown.RequiredBy),
+			fmt.Sprintf("%d pauses since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly), s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
+	}
+}
+
+// page holds a request for something else than robots.txt against it.
+func (j *judge) page(h *visited, v *visit) {
+	switch h.policy {
+	case "unreachable":
+		j.find(j.finding(h, v, audit.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after a failure at "+h.asked.Format(time.DateTime)))
+		return
+	case "none":
+		j.r.Totals.Judged++
+	}
+	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
+	known := h.policy != "" && v.time.Sub(h.asked) <= day+grace+h.fuzzy
+	switch code := audit.RobotsExpired; {
+	case known:
+	case h.policy == "":
+		code = audit.RobotsMissing
+		fallthrough
+	default:
+		if !j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
+			j.unprove(h, code, "the log does not surely reach 24 h back, so robots.txt may have been asked for before", 0)
+			break
+		}
+		j.find(j.finding(h, v, code, need, "the log has no request for it in the 24 h before"))
+	}
+	switch {
+	case h.policy == "none":
+		return
+	case h.rules == nil:
+		j.unprove(h, audit.Disallowed, "no robots.txt was given for the host", 0)
+		return
+	}
+	j.r.Totals.Judged++
+	if ok, line := h.rules.lines.Allowed(v.target); !ok {
+		j.find(j.finding(h, v, audit.Disallowed, fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line), "asked for"))
+	}
+}
+
+// leave ends a host.
+func (j *judge) leave(h *visited) {
+	if h == nil {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(h.why)) {
+		h.shown.Why = append(h.shown.Why, *h.why[k])
+	}
+	seen, at := int64(0), slices.Sorted(maps.Keys(h.gaps))
+	for i, s := range at {
+		if i == 0 {
+			h.shown.MinGap = float64(s + 1) // less than a second more than the seconds tell
+		}
+		if seen += h.gaps[s]; 2*seen >= h.shown.Gaps {
+			h.shown.MedianGap = float64(s + 1)
+			break
+		}
+	}
+	if len(j.o.From) == 0 && len(h.clients) > 1 {
+		j.say("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known (--from)", h.shown.Authority, len(h.clients), j.o.Token)
+	}
+	j.r.Hosts = append(j.r.Hosts, h.shown)
+}
+
+// unprove counts what cannot be known.
+func (j *judge) unprove(h *visited, what audit.Code, why string, gap time.Duration) {
+	u := h.why[string(what)+why]
+	if u == nil {
+		u = &audit.Unproved{What: what, Why: why}
+		h.why[string(what)+why] = u
+	}
+	most := 0.0
+	if gap > 0 || what == audit.Gap {
+		most = (gap + h.fuzzy).Seconds()
+	}
+	u.Count++
+	u.Most = max(u.Most, most)
+	h.shown.Unprovable++
+	j.r.Totals.Unprovable++
+}
+
+// finding is a finding about a line.
+func (j *judge) finding(h *visited, v *visit, code audit.Code, required, observed string) audit.Finding {
+	h.shown.Violations++
+	return audit.Finding{
+		Code: code, Authority: cut(h.shown.Authority), URL: cut(v.target), Time: v.time, Place: audit.Place{File: j.o.Logs[v.log].Path},
+		Required: cut(required), Observed: cut(fmt.Sprintf("line %d: %s", v.number, observed)),
+	}
+}
+
+// find counts a finding, and keeps it while there are few.
+func (j *judge) find(f audit.Finding) {
+	c := j.counts[f.Code]
+	if c == nil {
+		c = &audit.Count{Code: f.Code}
+		j.counts[f.Code] = c
+	}
+	c.Found++
+	if f.Note {
+		c.Notes++
+		j.r.Totals.Notes++
+	} else {
+		j.r.Totals.Violations++
+	}
+	if key := string(f.Code) + f.Authority; j.found[key] < j.o.Limit {
+		j.found[key]++
+		c.Kept++
+		j.r.Findings = append(j.r.Findings, f)
+	}
+}
+
+// cut bounds a text.
+func cut(s string) string {
+	if s = strings.ToValidUTF8(s, "\ufffd"); len(s) > 300 {
+		return strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}
+
+func (j *judge) say(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !j.told[s] && len(j.told) < 100 {
+		j.told[s] = true
+		j.r.CannotShow = append(j.r.CannotShow, s)
+	}
+}
+
+// conclude makes the result.
+func (j *judge) conclude() *audit.Result {
+	r := j.r
+	for _, c := range audit.Codes() {
+		if n := j.counts[c]; n != nil {
+			r.Counts = append(r.Counts, *n)
+		}
+	}
+	r.Clean = r.Totals.Violations == 0
+	r.Measures = []string{
+		"robots.txt asked for before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 2.2, 2.4)",
+		"nothing that the robots.txt that was given forbids " + j.o.Token + " (RFC 9309 2.2), and nothing while the log says that it could not be had (2.3.1.4)",
+		"GET and HEAD only, with a User-Agent that names the crawler",
+	}
+	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)), func(r *rules) bool { return r.delay > 0 }) {
+		r.Measures = append(r.Measures, "pauses as Crawl-delay or --floor asks for: too short if no instants within the seconds of the log would fit them")
+	}
+	j.say("that the robots.txt that was given is the one that the site served then")
+	j.say("how long requests took, and so that a pause was long enough: what is shown as a pause is the most that it can have been")
+	j.say("Retry-After, RateLimit and whatever else answers said; what robots.txt redirected to; cookies and other fields of requests")
+	j.say("requests under a name that does not hold %s%s", j.o.Token, map[bool]string{true: ", from other addresses than those given", false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
+	j.say("what was asked before the log begins, after it ends, or of other hosts; and what a cache in front of the server answered")
+	for _, l := range r.Logs {
+		if l.Agentless {
+			j.say("lines without a user agent: whose they are is known by --from alone")
+		}
+		if l.Unread > 0 {
+			j.say("%d lines that cannot be read", l.Unread)
+		}
+	}
+	return r
+}

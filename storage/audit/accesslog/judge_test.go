@@ -1,0 +1,161 @@
+package accesslog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+const botRobots = "User-agent: otherbot\nDisallow: /no\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /\n"
+
+// told are lines of a log, each at so many seconds after noon.
+type told struct {
+	at     float64
+	target string
+	status int
+	agent  string // "" is Otherbot/2
+	client string // "" is 192.0.2.9
+	method string // "" is GET
+}
+
+func (l told) String() string {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	or := func(s, other string) string {
+		if s == "" {
+			return other
+		}
+		return s
+	}
+	return fmt.Sprintf("%s - - [%s] \"%s %s HTTP/1.1\" %d 5 \"-\" %q\n", or(l.client, "192.0.2.9"), noon.Add(time.Duration(l.at*1e9)).Format(timeForm),
+		or(l.method, "GET"), l.target, l.status, or(l.agent, "Otherbot/2 (+https://o.example)"))
+}
+
+func text(lines ...told) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.String())
+	}
+	return b.String()
+}
+
+// judged judges a log by botRobots.
+func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result {
+	t.Helper()
+	robots := filepath.Join(t.TempDir(), "robots.txt")
+	if err := os.WriteFile(robots, []byte(botRobots), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := JudgeOptions{Logs: []Log{{Path: logFile(t, log)}}, Robots: []Robots{{Path: robots}}, Token: "otherbot", TempDir: t.TempDir()}
+	if change != nil {
+		change(&o)
+	}
+	r, err := Judge(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestALogAloneIsJudged: what a log shows is a violation, and what it may hide is not.
+func TestALogAloneIsJudged(t *testing.T) {
+	const other = "Mozilla/5.0"
+	yesterday := told{at: -90_000, target: "/", status: 200, agent: other, client: "198.51.100.7"}
+	robots := told{at: 0, target: "/robots.txt", status: 200}
+	from := func(o *JudgeOptions) { o.From = []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")} }
+	var quick, slow []told
+	for i := range 30 {
+		quick = append(quick, told{at: 10 + float64(i), target: "/q", status: 200})
+		slow = append(slow, told{at: 10 + float64(i)*2, target: "/s", status: 200})
+	}
+	for name, c := range map[string]struct {
+		lines  []told
+		change func(*JudgeOptions)
+		want   string // codes of violations
+		open   string // codes of what cannot be proved
+	}{
+		"polite":                         {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200}, {at: 6, target: "/b?c", status: 404}}, open: "gap"},
+		"disallowed":                     {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200}}, want: "disallowed", open: "gap"},
+		"allowed to it alone":            {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200, agent: "Thirdbot/1"}}},
+		"by another version":             {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: "otherbot/3.1"}}, want: "disallowed", open: "gap"},
+		"under another name":             {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}},
+		"under another name, from there": {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}, change: from, want: "disallowed user-agent", open: "gap"},
+		"no robots.txt":                  {lines: []told{yesterday, {at: 3, target: "/a", status: 200}}, want: "robots-missing"},
+		"no robots.txt in a short log":   {lines: []told{{at: 3, target: "/a", status: 200}}, open: "robots-missing"},
+		"robots.txt too late":            {lines: []told{yesterday, {at: 3, target: "/a", status: 200}, {at: 6, target: "/robots.txt", status: 200}}, want: "robots-missing", open: "gap"},
+		"robots.txt too old":             {lines: []told{robots, {at: 80_000, target: "/x", status: 200, agent: other}, {at: 90_000, target: "/a", status: 200}}, want: "robots-expired", open: "gap"},
+		"robots.txt renewed":             {lines: []told{robots, {at: 80_000, target: "/robots.txt", status: 304}, {at: 90_000, target: "/a", status: 200}}, open: "gap"},
+		"robots.txt out of reach":        {lines: []told{yesterday, {at: 0, target: "/robots.txt", status: 503}, {at: 100, target: "/a", status: 200}}, want: "robots-unreachable", open: "gap"},
+		"no robots.txt then":             {lines: []told{yesterday, {at: 0, target: "/robots.txt", status: 404}, {at: 100, target: "/no", status: 200}}, open: "gap"},
+		"too fast":                       {lines: append([]told{yesterday, robots}, quick...), want: "gap", open: "gap"},
+		"as fast as may be":              {lines: append([]told{yesterday, robots}, slow...), open: "gap"},
+		"slower than may be asked":       {lines: append([]told{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
+		"two crawlers of one name":       {lines: append([]told{yesterday, robots, {at: 11, target: "/", status: 200, client: "203.0.113.1"}, {at: 12, target: "/", status: 200, client: "203.0.113.2"}}, slow...), open: "gap"},
+		"another method":                 {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200, method: "POST"}}, want: "method", open: "gap"},
+		"right after a 503":              {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 503}, {at: 6, target: "/b", status: 200}}, open: "gap retry-after"},
+		"no robots.txt given":            {lines: []told{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Robots = nil }, open: "disallowed"},
+		"robots.txt of another host":     {lines: []told{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Logs[0].Host, o.Robots[0].Host = "a.test", "b.test" }, open: "disallowed"},
+	} {
+		r := judged(t, text(c.lines...), c.change)
+		var violated, open []string
+		for _, n := range r.Counts {
+			if n.Found > n.Notes {
+				violated = append(violated, string(n.Code))
+			}
+		}
+		for _, h := range r.Hosts {
+			for _, u := range h.Why {
+				open = append(open, string(u.What))
+			}
+		}
+		slices.Sort(violated)
+		slices.Sort(open)
+		if strings.Join(violated, " ") != c.want || strings.Join(slices.Compact(open), " ") != c.open {
+			t.Errorf("%s: violated %v, want %q; open %v, want %q\n%+v", name, violated, c.want, open, c.open, r.Findings)
+		}
+		if r.Level != audit.LogAlone || r.Clean != (c.want == "") || len(r.CannotShow) < 4 || len(r.Measures) < 3 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPoliteCrawlersAreNotAccusedByALogAlone: whatever part of a log is given, in however many files, some lost, and
+// whether its seconds are those of beginnings or of ends.
+func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
+	robots := filepath.Join(t.TempDir(), "robots.txt")
+	if err := os.WriteFile(robots, []byte("User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for seed := range trials(100) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 15))
+		_, log := crawlAndLog(rng, time.Duration(rng.IntN(100))*time.Hour, 5+rng.IntN(100), 20)
+		from := rng.IntN(len(log))
+		r, err := Judge(t.Context(), JudgeOptions{Logs: rotated(t, rng, log[from:from+rng.IntN(len(log)-from+1)], rng.IntN(2) == 0),
+			Robots: []Robots{{Path: robots}}, Token: "curtsy", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32"), netip.MustParsePrefix("192.0.2.10/32")}, TempDir: t.TempDir()})
+		if errors.Is(err, ErrNobody) {
+			continue
+		}
+		if err != nil || !r.Clean {
+			t.Fatalf("seed %d: %v, %+v", seed, err, r.Findings[:min(len(r.Findings), 3)])
+		}
+	}
+}
+
+func TestALogWithoutTheCrawlerIsNoResult(t *testing.T) {
+	o := JudgeOptions{Logs: []Log{{Path: logFile(t, text(told{target: "/", status: 200, agent: "x"}))}}, Token: "otherbot", TempDir: t.TempDir()}
+	if r, err := Judge(t.Context(), o); r != nil || !errors.Is(err, ErrNobody) {
+		t.Error(r, err)
+	}
+}
