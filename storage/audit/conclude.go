@@ -72,7 +72,7 @@ func (a *audit) measures(ours bool) []string {
 	if a.o.Strict && !ours {
 		m = append(m, "of another crawler, as the audit was told, the promises of docs/politeness.md that its archive can show: a floor of 1 s, Cache-Control of "+
 			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses (100 ms), Request-rate, RateLimit, "+
-			"five times the response time, and a contact in the User-Agent")
+			"five times the response time, a contact in the User-Agent, no cookies and no credentials")
 	}
 	if a.o.Floor > 0 {
 		m = append(m, "a pause of "+a.o.Floor.String()+" for hosts that are not the operator's own, as the audit was told")

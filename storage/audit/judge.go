@@ -101,6 +101,10 @@ func (a *audit) identity(h *half, to *host) {
 	}
 	if a.ours() {
 		a.promised(h)
+	} else if s := h.sent.secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
+		f := e.finding(Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
+		f.Note = !a.o.Strict
+		a.report(f)
 	}
 	const rfc = "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1)"
 	token := a.declared()

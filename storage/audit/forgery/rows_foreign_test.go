@@ -92,6 +92,18 @@ var hiddenRows = []row{
 			r.move(s, 5*time.Second)
 		}
 	}),
+	strictly("a cookie, by our rules", audit.Credentials, func(s strange) {
+		ask, _ := s.pair(bread)
+		ask.replace(s.t, "Host: bakery.test", "Host: bakery.test\r\nCookie: id=7")
+	}),
+	strictly("no rest after a 500, by our rules", audit.Gap, func(s strange) {
+		_, answer := s.pair(bread)
+		answer.status("500 Oops")
+	}),
+	strictly("nobody to ask, by our rules", audit.UserAgent, func(s strange) {
+		ask, _ := s.pair(bread)
+		ask.replace(s.t, " (+"+contact+")", "")
+	}),
 	nobody("a robots.txt cut at a length", "the crawler may have read more than it kept: what it forbids is counted as unprovable", func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.body("User-agent: *\n")
@@ -131,6 +143,18 @@ func keeps(kind, media string) func(s strange) {
 			answer.block = answer.payload()
 		}
 	}
+}
+
+// strictly makes a row about what only our rules forbid.
+func strictly(name string, found audit.Code, forge func(s strange)) row {
+	r := alien(name, found, forge)
+	show := r.show
+	r.show = func(e *evidence) trial {
+		tr := show(e)
+		tr.o.Strict = true
+		return tr
+	}
+	return r
 }
 
 // nobody makes a row that nobody could find in an archive of another crawler.
