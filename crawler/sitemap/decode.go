@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -112,6 +113,12 @@ const spoil = 0x7F
 func spoilt(s string) bool {
 	return strings.IndexByte(s, spoil) >= 0 || strings.Contains(s, "\uFFFD")
 }
+
+// undefined finds an entity that nobody defined: what it stands for is not known.
+var undefined = regexp.MustCompile(`&[A-Za-z][A-Za-z0-9._-]*;`)
+
+// around reports whether a character around an address is none of it: white space of Unicode, and what has no width.
+func around(r rune) bool { return unicode.IsSpace(r) || r == '\u200B' || r == '\uFEFF' }
 
 var errToken = errors.New("sitemap: a token is too long")
 

@@ -21,9 +21,9 @@
 //
 // Names are compared without case, and namespaces are not looked at: many files have none, or another. Where an element
 // stands decides, and that its prefix is that of the entry it stands in: "loc" counts in "url" and in "sitemap", and
-// "image:loc" is no page. An element that is not closed ends with the one around it, an entry where the next begins. An "&" that begins no entity stands for itself. Entities other
-// than those of XML and its character references are not expanded, so that none can grow, and nothing that a file refers
-// to is fetched.
+// "image:loc" is no page. An element that is not closed ends with the one around it, an entry where the next begins. An "&" that begins no entity stands for itself. Entities of
+// XML and HTML are characters; others are not expanded, so that none can grow, an address that has one is refused, and
+// nothing that a file refers to is fetched. White space of Unicode around an address is no part of it.
 //
 // # What is given out
 //

@@ -3,6 +3,7 @@ package sitemap
 import (
 	"errors"
 	"io"
+	"strings"
 
 	"curtsy/frontier/canon"
 )
@@ -26,7 +27,7 @@ func (p *pass) readText(text *clean) error {
 		}
 		if !blank(line) {
 			// Against the zero URL: running text must not become a list of relative addresses.
-			if err := p.give(canon.URL{}, string(line), Entry{Priority: defaultPriority}); err != nil {
+			if err := p.give(canon.URL{}, strings.TrimFunc(string(line), around), Entry{Priority: defaultPriority}); err != nil {
 				return err
 			}
 		}

@@ -40,6 +40,7 @@ func (p *pass) readXML(text *clean) error {
 	text.skip(declaration) // which may claim a version that the decoder does not know
 	d := xml.NewDecoder(text)
 	d.Strict = false
+	d.Entity = xml.HTMLEntity // each a character; others stand for themselves, and no address may have them
 	// The text is decoded already, whatever the declaration says.
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	for !r.done && p.report.Finding == nil {
@@ -205,7 +206,7 @@ func (r *reader) set() {
 		case e.has:
 			r.refuse(ReasonSecond)
 		case strings.TrimSpace(value) != "":
-			e.ref, e.has = value, true
+			e.ref, e.has = strings.TrimFunc(value, around), true
 		}
 	case "guid":
 		e.guid = value
@@ -227,11 +228,15 @@ func (r *reader) close() error {
 	base := r.base
 	r.entry, r.field, r.base = nil, "", r.feed
 	if !e.has && strings.TrimSpace(e.guid) != "" {
-		e.ref, e.has = e.guid, true
+		e.ref, e.has = strings.TrimFunc(e.guid, around), true
 		base = canon.URL{} // a permalink is a whole address
 	}
 	if !e.has {
 		r.refuse(ReasonNoURL)
+		return nil
+	}
+	if undefined.MatchString(e.ref) {
+		r.refuse(ReasonEncoding)
 		return nil
 	}
 	return r.give(base, e.ref, e.Entry)

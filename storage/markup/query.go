@@ -28,7 +28,18 @@ func EncodeQuery(ref, charsetName string) string {
 	if e == nil || name == "utf-8" || strings.HasPrefix(name, "utf-16") || name == "replacement" {
 		return ref
 	}
+	if r := japanese[name]; r != nil {
+		query = r.Replace(query)
+	}
 	return ref[:from+1] + encodedQuery(query, e) + fragment
+}
+
+// japanese has what the encoders of the Encoding Standard (12.2.2, 12.3.2, 13.2) write for characters that x/text refuses:
+// the minus sign is the full-width one, and yen sign and overline stand where ASCII has "\\" and "~".
+var japanese = map[string]*strings.Replacer{
+	"shift_jis":   strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
+	"euc-jp":      strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
+	"iso-2022-jp": strings.NewReplacer("\u2212", "\uFF0D"),
 }
 
 // encodedQuery encodes runs of what the charset has at once: some charsets shift between states.

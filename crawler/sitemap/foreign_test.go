@@ -1,0 +1,61 @@
+package sitemap
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// What stands around an address, or in it by a name that nobody defined, makes no other address of it.
+func TestNoAddressIsMadeUp(t *testing.T) {
+	at, err := canon.Parse("https://bakery.test/dir/sitemap.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for loc, want := range map[string]string{
+		"\u00A0https://bakery.test/a\u00A0":       "https://bakery.test/a",
+		"\u3000\n https://bakery.test/a \u2003":   "https://bakery.test/a",
+		"\u200Bhttps://bakery.test/a\uFEFF":       "https://bakery.test/a",
+		"&nbsp;https://bakery.test/a&nbsp;":       "https://bakery.test/a",
+		"&#160;https://bakery.test/a&#xA0;":       "https://bakery.test/a",
+		"https://bakery.test/caf&eacute;":         "https://bakery.test/caf%C3%A9",
+		"https://bakery.test/&bread;":             "",
+		"&bread;https://bakery.test/":             "",
+		"https://bakery.test/?a=1&lang=2":         "https://bakery.test/?a=1&lang=2", // which begins no entity
+		"https://bakery.test/?a=1&amp;b=2;c":      "https://bakery.test/?a=1&b=2;c",
+		"<![CDATA[\u00A0https://bakery.test/a]]>": "https://bakery.test/a",
+	} {
+		for _, file := range []string{
+			"<urlset><url><loc>" + loc + "</loc></url></urlset>", "<rss><channel><item><link>" + loc + "</link></item></channel></rss>",
+			"<rss><channel><item><guid>" + loc + "</guid></item></channel></rss>",
+		} {
+			got := ""
+			_, err := Read(Input{URL: at, Body: strings.NewReader(file)}, func(e Entry) error {
+				got += e.URL.String()
+				return nil
+			})
+			if err != nil || got != want {
+				t.Errorf("%q: %q, %v; want %q", file, got, err, want)
+			}
+		}
+	}
+}
+
+// RFC 822 5.1: the day of the week and the seconds may be left out; years have two digits, or four (RFC 2822).
+func TestDatesOfFeeds(t *testing.T) {
+	want := time.Date(2003, 6, 3, 9, 39, 0, 0, time.UTC)
+	for _, day := range []string{"", "Tue, "} {
+		for _, year := range []string{"2003", "03"} {
+			for _, seconds := range []string{"", ":00"} {
+				for _, zone := range []string{"GMT", "+0000"} {
+					s := day + "3 Jun " + year + " 09:39" + seconds + " " + zone
+					if got := dateOf(s); !got.Equal(want) {
+						t.Errorf("%q: %v", s, got)
+					}
+				}
+			}
+		}
+	}
+}
