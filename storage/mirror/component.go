@@ -123,12 +123,21 @@ func device(stem string) bool {
 	return ok && utf8.RuneCountInString(digit) == 1 && strings.ContainsAny(digit, "0123456789¹²³")
 }
 
+// readByOthers are files that the desktops of Windows read in any folder. What begins with a dot is read by still others:
+// a folder .git makes git, and prompts that call it, run what its config says; and "git~1" is .git on FAT (CVE-2014-9390).
+var readByOthers = map[string]bool{"desktop.ini": true, "autorun.inf": true, "thumbs.db": true}
+
 // component makes a name that every file system takes of a readable stem and an extension. What has to be cut, or would
 // be nothing, is told apart by a hash of whole, the part of the URL that it stands for.
 func component(stem, ext, whole string) string {
 	name := stem + ext
 	if name == "" {
 		name = "_"
+	}
+	if name[0] == '.' && name != ".well-known" { // RFC 8615
+		name = "%2E" + name[1:]
+	} else if read := strings.ToLower(name); readByOthers[read] || strings.HasPrefix(read, "git~") {
+		name = "_" + name
 	}
 	if first, _, _ := strings.Cut(name, "."); device(first) {
 		name = first + "_" + name[len(first):]

@@ -82,7 +82,7 @@ func TestNameOfOnePage(t *testing.T) {
 		{"no dot at the end of a directory", "http://a.test/d./x", "a.test/d%2E/x.html"},
 		{"no space at the end", "http://a.test/d%20/x", "a.test/d%20/x.html"},
 		{"no space at the beginning", "http://a.test/%20d/x", "a.test/%20d/x.html"},
-		{"no name of the directory above", "http://a.test/%2e%2e%2fx/y", "a.test/..%2Fx/y.html"},
+		{"no name of the directory above", "http://a.test/%2e%2e%2fx/y", "a.test/%2E.%2Fx/y.html"},
 		{"an empty directory has a name", "http://a.test//x///y", "a.test/_/x/_/_/y.html"},
 		{"no device", "http://a.test/con", "a.test/con_.html"},
 		{"no device", "http://a.test/CON.css text/css", "a.test/CON_.css"},
