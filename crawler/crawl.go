@@ -31,6 +31,7 @@ type Crawl struct {
 	dates    dates
 
 	slots     *slots
+	toldBack  sync.Once // that the clock was set back
 	addresses *addresses
 	patient   atomic.Bool // something had to wait that was no fault of its host
 
@@ -125,6 +126,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.budget = newBudget(c.cfg, before.Counts)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
+	c.slots.shared = c.cfg.HostLocks
 	c.room, c.crew = seats.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.budget.press = func() { c.room.Press(pressAfter) }
 	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()

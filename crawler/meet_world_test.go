@@ -20,6 +20,7 @@ import (
 
 // rival is another crawl of the same user, as host locks show it: now and then it has a host for a while.
 type rival struct {
+	freeSpots
 	t *testing.T
 
 	mu  sync.Mutex

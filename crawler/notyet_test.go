@@ -15,6 +15,7 @@ import (
 
 // busyLocks are host locks of which every other request for one is told to come again, as if another crawl had it.
 type busyLocks struct {
+	freeSpots
 	wait  time.Duration
 	turns map[canon.Authority]int
 	out   map[canon.Authority]bool

@@ -60,7 +60,12 @@ func paceOf(floor time.Duration, own bool, book *robots.Rulebook, n *notes, now 
 	site := asked(book)
 	p := pace{floor, byFloor}.atLeast(site.d, site.by).atLeast(n.space(now), byRateLimit)
 	if !own {
-		p = p.atLeast(min(responseFactor*n.response(), responseMost), byResponseTime)
+		p = p.atLeast(ResponsePace(n.response()), byResponseTime)
 	}
 	return p
+}
+
+// ResponsePace is the pause that a host gets which takes so long to answer.
+func ResponsePace(response time.Duration) time.Duration {
+	return min(responseFactor*response, responseMost)
 }

@@ -20,8 +20,12 @@ import (
 //
 // A start is granted before the connection is made, which takes its time; so the request itself waits once more, for
 // what is left until every has passed since the last request went out at that address (send, sent).
+//
+// Other crawls of the same user keep the pace of an address with us: shared, if not nil, has the last word before a request
+// goes out (politeness rule 26).
 type slots struct {
-	every time.Duration
+	every  time.Duration
+	shared hostLocks
 
 	mu      sync.Mutex
 	spots   map[netip.Prefix]*spot
@@ -51,6 +55,9 @@ const (
 func newSlots(every time.Duration) *slots {
 	return &slots{every: every, spots: map[netip.Prefix]*spot{}, held: map[canon.Authority]*place{}, sweepAt: leastSweep}
 }
+
+// Spot is what counts as one address for the pace of rule 10.
+func Spot(addr netip.Addr) netip.Prefix { return spotOf(addr) }
 
 // spotOf is an IPv4 address, or the /64 of an IPv6 one: what one customer of a network has.
 func spotOf(addr netip.Addr) netip.Prefix {
@@ -179,18 +186,13 @@ func (s *slots) sweep(now time.Time) {
 	s.sweepAt = max(leastSweep, 2*(len(s.spots)+len(s.held)))
 }
 
-// send waits until a request may go out at addr, and notes that it does.
+// send waits until a request may go out at addr, and notes that it does. An error is that of ctx, or of our own state.
 func (s *slots) send(ctx context.Context, addr netip.Addr) error {
 	for {
-		s.mu.Lock()
-		sp, now := s.spot(spotOf(addr)), time.Now()
-		wait := sp.sent.Add(s.every).Sub(now)
-		if sp.sent.IsZero() || wait <= 0 {
-			sp.sent = now
-			s.mu.Unlock()
-			return nil
+		wait, err := s.trySend(spotOf(addr))
+		if err != nil || wait <= 0 {
+			return err
 		}
-		s.mu.Unlock()
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -199,11 +201,32 @@ func (s *slots) send(ctx context.Context, addr netip.Addr) error {
 	}
 }
 
-// sent notes that a request has gone out at addr: a busy machine may take its time between send and that.
-func (s *slots) sent(addr netip.Addr) {
+// trySend is send, but that it returns how long to wait.
+func (s *slots) trySend(key netip.Prefix) (time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	sp, now := s.spot(key), time.Now()
+	if wait := sp.sent.Add(s.every).Sub(now); !sp.sent.IsZero() && wait > 0 {
+		return wait, nil
+	}
+	if s.shared != nil {
+		if wait, err := s.shared.Start(key, s.every); err != nil || wait > 0 {
+			return wait, err
+		}
+	}
+	sp.sent = now
+	return 0, nil
+}
+
+// sent notes that a request has gone out at addr: a busy machine may take its time between send and that.
+func (s *slots) sent(addr netip.Addr) error {
+	s.mu.Lock()
 	s.spot(spotOf(addr)).sent = time.Now()
+	s.mu.Unlock()
+	if s.shared != nil {
+		return s.shared.Started(spotOf(addr), s.every)
+	}
+	return nil
 }
 
 // waiting counts the hosts whose time at their address is still to come.

@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -17,6 +18,12 @@ type hostLocks interface {
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
 	// Release gives a up; nobody may take it before rest is over.
 	Release(a canon.Authority, rest time.Duration) error
+	// Start grants the start of an exchange at an address by returning zero, and keeps others from one there before every
+	// is over; or it returns how long to wait before asking again. Started says that it took place only now.
+	Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error)
+	Started(spot netip.Prefix, every time.Duration) error
+	// SetBack is by how much the clock was set back, as far as rests that others left showed.
+	SetBack() time.Duration
 }
 
 // errNotYet says that the exchange has to wait for its address, or for another crawl: the turn ends without one, its wait
@@ -59,10 +66,14 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		}
 		v.keptFor(c, due)
 		r.Begin = func(ctx context.Context) error { return c.slots.send(ctx, r.Addr.Addr()) }
-		r.Begun = func() { c.slots.sent(r.Addr.Addr()) }
+		var shared error
+		r.Begun = func() { shared = c.slots.sent(r.Addr.Addr()) }
 		ex, err := c.do(ctx, v, r)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case shared != nil:
+			return nil, errors.Join(shared, ex.Close())
 		}
 		if another := c.addresses.used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
 			return ex, nil
@@ -116,6 +127,11 @@ func (c *Crawl) lock(v *visit) (wait time.Duration, err error) {
 		return 0, nil
 	}
 	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.d)
+	if back := c.cfg.HostLocks.SetBack(); back > 0 {
+		c.toldBack.Do(func() {
+			c.cfg.Log("the clock was set back by %v: hosts rest for no longer than they were to", back.Round(time.Second))
+		})
+	}
 	v.locked = wait == 0 && err == nil
 	return wait, err
 }

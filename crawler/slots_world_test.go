@@ -403,7 +403,7 @@ func TestRule17_TwoCrawlsShareTheirHosts(t *testing.T) {
 }
 
 // refusing is host locks whose disk fails.
-type refusing struct{}
+type refusing struct{ freeSpots }
 
 func (refusing) Take(canon.Authority, time.Duration) (time.Duration, error) {
 	return 0, syscall.EIO
@@ -486,4 +486,68 @@ func TestRule06_RobotsHasLessPatienceThanAPage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// freeSpots are locks of nobody else's, as far as addresses go.
+type freeSpots struct{}
+
+func (freeSpots) Start(netip.Prefix, time.Duration) (time.Duration, error) { return 0, nil }
+func (freeSpots) Started(netip.Prefix, time.Duration) error                { return nil }
+func (freeSpots) SetBack() time.Duration                                   { return 0 }
+
+// Politeness rule 26: the pace of an address holds over all crawls of one user, though each has hosts of its own there.
+func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sites []*crawltest.Site
+		var seeds [2][]string
+		for i := range 8 {
+			s := crawltest.Tree(fmt.Sprintf("h%d.test", i), 5)
+			sites = append(sites, s)
+			seeds[i%2] = append(seeds[i%2], "http://"+s.Name+"/")
+		}
+		one := newWorld(t, seeds[0], sites...)
+		two := newWorldOn(t, 0, seeds[1], one.web)
+		path := filepath.Join(t.TempDir(), "locks")
+		var g errgroup.Group
+		var notes []*shared
+		for _, w := range []*world{one, two} {
+			l, err := hostlock.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			if why := l.Missing(); why != "" {
+				t.Skip(why)
+			}
+			w.cfg.HostLocks = l
+			notes = append(notes, w.share(func(string) []string { return []string{"198.18.7.7"} }))
+			g.Go(func() error {
+				c, err := New(t.Context(), w.cfg)
+				if err != nil {
+					return err
+				}
+				s, err := c.Run(t.Context())
+				if err == nil && (s.EndedBy != EndedDrained || s.Status.Fetched != 20) {
+					err = fmt.Errorf("ended by %q, %d fetched", s.EndedBy, s.Status.Fetched)
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		var all []time.Time
+		for _, n := range notes {
+			all = append(all, n.starts[netip.MustParsePrefix("198.18.7.7/32")]...)
+		}
+		slices.SortFunc(all, time.Time.Compare)
+		for i := range all[1:] {
+			if gap := all[i+1].Sub(all[i]); gap < halfSecond {
+				t.Errorf("start %d came after %v", i+1, gap)
+			}
+		}
+		if len(all) != 8*6 {
+			t.Errorf("%d requests", len(all))
+		}
+	})
 }

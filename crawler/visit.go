@@ -106,7 +106,7 @@ func (v *visit) owed(c *Crawl) time.Duration {
 	}
 	since := time.Duration(c.clock.micros(time.Now())-v.notes.lastEnd) * time.Microsecond
 	if owed := v.pace.d - since; owed > time.Microsecond { // what rounding may leave
-		return owed
+		return min(owed, v.pace.d) // the clock may have been set back since the last run
 	}
 	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
@@ -19,11 +20,11 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 		e.Notes = append(e.Notes, "not asked live: "+why)
 		return nil
 	}
-	free, err := x.lockHost(e)
-	if err != nil || free == nil {
+	locks, err := x.hostLocks(e)
+	if err != nil || locks == nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, free()) }()
+	defer func() { err = errors.Join(err, locks.Close()) }()
 	c := robotsCheck{settings: x.settings}
 	f, err := c.fetcher([]canon.URL{x.url})
 	if err != nil {
@@ -31,7 +32,7 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 	}
 	defer f.Close()
 	c.lists = x.settings.lists // the crawl's own list binds, too
-	a := &robotsAsker{fetcher: f, lists: x.settings.lists, heard: map[string]robots.Exchange{}, last: map[canon.Authority]time.Time{}}
+	a := newRobotsAsker(f, locks, &x.settings)
 	origin := x.url.Authority().Scheme() + "://" + x.url.Authority().HostPort()
 	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
 	var state robots.State
@@ -47,23 +48,23 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 	return nil
 }
 
-// lockHost takes the lock of a host that is not ours, so that no crawl of this user asks it meanwhile, nor before the pace
-// is over (politeness rule 17). free gives it back; it is nil when another crawl has it, which a note then says.
-func (x *explaining) lockHost(e *crawler.Explanation) (free func() error, err error) {
+// hostLocks opens the locks that all crawls of this user share (politeness rule 17). They are nil when another crawl is
+// asking the host, or has just done so, which a note then says.
+func (x *explaining) hostLocks(e *crawler.Explanation) (*hostlock.Locks, error) {
 	a := x.url.Authority()
-	if loopback(a) {
-		return func() error { return nil }, nil
-	}
 	locks, err := openHostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
-	if err != nil {
-		return nil, err
+	if err != nil || loopback(a) {
+		return locks, err
 	}
 	wait, err := locks.Take(a, crawler.Floor)
-	if err == nil && wait == 0 {
-		return func() error { return errors.Join(locks.Release(a, crawler.Floor), locks.Close()) }, nil
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case wait > 0:
 		e.Notes = append(e.Notes, "not asked live: another crawl of yours is asking that host; try again later")
+	default: // the exchange takes it anew
+		if err = locks.Release(a, 0); err == nil {
+			return locks, nil
+		}
 	}
 	return nil, errors.Join(err, locks.Close())
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/hostlock"
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -61,7 +63,11 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &robotsAsker{fetcher: f, lists: c.lists, heard: map[string]robots.Exchange{}, last: map[canon.Authority]time.Time{}}
+	locks, err := openHostLocks(func(format string, args ...any) { fmt.Fprintf(std.err, "curtsy: "+format+"\n", args...) })
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	a := newRobotsAsker(f, locks, &c.settings)
 	if c.url != "" {
 		source = func(ctx context.Context, _ canon.URL, s robots.Standard) (hadRobots, error) {
 			return a.ask(ctx, given[0].Authority(), given[0].String(), s)
@@ -71,7 +77,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 			return a.ask(ctx, u.Authority(), "", s)
 		}
 	}
-	return source, func() { f.Close() }, nil
+	return source, func() { _ = errors.Join(f.Close(), locks.Close()) }, nil // nothing is left to be kept
 }
 
 // fetcher makes exchanges under the user's own identity. Addresses that the user wrote out may be reached, whatever net
@@ -107,9 +113,19 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 // robotsAsker fetches robots.txt files, each URL once.
 type robotsAsker struct {
 	fetcher *fetch.Fetcher
+	asks    alongside
+	token   string                     // whose Crawl-delay is kept
 	lists   *optout.Watch              // of those who are asked for nothing
 	heard   map[string]robots.Exchange // by URL
-	last    map[canon.Authority]time.Time
+}
+
+func newRobotsAsker(f *fetch.Fetcher, locks *hostlock.Locks, s *settings) *robotsAsker {
+	return &robotsAsker{
+		fetcher: f, lists: s.lists, heard: map[string]robots.Exchange{}, token: s.agent,
+		asks: alongside{
+			locks: locks, floor: max(time.Duration(s.delay), crawler.Floor), every: time.Duration(s.ipDelay), foreign: s.loopbackForeign(),
+		},
+	}
 }
 
 // ask fetches the robots.txt of an authority, or what stands at the URL instead of it. It follows redirects as the
@@ -146,7 +162,7 @@ func (a *robotsAsker) ask(ctx context.Context, au canon.Authority, instead strin
 	return had, nil
 }
 
-// exchange asks for a URL, not sooner than the pace for hosts of others permits.
+// exchange asks for a URL, as a crawl would.
 func (a *robotsAsker) exchange(ctx context.Context, raw string) (robots.Exchange, error) {
 	if ex, ok := a.heard[raw]; ok {
 		return ex, nil
@@ -158,19 +174,10 @@ func (a *robotsAsker) exchange(ctx context.Context, raw string) (robots.Exchange
 	if a.lists.URL(u) != nil {
 		return robots.Exchange{URL: raw, Failure: string(fetch.OptOut)}, nil
 	}
-	au := u.Authority()
-	if last, ok := a.last[au]; ok && !loopback(au) {
-		select {
-		case <-ctx.Done():
-			return robots.Exchange{}, ctx.Err()
-		case <-time.After(time.Until(last.Add(crawler.Floor))):
-		}
-	}
-	got, err := a.fetcher.Do(ctx, fetch.Request{
+	got, err := a.asks.do(ctx, a.fetcher, a.token, fetch.Request{
 		URL: u, Accept: "text/plain, */*;q=0.5", MaxBody: robots.MaxBody + 1, Partial: true,
 		FirstByteTimeout: crawler.RobotsFirstByte, WholeTimeout: crawler.RobotsWhole,
 	})
-	a.last[au] = time.Now()
 	if err != nil {
 		return robots.Exchange{}, fmt.Errorf("%s: %w", raw, err)
 	}

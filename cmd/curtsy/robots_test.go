@@ -20,6 +20,8 @@ func fed(t *testing.T, stdin string, args ...string) result {
 	t.Setenv("XDG_CONFIG_HOME", config)
 	t.Setenv("HOME", config)
 	t.Setenv("AppData", config)
+	t.Setenv("XDG_CACHE_HOME", config)
+	t.Setenv("LocalAppData", config)
 	var out, errs bytes.Buffer
 	code := run(context.Background(), args, stdio{strings.NewReader(stdin), &out, &errs})
 	return result{out.String(), errs.String(), code}

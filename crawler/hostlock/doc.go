@@ -11,8 +11,10 @@
 //	  └── kill ──────┘ the system drops the lock; the entry says what Take put there: the pace
 //
 // Locks are those of the system: it drops them when a process ends, however it ends, so nothing is ever stale and
-// nobody cleans up. Wall time is all that processes share. A clock that is set back makes hosts rest longer, by a day at
-// most: an entry further ahead than that is not believed.
+// nobody cleans up. Wall time is all that processes share. An entry says how long its rest was, so that a clock which is
+// set back makes a host rest once more for that long, and no longer; SetBack tells of it.
+//
+// Addresses have places like authorities (politeness rule 10): Start takes one and rests it for the pace of the address.
 //
 // The table has room for four authorities in each of its 65,536 buckets. In a full one the entry that ends first gives
 // way, and then the pace between two crawls may be lost for that host; that they talk to it at once is excluded all

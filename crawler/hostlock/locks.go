@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,7 +19,8 @@ type Locks struct {
 	file *os.File // nil where the system has no locks
 
 	mu    sync.Mutex
-	held  map[uint64]struct{} // hashes of the authorities that are ours now
+	held  map[uint64]struct{} // hashes of what is ours now
+	back  time.Duration       // see SetBack
 	table sync.Mutex          // one writer of entries in this process
 }
 
@@ -28,7 +30,7 @@ func Path() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hostlock: no cache folder: %w", err)
 	}
-	return filepath.Join(cache, "curtsy", "hosts-1.lock"), nil
+	return filepath.Join(cache, "curtsy", "hosts-2.lock"), nil
 }
 
 // Open opens the file, which it makes if it is not there, and tries that locks work where it lies. Where the system has
@@ -80,24 +82,73 @@ const Busy = time.Second
 // Take makes a ours until Release, and returns zero; or it returns how long to wait before asking again, because another
 // crawl talks to the host or has just done so. Should this process end before Release, others wait for pace from now.
 func (l *Locks) Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error) {
+	return l.take(a.String(), pace)
+}
+
+// Release gives up a, which must be ours. Nobody may take it before rest is over.
+func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
+	return l.release(a.String(), rest)
+}
+
+// Start asks for the start of an exchange at an address, or at a network of them, and grants it by returning zero: nobody
+// else has one there before every is over. Or it returns how long to wait before asking again.
+func (l *Locks) Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error) {
+	name := spotName(spot)
+	if wait, err = l.take(name, every); err == nil && wait == 0 {
+		err = l.release(name, every)
+	}
+	return min(wait, every), err
+}
+
+// Started says that a start which was granted took place only now.
+func (l *Locks) Started(spot netip.Prefix, every time.Duration) error {
+	if l.file == nil {
+		return nil
+	}
+	if err := l.store(hash(spotName(spot)), up(time.Now()), every); err != nil {
+		return fmt.Errorf("hostlock: start at %s: %w", spot, err)
+	}
+	return nil
+}
+
+// spotName is none that an authority has.
+func spotName(spot netip.Prefix) string { return "address " + spot.String() }
+
+// SetBack is by how much the clock was set back, as far as what another crawl had written showed; zero if it was not. Hosts
+// then rest once more for as long as they were to, and no longer.
+func (l *Locks) SetBack() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.back
+}
+
+// take makes what has that name ours.
+func (l *Locks) take(name string, pace time.Duration) (wait time.Duration, err error) {
 	if l.file == nil {
 		return 0, nil
 	}
-	h := hash(a)
+	h := hash(name)
 	if !l.hold(h) {
 		return max(Busy, pace), nil
 	}
 	free, err := lock(l.file, hostAt(h))
 	if err != nil {
 		l.drop(h)
-		return 0, fmt.Errorf("hostlock: take %s: %w", a, err)
+		return 0, fmt.Errorf("hostlock: take %s: %w", name, err)
 	}
 	now := time.Now()
 	e, err := l.find(h)
 	wait = e.wait(now.UnixMicro())
-	if err == nil && free && wait == 0 {
-		if err = l.store(h, up(now), pace); err == nil {
-			return 0, nil
+	if err == nil && free {
+		ahead := e.ahead(now.UnixMicro())
+		switch {
+		case wait == 0:
+			if err = l.store(h, up(now), pace); err == nil {
+				return 0, nil
+			}
+		case ahead > 0: // or it would rest anew at each look, until the clock has caught up
+			l.setBack(ahead)
+			err = l.store(h, up(now), wait)
 		}
 	}
 	if free {
@@ -107,24 +158,29 @@ func (l *Locks) Take(a canon.Authority, pace time.Duration) (wait time.Duration,
 	}
 	l.drop(h)
 	if err != nil {
-		return 0, fmt.Errorf("hostlock: take %s: %w", a, err)
+		return 0, fmt.Errorf("hostlock: take %s: %w", name, err)
 	}
 	return wait, nil
 }
 
-// Release gives up a, which must be ours. Nobody may take it before rest is over.
-func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
+func (l *Locks) release(name string, rest time.Duration) error {
 	if l.file == nil {
 		return nil
 	}
-	h := hash(a)
+	h := hash(name)
 	err := l.store(h, up(time.Now()), rest)
 	err = errors.Join(err, unlock(l.file, hostAt(h)))
 	l.drop(h)
 	if err != nil {
-		return fmt.Errorf("hostlock: release %s: %w", a, err)
+		return fmt.Errorf("hostlock: release %s: %w", name, err)
 	}
 	return nil
+}
+
+func (l *Locks) setBack(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.back = max(l.back, by)
 }
 
 // Close gives up whatever is ours.
@@ -153,10 +209,10 @@ func (l *Locks) drop(h uint64) {
 }
 
 // hash is the same in every process. It is never zero.
-func hash(a canon.Authority) uint64 {
-	sum := sha256.Sum256([]byte(a.String()))
+func hash(name string) uint64 {
+	sum := sha256.Sum256([]byte(name))
 	return max(binary.LittleEndian.Uint64(sum[:]), 1)
 }
 
-// hostAt is where the lock of an authority lies.
+// hostAt is where the lock of an authority, or an address, lies.
 func hostAt(h uint64) int64 { return hostsAt | int64(h&(hostsAt-1)) }

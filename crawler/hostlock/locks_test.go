@@ -3,9 +3,11 @@ package hostlock
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,7 +108,7 @@ func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 	})
 }
 
-// A file full of anything makes a host wait for a day at most, and never fails; a clock that was set back likewise.
+// A file full of anything makes a host wait for a day at most, and never fails.
 func TestDamagedTableIsHarmless(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
 	b := make([]byte, buckets*bucketSize)
@@ -154,7 +156,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := (entry{h, next[h]}).wait(now); e.wait(now) != want {
+			if want := (entry{h, next[h], farthest.Microseconds()}).wait(now); e.wait(now) != want {
 				t.Fatalf("%x: rests %v, want %v", h, e.wait(now), want)
 			}
 			rest := time.Duration(r.IntN(100)) * time.Second
@@ -249,6 +251,95 @@ func TestRule17_ARestIsNeverShort(t *testing.T) {
 			}
 			mustRelease(t, two, a, 0)
 			time.Sleep(time.Microsecond)
+		}
+	})
+}
+
+// A clock that is set back makes a host, or an address, rest for no longer than it was to, once, however far back it is set;
+// and it is told of.
+func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
+	for _, back := range []time.Duration{10 * time.Millisecond, time.Second, time.Hour, 25 * time.Hour, 10_000 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
+			spot := netip.MustParsePrefix("8.8.8.8/32")
+			const rest = 3 * time.Second
+			future := time.Now().Add(back)
+			if err := l.store(hash(a.String()), up(future), rest); err != nil { // released before the clock was set back
+				t.Fatal(err)
+			}
+			if err := l.store(hash(spotName(spot)), up(future), rest); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			for _, take := range []func() (time.Duration, error){
+				func() (time.Duration, error) { return l.Take(a, time.Second) },
+				func() (time.Duration, error) { return l.Start(spot, rest) },
+			} {
+				wait, err := take()
+				for ; wait > 0 && err == nil; wait, err = take() {
+					time.Sleep(min(wait, 700*time.Millisecond)) // whoever looks often must not make it longer
+				}
+				if took := time.Since(begin); err != nil || took > rest+100*time.Microsecond {
+					t.Errorf("set back by %v: rested %v, want %v; %v", back, took, rest, err)
+				}
+				time.Sleep(begin.Add(rest).Sub(time.Now()))
+				begin = time.Now()
+				if err := l.store(hash(spotName(spot)), up(begin.Add(back)), rest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := l.SetBack(); got < back-time.Millisecond || got > back+time.Millisecond {
+				t.Errorf("set back by %v, told %v", back, got)
+			}
+		})
+	}
+}
+
+// The starts at one address are every apart over all processes that share the file, and those at others are free.
+func TestRule26_StartsAtAnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "locks")
+		spot, other := netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("8.8.4.4/32")
+		const every = 500 * time.Millisecond
+		var mu sync.Mutex
+		var starts []time.Time
+		var all sync.WaitGroup
+		for range 5 {
+			l := open(t, path)
+			all.Go(func() {
+				for n := 0; n < 10; {
+					wait, err := l.Start(spot, every)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if wait > 0 {
+						time.Sleep(wait)
+						continue
+					}
+					mu.Lock()
+					starts = append(starts, time.Now())
+					mu.Unlock()
+					n++
+					if wait, err := l.Start(other, 0); wait != 0 || err != nil {
+						t.Errorf("another address: %v, %v", wait, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		for i := range starts[1:] {
+			if gap := starts[i+1].Sub(starts[i]); gap < every {
+				t.Errorf("start %d came after %v", i+1, gap)
+			}
+		}
+		l := open(t, path)
+		time.Sleep(every)
+		if err := l.Started(spot, every); err != nil {
+			t.Fatal(err)
+		}
+		if wait, err := l.Start(spot, every); err != nil || wait != every {
+			t.Errorf("after a late start: %v, %v", wait, err)
 		}
 	})
 }

@@ -12,14 +12,15 @@ import (
 const (
 	buckets    = 1 << 16
 	perBucket  = 4
-	entrySize  = 16
+	entrySize  = 24
 	bucketSize = perBucket * entrySize
 )
 
-// entry says until when an authority rests, microseconds of wall time. The zero entry is free.
+// entry says until when an authority rests, microseconds of wall time, and how long that was when it began. The zero entry
+// is free.
 type entry struct {
-	hash uint64
-	next int64
+	hash       uint64
+	next, rest int64
 }
 
 // farthest is how far ahead a time is believed to be meant.
@@ -28,13 +29,23 @@ const farthest = 24 * time.Hour
 // up is a time in whole microseconds, never before it.
 func up(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
-// wait is what is left of the rest.
+// grain is what the rounding of times may add to a rest.
+const grain = 2
+
+// wait is what is left of the rest: never more than all of it.
 func (e entry) wait(now int64) time.Duration {
-	left := time.Duration(e.next-now) * time.Microsecond
-	if e.next <= now || e.next-now > farthest.Microseconds() {
+	if e.next <= now || e.rest <= 0 || e.rest > farthest.Microseconds() {
 		return 0
 	}
-	return left
+	return time.Duration(min(e.next-now, e.rest)) * time.Microsecond
+}
+
+// ahead is by how much the clock must have been set back since the entry was written; zero if it was not.
+func (e entry) ahead(now int64) time.Duration {
+	if e.wait(now) == 0 || e.next-now <= e.rest+grain {
+		return 0
+	}
+	return time.Duration(e.next-now-e.rest) * time.Microsecond
 }
 
 // bucket is where the entries of h may be.
@@ -48,7 +59,10 @@ func (l *Locks) read(n int64) (es [perBucket]entry, err error) {
 	}
 	for i := range es {
 		at := b[i*entrySize:]
-		es[i] = entry{binary.LittleEndian.Uint64(at), int64(binary.LittleEndian.Uint64(at[8:]))}
+		es[i] = entry{
+			hash: binary.LittleEndian.Uint64(at),
+			next: int64(binary.LittleEndian.Uint64(at[8:])), rest: int64(binary.LittleEndian.Uint64(at[16:])),
+		}
 	}
 	return es, nil
 }
@@ -83,7 +97,8 @@ func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
 	}
 	e := entry{hash: h}
 	if rest > 0 {
-		e.next = now + (rest + time.Microsecond - 1).Microseconds() // never short
+		e.rest = (rest + time.Microsecond - 1).Microseconds() // never short
+		e.next = now + e.rest
 	}
 	err := l.write(n, e, now)
 	if ours {
@@ -111,6 +126,7 @@ func (l *Locks) write(n int64, e entry, now int64) error {
 	var b [entrySize]byte
 	binary.LittleEndian.PutUint64(b[:], e.hash)
 	binary.LittleEndian.PutUint64(b[8:], uint64(e.next))
+	binary.LittleEndian.PutUint64(b[16:], uint64(e.rest))
 	_, err = l.file.WriteAt(b[:], n*bucketSize+int64(place)*entrySize)
 	return err
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/hostlock"
+	"curtsy/robots"
+)
+
+// alongside makes single exchanges beside the crawls of this user, as one of them would (politeness rule 26): under the
+// host's lock, at its pace and at that of its address, all of which crawls and other commands keep with us.
+type alongside struct {
+	locks   *hostlock.Locks
+	floor   time.Duration // between two exchanges with a host
+	every   time.Duration // between two starts at an address
+	foreign bool          // loopback is like any other host
+}
+
+// do makes an exchange. A host of one's own is asked at once. The pace that is left behind is that which token is asked
+// to keep by the file, if it is a robots.txt.
+func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fetch.Request) (x *fetch.Exchange, err error) {
+	au := r.URL.Authority()
+	if loopback(au) && !a.foreign {
+		return f.Do(ctx, r)
+	}
+	among, err := f.Addresses(ctx, au)
+	var failure *fetch.Failure
+	switch {
+	case errors.As(err, &failure):
+		return fetch.Unmade(r.URL, failure), nil
+	case err != nil:
+		return nil, err
+	}
+	if err := waited(ctx, func() (time.Duration, error) { return a.locks.Take(au, a.floor) }); err != nil {
+		return nil, err
+	}
+	rest := a.floor
+	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
+	spot := crawler.Spot(among[0].Addr())
+	var late error
+	r.Addr = among[0]
+	r.Begin = func(ctx context.Context) error {
+		return waited(ctx, func() (time.Duration, error) { return a.locks.Start(spot, a.every) })
+	}
+	r.Begun = func() { late = a.locks.Started(spot, a.every) }
+	if x, err = f.Do(ctx, r); err != nil {
+		return nil, err
+	}
+	if rest, err = a.rest(x, token); err != nil || late != nil {
+		return nil, errors.Join(err, late, x.Close())
+	}
+	return x, nil
+}
+
+// waited calls ask until it asks for no further wait.
+func waited(ctx context.Context, ask func() (time.Duration, error)) error {
+	for {
+		wait, err := ask()
+		if err != nil || wait == 0 {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// rest is the pace that a crawl would keep after x.
+func (a alongside) rest(x *fetch.Exchange, token string) (time.Duration, error) {
+	rest := max(a.floor, crawler.ResponsePace(x.ResponseTime))
+	if x.URL.RequestURI() != "/robots.txt" || x.Status != 200 || x.Body == nil {
+		return rest, nil
+	}
+	body, err := io.ReadAll(io.NewSectionReader(x.Body, 0, x.Body.Size()))
+	if err != nil {
+		return rest, fmt.Errorf("read the body of %s: %w", x.URL, err)
+	}
+	if d, ok := askedDelay(robots.Parse(body, robots.Options{Token: token})); ok {
+		rest = max(rest, d)
+	}
+	return rest, nil
+}
