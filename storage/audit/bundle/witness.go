@@ -56,8 +56,15 @@ func (p *Package) Name(r *audit.Result) {
 	for i := range r.Files {
 		name(&r.Files[i].Name)
 	}
+	var pairs []string
+	for to, in := range p.names {
+		pairs = append(pairs, to, in)
+	}
+	texts := strings.NewReplacer(pairs...)
 	for i := range r.Findings {
-		name(&r.Findings[i].File)
+		f := &r.Findings[i]
+		name(&f.File)
+		f.Observed = texts.Replace(f.Observed)
 	}
 	for _, a := range r.Archives {
 		name(&a.File)
