@@ -56,6 +56,7 @@ func TestNameOfOnePage(t *testing.T) {
 		{"an unknown type keeps what there is", "http://a.test/x.foo application/x-foo", "a.test/x.foo"},
 		{"an unknown type keeps what there is", "http://a.test/x application/x-foo", "a.test/x"},
 		{"no other type passes for a page", "http://a.test/x.html application/octet-stream", "a.test/x.html.bin"},
+		{"nor XML of a type that is not known", "http://a.test/x.HTM application/x+xml", "a.test/x.HTM.bin"},
 		{"no other type passes for a page", "http://a.test/x.html text/plain", "a.test/x.html.txt"},
 		{"no other type passes for a page", "http://a.test/x?f=y.html application/octet-stream", "a.test/x@f=y.html.bin"},
 		{"text keeps its extension", "http://a.test/x.c text/plain", "a.test/x.c"},
@@ -277,4 +278,13 @@ func FuzzNameStaysInside(f *testing.F) {
 		}
 		mustBeApart(t, Names([]Page{{u, media, "1"}, {v, "text/html", "2"}}), want)
 	})
+}
+
+// What nobody named and what does not begin as a page is none, whatever it is called; a drawing may be one.
+func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
+	for in, want := range map[string]string{".html": "x.html.bin", ".HTM": "x.HTM.bin", ".xhtml": "x.xhtml.bin", ".svg": "x.svg", ".css": "x.css", "": "x"} {
+		if stem, ext := extension("x", in, ""); stem+ext != want {
+			t.Errorf("%q: %q, want %q", in, stem+ext, want)
+		}
+	}
 }
