@@ -63,11 +63,11 @@ func (c *Chart) bar(from, to, share float64, short bool, title string) {
 	c.Bars = append(c.Bars, Bar{round(from), round(c.Base - h), round(max(to-from-1, 1)), round(h), short, title})
 }
 
-// heights puts ticks at the full height and at half of it.
-func (c *Chart) heights(full string, half string) {
-	c.Y = append(c.Y, Tick{c.Top, full})
-	if half != "" {
-		c.Y = append(c.Y, Tick{round((c.Top + c.Base) / 2), half})
+// heights puts ticks at the full height and about half of it, each at a whole number: these are counts.
+func (c *Chart) heights(most int64) {
+	c.Y = append(c.Y, Tick{c.Top, grouped(most)})
+	if half := most / 2; half > 0 {
+		c.Y = append(c.Y, Tick{round(c.Base - (c.Base-c.Top)*float64(half)/float64(most)), grouped(half)})
 	}
 }
 
@@ -113,22 +113,12 @@ func gapChart(p Pauses) *Chart {
 			}
 		}
 	}
-	c.heights(grouped(most), halfOf(most))
+	c.heights(most)
 	if p.PaceMs > 0 || p.Varies {
 		c.Mark = &Tick{round(x(1)), due}
 		c.MarkLeft = true
 	}
 	return c
-}
-
-func halfOf(n int64) string {
-	if n < 2 {
-		return ""
-	}
-	if n%2 == 1 {
-		return strconv.FormatFloat(float64(n)/2, 'f', 1, 64)
-	}
-	return grouped(n / 2)
 }
 
 // timeChart draws exchanges over time.
@@ -159,7 +149,7 @@ func timeChart(tl Timeline) *Chart {
 		}
 		c.X = append(c.X, Tick{round(c.Left + float64(i)*step), at(i).Format(form)})
 	}
-	c.heights(grouped(most), halfOf(most))
+	c.heights(most)
 	return c
 }
 

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// On a telephone nothing of a report has to be pushed sideways but a table within itself; and who, when and the verdict come
+// before the operator's own hosts.
+func TestReportsFitANarrowScreen(t *testing.T) {
+	tab := browser(t)
+	dir, _ := stopped(t)
+	inside(t, "report", dir).want(t, exitDone)
+	letter := filepath.Join(t.TempDir(), "letter.html")
+	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, exitDone)
+	for _, page := range []string{filepath.Join(dir, "report.html"), letter} {
+		var wide float64
+		var order []string
+		err := chromedp.Do(tab, chromedp.EmulateViewport(390, 844), chromedp.Navigate("file://"+page))
+		if err == nil {
+			wide, err = chromedp.Run(tab, chromedp.Evaluate[float64](`document.documentElement.scrollWidth`))
+		}
+		if err == nil {
+			order, err = chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("h2")].map(h => h.id)`))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wide > 390 {
+			out, _ := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 391 && !e.closest("tr")).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 40))`))
+			t.Errorf("%s is %v px wide on a screen of 390: %q", filepath.Base(page), wide, out)
+		}
+		if got := strings.Join(order, " "); page != letter && !strings.HasPrefix(got, "what audit own ") {
+			t.Errorf("%s has its parts in the order %s", page, got)
+		}
+	}
+}
