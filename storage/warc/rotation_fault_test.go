@@ -1,0 +1,90 @@
+package warc
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Whichever octet is the last that fits, or the last before a kill, over several segments: the next Open goes on behind the
+// last segment, and the archive then has each acknowledged exchange once and in order, and at most the one in flight besides.
+func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
+	const size, exchanges = 2500, 12
+	whole := t.TempDir()
+	w := open(t, Options{Dir: whole, SegmentSize: size})
+	for i := range exchanges {
+		write(t, w, simple(i))
+	}
+	closing(t, w)
+	octets, segments := 0, len(ls(t, whole))
+	for _, name := range ls(t, whole) {
+		fi, err := os.Stat(filepath.Join(whole, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		octets += int(fi.Size())
+	}
+	if segments < 3 {
+		t.Fatalf("%d segments", segments)
+	}
+	step := 397
+	if os.Getenv("CURTSY_LONG") != "" {
+		step = 31
+	}
+	for _, killed := range []bool{false, true} {
+		for left := 0; left < octets+200; left += step {
+			dir := t.TempDir()
+			w := on(open(t, Options{Dir: dir, SegmentSize: size}), &disk{left: left})
+			var kept []string
+			next := 0
+			for ; next < exchanges; next++ {
+				_, err := w.Record(t.Context(), simple(next))
+				if err == nil {
+					err = w.Sync(t.Context())
+				}
+				if err != nil && !isFull(err) {
+					t.Fatalf("%d left: %v", left, err)
+				}
+				if err != nil {
+					break
+				}
+				kept = append(kept, simple(next).URL)
+			}
+			if killed { // what it left is what another finds; the writer itself does nothing more
+				copied := t.TempDir()
+				if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+					t.Fatal(err)
+				}
+				dir = copied
+			}
+			_ = w.Close() // on a full disk it says so: TestDiskFull
+			w = open(t, Options{Dir: dir, SegmentSize: size})
+			write(t, w, simple(100))
+			closing(t, w)
+			got := urlsIn(t, dir)
+			want := append(slices.Clone(kept), simple(100).URL)
+			flight := append(slices.Clone(kept), simple(next).URL, simple(100).URL)
+			if !slices.Equal(got, want) && !slices.Equal(got, flight) {
+				t.Fatalf("%d of %d octets left, killed %v: found %q, want %q", left, octets, killed, got, want)
+			}
+		}
+	}
+}
+
+// urlsIn are the URLs of the responses in an archive of complete segments, in order.
+func urlsIn(t *testing.T, dir string) (urls []string) {
+	t.Helper()
+	for _, name := range ls(t, dir) {
+		if !strings.HasSuffix(name, suffix) { // the number of a segment that had nothing may be left out
+			t.Fatalf("%s is left open", name)
+		}
+		for _, e := range read(t, filepath.Join(dir, name)) {
+			if e.Type == "response" {
+				urls = append(urls, e.TargetURI())
+			}
+		}
+	}
+	return urls
+}
