@@ -99,7 +99,7 @@ func (a *audit) due(key string, e *Exchange) (waiting []hop) {
 
 // served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
 func (w *hop) served(e *Exchange) bool {
-	return w.file != "" && (w.file == e.File && w.spare == 0 || e.Line != nil && e.Line.Decision != "robots")
+	return e.Line != nil && e.Line.Decision == "allow" || w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
