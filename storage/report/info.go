@@ -122,7 +122,7 @@ func infoOf(block []byte) *Identity {
 			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
 				id.generation = n
 			}
-		case "format", "conformsto", "ispartof":
+		case "format", "conformsto", "ispartof", "run-began": // of the file, or of its run
 		default:
 			if len(id.Fields) < 50 {
 				id.Fields = append(id.Fields, Setting{Name: clean(name), Value: value})
