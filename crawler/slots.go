@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
 )
 
@@ -59,9 +60,10 @@ func newSlots(every time.Duration) *slots {
 // Spot is what counts as one address for the pace of rule 10.
 func Spot(addr netip.Addr) netip.Prefix { return spotOf(addr) }
 
-// spotOf is an IPv4 address, or the /64 of an IPv6 one: what one customer of a network has.
+// spotOf is an IPv4 address, or the /64 of an IPv6 one: what one customer of a network has. What leads to an IPv4 address is
+// that one: a network without IPv4 sees all hosts that have nothing else in a single /64 (RFC 6052 2.1).
 func spotOf(addr netip.Addr) netip.Prefix {
-	addr = addr.WithZone("").Unmap()
+	addr = fetch.LeadsTo(addr)
 	bits := 64
 	if addr.Is4() {
 		bits = 32

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"curtsy/frontier/canon"
@@ -20,7 +21,7 @@ func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 }
 
 // Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at most
-// three, in the resolver's order. Look-ups are bounded in number, shared, and remembered for a minute. The error is a
+// three, in the resolver's order, but that the second is of the other kind than the first if there is one. Look-ups are bounded in number, shared, and remembered for a minute. The error is a
 // *Failure (the first refusal when no address passes), or that of ctx.
 func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	addrs, err := f.addresses(ctx, a)
@@ -54,12 +55,24 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	}
 	switch {
 	case len(passed) > 0:
-		return passed[:min(len(passed), maxAddrs)], nil
+		return mixed(passed), nil
 	case refusal != nil:
 		return nil, refusal
 	default:
 		return nil, &Failure{DNS, fmt.Errorf("look up %s: no addresses", a.Host())}
 	}
+}
+
+// mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the other
+// kind than the first (RFC 8305 4): where one kind leads nowhere, a host with many addresses of that kind is still reached.
+func mixed(addrs []netip.AddrPort) []netip.AddrPort {
+	first := addrs[0].Addr().Is4()
+	other := slices.IndexFunc(addrs, func(ap netip.AddrPort) bool { return ap.Addr().Is4() != first })
+	if other > 1 {
+		ap := addrs[other]
+		addrs = slices.Insert(slices.Delete(addrs, other, other+1), 1, ap)
+	}
+	return addrs[:min(len(addrs), maxAddrs)]
 }
 
 // lookUp resolves a name. Its error is a *Failure.

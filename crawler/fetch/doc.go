@@ -17,7 +17,8 @@
 // names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 64 look-ups are
 // under way, those that take over a second not counted, of one name at most one; answers are kept for a minute, failures not. Without Request.Addr, of several
 // addresses the refused ones are left out; the others are tried in the resolver's order, at most three, the next one only
-// when the connection could not be made. If none is left the exchange fails with PrivateAddress. An
+// when the connection could not be made. Where a name has IPv4 and IPv6 addresses, the second that is tried is of the other
+// kind than the first (RFC 8305 4). If none is left the exchange fails with PrivateAddress. An
 // address that opted out (Config.Refuse) is left out like those, and a connection that was kept is judged again before
 // each exchange.
 //

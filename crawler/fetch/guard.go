@@ -117,6 +117,18 @@ func (e embedding) unwrap(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4(four)
 }
 
+// LeadsTo returns the IPv4 address that an IPv6 address of the public Internet leads to, through NAT64 or 6to4; else a
+// itself, without a zone.
+func LeadsTo(a netip.Addr) netip.Addr {
+	a = a.WithZone("").Unmap()
+	for _, e := range embeddings {
+		if e.public && e.prefix.Contains(a) {
+			return e.unwrap(a)
+		}
+	}
+	return a
+}
+
 // guard judges one address of a's host (politeness rule 23). Its error is a *Failure.
 func (f *Fetcher) guard(a canon.Authority, ap netip.AddrPort) error {
 	if err := f.refuse(ap.Addr()); err != nil {

@@ -85,15 +85,33 @@ func (a *audit) addresses() {
 	}
 }
 
-// block is what has one pace: an IPv4 address, or 64 bits of an IPv6 one.
+// block is what has one pace: an IPv4 address, also one that a translator leads to, or 64 bits of an IPv6 one.
 func block(addr netip.Addr) string {
-	addr = addr.Unmap()
+	addr = translated(addr.Unmap())
 	if addr.Is6() {
 		if p, err := addr.Prefix(64); err == nil {
 			return p.String()
 		}
 	}
 	return addr.String()
+}
+
+// Behind these prefixes IPv6 addresses hold the IPv4 address that they lead to: NAT64 (RFC 6052) and 6to4 (RFC 3056).
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+)
+
+// translated returns the IPv4 address that addr leads to, else addr.
+func translated(addr netip.Addr) netip.Addr {
+	octets := addr.As16()
+	switch {
+	case nat64.Contains(addr):
+		return netip.AddrFrom4([4]byte(octets[12:]))
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(octets[2:6]))
+	}
+	return addr
 }
 
 // start is when an exchange began.
