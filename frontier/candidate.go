@@ -48,9 +48,12 @@ type Seed struct {
 // Added says what became of candidates.
 type Added struct {
 	New     int // accepted as pending
-	Refused int // entered as Dropped: Candidate.Refused was set
+	Refused int // entered as Dropped: Candidate.Refused was set, or an operator has dropped the host
 	Known   int // seen before
 	Capped  int // over a cap; not marked seen
+
+	// Barred are, of Refused, those of hosts that an operator has dropped: their places among the candidates, in order.
+	Barred []int
 }
 
 // Fingerprint identifies a canonical key within one crawl: 64 bits of a keyed digest, so that nobody can prepare

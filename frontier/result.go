@@ -77,6 +77,10 @@ type Finished struct {
 	Err   error  // nil (applied now or before), or ErrStale
 	Added Added  // what became of Result.Found
 	Tasks []Task // with Keep: more tasks
+
+	// Dropped are the tasks of the turn that an operator's Drop closed at this Finish: those that it defers, and at the
+	// end of the lease those that it left open. Their order is the engine's.
+	Dropped []Fingerprint
 }
 
 // Stats are the totals of a frontier. Discovered = the sum of Outcomes + Queued + InFlight + Deferred.

@@ -25,6 +25,9 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 			added.Refused += n.Refused
 			added.Known += n.Known
 			added.Capped += n.Capped
+			for _, place := range n.Barred {
+				added.Barred = append(added.Barred, from+place)
+			}
 			f.sealFull(now)
 		}
 		g = f.last()
@@ -72,6 +75,9 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 		if reason := f.refusal(c); reason != "" {
 			f.refuse(c, p, reason)
 			n.Refused++
+			if c.Refused == "" {
+				n.Barred = append(n.Barred, i)
+			}
 			continue
 		}
 		if c.Kind != frontier.KindSeed {

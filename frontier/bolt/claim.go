@@ -224,6 +224,7 @@ func (f *Frontier) release(h *host, now int64) {
 	for _, t := range h.lease.tasks {
 		h.inFlight--
 		if f.dropLeft(h, t.ref) {
+			h.lease.dropped = append(h.lease.dropped, t.print)
 			continue
 		}
 		*f.place(h, t.ref)++

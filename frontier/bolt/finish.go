@@ -135,6 +135,8 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 	}
 	g := f.touch(now)
 	f.careful = max(f.careful-1, 0)
+	l := h.lease
+	l.dropped = nil
 	f.settleTasks(h, r.Result, now)
 	f.update(h, r.Result, now)
 	g.seeds = append(g.seeds, r.Extend...)
@@ -153,6 +155,7 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 		h.finished = r.Token
 		f.release(h, now)
 	}
+	answer.Dropped = l.dropped
 	g.pages++
 	f.sealFull(now)
 	return answer, more
@@ -174,7 +177,9 @@ func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 	next = 0
 	for _, d := range r.Deferred {
 		if x, ok := h.lease.settle(d.Print, &next); ok {
-			f.deferTask(h, x, d, now)
+			if f.deferTask(h, x, d, now) {
+				h.lease.dropped = append(h.lease.dropped, d.Print)
+			}
 		}
 	}
 	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t held) bool { return t.ref == 0 })
@@ -212,11 +217,11 @@ func (f *Frontier) end(h *host, r ref, o frontier.Outcome, reason string) {
 	}
 }
 
-// deferTask returns a task to h for later. The caller holds mu.
-func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) {
+// deferTask returns a task to h for later, unless an operator has dropped it meanwhile. The caller holds mu.
+func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) (dropped bool) {
 	h.inFlight--
 	if f.dropLeft(h, r) {
-		return
+		return true
 	}
 	h.deferred++
 	t := f.retries[r]
@@ -233,6 +238,7 @@ func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) {
 	}
 	h.giveLater(r, t)
 	f.open.keep(t.cell(r, f.clock, now))
+	return false
 }
 
 // update applies what r says about the host. The caller holds mu.

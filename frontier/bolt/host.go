@@ -56,9 +56,10 @@ type lease struct {
 	token   frontier.Token
 	expires int64
 	width   int
-	trial   bool   // its one task is a suspect
-	tasks   []held // those not settled yet, in the order in which they were given
-	robots  []byte // as they are stored, so that an update that changes nothing writes nothing
+	trial   bool                   // its one task is a suspect
+	tasks   []held                 // those not settled yet, in the order in which they were given
+	dropped []frontier.Fingerprint // those that a drop closed since the last Finish
+	robots  []byte                 // as they are stored, so that an update that changes nothing writes nothing
 	memory  []byte
 }
 

@@ -9,7 +9,7 @@ import (
 // accept enters the candidates that are new, in order.
 func (s *state) accept(now time.Time, cs []frontier.Candidate) frontier.Added {
 	var n frontier.Added
-	for _, c := range cs {
+	for i, c := range cs {
 		a, refused, over := c.URL.Authority(), c.Refused, ""
 		if h := s.hosts[a]; refused == "" && h != nil && h.hold.act == frontier.Drop {
 			refused = frontier.ReasonOperator
@@ -24,6 +24,9 @@ func (s *state) accept(now time.Time, cs []frontier.Candidate) frontier.Added {
 			s.seen[c.URL.Key()] = true
 			s.close(s.host(now, a), frontier.Dropped, refused)
 			n.Refused++
+			if c.Refused == "" {
+				n.Barred = append(n.Barred, i)
+			}
 		case over != "":
 			s.capped[over]++
 			n.Capped++

@@ -3,6 +3,7 @@ package frontiertest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -195,6 +196,12 @@ func (f *follower) finish(r frontier.Result, got frontier.Finished) {
 		return
 	}
 	r = f.translate(r)
+	dropped := make([]frontier.Fingerprint, len(got.Dropped))
+	for i, p := range got.Dropped {
+		dropped[i] = f.prints[print{r.Authority, p}]
+	}
+	slices.Sort(dropped)
+	want(f.stage, "Dropped of Finish", fmt.Sprint(dropped), fmt.Sprint(slices.Sorted(slices.Values(f.desk.dropped(r)))))
 	want(f.stage, "Added of Finish", got.Added, f.record(f.desk.event(now, r)))
 	f.desk.release(r)
 	if r.Keep {

@@ -91,6 +91,24 @@ func (d *desk) event(now time.Time, r frontier.Result) event {
 	return event{at: now, result: &c}
 }
 
+// dropped returns which tasks an operator's Drop closes when r, which has not been applied yet, is: those that it defers or,
+// at the end of the lease, leaves open.
+func (d *desk) dropped(r frontier.Result) (all []frontier.Fingerprint) {
+	done, again := map[frontier.Fingerprint]bool{}, map[frontier.Fingerprint]bool{}
+	for _, x := range r.Done {
+		done[x.Print] = true
+	}
+	for _, x := range r.Deferred {
+		again[x.Print] = true
+	}
+	for _, t := range d.leases[r.Authority].tasks {
+		if t.drop && !done[t.Print] && (again[t.Print] || !r.Keep) {
+			all = append(all, t.Print)
+		}
+	}
+	return all
+}
+
 // release follows the event of r: the lease ends, or with Keep goes on with the tasks that r did not settle.
 func (d *desk) release(r frontier.Result) {
 	if !r.Keep {

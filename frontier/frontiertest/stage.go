@@ -2,6 +2,7 @@ package frontiertest
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -171,9 +172,9 @@ func names(ts []frontier.Task) string {
 }
 
 // want fails unless got is what is wanted.
-func want[T comparable](s *stage, what string, got, want T) {
+func want[T any](s *stage, what string, got, want T) {
 	s.Helper()
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		s.Fatalf("%s: %v, want %v", what, got, want)
 	}
 }

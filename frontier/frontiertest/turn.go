@@ -177,10 +177,11 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 	default:
 		return frontier.Finished{Err: frontier.ErrStale}
 	}
+	dropped := m.desk.dropped(r)
 	added := m.record(m.desk.event(now, r))
 	m.desk.release(r)
 	if !r.Keep {
-		return frontier.Finished{Added: added}
+		return frontier.Finished{Added: added, Dropped: dropped}
 	}
 	l := m.desk.leases[r.Authority]
 	more := m.desk.more(m.desk.hosts[r.Authority], now, r.Want)
@@ -188,7 +189,7 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 		t.leased = true
 	}
 	l.tasks = append(l.tasks, more...)
-	return frontier.Finished{Added: added, Tasks: material(more)}
+	return frontier.Finished{Added: added, Dropped: dropped, Tasks: material(more)}
 }
 
 // check returns how r breaks a bound of the contract, or nil.
