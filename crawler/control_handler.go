@@ -136,7 +136,7 @@ func (c *Crawl) orderAdd(ctx context.Context, orders []seedOrder) (frontier.Adde
 		c.scope.Extend(o.URL)
 	}
 	defer c.overlook.forget()
-	added, err := c.cfg.Frontier.Add(ctx, cs)
+	added, err := c.addGiven(ctx, cs)
 	if err == nil {
 		c.cfg.Log("seeds added by the operator: %d; the scope includes them now", len(cs))
 	}

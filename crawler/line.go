@@ -49,9 +49,16 @@ func kindWord(k frontier.Kind) string {
 
 // lineOf begins the line of a candidate.
 func (c *Crawl) lineOf(v *visit, found frontier.Candidate) storage.Line {
+	l := begun(found)
+	l.Own = c.isOwn(v, found.URL.Authority())
+	return l
+}
+
+// begun is the beginning of a line that needs no more than the candidate.
+func begun(found frontier.Candidate) storage.Line {
 	return storage.Line{
 		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: kindWord(found.Kind), Depth: found.Depth,
-		Seed: found.Seed, Tag: found.Tag, Own: c.isOwn(v, found.URL.Authority()),
+		Seed: found.Seed, Tag: found.Tag,
 	}
 }
 

@@ -69,7 +69,7 @@ func (c *Crawl) askForMaps(ctx context.Context) error {
 	for i, u := range c.cfg.Sitemaps.URLs {
 		given[i] = frontier.Candidate{URL: u, Kind: frontier.KindMap, Seed: u.String()}
 	}
-	_, err := c.cfg.Frontier.Add(ctx, given)
+	_, err := c.addGiven(ctx, given)
 	return err
 }
 

@@ -62,6 +62,9 @@ func (l *listing) flush(ctx context.Context) error {
 		return err
 	}
 	added, err := l.c.cfg.Frontier.Add(ctx, l.v.result.Found)
+	if err == nil {
+		err = l.c.tellBarred(ctx, l.v, l.v.result.Found, added)
+	}
 	if err != nil {
 		return err
 	}

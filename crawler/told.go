@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"curtsy/frontier"
@@ -28,7 +29,7 @@ func TellDropped(ctx context.Context, r storage.Recorder, l storage.Ledger, s fr
 		return nil
 	}
 	var all []storage.Line
-	line := storage.Line{Time: time.Now(), Decision: decisionRefuse, Reason: frontier.ReasonOperator, Outcome: frontier.Dropped.String()}
+	line := dropped(storage.Line{Time: time.Now()})
 	for _, u := range s.URLs {
 		line.URL = u.String()
 		all = append(all, line)
@@ -48,12 +49,62 @@ func TellDropped(ctx context.Context, r storage.Recorder, l storage.Ledger, s fr
 func TellQuarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate) error {
 	var all []storage.Line
 	for _, c := range cs {
-		all = append(all, storage.Line{
-			Time: time.Now(), URL: c.URL.String(), Via: c.Via, Kind: kindWord(c.Kind), Depth: c.Depth, Seed: c.Seed, Tag: c.Tag,
-			Decision: decisionRefuse, Reason: frontier.ReasonQuarantined, Outcome: frontier.Failed.String(),
-		})
+		line := begun(c)
+		line.Decision, line.Reason, line.Outcome = decisionRefuse, frontier.ReasonQuarantined, frontier.Failed.String()
+		all = append(all, line)
 	}
 	return tell(ctx, r, l, all)
+}
+
+// TellBarred writes down which of the candidates of an Add were refused because an operator has dropped their host.
+func TellBarred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate, added frontier.Added) error {
+	var all []storage.Line
+	for _, place := range added.Barred {
+		all = append(all, dropped(begun(cs[place])))
+	}
+	return tell(ctx, r, l, all)
+}
+
+// dropped makes l the line of a URL that an operator has dropped.
+func dropped(l storage.Line) storage.Line {
+	l.Decision, l.Reason, l.Outcome = decisionRefuse, frontier.ReasonOperator, frontier.Dropped.String()
+	return l
+}
+
+// addGiven enters candidates that no turn has found.
+func (c *Crawl) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	added, err := c.cfg.Frontier.Add(ctx, cs)
+	err = errors.Join(err, TellBarred(ctx, c.cfg.Recorder, c.cfg.Ledger, cs, added))
+	c.gathered.note()
+	return added, err
+}
+
+// tellBarred is TellBarred for what a turn has found: many lines are counted (tally).
+func (c *Crawl) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
+	for _, place := range added.Barred {
+		if _, err := c.write(ctx, dropped(c.lineOf(v, cs[place])), evidence{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellLate writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
+// that were open still. Both are decided by the frontier alone, so that their lines can only follow.
+func (c *Crawl) tellLate(ctx context.Context, v *visit, finished frontier.Finished) error {
+	ctx = context.WithoutCancel(ctx) // what they tell has happened
+	if err := c.tellBarred(ctx, v, v.result.Found, finished.Added); err != nil {
+		return err
+	}
+	for _, t := range v.turn.Tasks {
+		if !slices.Contains(finished.Dropped, t.Print) {
+			continue
+		}
+		if _, err := c.write(ctx, dropped(c.lineOf(v, t.Candidate)), evidence{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell writes lines into both, durably.

@@ -127,6 +127,9 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	case finished[0].Err != nil:
 		return false, finished[0].Err
 	}
+	if err := c.tellLate(ctx, v, finished[0]); err != nil {
+		return false, err
+	}
 	if v.dry(finished[0].Added.New) {
 		c.cfg.Fetcher.CloseIdle(v.turn.Authority)
 	}

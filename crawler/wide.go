@@ -279,6 +279,9 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 		v.result.Keep, v.result.Want = false, 0 // the end of the turn is answered likewise, and says what that means
 		return nil, false, nil
 	}
+	if err := c.tellLate(ctx, v, finished[0]); err != nil {
+		return nil, false, err
+	}
 	c.applied(v)
 	v.turn.Tasks = append(unsettled(v.turn.Tasks, v.result), finished[0].Tasks...)
 	v.turn.Host.Queued = max(v.turn.Host.Queued+int64(finished[0].Added.New-len(finished[0].Tasks)), 0)

@@ -58,7 +58,7 @@ func (s Steering) Check() error {
 // Steered says what a Steering did.
 type Steered struct {
 	Changed bool  // the host was not as commanded before; false with Steering.URLs
-	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them
+	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them: Finished.Dropped
 }
 
 // Hold is what an operator commanded about a host, and what holds. The zero value is nothing. It outlives restarts and

@@ -47,6 +47,17 @@ func (f atRest) Steer(ctx context.Context, s frontier.Steering) (frontier.Steere
 	}))
 }
 
+// Add enters seeds, and writes down those of hosts that an operator has dropped.
+func (f atRest) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	added, err := f.Frontier.Add(ctx, cs)
+	if len(added.Barred) == 0 {
+		return added, err
+	}
+	return added, errors.Join(err, f.tell(ctx, func(d *crawlDir) error {
+		return crawler.TellBarred(ctx, d.archive, d.ledger, cs, added)
+	}))
+}
+
 // tell opens the evidence for lines. What a kill left of it is mended, as by resume.
 func (f atRest) tell(ctx context.Context, do func(d *crawlDir) error) (err error) {
 	info, err := f.settings.archiveInfo(f.dir, nil)

@@ -41,6 +41,10 @@ func TestWhatIsDroppedIsToldOfAStoppedCrawl(t *testing.T) {
 	if len(all) != 2 || all[1].URL != seed || all[1].Count != 2 {
 		t.Errorf("%+v", all)
 	}
+	inside(t, "frontier", "add", dir, seed+"late.html", seed+"p1.html").want(t, exitDone)
+	if all := toldLines(t, dir); len(all) != 3 || all[2].URL != seed+"late.html" || all[2].Kind != "seed" || all[2].Outcome != "dropped" {
+		t.Errorf("a seed of a dropped host: %+v", all)
+	}
 	clean(t, dir)
 	indexHolds(t, dir)
 }
