@@ -57,7 +57,7 @@ var imports = map[string][]string{
 	"crawler/trap":         {"frontier/canon"},
 	"crawler/mutual":       {},
 	"crawler/seats":        {},
-	"crawler/crawltest":    {"robots/naive"},
+	"crawler/crawltest":    {"robots/naive", "storage/audit/pauses"},
 	"crawler": {
 		"storage/plainly", "crawler/scope", "crawler/fetch", "crawler/extract", "crawler/optout", "crawler/seats", "crawler/sitemap", "crawler/trap", "crawler/mutual", "frontier", "frontier/canon", "robots", "storage", "storage/durable", "storage/mediatype",
 		"golang.org/x/sync/errgroup",

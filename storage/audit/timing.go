@@ -2,11 +2,12 @@ package audit
 
 import (
 	"time"
+
+	"curtsy/storage/audit/pauses"
 )
 
-// slack is what the clocks of records may differ by from the one that the crawl kept its pauses with: dates are cut to
-// their resolution, and the computer's clock is slewed by up to a thousandth while it is set right.
-func slack(d time.Duration) time.Duration { return time.Millisecond + d/1000 }
+// slack is what the clocks of records may differ by from the one that the crawl kept its pauses with.
+func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 
 // timing checks the pause before e, and that it began when it could.
 func (a *audit) timing(h *half, to *host) {

@@ -14,6 +14,11 @@ package pauses
 
 import "time"
 
+// Slack is by how much a pause of d may be seen too short and be forgiven: dates of archives are cut to their resolution, a
+// timer of a crawler and the clock that watches it are not one clock, and the computer's clock is slewed by up to a
+// thousandth while it is set right. Audit and scoreboard forgive the same.
+func Slack(d time.Duration) time.Duration { return time.Millisecond + d/1000 }
+
 // Exchange is one exchange with a host.
 type Exchange struct {
 	Began      time.Time
