@@ -35,10 +35,10 @@ func TestABodyIsReadByEveryPartWhateverItsCodingIsCalled(t *testing.T) {
 			body = squeezed(t, coding, body)
 		}
 		site.Pages[fmt.Sprintf("/p%d", i)] = crawltest.Page{Raw: octets(fmt.Sprintf(
-			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", c.name, len(body), body))}
+			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", c.name, len(body), body))}
 	}
 	last := fmt.Sprintf("/p%d", len(said))
-	site.Pages[last] = crawltest.Page{Raw: octets("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: compress\r\nContent-Length: 3\r\n\r\n\x1f\x9d\x90")}
+	site.Pages[last] = crawltest.Page{Raw: octets("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: compress\r\nContent-Length: 3\r\nConnection: close\r\n\r\n\x1f\x9d\x90")}
 	web := crawltest.New(site)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

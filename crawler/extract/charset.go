@@ -19,7 +19,7 @@ const (
 	ByHeader Decider = "header" // charset of the Content-Type field
 	ByMeta   Decider = "meta"   // a meta element in the first 1,024 octets
 	ByGuess  Decider = "guess"  // UTF-8 if the first 1,024 octets are, and not plain ASCII; else windows-1252
-	ByXML    Decider = "xml"    // of a page in XML, whose declaration names it or, by naming none, UTF-8
+	ByXML    Decider = "xml"    // an XML declaration in UTF-16; of a page in XML, one that names it or, by naming none, UTF-8
 )
 
 // choice is the outcome of detect.
@@ -47,6 +47,9 @@ func detect(contentType string, head []byte) (encoding.Encoding, choice) {
 		if e, name := charset.Lookup(label); e != nil {
 			return unlessUTF8(e, name), choice{name, ByHeader, 0}
 		}
+	}
+	if e, name := charset.Lookup(mediatype.Wide(head)); e != nil {
+		return e, choice{name, ByXML, 0}
 	}
 	e, name, _ := charset.DetermineEncoding(head, "")
 	by := ByMeta

@@ -55,6 +55,29 @@ func TestCharset_UTF16ByItsMark(t *testing.T) {
 	}
 }
 
+// HTML Standard 13.2.3.2, prescan a byte stream to determine its encoding; XML 1.0 F.1.
+func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
+	const page = `<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title>é</title></head><body><a href="/日"/></body></html>`
+	for name, order := range map[string]unicode.Endianness{"utf-16le": unicode.LittleEndian, "utf-16be": unicode.BigEndian} {
+		body, err := unicode.UTF16(order, unicode.IgnoreBOM).NewEncoder().String(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, contentType := range []string{"text/html", xhtmlType} {
+			p := extractAs(t, contentType, body)
+			if p.Charset != name || p.CharsetBy != ByXML || p.Title != "é" || lines(p) != "a href /%E6%97%A5" || p.Unparsed != "" {
+				t.Errorf("%s, %s: %s by %s, title %q, %q, %q", name, contentType, p.Charset, p.CharsetBy, p.Title, lines(p), p.Unparsed)
+			}
+		}
+	}
+	// What is no UTF-16, though a meta element or the declaration says so, is UTF-8 (13.2.3.2; the octets were read as ASCII).
+	for contentType, body := range map[string]string{"text/html": "<meta charset=utf-16be><a href=/日>", xhtmlType: page} {
+		if p := extractAs(t, contentType, body); p.Charset != "utf-8" || lines(p) != "a href /%E6%97%A5" {
+			t.Errorf("%s: %s, %q", contentType, p.Charset, lines(p))
+		}
+	}
+}
+
 func TestIsHTML(t *testing.T) {
 	const html, text = "\n <!DOCTYPE HTML><p>", "plain text"
 	for _, tt := range []struct {

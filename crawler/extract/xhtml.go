@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"io"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+
+	"curtsy/storage/mediatype"
 )
 
 // readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
@@ -101,10 +102,7 @@ func wholeXML(in Input, head []byte, src *source) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-var (
-	xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
-	xmlEncoding    = regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([-_.:A-Za-z0-9]+)["']`)
-)
+var xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
 
 // detectXML decides on the encoding of a page in XML, as package markup does (RFC 7303 3, XML 4.3.3): byte order mark,
 // Content-Type field, declaration, UTF-8. The encoding is nil for UTF-8.
@@ -112,11 +110,8 @@ func detectXML(contentType string, head []byte) (encoding.Encoding, choice) {
 	if e, c := detect(contentType, head); c.by == ByMark || c.by == ByHeader {
 		return e, c
 	}
-	if m := xmlEncoding.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
-		e, name := charset.Lookup(string(m[1]))
-		if e != nil && !strings.HasPrefix(name, "utf-16") { // which could not have been read
-			return unlessUTF8(e, name), choice{name, ByXML, 0}
-		}
+	if e, name := charset.Lookup(mediatype.Declared(head)); e != nil {
+		return unlessUTF8(e, name), choice{name, ByXML, 0}
 	}
 	return nil, choice{"utf-8", ByXML, 0}
 }

@@ -80,6 +80,9 @@ const maxHead = 16 << 10
 
 // prescan decides on a page without a Content-Type.
 func prescan(in []byte) coding {
+	if c, ok := codingOf(mediatype.Wide(in)); ok {
+		return c
+	}
 	e, name, _ := charset.DetermineEncoding(in[:min(len(in), maxHead)], "")
 	if name == "utf-8" {
 		e = nil
@@ -156,15 +159,8 @@ func xmlCoding(in []byte, o Options) coding {
 	return coding{name: "utf-8", told: true}
 }
 
-var xmlEncoding = regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([-_.:A-Za-z0-9]+)["']`)
-
 func xmlDeclared(in []byte) (c coding, ok bool) {
-	if m := xmlEncoding.FindSubmatch(in[:min(len(in), 1024)]); m != nil {
-		c, ok = codingOf(string(m[1]))
-		if strings.HasPrefix(c.name, "utf-16") {
-			c, ok = codingOf("utf-8")
-		}
-		c.told = true
-	}
+	c, ok = codingOf(mediatype.Declared(in))
+	c.told = ok && mediatype.Wide(in) == "" // not every browser believes the latter
 	return c, ok
 }

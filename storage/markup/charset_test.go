@@ -114,6 +114,8 @@ func TestDeclare(t *testing.T) {
 		{"not of ASCII", HTML, "text/html; charset=koi8-r", "<p>x", "<p>x"},
 		{"a guess", HTML, "text/html", "<p>\xC3\xA9 x", "<meta charset=\"utf-8\"><p>\xC3\xA9 x"},
 		{"a mark for UTF-16", HTML, "text/html; charset=utf-16le", "<\x00p\x00>\x00", "\xFF\xFE<\x00p\x00>\x00"},
+		{"a mark for UTF-16 that its declaration told", SVG, "image/svg+xml", "<\x00?\x00x\x00m\x00l\x00", "\xFF\xFE<\x00?\x00x\x00m\x00l\x00"},
+		{"a mark for a page like that", HTML, "text/html", "\x00<\x00?\x00x\x00m\x00l", "\xFE\xFF\x00<\x00?\x00x\x00m\x00l"},
 		{"a style sheet", CSS, "text/css; charset=koi8-r", "@charset \"utf-8\";\xE9", "@charset \"koi8-r\";@charset \"utf-8\";\xE9"},
 		{"a style sheet that says so", CSS, "text/css; charset=koi8-r", "@charset \"koi8-r\";\xE9", "@charset \"koi8-r\";\xE9"},
 		{"SVG without a declaration", SVG, "image/svg+xml; charset=koi8-r", "<svg>\xE9", "<?xml version=\"1.0\" encoding=\"koi8-r\"?><svg>\xE9"},

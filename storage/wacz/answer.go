@@ -45,9 +45,22 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	if head, _ := body.Peek(mediatype.MaxSniff); !media.IsPage(head) {
 		return a, nil
 	}
-	p.Size, p.Title, a.page = rec.Length, titleOf(body, media.Charset), p
+	p.Size, p.Title, a.page = rec.Length, titleOf(body, charsetOf(media, body)), p
 	s.titles.keep(payload, p.Title)
 	return a, nil
+}
+
+// charsetOf is the charset that a page's server names, or its XML declaration; "" if neither does. A page in HTML may begin
+// with a declaration, which says nothing there, but that it is in UTF-16 if it is.
+func charsetOf(media mediatype.Type, body *bufio.Reader) string {
+	head, _ := body.Peek(mediatype.MaxSniff)
+	switch {
+	case media.Charset != "":
+		return media.Charset
+	case media.IsXHTML():
+		return mediatype.Declared(head)
+	}
+	return mediatype.Wide(head)
 }
 
 // bodyOf reads what stands in the first octets of an answer, its codings undone. What cannot be read is nothing here.

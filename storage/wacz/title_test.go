@@ -11,6 +11,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+	unicode16 "golang.org/x/text/encoding/unicode"
 
 	"curtsy/storage/mediatype"
 )
@@ -30,6 +31,15 @@ func TestTheTitleIsThePagesOwn(t *testing.T) {
 		{strings.Repeat(" ", maxDecoded) + "<title>late</title>", "text/html", ""},
 		{"<title>" + strings.Repeat("x", 2*maxToken), "text/html", ""},
 		{"no title", "text/html", ""},
+		{utf16(unicode16.LittleEndian, unicode16.UseBOM, "<title>日本</title>"), "text/html; charset=utf-8", "日本"},
+		{utf16(unicode16.BigEndian, unicode16.IgnoreBOM, "<title>日本</title>"), "text/html; charset=utf-16be", "日本"},
+		{utf16(unicode16.BigEndian, unicode16.IgnoreBOM, `<?xml version="1.0"?><title>日本</title>`), "text/html", "日本"},
+		{utf16(unicode16.LittleEndian, unicode16.IgnoreBOM, `<?xml version="1.0"?><title>日本</title>`), "application/xhtml+xml", "日本"},
+		{"<meta charset=utf-16><title>日本</title>", "text/html", "日本"},
+		{"<meta charset=iso-2022-jp><title>\x1b$BF|K\\\x1b(B</title>", "text/html", "日本"},
+		{"<title>\x1b$BF|K\\\x1b(B</title>", "text/html; charset=csISO2022JP", "日本"},
+		{`<?xml version="1.0" encoding="iso-2022-jp"?>` + "<title>\x1b$BF|K\\\x1b(B</title>", "application/xhtml+xml", "日本"},
+		{`<?xml version="1.0" encoding="koi8-r"?>` + "<title>\xE4</title>", "text/html", "ä"}, // which says nothing in HTML
 		{"", "text/html", ""},
 	} {
 		if got := titled(t, []byte(c.body), "Content-Type: "+c.head); got != c.want {
@@ -67,6 +77,15 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	}
 }
 
+// utf16 is a text in UTF-16.
+func utf16(order unicode16.Endianness, mark unicode16.BOMPolicy, s string) string {
+	b, err := unicode16.UTF16(order, mark).NewEncoder().String(s)
+	if err != nil {
+		panic(err) // none of a text in UTF-8
+	}
+	return b
+}
+
 // titled is the title of a page with that head and body.
 func titled(t *testing.T, body []byte, head string) string {
 	t.Helper()
@@ -74,7 +93,8 @@ func titled(t *testing.T, body []byte, head string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return titleOf(bodyOf(h), mediatype.Of(h.Header).Charset)
+	text := bodyOf(h)
+	return titleOf(text, charsetOf(mediatype.Of(h.Header), text))
 }
 
 // Whatever a page holds, its title is a short line that a terminal and a list of lines can take.
