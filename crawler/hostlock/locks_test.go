@@ -282,7 +282,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 				if took := time.Since(begin); err != nil || took > rest+100*time.Microsecond {
 					t.Errorf("set back by %v: rested %v, want %v; %v", back, took, rest, err)
 				}
-				time.Sleep(begin.Add(rest).Sub(time.Now()))
+				time.Sleep(time.Until(begin.Add(rest)))
 				begin = time.Now()
 				if err := l.store(hash(spotName(spot)), up(begin.Add(back)), rest); err != nil {
 					t.Fatal(err)

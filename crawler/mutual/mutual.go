@@ -33,7 +33,7 @@ func code(secret string, parts ...string) string {
 	for _, p := range parts {
 		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
 		mac.Write(n[:])
-		io.WriteString(mac, p)
+		mac.Write([]byte(p))
 	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
