@@ -90,7 +90,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 		return err
 	}
 	o.TempDir, l.TempDir = temp, temp
-	var crashed func(time.Time) bool
+	var crashed func(from, to time.Time) bool
 	switch {
 	case l.Dir != "" && !isDir(l.Dir):
 		o.Witnesses = append(o.Witnesses, audit.NoLedger(l.Dir))

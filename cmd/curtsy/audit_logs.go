@@ -14,7 +14,7 @@ import (
 )
 
 // accessLogs adds the witness of the access logs, if there are any.
-func (a *auditing) accessLogs(o *audit.Options, crashed func(time.Time) bool, std stdio) error {
+func (a *auditing) accessLogs(o *audit.Options, crashed func(from, to time.Time) bool, std stdio) error {
 	lo := accesslog.Options{Stdin: std.in, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
 	if a.token != "" {
 		lo.Tokens = []string{a.token}

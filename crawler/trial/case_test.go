@@ -23,7 +23,7 @@ type trial struct {
 
 	elapsed time.Duration // by the right clock, since the first life began
 	stepped bool          // the crawl's clock was set
-	logs    map[string][]string
+	logs    map[string][]logged
 	served  int
 	kills   int
 	result  *audit.Result
@@ -48,7 +48,7 @@ func sizeOf() size {
 // A polite crawl is audited clean, whatever web it met, however often it was killed and whatever its clock was set to.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	s := sizeOf()
-	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps int64 }
+	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered int64 }
 	var failed []uint64
 	first, cases := uint64(1), s.cases
 	if v := os.Getenv("CURTSY_CASE"); v != "" {
@@ -59,7 +59,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 		first, cases = n, 1
 	}
 	for n := first; n < first+uint64(cases); n++ {
-		x := &trial{web: &web{seed: n, hosts: s.hosts}, seeds: 3 + s.hosts/3, set: draw(n), dice: throw(n, "lives"), logs: map[string][]string{}}
+		x := &trial{web: &web{seed: n, hosts: s.hosts}, seeds: 3 + s.hosts/3, set: draw(n), dice: throw(n, "lives"), logs: map[string][]logged{}}
 		if !t.Run(fmt.Sprint(n), func(t *testing.T) { x.try(t, s) }) {
 			failed = append(failed, n)
 		}
@@ -73,6 +73,11 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 		sum.gaps += y.Gaps
 		sum.unprovable += y.Unprovable
 		sum.kills += int64(x.kills)
+		for _, l := range x.result.Logs {
+			sum.logs++
+			sum.confirmed += l.Agree
+			sum.uncovered += l.Uncovered
+		}
 		if x.stepped {
 			sum.steps++
 		}
@@ -80,9 +85,9 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	if len(failed) > 0 {
 		t.Errorf("cases %d accuse somebody: try one again alone with CURTSY_CASE", failed)
 	}
-	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable, nobody accused",
-		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable)
-	if sum.judged == 0 || sum.gaps == 0 || sum.kills == 0 {
+	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable; %d logs confirm %d exchanges and do not cover %d",
+		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable, sum.logs, sum.confirmed, sum.uncovered)
+	if sum.judged == 0 || sum.gaps == 0 || sum.kills == 0 || sum.confirmed == 0 || sum.uncovered == 0 {
 		t.Error("nothing was tried")
 	}
 }
@@ -144,7 +149,7 @@ func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, kil
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: func() time.Time { return time.Now().Add(-offset) }}
-	s.log = func(h *host, line string) {
+	s.log = func(h *host, line logged) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x.logs[h.name] = append(x.logs[h.name], line)
@@ -215,7 +220,11 @@ func (x *trial) judge(t *testing.T, at, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: []audit.Witness{book}})
+	witnesses := []audit.Witness{book}
+	if w := x.witness(t, temp, book); w != nil {
+		witnesses = append(witnesses, w)
+	}
+	r, err := audit.Run(t.Context(), audit.Options{Files: files, Ours: true, TempDir: temp, Witnesses: witnesses})
 	if err == audit.ErrNothing {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 type server struct {
 	w    *web
 	true func() time.Time // the right time, whatever the crawl's clock says
-	log  func(h *host, line string)
+	log  func(h *host, line logged)
 
 	wg      sync.WaitGroup
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	if h == nil {
 		return false
 	}
-	now := s.true()
+	now, gone := s.true(), s.dead()
 	s.mu.Lock()
 	s.served++
 	key := h.name + target
@@ -84,15 +84,8 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	}
 	time.Sleep(a.latency)
 	octets, keep := a.octets()
-	status, size := a.status, len(octets)
-	if a.garbage != "" || a.hangUp {
-		status = 0
-	}
-	if h.after {
-		now = s.true()
-	}
-	if status != 0 && !s.dead() {
-		s.log(h, fmt.Sprintf("%s - - [%s] \"%s %s HTTP/1.1\" %03d %d \"-\" \"%s\"\n", "192.0.2.1", now.UTC().Format("02/Jan/2006:15:04:05 -0700"), method, escaped(target), status, size, escaped(fields["user-agent"])))
+	if status := a.told(); status != 0 && !gone {
+		s.log(h, h.line(now, s.true(), method, target, status, len(octets), fields["user-agent"]))
 	}
 	for len(octets) > 0 {
 		n := len(octets)

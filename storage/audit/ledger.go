@@ -280,5 +280,6 @@ func (l *Ledger) alone(a *account, code Code, required, observed string, found R
 	found(f)
 }
 
-// Crashed reports whether the crawl was killed at about t, so that a request of that time may have left no record.
-func (l *Ledger) Crashed(t time.Time) bool { return l.runs.around(t) }
+// Crashed reports whether a kill of the crawl may have lost the record of a request that was sent at some instant from one to
+// the other.
+func (l *Ledger) Crashed(from, to time.Time) bool { return l.runs.around(from, to) }

@@ -195,13 +195,14 @@ func (r *runs) met(file string) {
 	}
 }
 
-// around reports whether a request of time t may have left no trace because a run was killed.
-func (r *runs) around(t time.Time) bool {
-	lost := func(from, last time.Time) bool {
-		return !t.Before(from) && !t.Before(last.Add(-atCrash)) && !t.After(last.Add(lostAfter)) && !t.After(r.next(last))
+// around reports whether a request that was sent at some instant from one to the other may have left no trace because a run
+// was killed.
+func (r *runs) around(from, to time.Time) bool {
+	lost := func(begun, last time.Time) bool {
+		return !to.Before(begun) && !to.Before(last.Add(-atCrash)) && !from.After(last.Add(lostAfter)) && !from.After(r.next(last))
 	}
 	for i := range r.all {
-		if x := &r.all[i]; x.killed && lost(x.begun.Add(-time.Second), x.last) { // a log has whole seconds
+		if x := &r.all[i]; x.killed && lost(x.begun, x.last) {
 			return true
 		}
 	}

@@ -118,8 +118,13 @@ func TestAroundAKill(t *testing.T) {
 	r.end()
 	r.close()
 	for n, want := range map[int]bool{90: false, 105: false, 110: true, 115: true, 119: true, 121: false, 130: false} {
-		if got := r.around(at(n)); got != want {
+		if got := r.around(at(n), at(n)); got != want {
 			t.Errorf("at %d s: %v", n, got)
+		}
+	}
+	for span, want := range map[[2]int]bool{{90, 109}: false, {90, 110}: true, {105, 130}: true, {119, 130}: true, {121, 130}: false} {
+		if got := r.around(at(span[0]), at(span[1])); got != want {
+			t.Errorf("from %d to %d s: %v", span[0], span[1], got)
 		}
 	}
 }

@@ -41,9 +41,9 @@ type Options struct {
 	// have asked for robots.txt right before or after it.
 	Whole bool
 
-	// Crashed reports whether a request of that time may be missing from the archive because the crawl was killed. Nil
-	// means never.
-	Crashed func(time.Time) bool
+	// Crashed reports whether a request that was sent at some instant from one to the other may be missing from the archive
+	// because the crawl was killed. Nil means never.
+	Crashed func(from, to time.Time) bool
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in octets. Zero means 16 MiB
@@ -99,7 +99,7 @@ func Compare(o Options) *Comparison {
 		o.Memory = 16 << 20
 	}
 	if o.Crashed == nil {
-		o.Crashed = func(time.Time) bool { return false }
+		o.Crashed = func(_, _ time.Time) bool { return false }
 	}
 	c := &Comparison{
 		o: o, hosts: map[string]*hostLog{}, agents: map[string]bool{}, tokens: map[string]bool{},

@@ -161,7 +161,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 	case !near && !h.within(e, c.o.Skew):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		return
-	case c.o.Crashed(f.Time):
+	case c.o.Crashed(sent(e, c.o.Skew)):
 		h.Crash++
 		f.Code, f.Note, f.Observed = audit.CrashInFlight, true, f.Observed+": in flight at a crash"
 	case e.alike && !h.clients[e.part(1)]:
@@ -174,6 +174,13 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 		h.Extra++
 	}
 	found(f)
+}
+
+// sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent: its
+// second is that of the beginning, or of the end.
+func sent(e *entry, skew time.Duration) (from, to time.Time) {
+	at := micro(e.from)
+	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
 }
 
 // within reports whether a line surely lies within what the archive tells of the host. An archive may be a part of a

@@ -1,0 +1,118 @@
+package trial
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/accesslog"
+)
+
+// logged is a line of a host's access log, with the instant at which it was written by the right clock.
+type logged struct {
+	at   time.Time
+	text string
+}
+
+// line is what the host's server writes of an exchange that began and ended at these instants. Its clock is wrong by less
+// than the audit takes for usual.
+func (h *host) line(began, ended time.Time, method, target string, status, size int, agent string) logged {
+	stamp := began
+	if h.after {
+		stamp = ended
+	}
+	d := throw(h.w.seed, "clock", h.name)
+	stamp = stamp.Add(time.Duration(d.IntN(3800)-1900) * time.Millisecond)
+	return logged{ended, fmt.Sprintf("192.0.2.1 - - [%s] \"%s %s HTTP/1.1\" %03d %d \"-\" \"%s\"\n", stamp.UTC().Format("02/Jan/2006:15:04:05 -0700"),
+		method, escaped(target), status, size, escaped(agent))}
+}
+
+// told is the status that a server writes of what it sent, 0 if it writes none.
+func (a *answer) told() int {
+	status := 0
+	switch {
+	case a.hangUp:
+	case a.garbage == "":
+		status = a.status
+	default:
+		_, after, _ := strings.Cut(a.garbage, " ")
+		if n, err := fmt.Sscanf(after, "%3d", &status); n != 1 || err != nil {
+			status = 400
+		}
+	}
+	return status
+}
+
+// cutLogs writes the logs of some hosts, or of all: any contiguous part of each, in any number of files, of which some are
+// lost and some compressed.
+func (x *trial) cutLogs(t *testing.T, dir string, d dice) (files []accesslog.Log) {
+	t.Helper()
+	some := d.in(2)
+	for _, name := range slices.Sorted(maps.Keys(x.logs)) {
+		if some && d.in(2) {
+			continue
+		}
+		lines := slices.Clone(x.logs[name])
+		slices.SortStableFunc(lines, func(a, b logged) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+		if !d.in(4) {
+			from := d.IntN(len(lines))
+			lines = lines[from : from+d.IntN(len(lines)-from+1)]
+		}
+		lose := d.in(2)
+		for n := 0; len(lines) > 0; n++ {
+			k := len(lines)
+			if d.in(2) {
+				k = 1 + d.IntN(len(lines))
+			}
+			if !lose || !d.in(4) {
+				path := filepath.Join(dir, fmt.Sprintf("%s.%d.log", strings.ReplaceAll(name, ":", "_"), n))
+				write(t, path, lines[:k], d.in(3))
+				files = append(files, accesslog.Log{Host: name, Path: path})
+			}
+			lines = lines[k:]
+		}
+	}
+	return files
+}
+
+func write(t *testing.T, path string, lines []logged, packed bool) {
+	t.Helper()
+	var b bytes.Buffer
+	for _, l := range lines {
+		b.WriteString(l.text)
+	}
+	if packed {
+		plain := bytes.Clone(b.Bytes())
+		b.Reset()
+		z := gzip.NewWriter(&b)
+		z.Write(plain) // a bytes.Buffer never fails
+		z.Close()
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// witness is what the logs say, nil without any. A crawl whose clock was set is not held against logs: its dates are others
+// than theirs by hours, and nothing in either says so.
+func (x *trial) witness(t *testing.T, temp string, book *audit.Ledger) audit.Witness {
+	t.Helper()
+	d := throw(x.web.seed, "logs", fmt.Sprint(x.kills))
+	if x.stepped {
+		return nil
+	}
+	files := x.cutLogs(t, temp, d)
+	if len(files) == 0 {
+		return nil
+	}
+	return accesslog.Compare(accesslog.Options{Logs: files, TempDir: temp, Crashed: book.Crashed, Whole: true})
+}
