@@ -103,6 +103,7 @@ func (e evidence) exchanged(l *storage.Line) {
 	if e.made() {
 		l.Began, l.Took = ex.Start, ex.End.Sub(ex.Start)
 	}
+	l.Interim = ex.Interim
 	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediatype.Of(ex.Header).Name
 	if ex.Response != nil {
 		l.Octets = ex.Response.Size()
@@ -144,7 +145,7 @@ func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (storage
 		Truncated: l.Truncated, Repeatable: e.repeatable(), NotModified: e.holds, Line: &l, Outlinks: e.outlinks,
 	}
 	if e.cutsBody() {
-		r.Response = io.NewSectionReader(ex.Response, 0, ex.HeadSize)
+		r.Response, r.HeadOnly = io.NewSectionReader(ex.Response, 0, ex.HeadSize), true
 	}
 	return c.cfg.Recorder.Record(ctx, r)
 }

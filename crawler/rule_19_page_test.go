@@ -68,7 +68,7 @@ func TestRule19_NoIndexIsKeptAndFlagged(t *testing.T) {
 	})
 }
 
-// noarchive: head and digests alone are archived, unless the operator says otherwise, and the summary says that.
+// noarchive: the head alone is archived, and the body's digest is told in the decision, unless the operator says otherwise, and the summary says that.
 func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -89,6 +89,9 @@ func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 				}
 			}
 			for _, r := range w.archive.records[1:] {
+				if r.HeadOnly != (r.Truncated == "unspecified") || r.Line.Payload == "" {
+					t.Errorf("%s: head only: %v, truncated %q, digest %q", r.URL, r.HeadOnly, r.Truncated, r.Line.Payload)
+				}
 				if !r.HasPayload || r.PayloadDigest == [32]byte{} || !strings.HasSuffix(r.response[:strings.Index(r.response, "\r\n\r\n")+4], "\r\n\r\n") {
 					t.Errorf("%s: no digest or no head", r.URL)
 				}

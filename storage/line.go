@@ -42,6 +42,7 @@ type Line struct {
 	FirstByte time.Duration  // from the request sent to the first octet of the answer; 0 when none came
 	Addr      netip.AddrPort // the address dialled
 	Outcome   string         // a frontier outcome's name, or "deferred"
+	Interim   int            // answers that only announced it (1xx), which are not archived; at most 17
 	Status    int            // HTTP status; 0 without one
 	Type      string         // the answer's media type, without parameters and in lower case; empty without one
 	Octets    int64          // received, as they crossed the connection

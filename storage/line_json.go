@@ -73,6 +73,7 @@ func (l *Line) appendExchange(b []byte) []byte {
 		b = append(netip.AddrPortFrom(l.Addr.Addr().WithZone(""), l.Addr.Port()).AppendTo(b), '"')
 	}
 	b = appendText(b, `,"outcome":`, l.Outcome)
+	b = appendInt(b, `,"interim":`, int64(l.Interim))
 	b = appendInt(b, `,"status":`, int64(l.Status))
 	b = appendText(b, `,"type":`, l.Type)
 	b = appendInt(b, `,"octets":`, l.Octets)
@@ -204,6 +205,7 @@ type lineJSON struct {
 	FirstByte    json.Number    `json:"first_byte_ms"`
 	Addr         netip.AddrPort `json:"address"`
 	Outcome      string         `json:"outcome"`
+	Interim      int            `json:"interim"`
 	Status       int            `json:"status"`
 	Type         string         `json:"type"`
 	Octets       int64          `json:"octets"`
@@ -233,7 +235,7 @@ func ParseLine(b []byte) (Line, error) {
 		Decision: l.Decision, Reason: l.Reason, Own: l.Own,
 		RobotsLine: l.RobotsLine, RobotsRule: l.RobotsRule, RobotsGroup: l.RobotsGroup, RunnerUp: l.RunnerUp,
 		RobotsSHA256: l.RobotsSHA256, RobotsRecord: l.RobotsRecord, Standard: l.Standard, PaceBy: l.PaceBy, RestBy: l.RestBy,
-		Attempt: l.Attempt, Began: l.Began, Addr: l.Addr, Outcome: l.Outcome, Status: l.Status, Type: l.Type,
+		Attempt: l.Attempt, Began: l.Began, Addr: l.Addr, Outcome: l.Outcome, Interim: l.Interim, Status: l.Status, Type: l.Type,
 		Octets: l.Octets, Payload: l.Payload, Truncated: l.Truncated, Record: l.Record, Blocks: l.Blocks, Change: l.Change, Count: l.Count,
 		List: l.List, Directives: l.Directives, Asked: strings.Join(l.Asked, "\n"), Prefs: strings.Join(l.Prefs, "\n"),
 	}

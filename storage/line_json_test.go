@@ -19,7 +19,7 @@ var full = Line{
 	RobotsLine: 7, RobotsRule: "Disallow: /x", RobotsGroup: "*", RunnerUp: "Allow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:uuid:0", Standard: "rfc9309",
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1500_020_999, Rest: 5 * time.Second, RestBy: "retry-after",
 	Attempt: 2, Change: "changed", Began: time.Date(2026, 3, 4, 4, 6, 6, 89_012_999, time.UTC), Took: 999*time.Millisecond + 1, FirstByte: 7 * time.Millisecond,
-	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
+	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Interim: 2, Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
 	Truncated: "length", Record: "urn:uuid:1", Blocks: "bb22", Ahead: 3 * time.Second, Count: 4,
 	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
@@ -35,7 +35,7 @@ func TestGolden(t *testing.T) {
 			`"own":true,"line":7,"rule":"Disallow: /x","group":"*","runner_up":"Allow: /","robots_sha256":"00ff","robots_record":"urn:uuid:0",` +
 			`"standard":"rfc9309","pace_ms":1500,"pace_by":"crawl-delay","gap_ms":1500.02,"attempt":2,` +
 			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443",` +
-			`"outcome":"disallowed","status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
+			`"outcome":"disallowed","interim":2,"status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
 			`"record":"urn:uuid:1","blocks_sha256":"bb22","clock_ahead_ms":3000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
 			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"]}`},
 		{"what says nothing is left out", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},

@@ -27,6 +27,10 @@ type Record struct {
 	// https://github.com/iipc/warc-specifications/issues/42
 	Protocols []string
 
+	// HeadOnly says that there was a body, which Response is without because it is not to be kept. The digest is then no
+	// field of the answer's record, whose payload has another, but one of the metadata record, as Line has it.
+	HeadOnly bool
+
 	// Truncated is empty, or why the block ends early, in the words of WARC 1.1 5.13: "length", "time",
 	// "disconnect" or "unspecified".
 	Truncated string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,4 +185,25 @@ func TestRule21_WideTurnsAskOnCondition(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 	judged(t, web, crawltest.Rules{Repeats: repeats, Width: 4})
+}
+
+// The body of a page that asks not to be archived is not there to be compared; its digest is, and tells whether it changed.
+func TestRule21_WhatMayNotBeKeptIsComparedByItsDigest(t *testing.T) {
+	page := func(text string) crawltest.Page {
+		return crawltest.Page{Text: text, Header: map[string]string{"ETag": "", "X-Robots-Tag": "noarchive"}}
+	}
+	dir, web := crawledOnce(t, &crawltest.Site{Name: "shy.test", Pages: map[string]crawltest.Page{
+		"/": {Links: []string{"/same", "/other"}}, "/same": page("the first"), "/other": page("the first"),
+	}})
+	web.Change("shy.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		s.Pages["/other"] = page("the second")
+	})
+	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	_, of := changesOf(t, dir)
+	if of["/same"].Change != "unchanged" || of["/other"].Change != "changed" {
+		t.Errorf("the same: %+v, another: %+v", of["/same"], of["/other"])
+	}
+	archiveClean(t, dir)
+	inside(t, "audit", dir).want(t, exitDone)
 }

@@ -105,8 +105,26 @@ func (p *past) head(l cdxj.Line) (c capture, err error) {
 		return c, err
 	}
 	c.Payload, c.HasPayload = payloadOf(rec)
+	if rec.Type == "response" && !c.HasPayload {
+		c.Payload, c.HasPayload = p.leftOut(l, c.Record)
+	}
 	c.whole = rec.Type == "response" && h.Complete && rec.Fields.Get("WARC-Truncated") == ""
 	return c, nil
+}
+
+// leftOut is the digest of a body that is not in the archive, for it asked not to be: the metadata record behind the answer
+// has it (docs/warc.md).
+func (p *past) leftOut(l cdxj.Line, answer string) (d [32]byte, ok bool) {
+	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
+	if err != nil {
+		return d, false // the answer was the last that was written
+	}
+	defer file.Close()
+	line, err := rec.Decision()
+	if err != nil || rec.Type != "metadata" || line.Record != answer {
+		return d, false
+	}
+	return sha256Of(line.Payload)
 }
 
 // file is the archive file of a capture. Its name comes from an index, which may be anybody's.
@@ -114,7 +132,14 @@ func (p *past) file(l cdxj.Line) string { return filepath.Join(p.archive, filepa
 
 func payloadOf(rec *warc.Record) (d [32]byte, ok bool) {
 	text, ok := strings.CutPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha256:")
-	if !ok || len(text) != hex.EncodedLen(len(d)) {
+	if !ok {
+		return d, false
+	}
+	return sha256Of(text)
+}
+
+func sha256Of(text string) (d [32]byte, ok bool) {
+	if len(text) != hex.EncodedLen(len(d)) {
 		return d, false
 	}
 	_, err := hex.Decode(d[:], []byte(text))

@@ -49,10 +49,12 @@ func evidenceArchive(t *testing.T) string {
 			Line: &storage.Line{Decision: "allow", PaceBy: "floor"}, Outlinks: []storage.Outlink{{URL: "http://a.test/x", Kind: "link"}},
 		}
 	}
+	shy := record("shy", head)
+	shy.HeadOnly, shy.Repeatable, shy.Truncated, shy.Line.Payload = true, false, "unspecified", fmt.Sprintf("%x", shy.PayloadDigest)
 	gone := "HTTP/1.1 304 Not Modified\r\n\r\n"
 	same := record("", gone)
 	same.HeadSize, same.HasPayload, same.NotModified = int64(len(gone)), false, &storage.Original{URL: "http://a.test/", Date: began}
-	for _, r := range []storage.Record{record("", head+body), record("again", head+body), same} {
+	for _, r := range []storage.Record{record("", head+body), record("again", head+body), same, shy} {
 		if _, err := w.Record(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +92,7 @@ func TestWARCIsReadByWarcio(t *testing.T) {
 		cells := strings.Split(line, "\t")
 		ours = append(ours, cells[0]+" "+cells[1])
 	}
-	if strings.Join(ours, "\n") != strings.Join(foreign, "\n") || len(ours) != 11 {
+	if strings.Join(ours, "\n") != strings.Join(foreign, "\n") || len(ours) != 14 {
 		t.Errorf("ours:\n%s\nwarcio:\n%s", strings.Join(ours, "\n"), strings.Join(foreign, "\n"))
 	}
 	if r := inside(t, "warc", "check", path); r.code != exitDone || r.out != "" {

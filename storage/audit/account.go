@@ -83,7 +83,7 @@ func exchangeAccount(line bool, record, place string, l *storage.Line, url strin
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
 	set(fieldDecision, "%s %s", plain(l.Decision), plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d", plain(l.Outcome), plain(l.Change), l.Attempt)
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(l.Outcome), plain(l.Change), l.Attempt, l.Interim)
 	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, plain(l.RobotsRule), plain(l.RobotsGroup), plain(l.RunnerUp),
 		plain(l.RobotsSHA256), plain(bare(l.RobotsRecord)), plain(l.Standard))
 	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(l.PaceBy), cut(l.Gap), cut(l.Ahead))
@@ -122,6 +122,9 @@ func recordAccount(e *Exchange) account {
 	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10), field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
 	if a.part = !e.Whole; e.Answered {
 		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, labelSHA256+":"))
+		if e.Payload == "" { // the body was left out, and the metadata has its digest
+			a.fields[fieldPayload] = field(d.Payload)
+		}
 		a.fields[fieldCut] = field(e.Cut)
 	} else {
 		a.fields[fieldCut] = field(d.Truncated)
@@ -236,8 +239,8 @@ func alike(i int, line, record *account) bool {
 		return record.part && lerr == nil && aerr == nil && least <= all
 	case fieldType:
 		return line.fields[fieldStatus] == "0" // of what is no HTTP
-	case fieldPayload: // the digest of a body that was not kept need not stand with what was
-		return record.part && r == ""
+	case fieldPayload: // the digest of a body that was not kept stands in the metadata
+		return record.part && record.bare && r == ""
 	case fieldBlocks: // which says elsewhere that it lacks a digest
 		return r == ""
 	}

@@ -24,7 +24,7 @@ var decision = storage.Line{
 	RobotsLine: 3, RobotsRule: "Allow: /x", RobotsGroup: "*", RunnerUp: "Disallow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:x:1", Standard: "rfc9309",
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond, Ahead: 4 * time.Second,
 	Rest: 60 * time.Second, RestBy: "errors",
-	Outcome: "fetched", Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1",
+	Outcome: "fetched", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
 
 // told is an exchange with a decision.
@@ -37,7 +37,7 @@ func told(i int) storage.Record {
 }
 
 const wantMetadata = "via: http://a.test/\r\ndepth: 2\r\nkind: link\r\nseed: http://a.test/\r\nsourceTag: tag é\r\nfetchTimeMs: 7\r\nfirstByteTimeMs: 5\r\n" +
-	"decision: allow\r\nreason: allowed\r\noutcome: fetched\r\nstatus: 200\r\nattempt: 1\r\nchange: changed\r\nownHost: true\r\nrobotsLine: 3\r\nrobotsRule: Allow: /x\r\n" +
+	"decision: allow\r\nreason: allowed\r\noutcome: fetched\r\ninterimAnswers: 2\r\nstatus: 200\r\nattempt: 1\r\nchange: changed\r\nownHost: true\r\nrobotsLine: 3\r\nrobotsRule: Allow: /x\r\n" +
 	"robotsGroup: *\r\nrobotsRunnerUp: Disallow: /\r\nrobotsSha256: 00ff\r\nrobotsStandard: rfc9309\r\nrobotsRecord: urn:x:1\r\npaceMs: 1500\r\npaceBy: crawl-delay\r\n" +
 	"gapMs: 1501.999\r\nclockAheadMs: 4000\r\nrestMs: 60000\r\nrestBy: errors\r\ndirectives: noindex\r\nasked: X-Robots-Tag: noindex\r\nasked: meta robots: all\r\nprefs: header tdm-reservation: 1\r\nlistSha256: 11ee\r\n" +
 	"truncated: length\r\noutlink: http://a.test/1 link\r\noutlink: http://a.test/2 embed\r\noutlinksLeftOut: 1\r\n"
@@ -83,7 +83,7 @@ func TestMetadata(t *testing.T) {
 // TestOutlinksAreBounded: so many links are named, and how many are not is said.
 func TestOutlinksAreBounded(t *testing.T) {
 	links := slices.Repeat([]storage.Outlink{{URL: "http://a.test/", Kind: "link"}}, MaxOutlinks+5)
-	b := appendMetadata(nil, &storage.Line{}, links)
+	b := appendMetadata(nil, &storage.Record{Line: &storage.Line{}, Outlinks: links})
 	_, got, err := ParseMetadata(bytes.NewReader(b))
 	if err != nil || len(got) != MaxOutlinks || !bytes.HasSuffix(b, []byte("outlinksLeftOut: 5\r\n")) {
 		t.Errorf("%d links, %v, …%q", len(got), err, b[len(b)-40:])
@@ -109,7 +109,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reason, rule, link string, micros int64, n int) {
 		l := storage.Line{Reason: reason, RobotsRule: rule, RobotsLine: n, Gap: time.Duration(micros % 1e12 * 1000), Depth: n}
 		links := []storage.Outlink{{URL: link, Kind: "link"}}
-		b := appendMetadata(nil, &l, links)
+		b := appendMetadata(nil, &storage.Record{Line: &l, Outlinks: links, HeadOnly: true})
 		got, back, err := ParseMetadata(bytes.NewReader(b))
 		l.Reason, l.RobotsRule = oneLine(reason), oneLine(rule)
 		if link == "" || !solid(link) {

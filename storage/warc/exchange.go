@@ -81,8 +81,8 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 		a.refersTo(r.NotModified)
 		return nil
 	}
-	a.payload, a.hasPayload = r.PayloadDigest, r.HasPayload
-	if originals == nil || !r.Repeatable || !r.HasPayload || r.PayloadSize == 0 || r.HeadSize == 0 || r.Truncated != "" {
+	a.payload, a.hasPayload = r.PayloadDigest, r.HasPayload && !r.HeadOnly
+	if originals == nil || !r.Repeatable || !a.hasPayload || r.PayloadSize == 0 || r.HeadSize == 0 || r.Truncated != "" {
 		return nil
 	}
 	o, known, err := originals.Original(r.PayloadDigest)
@@ -104,7 +104,7 @@ func (h *head) refersTo(o *storage.Original) {
 
 // tell makes the metadata record of the decision.
 func (e *exchange) tell(p *press, id string, r *storage.Record) {
-	p.meta = appendMetadata(p.meta[:0], r.Line, r.Outlinks)
+	p.meta = appendMetadata(p.meta[:0], r)
 	e.line.Reset(p.meta)
 	e.told = head{
 		kind: "metadata", date: r.Time, target: r.URL, id: id, concurrent: e.id(),

@@ -13,7 +13,8 @@ const MaxOutlinks = 6000
 
 // appendMetadata appends the block of an exchange's metadata record: the decision, with Heritrix's names where it has
 // one, and the links found. A field without a value is left out.
-func appendMetadata(b []byte, l *storage.Line, links []storage.Outlink) []byte {
+func appendMetadata(b []byte, r *storage.Record) []byte {
+	l, links := r.Line, r.Outlinks
 	b = appendValue(b, "via", l.Via)
 	b = appendCount(b, "depth", l.Depth)
 	b = appendValue(b, "kind", l.Kind)
@@ -24,6 +25,7 @@ func appendMetadata(b []byte, l *storage.Line, links []storage.Outlink) []byte {
 	b = appendValue(b, "decision", l.Decision)
 	b = appendValue(b, "reason", l.Reason)
 	b = appendValue(b, "outcome", l.Outcome)
+	b = appendCount(b, "interimAnswers", l.Interim)
 	b = appendCount(b, "status", l.Status)
 	b = appendCount(b, "attempt", l.Attempt)
 	b = appendValue(b, "change", l.Change)
@@ -48,6 +50,9 @@ func appendMetadata(b []byte, l *storage.Line, links []storage.Outlink) []byte {
 	b = appendValues(b, "prefs", l.Prefs)
 	b = appendValue(b, "listSha256", l.List)
 	b = appendValue(b, "truncated", l.Truncated)
+	if r.HeadOnly {
+		b = appendValue(b, "payloadSha256", l.Payload)
+	}
 	written := 0
 	for _, o := range links {
 		// A URL with white space could not be told from its kind; the canonical ones have none.

@@ -161,6 +161,8 @@ func numberField(l *storage.Line, name string) *int {
 	switch name {
 	case "depth":
 		return &l.Depth
+	case "interimAnswers":
+		return &l.Interim
 	case "status":
 		return &l.Status
 	case "attempt":
@@ -227,6 +229,8 @@ func textField(l *storage.Line, name string) *string {
 		return &l.Directives
 	case "listSha256":
 		return &l.List
+	case "payloadSha256":
+		return &l.Payload
 	case "truncated":
 		return &l.Truncated
 	}

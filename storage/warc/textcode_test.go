@@ -77,7 +77,7 @@ func someTexts(n int) [][]byte {
 		for i := range links {
 			links[i] = storage.Outlink{URL: scheme + host + target(), Kind: []string{"link", "link", "embed"}[rng.IntN(3)]}
 		}
-		meta := appendMetadata(nil, &l, links)
+		meta := appendMetadata(nil, &storage.Record{Line: &l, Outlinks: links})
 		h = head{kind: "metadata", id: h.last, date: date, target: h.target, info: h.info, concurrent: h.concurrent, media: typeFields, block: sum(), length: int64(len(meta))}
 		texts = append(texts, append(append(h.append(nil), meta...), recordEnd...))
 	}

@@ -1,0 +1,52 @@
+package warc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+)
+
+// TestABodyThatWasLeftOutHasItsDigestInTheMetadata: a digest in the head of a record is of what the record holds, whoever
+// compares them; that of a body which is not there stands in the metadata, and what is there is unchanged by it.
+func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	shy := told(1)
+	body := hex.EncodeToString(shy.PayloadDigest[:])
+	shy.Response = io.NewSectionReader(shy.Response, 0, shy.HeadSize)
+	shy.HeadOnly, shy.Repeatable, shy.Truncated, shy.Line.Payload = true, false, "unspecified", body
+	write(t, w, shy, told(2))
+	closing(t, w)
+	var digests []string
+	for _, e := range read(t, filepath.Join(dir, "crawl-00000.warc.gz")) {
+		switch e.Type {
+		case "response":
+			h, err := ReadHTTP(bytes.NewReader(e.block))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(h.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := e.Fields.Get("WARC-Payload-Digest")
+			if said != "" && said != fmt.Sprintf("sha256:%x", sha256.Sum256(b)) {
+				t.Errorf("%s: a payload of %d octets, and the digest of another: %s", e.TargetURI(), len(b), said)
+			}
+			digests = append(digests, said)
+		case "metadata":
+			l, _, err := ParseMetadata(bytes.NewReader(e.block))
+			if err != nil {
+				t.Fatal(err)
+			}
+			digests = append(digests, l.Payload)
+		}
+	}
+	if len(digests) != 4 || digests[0] != "" || digests[1] != body || digests[2] == "" || digests[3] != "" {
+		t.Errorf("digests of a body that was left out and of one that was not: %q", digests)
+	}
+}
