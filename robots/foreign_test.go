@@ -13,7 +13,7 @@ import (
 
 // What other readers of robots.txt ask of themselves. Package naive, which was written apart, answers each question too.
 func TestRobotsAnswersWhatOtherReadersAsk(t *testing.T) {
-	for _, name := range []string{"google-robots", "protego", "reppy", "robots-parser"} {
+	for _, name := range []string{"crawler-commons-robots", "google-robots", "protego", "reppy", "robots-parser"} {
 		foreigntest.Run(t, name, func(asked []string) string {
 			body := foreignBody(t, asked[0])
 			ours, second := foreignAnswer(body, asked[1], asked[2]), naiveAnswer(body, asked[1], asked[2])
