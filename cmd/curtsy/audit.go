@@ -106,6 +106,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 		return err
 	}
 	if pack != nil {
+		o.LeftOut = pack.LeftOut()
 		o.Witnesses = append(o.Witnesses, pack)
 	}
 	r, err := audit.Run(ctx, o)

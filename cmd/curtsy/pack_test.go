@@ -239,4 +239,16 @@ func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
 	if strings.Contains(all["indexes/index.cdxj"], "secret") || strings.Contains(all["pages/pages.jsonl"], "secret") {
 		t.Error("index or pages name it")
 	}
+	// What is declared to be left out is not missed; the same without a declaration is.
+	r := clean(t, file)
+	if r.Package.LeftOut != 1 || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals || r.Totals.Unanswered != 0 {
+		t.Errorf("%+v, %+v", r.Package, r.Ledger)
+	}
+	bare := filepath.Join(t.TempDir(), "a.warc.gz")
+	if err := os.WriteFile(bare, []byte(all["archive/curtsy-00000.warc.gz"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, code := audited(t, bare); code != exitFound || len(violated(r)) != 1 || !strings.HasPrefix(violated(r)[0], "record") {
+		t.Errorf("exit %d: %q", code, violated(r))
+	}
 }

@@ -22,6 +22,7 @@ type account struct {
 	refusal bool
 	own     bool // of a host of the operator's own
 	bare    bool // a record without metadata
+	gone    bool // a record whose answer is left out
 	part    bool // a record that does not hold all that was received
 	run     int  // of a line: its number, by the marks before it
 	place   string
@@ -114,12 +115,17 @@ func recordAccount(e *Exchange) account {
 			d.Status = 0 // its head begins with a status, and is none all the same
 		}
 	}
-	a := exchangeAccount(false, e.Record, placeText(e.Place), &d, e.URL, e.Began)
+	record := e.Record
+	if e.LeftOut != "" {
+		record = e.LeftOut
+	}
+	a := exchangeAccount(false, record, placeText(e.Place), &d, e.URL, e.Began)
 	if a.bare = e.Line == nil; !a.bare && told != d.Status {
 		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
 	}
 	a.fields[fieldAddress] = addressText(e.Addr)
 	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10), field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
+	a.gone = e.LeftOut != ""
 	if a.part = !e.Whole; e.Answered {
 		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, labelSHA256+":"))
 		if e.Payload == "" { // the body was left out, and the metadata has its digest
@@ -190,7 +196,7 @@ func refusalAccount(line bool, place string, l *storage.Line) account {
 func (a *account) append(b []byte) []byte {
 	b = append(b, a.key[:]...)
 	var flags byte
-	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part} {
+	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part, a.gone} {
 		if f {
 			flags |= 1 << i
 		}
@@ -205,7 +211,7 @@ func parseAccount(b []byte) (a account) {
 	copy(a.key[:], b)
 	flags := b[16]
 	a.line, a.refusal, a.bare, a.own = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-	a.part = flags&16 != 0
+	a.part, a.gone = flags&16 != 0, flags&32 != 0
 	p := strings.Split(string(b[17:]), "\x00")
 	a.place, a.record = p[0], p[1]
 	a.began, _ = strconv.ParseInt(p[2], 10, 64)
@@ -238,9 +244,9 @@ func alike(i int, line, record *account) bool {
 		all, aerr := strconv.ParseInt(l, 10, 64)
 		return record.part && lerr == nil && aerr == nil && least <= all
 	case fieldType:
-		return line.fields[fieldStatus] == "0" // of what is no HTTP
+		return line.fields[fieldStatus] == "0" || record.gone && r == "" // of what is no HTTP, or not there
 	case fieldPayload: // the digest of a body that was not kept stands in the metadata
-		return record.part && record.bare && r == ""
+		return record.part && (record.bare || record.gone) && r == ""
 	case fieldBlocks: // which says elsewhere that it lacks a digest
 		return r == ""
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	// another software is a violation then, and frees from nothing.
 	Ours bool
 
+	// LeftOut is how many answers whoever packed the files says that he left out, because their pages ask not to be archived.
+	LeftOut int64
+
 	// Strict holds archives of other crawlers to this crawler's promises too, as far as an archive of theirs can show
 	// whether they were kept (docs/politeness.md).
 	Strict bool

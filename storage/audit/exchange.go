@@ -34,6 +34,9 @@ type Exchange struct {
 	Types    []string // the values of Content-Type
 	Blocks   string   // binds the blocks, as storage.Line.Blocks does; "" when a record has no digest in SHA-256
 
+	// LeftOut is the id of an answer that request and metadata name, and that is not in the archive; "" where none is missed.
+	LeftOut string
+
 	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange with the
 	// authority that the archive holds, and by the crawl's own words there was another one before this.
 	Since time.Time

@@ -43,6 +43,7 @@ type host struct {
 	// may have made it forget.
 	mayRest  time.Time
 	mayLimit [2]time.Duration
+	reduced  bool // an answer of it is left out: what it asked for is not known
 
 	backoff    time.Time // until when an error without such a word asks for rest
 	backoffWhy string

@@ -21,7 +21,10 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 	to := a.host(e.Authority)
 	e.Own = a.own(to, e)
 	to.own = to.own || e.Own
-	e.Blocks = h.blocks()
+	if e.Blocks = h.blocks(); e.LeftOut != "" {
+		e.Blocks = "" // what binds them binds the answer, too
+	}
+	a.leftOut(h, to)
 	a.whole(h)
 	a.identity(h, to)
 	isRobots := a.isRobots(e)

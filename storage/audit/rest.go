@@ -42,6 +42,12 @@ func (a *audit) rest(h *half, to *host) {
 	s := e.Status
 	busy, given := s == 429 || s == 503, a.retryGiven(h)
 	to.mayRest = time.Time{}
+	if e.LeftOut != "" {
+		if busy || s >= 500 {
+			a.unprove(to, RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
+		}
+		return
+	}
 	for _, v := range h.said.retry {
 		until, ok := a.until(strings.TrimSpace(v), e.End())
 		if !ok || !given || strings.TrimSpace(v) == "" {

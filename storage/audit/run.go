@@ -29,6 +29,8 @@ type audit struct {
 	steps       int       // how often it was set back
 	stepAt      time.Time // the first date behind the last time
 
+	absent int64 // answers that request and metadata name, and that are not there
+
 	found map[codeAt]int
 	count map[Code]*Count
 	quiet *host // stands for no host in particular

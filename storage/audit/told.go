@@ -40,7 +40,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 		a.other(rec, at)
 		return
 	}
-	h := a.whose(rec)
+	h := a.whose(rec, at)
 	line, ended, troubles, err := a.fields(rec)
 	a.read.rest()
 	a.digests(rec, at, line.URL)
@@ -60,6 +60,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 	line.Began, line.Record = h.e.Began, h.e.Record
 	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, line.Took, ended, line, at
 	h.sums[2] = a.sum()
+	h.misses(rec)
 	a.settle()
 }
 
@@ -94,13 +95,13 @@ func (a *audit) fields(rec *warc.Record) (line *storage.Line, ended bool, troubl
 }
 
 // whose returns the exchange that a metadata record belongs to.
-func (a *audit) whose(rec *warc.Record) *half {
+func (a *audit) whose(rec *warc.Record, at Place) *half {
 	to := concurrent(rec)
 	if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" {
 		to = append(to, short(id))
 	}
 	for i := len(a.cur.window) - 1; i >= 0; i-- {
-		if w := a.cur.window[i]; !w.told && w.alone == "" && w.named(nil, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
+		if w := a.cur.window[i]; !w.told && w.alone == "" && w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
 			return w
 		}
 	}

@@ -41,10 +41,14 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 		return same("Crawl-delay", t.delay, to.was.delay)
 	case toldRate:
 		return same("Request-rate", t.rate, to.was.rate)
-	case toldLimit:
+	case toldLimit, toldRetry:
+		if to.reduced {
+			return "" // an answer that is left out may have
+		}
+		if l.PaceBy == toldRetry {
+			return same("Retry-After", to.rest.Sub(to.end), to.mayRest.Sub(to.end))
+		}
 		return same("RateLimit", to.spaced, to.emptied, to.mayLimit[0], to.mayLimit[1])
-	case toldRetry:
-		return same("Retry-After", to.rest.Sub(to.end), to.mayRest.Sub(to.end))
 	case toldAnswers:
 		least, _, largest := to.answers.pace()
 		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {

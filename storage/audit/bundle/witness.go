@@ -44,6 +44,9 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found audit.Report) 
 	return nil
 }
 
+// LeftOut is how many answers its manifest says are not in it, because their pages ask not to be archived.
+func (p *Package) LeftOut() int64 { return p.check.LeftOut }
+
 // Name calls the files of a result what they are called in the package.
 func (p *Package) Name(r *audit.Result) {
 	name := func(s *string) {

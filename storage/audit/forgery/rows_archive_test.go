@@ -19,6 +19,7 @@ const (
 	station   = "http://station.test/robots.txt"
 	timetable = "http://station.test/timetable"
 	platforms = "http://station.test/platforms"
+	secret    = "http://bakery.test/secret" // it asks not to be archived
 )
 
 // on makes a row that forges one exchange in the archive.
@@ -41,6 +42,15 @@ func telling(url, name string, found audit.Code, field, value string) row {
 	return on(url, name, found, func(t *testing.T, x exchange) { x.told.field(t, field, value) })
 }
 
+// packing makes a row of a package that says how many answers it leaves out.
+func packing(name string, declared int64, forge func(e *evidence)) row {
+	return row{class: inArchive, name: name, found: audit.BadRecord, forge: forge, show: func(e *evidence) trial {
+		tr := directory(e.write())
+		tr.o.LeftOut = declared
+		return tr
+	}}
+}
+
 // declaring makes a row that replaces something in the warcinfo record.
 func declaring(name string, found audit.Code, old, with string) row {
 	return row{class: inArchive, name: name, found: found, forge: func(e *evidence) { e.kind("warcinfo")[0].replace(e.t, old, with) }}
@@ -59,7 +69,10 @@ var goneRows = []row{
 			}
 		}
 	}},
-	{class: inArchive, name: "an answer is taken out, and its request stays", found: audit.LedgerExtra, forge: func(e *evidence) { e.drop(e.of(bread).answer) }},
+	{class: inArchive, name: "an answer is taken out, and its request stays", found: audit.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).answer) }},
+	packing("an answer that may be kept is among those that a package says it leaves out", 1, func(e *evidence) { e.drop(e.of(bread).answer) }),
+	packing("one answer more is left out of a package than it says", 0, func(e *evidence) { e.drop(e.of(secret).answer) }),
+	packing("a robots.txt is among the answers that a package says it leaves out", 1, func(e *evidence) { e.drop(e.of(bakery).answer) }),
 	{class: inArchive, name: "a request is taken out, and its answer stays", found: audit.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).ask) }},
 	{class: inArchive, name: "the metadata of an exchange is taken out", found: audit.BadRecord, forge: func(e *evidence) { e.drop(e.of(bread).told) }},
 	{class: inArchive, name: "all metadata is taken out, and robots.txt made permissive", found: audit.BadRecord, forge: func(e *evidence) {

@@ -196,6 +196,20 @@ func honest(t *testing.T, dir string, head *ledger.Hash) {
 	}
 }
 
+// A package that leaves out what asks not to be archived, and says so, is as clean as the crawl: archive and ledger agree in
+// all else, and the rest is said.
+func TestWhatAPackageSaysItLeavesOutIsNotMissed(t *testing.T) {
+	dir := t.TempDir()
+	crawl(t, dir)
+	e := readEvidence(t, dir)
+	e.drop(e.of(secret).answer)
+	tr := directory(e.write())
+	tr.o.LeftOut = 1
+	if r := tr.judge(t); !r.Clean || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals {
+		t.Errorf("%+v%s", r.Ledger, findings(r))
+	}
+}
+
 // docTable is the table as docs/audit.md shows it.
 func docTable() string {
 	var b strings.Builder
