@@ -18,14 +18,14 @@ type payload struct {
 	r    io.Reader
 	sum  hash.Hash
 	size int64
-	err  error // what ended it; io.EOF when it is whole
+	err  error // what ended it first, whoever reads on; io.EOF when it is whole
 }
 
 func (p *payload) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	p.sum.Write(b[:n])
 	p.size += int64(n)
-	if err != nil {
+	if err != nil && p.err == nil {
 		p.err = err
 	}
 	return n, err
@@ -63,8 +63,11 @@ func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64
 	src, sink := io.Reader(p), io.Discard
 	var undo []string
 	if undo, x.Undecoded = coding.Of(resp.Header); len(undo) > 0 {
-		z := coding.NewReader(p, undo, &f.decoders)
-		defer z.Close()
+		z, release, err := f.plain(p, undo)
+		if err != nil {
+			return false, err
+		}
+		defer release()
 		src = z
 	}
 	if len(undo) > 0 || chunked {

@@ -173,6 +173,7 @@ type Fetcher struct {
 	memory   sync.Pool // *[]byte, of spools
 	copies   sync.Pool // *[]byte of copyBuffer octets
 	decoders coding.Pool
+	large    chan struct{} // has an element for each decoder with a large window
 	names    *names
 	budget   *budget // nil without Config.MaxRate
 
@@ -193,6 +194,7 @@ func New(c Config) (*Fetcher, error) {
 		idle:    idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
 		memory:  sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
 		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+		large:   make(chan struct{}, largeDecoders),
 		names:   newNames(c.Resolve, c.ConnectTimeout),
 		budget:  newBudget(c.MaxRate),
 

@@ -19,5 +19,5 @@
 //
 // A window of 16 MiB for br, whose large windows are refused, of 8 MiB for zstd (RFC 9659), of 32 KiB for the others; 128
 // MiB between two codings, so that no small body costs hours. How much comes out is the caller's to bound: readers give
-// what they have as it comes.
+// what they have as it comes. Window says how much a body's decoders may keep: who has many bodies at once sums it up.
 package coding

@@ -1,0 +1,34 @@
+package coding
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+)
+
+// The window that is read off the first octet is the one that the encoder was told to use.
+func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
+	for bits := 10; bits <= 24; bits++ {
+		var b bytes.Buffer
+		w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: 5, LGWin: bits})
+		if _, err := w.Write([]byte(strings.Repeat("bread and butter ", 10_000))); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := Window([]string{"br"}, b.Bytes()[0]); got != 1<<bits {
+			t.Errorf("a window of %d bits is taken for one of %d octets", bits, got)
+		}
+	}
+	for _, c := range []struct {
+		undo string
+		want int64
+	}{{"gzip", 32 << 10}, {"zstd", 8 << 20}, {"gzip deflate", 64 << 10}, {"br gzip", 16<<20 + 32<<10}, {"br br br br", 64 << 20}} {
+		if got := Window(strings.Fields(c.undo), 0); got != c.want {
+			t.Errorf("%s: %d, want %d", c.undo, got, c.want)
+		}
+	}
+}
