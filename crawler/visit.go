@@ -99,14 +99,15 @@ func (v *visit) knows(r rules) {
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
-// host, or a longer --delay than that of the last run, ask for more than was waited for.
+// host, or a longer --delay than that of the last run, ask for more than was waited for. It is never more than the pace,
+// though the clock was set back since the last run: notes.begin sees to that.
 func (v *visit) owed(c *Crawl) time.Duration {
 	if v.notes.lastEnd == 0 {
 		return 0
 	}
 	since := time.Duration(c.clock.micros(time.Now())-v.notes.lastEnd) * time.Microsecond
 	if owed := v.pace.d - since; owed > time.Microsecond { // what rounding may leave
-		return min(owed, v.pace.d) // the clock may have been set back since the last run
+		return owed
 	}
 	return 0
 }
