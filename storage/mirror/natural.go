@@ -67,7 +67,7 @@ func fileName(segment, query string, hasQuery bool, media string) string {
 	if hasQuery {
 		stem, segment = stem+"@"+readable(query), segment+"?"+query
 	}
-	if _, last := split(stem); ext == "" && hasQuery && media != "" && active[strings.ToLower(last)] {
+	if _, last := split(stem); ext == "" && hasQuery && active[strings.ToLower(last)] {
 		ext = ".bin" // the query ends as the name of a page does, and this is none
 	}
 	return component(stem, ext, segment)
