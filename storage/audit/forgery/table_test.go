@@ -12,6 +12,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/bundle"
 	"curtsy/storage/ledger"
 )
 
@@ -23,10 +24,11 @@ const (
 	inLedger  = "ledger"  // the ledger alone
 	inBoth    = "both"    // both, so that they agree
 	inLog     = "log"     // an access log, or an archive beside an honest one
+	inPackage = "wacz"    // a package of an honest crawl
 	foreign   = "foreign" // an archive of another crawler
 )
 
-var classes = []string{inArchive, inLedger, inBoth, inLog, foreign}
+var classes = []string{inArchive, inLedger, inBoth, inLog, inPackage, foreign}
 
 // row is one way to forge evidence.
 type row struct {
@@ -57,11 +59,12 @@ type trial struct {
 	l audit.LedgerOptions // without a Dir there is no ledger to compare with
 	// logs are the access logs.
 	logs []accesslog.Log
+	pack *bundle.Package // nil for what is no package
 }
 
 // rows are all rows, in the order of their classes.
 func rows() []row {
-	return slices.Concat(archiveRows, ledgerRows, bothRows, logRows, foreignRows, hiddenRows)
+	return slices.Concat(archiveRows, ledgerRows, bothRows, logRows, waczRows, foreignRows, hiddenRows)
 }
 
 // directory shows a crawl directory, as curtsy audit DIR does.
@@ -92,6 +95,9 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 	}
 	if len(tr.logs) > 0 {
 		tr.o.Witnesses = append(tr.o.Witnesses, accesslog.Compare(lo))
+	}
+	if tr.pack != nil {
+		tr.o.Witnesses = append(tr.o.Witnesses, tr.pack)
 	}
 	r, err := audit.Run(ctx, tr.o)
 	if err != nil {
@@ -181,6 +187,7 @@ func honest(t *testing.T, dir string, head *ledger.Hash) {
 		t.Error("the forger's pen chains another ledger than the crawl did")
 	}
 	for name, tr := range map[string]trial{
+		"packed":    pack(t, readEvidence(t, dir), operatorKey).show(t),
 		"the crawl": directory(dir), "written again": directory(e.write()), "of another crawler": stranger(readEvidence(t, dir)).show(),
 	} {
 		if name != "of another crawler" {
