@@ -91,7 +91,7 @@ func hostsText(b *strings.Builder, s crawler.Status) {
 	if s.Parked+s.Retired+s.Refused+s.Stopped > 0 {
 		fmt.Fprintf(b, ", of these %d parked, %d retired, %d refused", s.Parked, s.Retired, s.Refused)
 		if s.Stopped > 0 {
-			fmt.Fprintf(b, ", %d held by you", s.Stopped)
+			fmt.Fprintf(b, ", %d parked or dropped by you", s.Stopped)
 		}
 	}
 	b.WriteString("\n")
