@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"curtsy/storage/mirror"
+)
+
+// sixSite is a site on the IPv6 loopback: who asked it for what, and its log as servers write it.
+type sixSite struct {
+	port string
+
+	mu  sync.Mutex
+	got []string // host and target
+	log strings.Builder
+}
+
+func newSixSite(t *testing.T) *sixSite {
+	t.Helper()
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("this machine has no IPv6 loopback: %v", err)
+	}
+	s := &sixSite{}
+	srv := httptest.NewUnstartedServer(s)
+	srv.Listener.Close()
+	srv.Listener = listener
+	srv.Start()
+	t.Cleanup(srv.Close)
+	_, s.port, _ = net.SplitHostPort(listener.Addr().String())
+	return s
+}
+
+func (s *sixSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, status := "", http.StatusOK
+	switch r.URL.Path {
+	case "/robots.txt":
+		body = "User-agent: *\nDisallow: /private\n"
+	case "/":
+		body = fmt.Sprintf(`<!DOCTYPE html><title>six</title><a href="a">a</a><a href="http://[0:0:0:0:0:0:0:1]:%[1]s/b">b</a><a href="//[::1]:%[1]s/c">c</a>
+<a href="/private">p</a><a href="http://127.0.0.1:%[1]s/out">o</a><a href="http://[::2]:%[1]s/out">o</a><a href="http://[::1%%25lo]:%[1]s/zone">z</a>`, s.port)
+	case "/a", "/b", "/c":
+		body = "<!DOCTYPE html><title>leaf</title>"
+	default:
+		status = http.StatusNotFound
+	}
+	s.mu.Lock()
+	s.got = append(s.got, r.Host+r.URL.Path)
+	fmt.Fprintf(&s.log, "::1 - - [%s] \"GET %s HTTP/1.1\" %d %d \"-\" %q\n", time.Now().Format("02/Jan/2006:15:04:05 -0700"), r.URL.Path, status, len(body), r.UserAgent())
+	s.mu.Unlock()
+	if w.Header().Set("Content-Type", "text/html"); r.URL.Path == "/robots.txt" {
+		w.Header().Set("Content-Type", "text/plain")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body)) // who has gone needs none
+}
+
+// A literal IPv6 address is a host like any other: in scope under each of its spellings, own on loopback, with robots.txt, an
+// archive, a copy, an index, an audit, and a log of its own.
+func TestAnIPv6AddressIsAHost(t *testing.T) {
+	s := newSixSite(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	host := "[::1]:" + s.port
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, "http://[0:0::0:1]:"+s.port+"/").want(t, exitDone)
+	want := []string{host + "/", host + "/a", host + "/b", host + "/c", host + "/robots.txt"}
+	got := slices.Sorted(slices.Values(s.got))
+	if !slices.Equal(got, want) {
+		t.Errorf("asked for %q, want %q", got, want)
+	}
+	for _, l := range ledgerLinesIn(t, dir) {
+		if l.Attempt > 0 && (!l.Own || l.Addr.Addr().String() != "::1") {
+			t.Errorf("%s: own %v, at %v", l.URL, l.Own, l.Addr)
+		}
+	}
+	for name, text := range filesOf(t, mirror.Tree(dir)) {
+		if strings.HasSuffix(name, "index.html") && !strings.Contains(text, `href="a.html"`) || strings.Contains(name, ":") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	log := filepath.Join(t.TempDir(), "access.log")
+	if err := os.WriteFile(log, []byte(s.log.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"1 of 1 host": {"audit", "--access-log", host + "=" + log, dir},
+		"disallow":    {"explain", dir, "http://" + host + "/private"},
+		"scope":       {"explain", dir, "http://[::2]:" + s.port + "/out"},
+	} {
+		if r := inside(t, args...); r.code != exitDone || !strings.Contains(r.out, want) {
+			t.Errorf("%q: %d, %s %s; want %q", args, r.code, r.out, r.err, want)
+		}
+	}
+}
+
+// RFC 6761 6.3: localhost is both loopback addresses. A site that listens on one of them is found, whichever it is.
+func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
+	s := newSixSite(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "http://localhost:"+s.port+"/a").want(t, exitDone)
+	if want := []string{"localhost:" + s.port + "/robots.txt", "localhost:" + s.port + "/a"}; !slices.Equal(s.got, want) {
+		t.Errorf("asked for %q, want %q", s.got, want)
+	}
+}
+
+// An IPv4 address that is written as an IPv6 one is asked at that address. Links to what leads to private addresses are
+// not followed: nothing is sent, and their hosts are left alone for the run.
+func TestWhatAnIPv6AddressLeadsToIsJudged(t *testing.T) {
+	private := []string{"64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:f5ff:fffe", "fc00::1", "fe80::1", "::7f00:1", "::ffff:0:a00:1", "::1"}
+	body := "<!DOCTYPE html>"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
+	t.Cleanup(srv.Close)
+	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
+	for _, literal := range private {
+		body += fmt.Sprintf(`<a href="http://[%s]:%s/">x</a>`, literal, port)
+	}
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--scope", "any", "--max-time", "20s", "--contact", "crawl@library.org", "--dir", dir, "http://[::ffff:127.0.0.1]:"+port+"/").want(t, exitIncomplete)
+	asked := 0
+	for _, l := range ledgerLinesIn(t, dir) {
+		switch {
+		case l.Attempt > 0 && l.Addr.Addr().String() == "127.0.0.1" && l.Status == http.StatusOK:
+			asked++
+		case l.Attempt > 0 && (l.Addr.IsValid() || l.Record != ""):
+			t.Errorf("asked: %+v", l)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d exchanges with the IPv4 address, want robots.txt and a page", asked)
+	}
+}
