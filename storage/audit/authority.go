@@ -97,8 +97,13 @@ func (e *Exchange) asked() place {
 	return p
 }
 
-// isRobots reports whether a place is that of a robots.txt.
-func (p place) isRobots() bool { return p.target == robotsPath || p.key == p.authority+robotsPath }
+// isRobots reports whether a place is that of a robots.txt, to the octet (RFC 9309 2.3): "/robots.txt?" and
+// "/x/../robots.txt" are pages, and what they give replaces no rules.
+func (p place) isRobots() bool { return p.target == robotsPath }
+
+// readsRobots reports whether a URL is one of robots.txt in some spelling, so that its body may be wanted: what was asked
+// for, the request line says.
+func (p place) readsRobots() bool { return p.isRobots() || p.key == p.authority+robotsPath }
 
 const robotsPath = "/robots.txt"
 

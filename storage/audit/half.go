@@ -300,7 +300,7 @@ func (a *audit) head(h *half, p place) error {
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
 		h.e.Status = n
 	}
-	policy := p.isRobots() || a.expect[p.key]
+	policy := p.readsRobots() || a.expect[p.key]
 	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
 	return r.fields(func(name string, value []byte) {
 		switch name {
@@ -319,7 +319,7 @@ func (a *audit) keeps(p place, status int) bool {
 	if status < 200 || status > 299 {
 		return false
 	}
-	return p.isRobots() || p.target == ownerPath || a.expect[p.key]
+	return p.readsRobots() || p.target == ownerPath || a.expect[p.key]
 }
 
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).

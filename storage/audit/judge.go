@@ -31,6 +31,9 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 	e.Robots = isRobots
 	a.timing(h, to)
 	if isRobots {
+		if err := a.detour(h, to); err != nil {
+			return err
+		}
 		a.robots(h, to)
 		to.robots++
 		a.r.Totals.Robots++

@@ -39,6 +39,26 @@ var hiddenRows = []row{
 	alien("dot segments lead into what is forbidden", audit.Disallowed, asksFor("/plums/../kitchen/oven")),
 	alien("an escaped dot leads into what is forbidden", audit.Disallowed, asksFor("/%2e/kitchen/oven")),
 	alien("a stray percent sign in what is forbidden", audit.Disallowed, asksFor("/kitchen/100%.html")),
+	alien("another host's robots.txt redirects to what is forbidden", audit.Disallowed, func(s strange) {
+		_, redirect := s.pair("http://museum.test/robots.txt")
+		redirect.replace(s.t, "http://library.test/for-others.txt", kitchen)
+		ask, answer := s.pair("http://library.test/for-others.txt")
+		for _, r := range []*record{ask, answer} {
+			r.set("WARC-Target-URI", kitchen)
+		}
+		ask.replace(s.t, "GET /for-others.txt", "GET /kitchen/oven")
+		ask.replace(s.t, "Host: library.test", "Host: bakery.test")
+	}),
+	alien("/robots.txt? gives no rules, and then what is forbidden is asked for", audit.Disallowed, func(s strange) {
+		asksFor("/robots.txt?")(s)
+		_, answer := s.pair("http://bakery.test/robots.txt?")
+		answer.status("404 Not Found")
+		ask, answer := s.pair(plums)
+		for _, r := range []*record{ask, answer} {
+			r.set("WARC-Target-URI", kitchen)
+		}
+		ask.replace(s.t, "GET /plums ", "GET /kitchen/oven ")
+	}),
 	alien("another Host than the URL's", audit.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Host: bakery.test", "Host: station.test")

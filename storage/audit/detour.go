@@ -1,0 +1,51 @@
+package audit
+
+import "strings"
+
+// detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
+// authority, and frees no page of that from its own rules: else whoever has a host of his own could have any page.
+func (a *audit) detour(h *half, to *host) error {
+	e, p := &h.e, &to.policy
+	if path, _, _ := strings.Cut(e.Target, "?"); path == robotsPath {
+		return nil
+	}
+	const why = "a robots.txt redirects here, "
+	switch p.kind {
+	case unasked:
+		if !a.ours() && a.fromElsewhere(e) {
+			a.unprove(to, RobotsMissing, why+"and this host's own was not asked for", 0, 0)
+		}
+		return nil
+	case unreachable:
+		if a.fromElsewhere(e) {
+			a.unprove(to, RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
+		}
+		return nil
+	}
+	vs, err := a.pageVerdicts(to, e.Target, e.Agent)
+	if err != nil {
+		return err
+	}
+	for _, v := range vs {
+		switch {
+		case v.allowed:
+			continue
+		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
+			a.unprove(to, Disallowed, why+"which the rules at hand forbid", 0, 0)
+		default:
+			a.report(e.finding(Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt (RFC 9309 2.3.1.2)"))
+		}
+		return nil
+	}
+	return nil
+}
+
+// fromElsewhere reports whether e follows redirects from other authorities alone.
+func (a *audit) fromElsewhere(e *Exchange) bool {
+	for _, w := range a.hops[e.asked().key] {
+		if w.origin == e.Authority && !w.served(e) {
+			return false
+		}
+	}
+	return true
+}
