@@ -28,7 +28,7 @@ type entry struct {
 	log    uint16 // of a line: which of the logs
 
 	loose bool // an exchange of which the server may have seen another end: no status is held against it
-	vague bool // a line that tells no user agent: nobody knows whose it is
+	vague bool // a line without a user agent: nobody knows whose it is
 	alike bool // a line that names the crawler's product, and not as the archive has it
 
 	other   uint16 // of an exchange that is left: the status with which a line that is left has it, that line's number

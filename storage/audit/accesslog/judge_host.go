@@ -111,7 +111,7 @@ func (j *judge) identity(h *visited, v *visit) {
 	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
 		j.find(j.finding(h, v, audit.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
 	}
-	if v.combined && !namesProduct(v.agent, j.o.Token) { // it came from an address of the crawler
+	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !unheard(v.status)) { // it came from an address of the crawler
 		j.find(j.finding(h, v, audit.UserAgent, "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token, "User-Agent: "+v.agent))
 	}
 }

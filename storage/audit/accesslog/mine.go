@@ -66,8 +66,20 @@ func (c *Comparison) mine(l *line) (mine, alike bool) {
 	return false, false
 }
 
-// vague reports whether nothing tells whose line it is. It then counts as the crawler's if it fits an exchange.
-func (c *Comparison) vague(l *line) bool { return !l.combined && len(c.o.From) == 0 }
+// vague reports whether nothing tells whose line it is: the log has no agents, or this line has none, as when the server
+// refused the request before it read the header fields (nginx answers so to a stray %). It then counts as the crawler's
+// if it fits an exchange.
+func (c *Comparison) vague(l *line) bool { return l.agent == "" && len(c.o.From) == 0 }
+
+// unheard reports whether a server may have answered with this status before it read the header fields: a bad request
+// line, one that did not come, one that is too long, and fields that are too large (494 is nginx's own).
+func unheard(status int) bool {
+	switch status {
+	case 400, 408, 414, 431, 494:
+		return true
+	}
+	return false
+}
 
 // namesProduct reports whether a User-Agent names a product (RFC 9110 10.1.5), in any case of letters.
 func namesProduct(agent, token string) bool {

@@ -157,6 +157,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 	switch {
 	case e.vague: // it was taken for the crawler's on the chance that it fits
 		h.Ours, h.Others = h.Ours-1, h.Others+1
+		h.Agentless = h.Agentless || method != ""
 		return
 	case !near && !h.within(e, c.o.Skew):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
