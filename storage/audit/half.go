@@ -240,6 +240,7 @@ func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 	if rec.Type == "revisit" {
 		a.revisit(h, rec, at)
 	}
+	a.original(h, rec, at)
 	if len(h.to) == 0 || !a.ours() || rec.Type == "response" {
 		a.ids.add(at.Record)
 		if !a.ours() {
@@ -331,6 +332,7 @@ func (a *audit) revisit(h *half, rec *warc.Record, at Place) {
 		a.bad(at, h.e.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
 	}
 	to, uri := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"), rec.Fields.Get("WARC-Refers-To-Target-URI")
+	a.refersTo(h, rec, at)
 	switch {
 	case to != "" && !a.ids.has(short(to)):
 		a.r.Totals.Elsewhere++

@@ -23,6 +23,8 @@ type audit struct {
 	expect map[string]bool  // keys of URLs whose bodies are wanted: redirects of robots.txt, known before they are judged
 	ids    *seen            // of answers, for revisits
 
+	originals *originals // what answers say of themselves, for revisits
+
 	runNo       int       // of runs of ours, as their files tell
 	runBegan    time.Time // as the last warcinfo says; zero when it does not
 	begun, last time.Time // of the file that was just begun, and the latest end since the clock was set
@@ -50,7 +52,7 @@ func newAudit(o Options) (*audit, error) {
 	a := &audit{
 		o: o, r: &Result{Version: Version, Level: SelfConsistent}, texts: t,
 		hosts: map[string]*host{}, agents: map[string]string{}, addrs: map[string]*address{},
-		hops: map[string][]hop{}, expect: map[string]bool{}, ids: newSeen(),
+		hops: map[string][]hop{}, expect: map[string]bool{}, ids: newSeen(), originals: newOriginals(),
 		found: map[codeAt]int{}, count: map[Code]*Count{}, quiet: &host{},
 	}
 	a.read.init()
@@ -85,6 +87,7 @@ func (a *audit) record(path string, rec *warc.Record) error {
 		a.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)", "a "+short(rec.Type)+" record before one")
 	}
 	a.cur.opened = true
+	a.repeated(rec, at)
 	switch rec.Type {
 	case "warcinfo":
 		a.warcinfo(rec, at)

@@ -48,6 +48,11 @@ func (r *record) set(name, value string) {
 	r.fields = append(r.fields, warc.Field{Name: name, Value: value})
 }
 
+// again adds a field, whether it is there or not.
+func (r *record) again(name, value string) {
+	r.fields = append(r.fields, warc.Field{Name: name, Value: value})
+}
+
 // del takes a field away.
 func (r *record) del(name string) {
 	r.fields = slices.DeleteFunc(r.fields, func(f warc.Field) bool { return strings.EqualFold(f.Name, name) })

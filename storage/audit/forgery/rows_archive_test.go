@@ -183,9 +183,23 @@ var bodyRows = []row{
 	{class: inArchive, name: "a revisit of another payload", found: audit.LedgerDiffers, forge: func(e *evidence) {
 		e.revisit().answer.set("WARC-Payload-Digest", digest("another"))
 	}},
-	{class: inArchive, name: "a revisit of another record", why: "which answer of the same digest a revisit names changes nothing that was asked or answered", forge: func(e *evidence) {
+	{class: inArchive, name: "a revisit of another record", found: audit.BadRecord, forge: func(e *evidence) {
 		e.revisit().answer.set("WARC-Refers-To", e.of(cakes).answer.get("WARC-Record-ID"))
 	}},
+	{class: inArchive, name: "a revisit of another URL", found: audit.BadRecord, forge: func(e *evidence) {
+		e.revisit().answer.set("WARC-Refers-To-Target-URI", cakes)
+	}},
+	{class: inArchive, name: "a revisit of another time", found: audit.BadRecord, forge: func(e *evidence) {
+		e.revisit().answer.set("WARC-Refers-To-Date", e.of(cakes).answer.get("WARC-Date"))
+	}},
+	{class: inArchive, name: "a revisit without a payload digest", found: audit.BadRecord, forge: func(e *evidence) {
+		e.revisit().answer.del("WARC-Payload-Digest")
+	}},
+	on(bread, "a second URL of a record", audit.BadRecord, func(_ *testing.T, x exchange) { x.answer.again("WARC-Target-URI", cakes) }),
+	on(bread, "a second payload digest", audit.BadRecord, func(_ *testing.T, x exchange) {
+		x.answer.again("WARC-Payload-Digest", x.answer.get("WARC-Payload-Digest"))
+	}),
+	on(bread, "a second type of a record", audit.BadRecord, func(_ *testing.T, x exchange) { x.answer.again("WARC-Type", "resource") }),
 	{class: inArchive, name: "a protocol", why: "nothing else tells it, and no rule depends on it", forge: func(e *evidence) {
 		e.of(bread).answer.set("WARC-Protocol", "http/1.0")
 	}},

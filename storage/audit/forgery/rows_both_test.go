@@ -151,16 +151,16 @@ func (e *evidence) inventBoth(url string) {
 
 // bothTold forge what both tell.
 var bothTold = []row{
-	agreeing(bread, "a body", audit.LedgerHead, lodged, func(t *testing.T, x exchange, _ func(string, string)) {
-		x.answer.replace(t, loaf, "<p>Cake, they said.")
+	agreeing("http://bakery.test/style.css", "a body", audit.LedgerHead, lodged, func(t *testing.T, x exchange, _ func(string, string)) {
+		x.answer.replace(t, "#333", "#999")
 	}),
 	agreeing(bread, "a status", audit.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
 	agreeing(bread, "a status, and the host keeps a log", audit.LogMissing, logs, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
 	agreeing(timetable, "a date, so that a pause is too short", audit.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
 	{class: inBoth, name: "all dates of a host, alike", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.later("http://harbour.test/", 10*time.Second) }},
 	{class: inBoth, name: "all dates of a host, alike, and the host keeps a log", found: audit.LogExtra, with: logs, forge: func(e *evidence) { e.later("http://station.test/", 10*time.Second) }},
-	agreeing(bread, "another page was asked for", audit.LedgerHead, lodged, buns),
-	agreeing(bread, "another page was asked for, and the host keeps a log", audit.LogMissing, logs, buns),
+	agreeing(cakes, "another page was asked for", audit.LedgerHead, lodged, buns),
+	agreeing(cakes, "another page was asked for, and the host keeps a log", audit.LogMissing, logs, buns),
 	agreeing(timetable, "a pause is told longer", audit.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "gapMs", "4000")
 		line("gap_ms", "4000")
@@ -206,7 +206,7 @@ var bothTold = []row{
 
 // buns makes an exchange one with another page.
 func buns(t *testing.T, x exchange, line func(string, string)) {
-	x.ask.replace(t, "GET /bread ", "GET /buns ")
+	x.ask.replace(t, "GET /cakes ", "GET /buns ")
 	for _, r := range x.all() {
 		r.set("WARC-Target-URI", "http://bakery.test/buns")
 	}

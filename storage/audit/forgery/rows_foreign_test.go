@@ -59,6 +59,20 @@ var hiddenRows = []row{
 		}
 		ask.replace(s.t, "GET /plums ", "GET /kitchen/oven ")
 	}),
+	alien("a second URL of a record", audit.BadRecord, func(s strange) {
+		_, answer := s.pair(bread)
+		answer.again("WARC-Target-URI", kitchen)
+	}),
+	alien("a revisit of another payload", audit.BadRecord, func(s strange) {
+		_, cake := s.pair(cakes)
+		_, answer := s.pair(plums)
+		was := answer.get("WARC-Payload-Digest")
+		answer.body("")
+		for name, value := range map[string]string{"WARC-Type": "revisit", "WARC-Refers-To": cake.get("WARC-Record-ID"),
+			"WARC-Profile": "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest", "WARC-Payload-Digest": was} {
+			answer.set(name, value)
+		}
+	}),
 	alien("another Host than the URL's", audit.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Host: bakery.test", "Host: station.test")

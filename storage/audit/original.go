@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"hash/maphash"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/storage/warc"
+)
+
+// originals remember what the answers in the files say of themselves, so that revisits can be held against it: the last
+// ones, in memory of a fixed size. Unlike seen it takes no answer for another.
+type originals struct {
+	rows []original
+	seed maphash.Seed
+}
+
+type original struct {
+	key     uint64 // of the record's id, or of URL and date
+	label   uint32 // of the payload digest, with its length, for alphabets differ in that; 0 without one
+	payload uint32
+	from    uint64 // URL and date
+}
+
+const maxOriginals = 1 << 17 // 3 MiB
+
+func newOriginals() *originals {
+	return &originals{rows: make([]original, maxOriginals), seed: maphash.MakeSeed()}
+}
+
+func (o *originals) hash(s string) uint64 { return maphash.String(o.seed, s) | 1 }
+
+// of makes what an answer says of itself comparable. Digests are written in several alphabets, whose case says nothing.
+func (o *originals) of(key, payload, uri, date string) original {
+	row := original{key: o.hash(key), from: o.hash(uri + "\n" + date)}
+	if label, value, ok := strings.Cut(payload, ":"); ok {
+		value = strings.TrimRight(value, "=")
+		row.label = uint32(o.hash(strings.Replace(strings.ToLower(label), "sha-", "sha", 1) + strconv.Itoa(len(value))))
+		row.payload = uint32(o.hash(strings.ToLower(value)) >> 1)
+	}
+	return row
+}
+
+func (o *originals) add(row original) { o.rows[row.key>>1%maxOriginals] = row }
+
+func (o *originals) find(key string) (original, bool) {
+	k := o.hash(key)
+	row := o.rows[k>>1%maxOriginals]
+	return row, row.key == k
+}
+
+// dated writes an instant as the crawl does, whatever the case in which an archive has it.
+func dated(s string) string {
+	if t, _, ok := instant(s); ok {
+		return t.Format(time.RFC3339Nano)
+	}
+	return s
+}
+
+// refersTo holds a revisit against the answer that it refers to, where that is in the files.
+func (a *audit) refersTo(h *half, rec *warc.Record, at Place) {
+	id, uri := short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")), strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
+	date := rec.Fields.Get("WARC-Refers-To-Date")
+	key := id
+	if key == "" && a.ours() { // others may have several answers of one second
+		key = uri + "\n" + dated(date)
+	}
+	row := a.originals.of(key, h.e.Payload, uri, dated(date))
+	same := h.e.Revisit == profileIdentical
+	if a.ours() {
+		if same && row.label == 0 {
+			a.bad(at, h.e.URL, "the payload digest of what a revisit repeats (WARC 1.1, 6.7.2)", "none")
+		}
+		if uri == "" || date == "" {
+			a.bad(at, h.e.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/warc.md)", "not both")
+		}
+	}
+	was, ok := a.originals.find(key)
+	if !ok {
+		return
+	}
+	switch {
+	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
+		same && a.ours() && was.label != row.label:
+		a.bad(at, h.e.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", "that of "+key+" is another")
+	case a.ours() && was.from != row.from:
+		a.bad(at, h.e.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
+			"WARC-Refers-To-Target-URI "+short(uri)+" and -Date "+short(date)+", which are not those of "+key)
+	}
+}
+
+// original remembers an answer for the revisits of it.
+func (a *audit) original(h *half, rec *warc.Record, at Place) {
+	if rec.Type != "response" {
+		return
+	}
+	from := h.e.URL + "\n" + dated(h.date)
+	row := a.originals.of(at.Record, h.e.Payload, h.e.URL, dated(h.date))
+	a.originals.add(row)
+	row.key = a.originals.hash(from)
+	a.originals.add(row)
+}
