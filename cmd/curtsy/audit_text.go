@@ -47,6 +47,14 @@ func auditVerdict(r *audit.Result) string {
 	if l := r.Ledger; l != nil && l.Unsent > 0 {
 		s += " and " + several(l.Unsent, "attempt") + " that reached nobody"
 	}
+	if l := r.Ledger; l != nil && l.Untold > 0 {
+		s += fmt.Sprintf("; no line of the ledger tells of %d of %d records and refusals", l.Untold, l.Records+l.Refusals)
+	}
+	for _, c := range r.Counts {
+		if c.Code == audit.ClockStep {
+			s += "; the clock is said to have been set back " + several(c.Found, "time")
+		}
+	}
 	if t.Unprovable > 0 {
 		s += "; " + several(t.Unprovable, "check") + " could not be proved either way"
 	}

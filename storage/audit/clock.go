@@ -34,6 +34,7 @@ func (a *audit) stepped(e *Exchange) {
 	if a.runBegan.IsZero() && !e.Began.Before(last) { // the file's date alone: an exchange may have ended while it was begun
 		return
 	}
+	e.Stepped = true
 	a.addresses() // what is kept back
 	clear(a.addrs)
 	a.steps, a.stepAt, a.last = a.steps+1, begun, time.Time{}

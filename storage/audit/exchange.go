@@ -41,6 +41,8 @@ type Exchange struct {
 	// authority that the archive holds, and by the crawl's own words there was another one before this.
 	Since time.Time
 
+	Stepped bool // its file says that the clock was set back before it
+
 	Own    bool          // its host is the operator's own
 	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to
 	Line   *storage.Line // the decision as the metadata record tells it; nil without one

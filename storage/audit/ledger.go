@@ -33,6 +33,7 @@ type LedgerCheck struct {
 	Records  int64    `json:"records"`            // exchanges of the archive
 	Agree    int64    `json:"agree"`              // exchanges and refusals that both have, and tell alike
 	InFlight int64    `json:"in_flight"`          // in one of them alone, because the crawl was killed
+	Untold   int64    `json:"untold,omitempty"`   // exchanges and refusals of the archive that no line tells of
 	Runs     int64    `json:"runs"`               // as the marks tell
 	Crashes  int64    `json:"crashes"`            // runs that did not end in good order
 	Unsigned bool     `json:"unsigned,omitempty"` // there is a head without a signature, or no head
@@ -53,6 +54,7 @@ type Ledger struct {
 	check     *LedgerCheck
 	all       *sorted.Sorter
 	runs      runs
+	steps     []Finding // exchanges behind a clock that is said to have been set back
 	unsent    unsent
 	plain     bool // a segment has no chain: it is older than the refusals in archives
 	problem   []ledger.Entry
@@ -180,6 +182,7 @@ func (l *Ledger) Info(context.Context, *Info, Report) error { return nil }
 func (l *Ledger) Exchange(_ context.Context, e *Exchange, found Report) error {
 	l.check.Records++
 	l.hides(e, found)
+	l.stepped(e)
 	l.runs.met(e.File)
 	return l.add(recordAccount(e))
 }
@@ -199,6 +202,7 @@ func (l *Ledger) Close(ctx context.Context, r *Result, found Report) (err error)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
 		return err
 	}
+	l.claimed(found)
 	if err := l.groups(ctx, func(lines, records []account) { l.judge(lines, records, found) }); err != nil {
 		return err
 	}
@@ -243,7 +247,7 @@ func (l *Ledger) lastTraces(lines, records []account) {
 		l.runs.paired(&lines[i], records[i].at().File)
 	}
 	for i := both; i < len(records); i++ {
-		l.runs.recorded(records[i].traced(), records[i].at().File)
+		l.runs.recorded(records[i].traced(), records[i].at().File, records[i].fields[fieldURL])
 	}
 }
 
@@ -273,6 +277,9 @@ func (l *Ledger) alone(a *account, code Code, required, observed string, found R
 		return // older archives hold no refusals; tell says so
 	}
 	f := a.finding(code, required, a.place+" "+observed)
+	if code == LedgerMissing {
+		l.check.Untold++
+	}
 	if l.runs.inFlight(a) {
 		l.check.InFlight++
 		f.Code, f.Note, f.Observed = CrashInFlight, true, f.Observed+": in flight at a crash"

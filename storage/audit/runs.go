@@ -29,7 +29,9 @@ type runs struct {
 	all     []runTold // the first is what stands before the first mark
 	open    bool
 
-	files  []string             // of the archive, in its order
+	files  []string // of the archive, in its order
+	kills  kills
+	ran    map[string]int       // as of, by exchanges alone: two runs may tell a refusal alike
 	of     map[string]int       // those that have a record with a line, and the run of that line
 	traces map[string]time.Time // the last of the records without a line, by file
 }
@@ -47,7 +49,7 @@ type runTold struct {
 }
 
 func newRuns() runs {
-	return runs{all: []runTold{{}}, of: map[string]int{}, traces: map[string]time.Time{}}
+	return runs{all: []runTold{{}}, of: map[string]int{}, ran: map[string]int{}, traces: map[string]time.Time{}}
 }
 
 // begin takes the mark of a run's beginning.
@@ -116,13 +118,17 @@ func (x *runTold) torn(t time.Time) bool {
 }
 
 // recorded takes the end of what stands in the archive alone, in a file of it.
-func (r *runs) recorded(t time.Time, file string) {
+func (r *runs) recorded(t time.Time, file, url string) {
+	r.kills.add(file, url)
 	r.traces[file] = later(r.traces[file], t)
 }
 
 // paired takes an exchange that both have.
 func (r *runs) paired(line *account, file string) {
 	r.of[file] = line.run
+	if !line.refusal {
+		r.ran[file] = line.run
+	}
 	x, t := r.known(line.run), fromMicro(line.began)
 	if !x.torn(t) {
 		return
@@ -165,6 +171,9 @@ func (x *runTold) passed(a *account) bool {
 // the files before and behind, behind the last line of the one before, or before the first of the one behind.
 func (r *runs) unknown(t time.Time, file string) bool {
 	at := max(slices.Index(r.files, file), 0)
+	if r.planted(at) {
+		return false
+	}
 	from, to := 0, len(r.all)
 	for i, name := range r.files {
 		n, lined := r.of[name]

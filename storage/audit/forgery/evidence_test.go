@@ -24,7 +24,8 @@ type evidence struct {
 	book    []string // lines of the ledger, with what their forger left of their chain
 	logs    map[string][]string
 
-	changed bool // a row that changes nothing is none
+	changed bool                 // a row that changes nothing is none
+	more    map[string][]*record // further files of the archive, by name
 }
 
 // record is a record of the archive.
@@ -107,6 +108,9 @@ func readEvidence(t *testing.T, dir string) *evidence {
 func (e *evidence) write() string {
 	dir := e.t.TempDir()
 	e.put(filepath.Join(dir, "warc", "curtsy-00000.warc"), e.archive())
+	for name, records := range e.more {
+		e.put(filepath.Join(dir, "warc", name), text(records))
+	}
 	if e.book != nil {
 		e.put(filepath.Join(dir, "ledger", "000000.jsonl"), strings.Join(e.book, ""))
 	}
@@ -124,9 +128,11 @@ func (e *evidence) put(path, text string) {
 }
 
 // archive is the archive as a file, not compressed. Lengths and digests are made to fit.
-func (e *evidence) archive() string {
+func (e *evidence) archive() string { return text(e.records) }
+
+func text(records []*record) string {
 	var b strings.Builder
-	for _, r := range e.records {
+	for _, r := range records {
 		r.set("Content-Length", strconv.Itoa(len(r.block)))
 		if !r.kept {
 			r.digest()
