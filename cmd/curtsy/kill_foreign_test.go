@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -87,6 +88,9 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 			break
 		}
 		args = []string{"resume", "--quiet", dir}
+		if archive, err := os.ReadDir(inDir(dir, warcName)); err != nil || len(archive) == 0 {
+			continue // the first requests had no answer yet: there is nothing to audit
+		}
 		ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
 	}
 	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
