@@ -48,7 +48,7 @@ var imports = map[string][]string{
 	"storage/sorted":          {},
 	"storage/audit/pauses":    {},
 	"storage/audit/forgery":   {}, // tests alone
-	"storage/audit/bundle":    {"storage", "storage/audit", "storage/ledger", "storage/wacz"},
+	"storage/audit/bundle":    {"storage", "storage/audit", "storage/cdxj", "storage/ledger", "storage/sorted", "storage/wacz", "storage/warc"},
 	"storage/audit/accesslog": {"robots/naive", "robots/naive/quick", "storage", "storage/audit", "storage/audit/pauses", "storage/sorted", "github.com/klauspost/compress/zstd"},
 	"crawler/extract": {"frontier/canon", "storage/markup", "storage/mediatype", "github.com/PuerkitoBio/goquery", "golang.org/x/net/html", "golang.org/x/net/html/atom",
 		"golang.org/x/net/html/charset", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/transform"},

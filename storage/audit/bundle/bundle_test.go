@@ -50,8 +50,8 @@ func hashOf(s string) string {
 func foreign(t *testing.T) *made {
 	m := &made{t: t, files: map[string]string{}, manifest: map[string]any{"profile": "data-package", "wacz_version": "1.1.1", "software": "otherbot 2"}}
 	m.add("archive/data.warc.gz", "octets of an archive")
-	m.add("indexes/index.cdxj", "an index")
-	m.add("pages/pages.jsonl", "pages")
+	m.add("indexes/index.cdxj", "")
+	m.add("pages/pages.jsonl", `{"format":"json-pages-1.0"}`)
 	m.list()
 	m.seal()
 	return m
@@ -205,18 +205,39 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 		make func(m *made)
 		want string // "" when nothing is to be found; else what is said first
 	}{
-		"as it should be":           {func(m *made) {}, ""},
-		"another octet":             {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},
-		"more octets":               {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 octets"},
-		"another page list":         {func(m *made) { m.files["pages/pages.jsonl"] = "PAGES" }, "pages/pages.jsonl: sha256:"},
-		"size":                      {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 octets"},
-		"hash, and sealed anew":     {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
-		"hash, and not sealed":      {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
-		"hash of another kind":      {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
-		"a file is gone":            {func(m *made) { m.names = m.names[1:] }, "archive/data.warc.gz: it is not in the package"},
-		"an archive more":           {func(m *made) { m.add("archive/more.warc.gz", "x") }, "archive/more.warc.gz: it is not listed"},
-		"a ledger more":             {func(m *made) { m.add("ledger/000000.jsonl", "x") }, "ledger/000000.jsonl: it is not listed"},
-		"a file of no account more": {func(m *made) { m.add("thumbnail.png", "x") }, "(thumbnail.png: it is not listed)"},
+		"as it should be": {func(m *made) {}, ""},
+		"another octet":   {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},
+		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 octets"},
+		"a page that is not archived": {func(m *made) { m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`; m.list(); m.seal() },
+			"(pages/pages.jsonl: of 1 lines it cannot be shown, first: http://evil.example/"},
+		"a page that is not archived, of ours": {func(m *made) {
+			m.manifest["software"] = "curtsy 1"
+			m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`
+			m.list()
+			m.seal()
+		}, "pages/pages.jsonl: http://evil.example/"},
+		"an index line of nothing": {func(m *made) {
+			m.files["indexes/index.cdxj"] = `a)/ 20260101000000 {"url":"http://a/","offset":"0","length":"5","filename":"data.warc.gz"}`
+			m.list()
+			m.seal()
+		}, "(indexes/index.cdxj: of 1 lines it cannot be shown, first: data.warc.gz 0 http://a/"},
+		"no index, of ours": {func(m *made) {
+			m.manifest["software"] = "curtsy 1"
+			m.names = append(m.names[:1:1], m.names[2:]...)
+			m.list()
+			m.seal()
+		}, "indexes/index.cdxj: it is not there"},
+		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: what is in it is not audited"},
+		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: what is in it is not audited"},
+		"another page list":                    {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
+		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 octets"},
+		"hash, and sealed anew":                {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
+		"hash, and not sealed":                 {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
+		"hash of another kind":                 {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
+		"a file is gone":                       {func(m *made) { m.names = m.names[1:] }, "archive/data.warc.gz: it is not in the package"},
+		"an archive more":                      {func(m *made) { m.add("archive/more.warc.gz", "x") }, "archive/more.warc.gz: it is not listed"},
+		"a ledger more":                        {func(m *made) { m.add("ledger/000000.jsonl", "x") }, "ledger/000000.jsonl: it is not listed"},
+		"a file of no account more":            {func(m *made) { m.add("thumbnail.png", "x") }, "(thumbnail.png: it is not listed)"},
 		"listed twice": {func(m *made) {
 			m.manifest["resources"] = append(m.manifest["resources"].([]any), m.resource(0))
 			m.seal()
@@ -285,6 +306,9 @@ func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	if p, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{mine}}}); found != "" || !slices.Equal(p.check.Signed, []string{"ledger key " + mine}) {
 		t.Errorf("%q, %+v", found, p.check)
 	}
+	if _, found := foreign(t).opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{mine}}}); !strings.HasPrefix(found, "(datapackage-digest.json: key "+mine) {
+		t.Errorf("a package that nobody signed: %q", found)
+	}
 	if _, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{"another"}}}); !strings.Contains(found, mine+" signed the package, and another the ledger") {
 		t.Errorf("%q", found)
 	}
@@ -308,7 +332,7 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = filepath.WalkDir(up, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(dir, "archive") && filepath.Dir(path) != filepath.Join(dir, "ledger") {
+		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(dir, "archive") && filepath.Dir(path) != filepath.Join(dir, "ledger") && filepath.Dir(path) != filepath.Join(dir, "beside") {
 			t.Errorf("unpacked to %s", path)
 		}
 		return err

@@ -31,6 +31,8 @@ type Package struct {
 	says   []string
 	signer string // fingerprint of the ledger's key that signed
 	names  map[string]string
+	ours   bool     // this crawler packed it, or a ledger stands in it
+	beside []string // the index and the lists of pages, unpacked
 }
 
 // ErrNoPackage says that a file is no WACZ file.
@@ -65,6 +67,7 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 		return fail(fmt.Errorf("%w: a ZIP file without %s and without an archive", ErrNoPackage, manifestName))
 	}
 	m := p.manifest(entries)
+	p.ours = m.ours() || slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasPrefix(f.Name, "ledger/") })
 	listed := map[string]resource{}
 	for _, r := range m.Resources {
 		if _, twice := listed[r.Path]; twice {
@@ -86,6 +89,9 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 		if entries[r.Path] == nil {
 			p.bad(r.Path, "every file that the manifest lists (WACZ 1.1.1, datapackage.json)", "it is not in the package")
 		}
+	}
+	if err := p.compareBeside(ctx); err != nil {
+		return fail(err)
 	}
 	return p, nil
 }
@@ -140,7 +146,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed boo
 		return left, err
 	}
 	if !listed {
-		if to != "" {
+		if to != "" && !slices.Contains(p.beside, to) {
 			p.bad(f.Name, "nothing of archive and ledger beside what the manifest lists", "it is not listed, so no hash and no signature covers it")
 		} else {
 			p.note(f.Name, "every file in the manifest (WACZ 1.1.1, datapackage.json)", "it is not listed")
@@ -206,6 +212,12 @@ func (p *Package) place(name string) (string, error) {
 		p.Files = append(p.Files, to)
 	case folder == "ledger" && base != "" && base == plain(base):
 		to = filepath.Join(p.Ledger, base)
+	case isIndex(name) || isPages(name):
+		to = filepath.Join(p.dir, "beside", fmt.Sprintf("%06d", len(p.beside)))
+		p.beside = append(p.beside, to)
+	case folder == "archive":
+		p.unreadable(name)
+		return "", nil
 	default:
 		return "", nil
 	}

@@ -31,6 +31,7 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found audit.Report) 
 			fmt.Sprintf("key %s signed the package, and %s the ledger", p.signer, strings.Join(l.Keys, ", ")))
 	}
 	if l := r.Ledger; l != nil && p.signer == "" && len(l.Keys) > 0 {
+		p.unsigned(l.Keys)
 		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
 	}
 	for _, f := range p.found {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ import (
 const (
 	packedArchive  = "archive/curtsy-00000.warc.gz"
 	packedPages    = "pages/pages.jsonl"
+	packedIndex    = "indexes/index.cdxj"
 	packedManifest = "datapackage.json"
 	packedDigest   = "datapackage-digest.json"
 )
@@ -191,4 +193,36 @@ var waczRows = []row{
 	forged("more answers are said to be left out", func(p, _ *packed) {
 		p.put(packedManifest, strings.Replace(p.files[packedManifest], "\"curtsy\": {", "\"curtsy\": {\"noarchive\": [{\"recordsLeftOut\": 7}],", 1))
 	}),
+	relisted("the list of pages, and all is sealed anew", packedPages, func(s string) string { return strings.ReplaceAll(s, "/bread", "/cream") }),
+	relisted("an index that leads nowhere, and all is sealed anew", packedIndex, func(s string) string {
+		return regexp.MustCompile(`"offset":"\d+"`).ReplaceAllString(s, `"offset":"0"`)
+	}),
+	relisted("an index that names another URL, and all is sealed anew", packedIndex, func(s string) string { return strings.ReplaceAll(s, "/bread\"", "/cream\"") }),
+	relisted("an index without one of the answers, and all is sealed anew", packedIndex, func(s string) string {
+		_, rest, _ := strings.Cut(s, "\n")
+		return rest
+	}),
+	forged("an archive of a kind that is not read, and the manifest lists it", func(p, _ *packed) {
+		manifest, name := p.files[packedManifest], "archive/more.arc.gz"
+		p.names = append(p.names, name)
+		p.put(name, "hidden")
+		p.put(packedManifest, strings.Replace(manifest, "\"resources\": [", fmt.Sprintf("\"resources\": [{\"path\": %q, \"bytes\": 6, \"hash\": \"sha256:%s\"},", name, p.hash(name)), 1))
+		p.unsign()
+	}),
+}
+
+// relisted changes a file, and makes manifest and digest name it as it is. The signatures are taken out.
+func relisted(name, file string, change func(string) string) row {
+	return forged(name, func(p, _ *packed) {
+		was, manifest := p.files[file], p.files[packedManifest]
+		p.put(file, change(was))
+		p.list(file, was)
+		p.seal(manifest)
+		p.unsign()
+	})
+}
+
+// unsign leaves the digest without its signatures.
+func (p *packed) unsign() {
+	p.put(packedDigest, fmt.Sprintf("{\"path\": %q, \"hash\": \"sha256:%s\"}", packedManifest, p.hash(packedManifest)))
 }
