@@ -146,15 +146,16 @@ func (c *Crawl) Drain() { c.end(EndedInterrupted) }
 
 func (c *Crawl) end(why string) { c.drain(ended(why)) }
 
-// Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way; an error is a
-// failure of our own state, and what was finished before it is kept.
+// Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way, which are archived as far
+// as they came, as those are that the end of the grace cuts; an error is a failure of our own state, and what was finished
+// before it is kept.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if c.cfg.MaxTime > 0 {
 		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.end(EndedMaxTime) })
 		defer stop.Stop()
 	}
-	abort := context.AfterFunc(ctx, func() { c.end(EndedInterrupted) })
-	defer abort()
+	ctx, release := c.abortable(ctx)
+	defer release()
 	over := make(chan struct{})
 	var beside errgroup.Group
 	beside.Go(func() error { return c.stopAfterGrace(over) })

@@ -69,7 +69,8 @@
 // # A run
 //
 // Run ends when the frontier is drained, when nothing is due within MaxWait, when a budget is reached, or when it
-// is asked to: Drain lets the exchanges under way finish and begins no other; cancelling the context aborts them.
+// is asked to: Drain lets the exchanges under way finish and begins no other; cancelling the context cuts them at once.
+// What is cut is archived as far as it came, and asked for again.
 // Either way no task is lost, and what was not finished is pending at the next run.
 //
 // The package never opens a file or a database: frontier, archive, ledger and fetcher are given to it.

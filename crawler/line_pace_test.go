@@ -134,7 +134,7 @@ func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
 	})
 }
 
-// An exchange that an abort cuts short has a line: the host's own log may have it, too.
+// An exchange that an abort cuts short has a line and a record: the host's own log may have it, too.
 func TestLine_AnAbortedExchangeIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -153,7 +153,7 @@ func TestLine_AnAbortedExchangeIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := w.ledger.all[len(w.ledger.all)-1]
-		if l.URL != "http://a.test/" || l.Reason != reasonAborted || l.Attempt != 1 || l.Record != "" || l.Pace != Floor {
+		if l.URL != "http://a.test/" || l.Reason != reasonAborted || l.Attempt != 1 || l.Record == "" || l.Pace != Floor {
 			t.Errorf("%+v", l)
 		}
 		w.run()

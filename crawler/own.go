@@ -122,10 +122,10 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 
 // tellProof takes in what the exchange for the proof brought.
 func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
+	ctx = context.WithoutCancel(ctx) // it was made, and is kept
 	line.Gap = v.gap(c, ex.Start)
 	if stopped(ex) {
-		v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex))
-		return c.writeStopped(ctx, v, line, ex)
+		return c.writeStopped(ctx, v, line, ex, func() { v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex)) })
 	}
 	a, why := classify(ex)
 	v.exchanged(c, ex, a, why, restful(a, ex.Status))

@@ -127,7 +127,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 		return heard, true, err
 	}
 	if err != nil {
-		return heard, false, err // an abort leaves nothing: it says nothing of the policy
+		return heard, false, err // what ends with a failure of our own state says nothing of the policy
 	}
 	defer ex.Close()
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept, though the lease's time may be over by now
@@ -142,8 +142,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 	}
 	line.Gap = v.gap(c, ex.Start)
 	if stopped(ex) {
-		v.exchangedPolicy(c, ex, cutOff, reasonAborted)
-		return heard, false, c.writeStopped(ctx, v, line, ex)
+		return heard, false, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, cutOff, reasonAborted) })
 	}
 	if heard.Exchange, err = heardOf(ex, w.need.URL); err != nil {
 		return heard, false, err

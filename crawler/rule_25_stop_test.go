@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -62,9 +63,49 @@ func (w *world) drained(d time.Duration) Summary {
 	return s
 }
 
+// endings are the ways to end a crawl 15 seconds after its beginning, and how long each leaves to what is under way.
+var endings = map[string]struct {
+	left time.Duration
+	run  func(w *world) Summary
+}{
+	"max-time": {Grace, func(w *world) Summary {
+		w.cfg.MaxTime = 15 * time.Second
+		return w.run()
+	}},
+	"abort":              {0, func(w *world) Summary { return w.aborted(15*time.Second, 0) }},
+	"abort in the grace": {300 * time.Millisecond, func(w *world) Summary { return w.aborted(15*time.Second, 300*time.Millisecond) }},
+}
+
+// aborted runs the crawl, drains it after d unless left is zero, and aborts it when left is over.
+func (w *world) aborted(d, left time.Duration) Summary {
+	w.t.Helper()
+	c, err := New(w.t.Context(), w.cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if left > 0 {
+		time.AfterFunc(d, c.Drain)
+	}
+	ctx, abort := context.WithTimeout(w.t.Context(), d+left)
+	defer abort()
+	s, err := c.Run(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.balanced(s.Status)
+	return s
+}
+
 // What was cut is archived as far as it came, is no failure of the host, costs the URL no attempt, and is asked for again by
-// the next run: a page, a sitemap, robots.txt, and several pages of an own host at once.
+// the next run: a page, a sitemap, robots.txt, and several pages of an own host at once. An abort differs
+// from the end of the grace in nothing but that it comes sooner (rule 17).
 func TestRule25_WhatTheEndCutsIsArchivedAndStaysPending(t *testing.T) {
+	for how := range endings {
+		t.Run(how, func(t *testing.T) { whatTheEndCuts(t, how) })
+	}
+}
+
+func whatTheEndCuts(t *testing.T, how string) {
 	for name, c := range map[string]struct {
 		slow string // the target
 		set  func(*world)
@@ -103,8 +144,11 @@ func TestRule25_WhatTheEndCutsIsArchivedAndStaysPending(t *testing.T) {
 					c.set(w)
 				}
 				w.cfg.Sitemaps.Robots = true
-				w.cfg.MaxTime = 15 * time.Second
-				s := w.run()
+				begin := time.Now()
+				s := endings[how].run(w)
+				if took := time.Since(begin); took != 15*time.Second+endings[how].left {
+					t.Errorf("it took %v", took)
+				}
 				cut := 0
 				for _, r := range w.archive.records {
 					if r.Line.Reason != reasonAborted {
@@ -117,6 +161,14 @@ func TestRule25_WhatTheEndCutsIsArchivedAndStaysPending(t *testing.T) {
 				}
 				if cut != c.want || len(s.Status.Failures) != 0 || s.Status.Parked != 0 {
 					t.Errorf("%d records were cut, want %d; failures %v, parked %d", cut, c.want, s.Status.Failures, s.Status.Parked)
+				}
+				for _, l := range w.ledger.all {
+					if l.Attempt > 0 && l.Record == "" {
+						t.Errorf("%s was asked for and has no record", l.URL)
+					}
+				}
+				if asked := len(w.web.Referee().Requests()); asked != len(w.archive.records) {
+					t.Errorf("%d requests, %d records", asked, len(w.archive.records))
 				}
 				heals = true
 				w.reopen()

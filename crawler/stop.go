@@ -39,6 +39,20 @@ func (c *Crawl) stopAfterGrace(over <-chan struct{}) error {
 	return nil
 }
 
+// abortable returns a context that is over when ctx is, for the reason that the crawl ended: what is under way then is cut as
+// at the end of the grace. release is called when the run is over.
+func (c *Crawl) abortable(ctx context.Context) (whole context.Context, release func()) {
+	whole, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	unwatch := context.AfterFunc(ctx, func() {
+		c.end(EndedInterrupted)
+		cut(errStopped)
+	})
+	return whole, func() {
+		unwatch()
+		cut(nil)
+	}
+}
+
 // inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
 // one, and its meter. end is called when the exchange is over.
 func (c *Crawl) inFlight(ctx context.Context, seat *seats.Seat) (flying context.Context, m *fetch.Meter, end func()) {
@@ -53,29 +67,47 @@ func (c *Crawl) inFlight(ctx context.Context, seat *seats.Seat) (flying context.
 	}
 }
 
+// dialled reports whether it came to more than a look-up: then the host may know of it, and its pace counts from there.
+func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() }
+
 // stopped reports whether the end of the crawl cut an exchange short: then nothing is decided by it.
 func stopped(ex *fetch.Exchange) bool { return ex.Failure != nil && ex.Failure.Class == fetch.Stopped }
 
 // tellStopped writes down what came of a task's exchange until the crawl ended. The task is left as it was: its attempt
 // does not count.
 func (c *Crawl) tellStopped(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) error {
+	if !dialled(ex) {
+		return nil
+	}
 	v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex))
+	return c.keepUntold(ctx, v, task, ex, d)
+}
+
+// keepUntold writes down what came of a task's exchange, and no more is made of it: the task is left as it was. It waits for
+// no host, so it does not matter that ctx may be over.
+func (c *Crawl) keepUntold(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) error {
+	ctx = context.WithoutCancel(ctx)
 	asks, err := c.directives(ctx, ex)
 	if err != nil {
 		return err
 	}
 	c.wishes(v, ex, asks, &d)
 	d.reason = reasonAborted
-	return c.line(context.WithoutCancel(ctx), v, task, d, "deferred")
+	return c.line(ctx, v, task, d, "deferred")
 }
 
-// writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it.
-func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) error {
+// writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it but
+// what exchanged notes.
+func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange, exchanged func()) error {
+	if !dialled(ex) {
+		return nil
+	}
+	exchanged()
 	line.Time, line.Reason = ex.End, reasonAborted
 	v.imposes(&line)
 	e := evidence{ex: ex}
 	e.exchanged(&line)
-	_, err := c.write(context.WithoutCancel(ctx), line, e)
+	_, err := c.write(ctx, line, e)
 	return err
 }
 

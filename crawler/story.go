@@ -97,7 +97,8 @@ func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verd
 	return c.tell(ctx, v, task, ex, d)
 }
 
-// tell settles a task by what its exchange brought.
+// tell settles a task by what its exchange brought. An abort that comes before that was read leaves it in the archive, and
+// the task as it was.
 func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) (err error) {
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil {
@@ -108,6 +109,16 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	if stopped(ex) {
 		return c.tellStopped(ctx, v, task, ex, d)
 	}
+	err = c.tellWhole(ctx, v, task, ex, d)
+	if err != nil && over(ctx, err) && !late(ctx, err) {
+		return c.keepUntold(ctx, v, task, ex, d)
+	}
+	return err
+}
+
+// tellWhole is tell for an exchange that the end of the crawl did not cut. Once it knows what to make of it, nothing keeps
+// it from being written down.
+func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) (err error) {
 	m := c.meaning(task, ex, &d)
 	defer func() { err = errors.Join(err, m.close()) }()
 	v.exchanged(c, ex, m.answer, m.why, restful(m.answer, ex.Status))
@@ -134,7 +145,7 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 		v.notes.pages++
 		v.count(CountPages, 1)
 	}
-	return c.settle(ctx, v, task, d)
+	return c.settle(context.WithoutCancel(ctx), v, task, d)
 }
 
 // wanted looks at a head before its body is asked for.

@@ -52,6 +52,11 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	}
 	p.end().want(t, 130, "finishing the exchanges under way", "aborting", "it was interrupted", "curtsy resume "+dir)
 	leftClean(t, dir)
+	// What was asked for is in the archive, though nothing came of it.
+	r := inside(t, "audit", dir)
+	if r.want(t, exitDone); !strings.HasPrefix(r.out, "No violation in 2 exchanges with 1 host\n") {
+		t.Error(r.out)
+	}
 }
 
 // Whoever read standard error has gone, as in curtsy crawl … 2>&1 | head: that is an interrupt, not a kill.
