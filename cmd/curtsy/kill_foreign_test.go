@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -82,15 +81,15 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	args := append([]string{"crawl", "--own-site", "none", "--dir", dir, "--quiet"}, s.seeds...)
 	for done := 0; done < kills; done++ {
 		before, more := s.requests(), 1+rand.IntN(2*hosts/3)
+		if done == 0 {
+			more += hosts // some of the hosts are asked again: an archive without a record cannot be audited
+		}
 		p := launched(t, curtsy(t, args...))
 		p.until(t, "some requests", func() bool { return s.requests() >= before+more })
 		if !p.kill() {
 			break
 		}
 		args = []string{"resume", "--quiet", dir}
-		if archive, err := os.ReadDir(inDir(dir, warcName)); err != nil || len(archive) == 0 {
-			continue // the first requests had no answer yet: there is nothing to audit
-		}
 		ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
 	}
 	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
