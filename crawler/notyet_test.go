@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 // busyLocks are host locks of which every other request for one is told to come again, as if another crawl had it.
 type busyLocks struct {
+	mu sync.Mutex
 	freeSpots
 	wait  time.Duration
 	turns map[canon.Authority]int
@@ -26,6 +28,8 @@ func newBusyLocks(wait time.Duration) *busyLocks {
 }
 
 func (l *busyLocks) Take(a canon.Authority, _ time.Duration) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.turns[a]++; l.turns[a]%2 == 1 {
 		return l.wait, nil
 	}
@@ -34,6 +38,8 @@ func (l *busyLocks) Take(a canon.Authority, _ time.Duration) (time.Duration, err
 }
 
 func (l *busyLocks) Release(a canon.Authority, _ time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.out, a)
 	return nil
 }
