@@ -66,7 +66,7 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 		got := int64(0)
 		for _, n := range r.Counts {
 			if n.Code == audit.UserAgent {
-				got = int64(n.Found)
+				got = n.Found
 			}
 		}
 		if got != want {
