@@ -1,0 +1,283 @@
+// Package docs holds the tests that read the pages of this folder.
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A house is the program as it stands in the files, tests apart: package by package, named by its folder.
+type house map[string]*room
+
+// A room is one package: what it imports, and how large it is.
+type room struct {
+	imports map[string]string // import path, ours without the module's name → one file that has it
+	files   int
+	names   int            // constants, variables, types and functions at package level
+	methods map[string]int // of each type
+}
+
+const module = "curtsy/"
+
+// readHouse parses every file that a build could hold, for whatever system.
+func readHouse(t *testing.T) house {
+	t.Helper()
+	root := ".."
+	h := house{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		if h[pkg] == nil {
+			h[pkg] = &room{imports: map[string]string{}, methods: map[string]int{}}
+		}
+		h[pkg].add(f, path)
+		return nil
+	})
+	if err != nil || len(h) < 20 {
+		t.Fatalf("%d packages: %v", len(h), err)
+	}
+	return h
+}
+
+func (r *room) add(f *ast.File, path string) {
+	r.files++
+	for _, spec := range f.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err == nil {
+			r.imports[strings.TrimPrefix(name, module)] = path
+		}
+	}
+	for _, decl := range f.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				r.names++
+			} else {
+				r.methods[receiver(d.Recv.List[0].Type)]++
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					r.names++
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						if name.Name != "_" {
+							r.names++
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// receiver names the type of a method, whether a pointer and whatever its parameters.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// words are the names in backquotes of a cell.
+func words(cell string) (ws []string) {
+	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+		ws = append(ws, m[1])
+	}
+	return ws
+}
+
+// table reads the first table below a heading of a page of docs: its rows without the head, each as its cells.
+func table(t *testing.T, page, heading string) (rows [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, below, ok := strings.Cut("\n"+string(text), "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("docs/%s has no heading %q", page, heading)
+	}
+	for line := range strings.Lines(below) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "|"):
+			cells := strings.Split(strings.Trim(line, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			rows = append(rows, cells)
+		case len(rows) > 0 || strings.HasPrefix(line, "## "):
+			if len(rows) < 3 {
+				t.Fatalf("docs/%s: the table below %q is empty", page, heading)
+			}
+			return rows[2:]
+		}
+	}
+	t.Fatalf("docs/%s: no table ends below %q", page, heading)
+	return nil
+}
+
+// docs/design.md says what each package may import of ours, and docs/dependencies.md which package is the home of each
+// library. A package, an import or a row too many fails, so that neither page can rot.
+func TestImportsFollowTheDesign(t *testing.T) {
+	h, homes := readHouse(t), libraries(t)
+	planned := map[string]bool{}
+	for _, row := range table(t, "design.md", "## Packages") {
+		pkg := words(row[0])[0]
+		if planned[pkg] {
+			t.Errorf("docs/design.md lists %s twice", pkg)
+		}
+		planned[pkg] = true
+		r := h[pkg]
+		if r == nil {
+			t.Errorf("docs/design.md lists %s, which does not exist", pkg)
+			continue
+		}
+		may := words(row[2])
+		for name, file := range r.imports {
+			_, ours := h[name]
+			switch {
+			case ours && !slices.Contains(may, name):
+				t.Errorf("%s imports %s, which docs/design.md does not let it", file, name)
+			case !ours && strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !slices.Contains(homes[name], pkg):
+				t.Errorf("%s imports %s, whose home is another by docs/dependencies.md: %v", file, name, homes[name])
+			}
+		}
+		for _, name := range may {
+			if _, ok := r.imports[name]; !ok {
+				t.Errorf("docs/design.md lets %s import %s, which it does not", pkg, name)
+			}
+		}
+	}
+	for pkg := range h {
+		if !planned[pkg] {
+			t.Errorf("docs/design.md does not list package %s", pkg)
+		}
+	}
+	for lib, pkgs := range homes {
+		for _, pkg := range pkgs {
+			if h[pkg] == nil || h[pkg].imports[lib] == "" {
+				t.Errorf("docs/dependencies.md gives %s a home in %s, which does not import it", lib, pkg)
+			}
+		}
+	}
+}
+
+// libraries reads which packages of ours import each package of others.
+func libraries(t *testing.T) map[string][]string {
+	homes := map[string][]string{}
+	for _, row := range table(t, "dependencies.md", "# Dependencies") {
+		if strings.HasPrefix(row[1], "tests of ") {
+			continue
+		}
+		for _, lib := range words(row[0]) {
+			homes[lib] = append(homes[lib], words(row[1])...)
+		}
+	}
+	return homes
+}
+
+// Some imports would break what a package promises, through whatever other packages they come.
+func TestNoPackageReachesWhatItForswears(t *testing.T) {
+	h := readHouse(t)
+	for _, row := range table(t, "design.md", "### What a package never imports") {
+		for _, pkg := range words(row[0]) {
+			if h[pkg] == nil {
+				t.Errorf("docs/design.md forbids imports to %s, which does not exist", pkg)
+				continue
+			}
+			for _, never := range words(row[1]) {
+				if file, ok := h[pkg].imports[never]; ok {
+					t.Errorf("%s imports %s: %s", file, never, row[2])
+				}
+			}
+		}
+	}
+}
+
+// Numbers that are exceeded say that a room may want another wall. Exceptions stand in docs/design.md with a reason;
+// one that is no longer needed, or has grown, fails.
+func TestRoomsAreNoThickets(t *testing.T) {
+	h := readHouse(t)
+	limits, most := map[string]int{}, 0
+	for _, row := range table(t, "design.md", "### How large a room may be") {
+		n, err := strconv.Atoi(row[1])
+		if err != nil {
+			t.Fatalf("docs/design.md: %q is no number", row[1])
+		}
+		limits[row[0]] = n
+	}
+	most = limits["exceptions"]
+	exceptions := table(t, "design.md", "### Exceptions")
+	if len(exceptions) > most {
+		t.Errorf("docs/design.md lists %d exceptions and allows %d", len(exceptions), most)
+	}
+	excused := map[string]int{}
+	for _, row := range exceptions {
+		n, err := strconv.Atoi(row[2])
+		if err != nil || row[3] == "" {
+			t.Fatalf("docs/design.md: an exception has a number and a reason: %v", row)
+		}
+		excused[words(row[0])[0]+" "+row[1]] = n
+	}
+	check := func(where, what string, n int) {
+		allowed, ok := excused[where+" "+what]
+		delete(excused, where+" "+what)
+		switch {
+		case limits[what] == 0:
+			t.Fatalf("docs/design.md has no limit of %s", what)
+		case ok && n <= limits[what]:
+			t.Errorf("%s has %d %s: it needs no exception any more", where, n, what)
+		case ok && n > allowed:
+			t.Errorf("%s has %d %s, and its exception says %d", where, n, what, allowed)
+		case !ok && n > limits[what]:
+			t.Errorf("%s has %d %s, more than %d: cut where few names cross, or give a reason in docs/design.md",
+				where, n, what, limits[what])
+		}
+	}
+	for pkg, r := range h {
+		check(pkg, "files", r.files)
+		check(pkg, "names", r.names)
+		for typ, n := range r.methods {
+			check(pkg+"."+typ, "methods", n)
+		}
+	}
+	for what := range excused {
+		t.Errorf("docs/design.md excuses %s, which does not exist", what)
+	}
+}
