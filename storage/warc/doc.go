@@ -48,13 +48,8 @@
 // exchange would take it over SegmentSize; an exchange larger than that has a segment to itself. Refusals gathered so
 // far go with it if they fit, and with the next if not.
 //
-// Of a page's three records two are short texts: the request and the metadata. Gzip's compressors count the octets of
-// each, make a Huffman code that fits and write it down, and for some hundred octets that is nearly all of their work.
-// These texts are alike wherever a crawl goes, so those of ASCII and of at most 32 KiB are compressed in one code that was
-// made beforehand (textCode), at level 1, the default: ordinary DEFLATE, in a quarter (requests) to a half (metadata) of
-// the time, one to five octets in a hundred longer. Answers, longer or other texts, and all at higher levels go through
-// the library. Each octet is hashed once for its record; the payload, which begins somewhere within a block, was hashed
-// by the caller, and SHA-256 cannot begin in the middle of another.
+// Each byte is hashed once for its record; the payload, which begins somewhere within a block, was hashed by the caller,
+// and SHA-256 cannot begin in the middle of another.
 //
 // An Index is told of each answer under the lock of the append, so in the order of the file.
 //

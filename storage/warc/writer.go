@@ -58,7 +58,6 @@ type Writer struct {
 	cut     int64
 
 	presses sync.Pool // of *press
-	code    *textCode // nil when a higher level is asked for
 	now     func() time.Time
 	newID   func() uuid.UUID
 	create  func(path string) (file, error)
@@ -89,9 +88,6 @@ func Open(o Options) (*Writer, error) {
 	}
 	if w.level == 0 {
 		w.level = 1
-	}
-	if w.level == 1 {
-		w.code = newTextCode()
 	}
 	if err := durable.MakeFolder(w.dir); err != nil {
 		return nil, fmt.Errorf("warc: open archive: %w", err)
@@ -283,7 +279,7 @@ func (w *Writer) press() (*press, error) {
 	if p, ok := w.presses.Get().(*press); ok {
 		return p, nil
 	}
-	return newPress(w.dir, w.name+".*.spool", w.level, w.code)
+	return newPress(w.dir, w.name+".*.spool", w.level)
 }
 
 func (w *Writer) release(p *press) error {

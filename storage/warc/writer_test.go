@@ -200,15 +200,22 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// TestRoundTrip writes blocks of every size that matters to a buffer and finds their octets, digests and pairs again.
+// TestRoundTrip writes blocks of every size that matters to a buffer, of text and of noise, at two levels, and finds their
+// bytes, digests and pairs again.
 func TestRoundTrip(t *testing.T) {
+	for _, level := range []int{1, 6} {
+		t.Run(fmt.Sprint("level ", level), func(t *testing.T) { roundTrip(t, level) })
+	}
+}
+
+func roundTrip(t *testing.T, level int) {
 	dir := t.TempDir()
-	w := open(t, Options{Dir: dir, Level: 6})
+	w := open(t, Options{Dir: dir, Level: level})
 	noise := noise(1 << 20)
 	var want []storage.Record
 	for _, n := range []int{1, 2, 100, 32<<10 - 1, 32 << 10, 32<<10 + 1, spoolMemory - 1, spoolMemory, spoolMemory + 1, 1 << 20} {
 		wire := "HTTP/1.0 200 OK\r\n\r\n" + string(noise[:n])
-		want = append(want, record(fmt.Sprintf("http://a.test/%d", n), "GET / HTTP/1.0\r\n\r\n", wire, n))
+		want = append(want, record(fmt.Sprintf("http://a.test/%d", n), "GET /"+strings.Repeat("text", n/4)+" HTTP/1.0\r\n\r\n", wire, n))
 	}
 	ids := write(t, w, want...)
 	closing(t, w)
