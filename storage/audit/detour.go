@@ -3,7 +3,8 @@ package audit
 import "strings"
 
 // detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
-// authority, and frees no page of that from its own rules: else whoever has a host of his own could have any page.
+// authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
+// so, and what the rules at hand forbid is named.
 func (a *audit) detour(h *half, to *host) error {
 	e, p := &h.e, &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == robotsPath {
@@ -33,7 +34,9 @@ func (a *audit) detour(h *half, to *host) error {
 		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
 			a.unprove(to, Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
-			a.report(e.finding(Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt (RFC 9309 2.3.1.2)"))
+			f := e.finding(Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+			f.Note = true
+			a.report(f)
 		}
 		return nil
 	}

@@ -39,7 +39,7 @@ var hiddenRows = []row{
 	alien("dot segments lead into what is forbidden", audit.Disallowed, asksFor("/plums/../kitchen/oven")),
 	alien("an escaped dot leads into what is forbidden", audit.Disallowed, asksFor("/%2e/kitchen/oven")),
 	alien("a stray percent sign in what is forbidden", audit.Disallowed, asksFor("/kitchen/100%.html")),
-	alien("another host's robots.txt redirects to what is forbidden", audit.Disallowed, func(s strange) {
+	nobody("another host's robots.txt redirects to what is forbidden", "RFC 9309 2.3.1.2 lets a crawler follow it: a note names the page", func(s strange) {
 		_, redirect := s.pair("http://museum.test/robots.txt")
 		redirect.replace(s.t, "http://library.test/for-others.txt", kitchen)
 		ask, answer := s.pair("http://library.test/for-others.txt")
