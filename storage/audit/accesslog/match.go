@@ -111,67 +111,79 @@ func (m *pairing) claim(x int) bool {
 // insteadOf widens an exchange that is left to all that could be left in its place: began and ended are the first begin and
 // the last end of them.
 func (m *pairing) insteadOf(left int) (began, ended int64) {
-	e := &m.c.exchanges[left]
-	began, ended = e.began, e.ended
-	seen := make([]bool, len(m.lineOf))
-	for todo := []int{left}; len(todo) > 0; todo = todo[1:] {
-		for x, l := range m.lineOf {
-			if l >= 0 && !seen[x] && agrees(&m.c.exchanges[todo[0]], &m.c.lines[l]) {
-				seen[x] = true
-				began, ended = min(began, m.c.exchanges[x].began), max(ended, m.c.exchanges[x].ended)
-				todo = append(todo, x)
-			}
+	xs, all := m.c.exchanges, bounds{}
+	all.take(xs[left].began, xs[left].ended)
+	m.trail(left, func(from, x, l int) (int, bool) {
+		if !agrees(&xs[from], &m.c.lines[l]) {
+			return 0, false
 		}
-	}
-	return began, ended
+		all.take(xs[x].began, xs[x].ended)
+		return x, true
+	})
+	return all.first, all.last
 }
 
 // insteadOfLine does the same for a line: it returns the first and the last second.
 func (m *pairing) insteadOfLine(left int) (first, last int64) {
-	first, last = m.c.lines[left].from, m.c.lines[left].from
+	ls, all := m.c.lines, bounds{}
+	all.take(ls[left].from, ls[left].from)
+	m.trail(left, func(from, x, l int) (int, bool) {
+		if !agrees(&m.c.exchanges[x], &ls[from]) {
+			return 0, false
+		}
+		all.take(ls[l].from, ls[l].from)
+		return l, true
+	})
+	return all.first, all.last
+}
+
+// trail goes from what is left to the pairs that it could break up, and on from what would be left of those. leads says
+// whether it leads from one thing to the pair of x and l, and what would be left.
+func (m *pairing) trail(left int, leads func(from, x, l int) (next int, ok bool)) {
 	seen := make([]bool, len(m.lineOf))
 	for todo := []int{left}; len(todo) > 0; todo = todo[1:] {
 		for x, l := range m.lineOf {
-			if l >= 0 && !seen[x] && agrees(&m.c.exchanges[x], &m.c.lines[todo[0]]) {
-				seen[x] = true
-				first, last = min(first, m.c.lines[l].from), max(last, m.c.lines[l].from)
-				todo = append(todo, l)
+			if l < 0 || seen[x] {
+				continue
+			}
+			if next, ok := leads(todo[0], x, l); ok {
+				seen[x], todo = true, append(todo, next)
 			}
 		}
 	}
-	return first, last
 }
 
 // span returns the earliest begin and the latest end of the exchanges whose line l may be.
 func (c *cluster) span(l *entry) (began, ended int64) {
-	first := true
+	var all bounds
 	for i := range c.exchanges {
 		if x := &c.exchanges[i]; agrees(x, l) {
-			if first || x.began < began {
-				began = x.began
-			}
-			if first || x.ended > ended {
-				ended = x.ended
-			}
-			first = false
+			all.take(x.began, x.ended)
 		}
 	}
-	return began, ended
+	return all.first, all.last
 }
 
 // stamps returns the earliest and the latest second of the lines that may be of x.
 func (c *cluster) stamps(x *entry) (first, last int64) {
-	none := true
+	var all bounds
 	for i := range c.lines {
 		if l := &c.lines[i]; agrees(x, l) {
-			if none || l.from < first {
-				first = l.from
-			}
-			if none || l.from > last {
-				last = l.from
-			}
-			none = false
+			all.take(l.from, l.from)
 		}
 	}
-	return first, last
+	return all.first, all.last
+}
+
+// bounds are the first and the last of some times; zero without any.
+type bounds struct {
+	first, last int64
+	some        bool
+}
+
+func (b *bounds) take(first, last int64) {
+	if !b.some {
+		*b = bounds{first, last, true}
+	}
+	b.first, b.last = min(b.first, first), max(b.last, last)
 }
