@@ -102,6 +102,9 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 		}
 		o.Witnesses, crashed = append(o.Witnesses, book), book.Crashed
 	}
+	if l.Dir != "" && pack == nil && filepath.Dir(o.Files[0]) != filepath.Dir(l.Dir) { // else the folder holds all of the crawl
+		o.Witnesses = append(o.Witnesses, audit.NotRead(filepath.Dir(o.Files[0]), o.Files))
+	}
 	if err := a.accessLogs(&o, crashed, std); err != nil {
 		return err
 	}

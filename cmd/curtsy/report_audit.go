@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"curtsy/storage/audit"
 	reports "curtsy/storage/report"
@@ -21,7 +22,8 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 		if err != nil {
 			return reports.Audit{}, err
 		}
-		r, err := audit.Run(ctx, audit.Options{Ours: true, Files: files, Limit: 5, Witnesses: []audit.Witness{book}})
+		witnesses := []audit.Witness{book, audit.NotRead(filepath.Dir(files[0]), files)}
+		r, err := audit.Run(ctx, audit.Options{Ours: true, Files: files, Limit: 5, Witnesses: witnesses})
 		if err != nil {
 			return reports.Audit{}, err
 		}
