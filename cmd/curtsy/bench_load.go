@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -172,7 +172,7 @@ func (l *frontierLoad) run(ctx context.Context, pages int) (cpu time.Duration, e
 
 // turns claims and finishes some turns, and returns the links that are left.
 func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([]frontier.Candidate, error) {
-	want := frontier.Want{Hosts: min(loadTurns, len(links)/crawltest.BenchLinks), Tasks: 1, MaxWait: time.Hour}
+	want := frontier.Want{Hosts: min(loadTurns, len(links)/benchweb.Links), Tasks: 1, MaxWait: time.Hour}
 	claimed, err := l.f.Claim(ctx, want)
 	if err != nil {
 		return nil, err
@@ -188,10 +188,10 @@ func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([
 		}
 		results = append(results, frontier.Result{Authority: t.Authority, Token: t.Token, Wait: loadMoment,
 			Done:  []frontier.Done{{Print: t.Tasks[0].Print, Outcome: frontier.Fetched}},
-			Found: links[:crawltest.BenchLinks:crawltest.BenchLinks],
+			Found: links[:benchweb.Links:benchweb.Links],
 			Host:  &frontier.HostUpdate{Pace: time.Second, Robots: make([]byte, 300), Memory: memory},
 		})
-		links = links[crawltest.BenchLinks:]
+		links = links[benchweb.Links:]
 		l.page++
 	}
 	_, err = l.f.Finish(ctx, results)
@@ -200,10 +200,10 @@ func (l *frontierLoad) turns(ctx context.Context, links []frontier.Candidate) ([
 
 // links appends those of page p.
 func (l *frontierLoad) links(to []frontier.Candidate, p int) ([]frontier.Candidate, error) {
-	for i := range crawltest.BenchLinks {
+	for i := range benchweb.Links {
 		n := l.known + loadFresh*p + i
 		if i >= loadFresh {
-			n = int(loadMix(uint64(p*crawltest.BenchLinks+i)<<1|1) % uint64(l.known))
+			n = int(loadMix(uint64(p*benchweb.Links+i)<<1|1) % uint64(l.known))
 		}
 		c, err := l.link(n)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // The names of contenders in results.
@@ -27,7 +27,7 @@ const (
 // benchPlan is what is to be measured.
 type benchPlan struct {
 	setup      string
-	web        crawltest.BenchConfig // the first that curtsy is measured on, and the only one for others
+	web        benchweb.Config // the first that curtsy is measured on, and the only one for others
 	workers    int
 	rounds     int
 	memory     int64
@@ -43,13 +43,13 @@ type benchPlan struct {
 type contender struct {
 	name string
 	args []string // of curtsy itself, or of a command; with placeholders
-	web  crawltest.BenchConfig
+	web  benchweb.Config
 	ours bool // curtsy
 	peer bool // a command of somebody else
 }
 
 // crawlArgs are the arguments of the crawl that is measured.
-func (p *benchPlan) crawlArgs(web crawltest.BenchConfig) []string {
+func (p *benchPlan) crawlArgs(web benchweb.Config) []string {
 	args := []string{"crawl", "--quiet", "--workers", strconv.Itoa(p.workers), "--memory-limit", formatSize(p.memory), "--dir", "{dir}", "--seeds", "{seeds}"}
 	switch {
 	case web.Pace >= crawler.Floor:
@@ -80,7 +80,7 @@ func (p *benchPlan) bareArgs(memory int64) []string {
 }
 
 // ownArgs are the arguments of a process that crawls a web.
-func (p *benchPlan) ownArgs(web crawltest.BenchConfig, more ...string) []string {
+func (p *benchPlan) ownArgs(web benchweb.Config, more ...string) []string {
 	args := append([]string{"bench", "crawl"}, more...)
 	args = append(args, "--stats", "{stats}")
 	if p.profile != "" {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // benchSchema is the version of the JSON form.
@@ -76,7 +76,7 @@ type benchRun struct {
 	Stages     stages  `json:"stages_cpu_ms_per_page,omitempty"`
 	Stopped    bool    `json:"stopped,omitempty"` // at the limit for peers
 
-	Referee crawltest.BenchReport `json:"referee"`
+	Referee benchweb.Report `json:"referee"`
 }
 
 // spread is a median of rounds, with the least and the most.
@@ -96,7 +96,7 @@ type benchRatio struct {
 func newBenchRun(e endedRun, own childStats, web webReport) benchRun {
 	r := benchRun{
 		Wall: e.took.Seconds(), User: e.state.UserTime().Seconds(), System: e.state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
-		GCs: own.GCs, Referee: web.BenchReport, Stopped: e.stopped,
+		GCs: own.GCs, Referee: web.Report, Stopped: e.stopped,
 	}
 	if r.PeakRSS == 0 {
 		r.PeakRSS = peakOf(e.state)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 	"curtsy/storage/mirror"
 )
 
@@ -26,7 +26,7 @@ type measuring struct {
 	self string   // the program
 	env  []string // of our own processes: settings and collector are the bench's, not the user's
 	dir  string
-	webs map[crawltest.BenchConfig]*servedWeb
+	webs map[benchweb.Config]*servedWeb
 }
 
 // servedWeb is a web, and the file that its seeds are in.
@@ -70,7 +70,7 @@ func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult,
 }
 
 func (p *benchPlan) prepare() (_ *measuring, err error) {
-	m := &measuring{webs: map[crawltest.BenchConfig]*servedWeb{}}
+	m := &measuring{webs: map[benchweb.Config]*servedWeb{}}
 	if p.profile != "" {
 		if err := os.MkdirAll(p.profile, 0o777); err != nil {
 			return nil, fmt.Errorf("bench: %w", err)
@@ -98,7 +98,7 @@ func (m *measuring) close() error {
 }
 
 // web is the web of a contender, which is served from the first time that it is needed on.
-func (m *measuring) web(ctx context.Context, c crawltest.BenchConfig) (*servedWeb, error) {
+func (m *measuring) web(ctx context.Context, c benchweb.Config) (*servedWeb, error) {
 	if w := m.webs[c]; w != nil {
 		return w, nil
 	}

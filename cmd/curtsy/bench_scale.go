@@ -15,7 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // The same work with more and more known: what does a page cost, and a URL? Whole crawls are measured as far as they take
@@ -103,7 +103,7 @@ func scaleSteps(urls []int) (all []scaleStep) {
 		all = append(all, scaleStep{of, varied, loadStats{URLs: urls, Hosts: hosts, Pages: pages}})
 	}
 	for _, n := range urls {
-		if pages := n / crawltest.BenchLinks; pages >= scaleLeast && n <= scaleLargeCrawl {
+		if pages := n / benchweb.Links; pages >= scaleLeast && n <= scaleLargeCrawl {
 			step(scaleCrawl, "urls", n, 1, pages)
 		}
 	}
@@ -156,7 +156,7 @@ func (p *benchPlan) step(ctx context.Context, m *measuring, s *scaleStep) error 
 
 // crawlStep measures a whole crawl: with few hosts one that discovers ever more, with many one that fetches all.
 func (p *benchPlan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) error {
-	web := crawltest.BenchConfig{Seed: benchSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
+	web := benchweb.Config{Seed: benchSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
 	if web.Endless {
 		web.Width = p.workers
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // The setups.
@@ -63,7 +63,7 @@ func (b *benching) plan() (*benchPlan, error) {
 	}
 	p := &benchPlan{setup: s.name, rounds: int(b.rounds.n), memory: int64(b.memory), dir: b.dir, profile: b.profile,
 		peerLimit: time.Duration(b.peerLimit), maxBody: int64(b.maxBody), workers: cmp.Or(int(b.workers.n), s.workers)}
-	p.web = crawltest.BenchConfig{Seed: benchSeed, Hosts: cmp.Or(int(b.hosts.n), s.hosts), Width: 1}
+	p.web = benchweb.Config{Seed: benchSeed, Hosts: cmp.Or(int(b.hosts.n), s.hosts), Width: 1}
 	switch s.name {
 	case setupOneHost, setupMirror, setupHostile:
 		p.web.Width = p.workers
@@ -123,9 +123,9 @@ func (b *benching) sizes(s setup, hosts int) ([]int, error) {
 	}
 	var sizes []int
 	for _, known := range b.discovered {
-		pages := (known - hosts + crawltest.BenchLinks - 1) / crawltest.BenchLinks
+		pages := (known - hosts + benchweb.Links - 1) / benchweb.Links
 		if pages < hosts {
-			return nil, usagef("--discovered %d: each of %d hosts has a page, and that makes %d URLs at least", known, hosts, hosts+hosts*crawltest.BenchLinks)
+			return nil, usagef("--discovered %d: each of %d hosts has a page, and that makes %d URLs at least", known, hosts, hosts+hosts*benchweb.Links)
 		}
 		sizes = append(sizes, pages)
 	}
@@ -138,7 +138,7 @@ func (b *benching) sizes(s setup, hosts int) ([]int, error) {
 // webOf is a web that curtsy is measured on, and how its row is called.
 type webOf struct {
 	name string
-	web  crawltest.BenchConfig
+	web  benchweb.Config
 }
 
 // webs are what curtsy crawls; whom it is compared with crawls the first.
@@ -149,13 +149,13 @@ func (p *benchPlan) webs(sizes []int) []webOf {
 		web.Pages = pages
 		name := nameCurtsy
 		if len(sizes) > 1 {
-			name += ", " + several(int64(web.Hosts+crawltest.BenchLinks*pages), "URL")
+			name += ", " + several(int64(web.Hosts+benchweb.Links*pages), "URL")
 		}
 		all = append(all, webOf{name, web})
 	}
 	p.web = all[0].web
 	if p.setup == setupHostile {
-		for _, ill := range crawltest.BenchIlls() {
+		for _, ill := range benchweb.Ills() {
 			web := p.web
 			web.Ill = ill
 			all = append(all, webOf{nameCurtsy + ", " + string(ill), web})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // The web is a process that is spoken to over its standard streams, a line of JSON each way: it says where it is, and
@@ -21,7 +21,7 @@ import (
 
 // webReport is what the web says.
 type webReport struct {
-	crawltest.BenchReport
+	benchweb.Report
 	CPU float64 `json:"cpu_s"` // of the web itself; 0 where the system does not tell
 }
 
@@ -31,7 +31,7 @@ func newBenchWeb(std stdio) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var c crawltest.BenchConfig
+			var c benchweb.Config
 			if err := json.Unmarshal([]byte(args[0]), &c); err != nil {
 				return usagef("%w", err)
 			}
@@ -40,8 +40,8 @@ func newBenchWeb(std stdio) *cobra.Command {
 	}
 }
 
-func benchWeb(c crawltest.BenchConfig, std stdio) error {
-	web, err := crawltest.StartBench(c)
+func benchWeb(c benchweb.Config, std stdio) error {
+	web, err := benchweb.Start(c)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ type remoteWeb struct {
 	seeds []string
 }
 
-func startWeb(ctx context.Context, self string, c crawltest.BenchConfig) (_ *remoteWeb, err error) {
+func startWeb(ctx context.Context, self string, c benchweb.Config) (_ *remoteWeb, err error) {
 	config, err := json.Marshal(c)
 	if err != nil {
 		return nil, err

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/benchweb"
 )
 
 // rows are rounds of a contender that fetched everything, at these speeds.
 func rows(name string, pagesPerS ...float64) benchRows {
 	c := benchRows{Name: name, Ours: strings.HasPrefix(name, nameCurtsy), Peer: strings.HasPrefix(name, "wget")}
 	for _, x := range pagesPerS {
-		c.Rounds = append(c.Rounds, benchRun{PagesPerS: x, CPUPerPage: 1, Referee: crawltest.BenchReport{Pages: 9, Expected: 9, Coverage: 1}})
+		c.Rounds = append(c.Rounds, benchRun{PagesPerS: x, CPUPerPage: 1, Referee: benchweb.Report{Pages: 9, Expected: 9, Coverage: 1}})
 	}
 	return c
 }
@@ -66,7 +66,7 @@ func TestBench_IsVoidWithoutAGoodYardstick(t *testing.T) {
 // The parts are those of pages that are fetched, and every page of a small web is.
 func TestBench_PartsAreMeasuredOnThePagesOfTheWeb(t *testing.T) {
 	needsLoopback(t)
-	web, err := crawltest.StartBench(crawltest.BenchConfig{Pages: 30, Hosts: 3})
+	web, err := benchweb.Start(benchweb.Config{Pages: 30, Hosts: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

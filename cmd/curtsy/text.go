@@ -14,12 +14,7 @@ import (
 const maxShown = 20
 
 // several counts things.
-func several(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func several(n int64, thing string) string { return plainly.Count(n, thing) }
 
 // because lists reasons, the most frequent first.
 func because(reasons map[string]int64) string {

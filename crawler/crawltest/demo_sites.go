@@ -1,6 +1,10 @@
 package crawltest
 
-import "time"
+import (
+	"time"
+
+	"curtsy/crawler/crawltest/prose"
+)
 
 // bakery: rules with an exception, a wildcard and a query.
 func (d demo) bakery() *Site {
@@ -125,7 +129,7 @@ func (d demo) archive() *Site {
 	s.pages("/years/1998.html", "/years/1999.html", "/years/2000.html")
 	s.add("/withdrawn.html", Page{Status: 410})
 	s.Traps = []Trap{{Prefix: "/attic/", Most: 10, Page: func(target string) Page {
-		return Page{Title: "The attic", Text: paragraphs(d.chance(s.Name, target), s.subjects), Links: []string{"/", "older/"}}
+		return Page{Title: "The attic", Text: prose.Paragraphs(d.chance(s.Name, target), s.subjects), Links: []string{"/", "older/"}}
 	}}}
 	return s.Site
 }

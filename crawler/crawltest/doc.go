@@ -51,13 +51,9 @@
 // (score_sites.go, score_robots.go): the sites, the row, and how the row is judged. What a polite crawler would not see
 // all of, because it leaves the host alone, is not missed by Coverage.
 //
-// # The web to measure on
-//
-// A Bench is for speed: as many hosts and pages as are asked for, served at next to no cost, and a referee that notes no
-// more than it needs to say whether all pages were fetched, once, at the pace, with robots.txt first.
+// Package benchweb below has the web to measure speed on.
 //
 // # What the package never does
 //
-// It reaches no network beyond loopback, needs no privilege, no further loopback address but for a Bench of several
-// hosts, and does not read HTML: a page with a body of its own declares the links in it.
+// It reaches no network beyond loopback, needs neither privilege nor a further loopback address, and does not read HTML: a page with a body of its own declares the links in it.
 package crawltest

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // Expect is what a correct crawler does with a site that misbehaves, as far as the site can see it. Sites with the same
@@ -93,12 +95,12 @@ func (s *sighting) add(o sighting) {
 }
 
 func (s sighting) String() string {
-	evidence := count(s.requests, "request")
+	evidence := plainly.Count(s.requests, "request")
 	if s.sites > 1 {
-		evidence += " at " + count(s.sites, "host")
+		evidence += " at " + plainly.Count(s.sites, "host")
 	}
 	if s.lookups > 0 {
-		evidence += ", " + count(s.lookups, "look-up")
+		evidence += ", " + plainly.Count(s.lookups, "look-up")
 	}
 	return fmt.Sprintf("%s, at most %s and %s each", evidence, size(s.octets), seconds(s.longest))
 }
@@ -107,7 +109,7 @@ func (s sighting) String() string {
 func size(n int64) string {
 	switch {
 	case n < 10<<10:
-		return count(int(n), "octet")
+		return plainly.Count(int(n), "octet")
 	case n < 10<<20:
 		return fmt.Sprintf("%d KiB", n>>10)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // trial is one judgement: the log, sorted out, and the rules.
@@ -67,7 +69,7 @@ func row(rule Rule, checked int, evidence string, findings []Finding) Row {
 	r := Row{Rule: rule, Verdict: Kept, Checked: checked, Evidence: evidence, Findings: findings}
 	switch {
 	case len(findings) > 0:
-		r.Verdict, r.Evidence = Broken, count(len(findings), "finding")+", the first: "+findings[0].String()
+		r.Verdict, r.Evidence = Broken, plainly.Count(len(findings), "finding")+", the first: "+findings[0].String()
 	case checked == 0:
 		r.Verdict, r.Evidence = Unshown, "the crawl met nothing to judge it by"
 	}
@@ -111,7 +113,7 @@ func (t *trial) robotsFirst() Row {
 			found = append(found, t.find(x, "while robots.txt was %s at %s and that not answered", p.why, t.when(p.by.End)))
 		}
 	})
-	return row(RobotsFirst, len(t.hosts), "the first thing at each of "+count(len(t.hosts), "host"), found)
+	return row(RobotsFirst, len(t.hosts), "the first thing at each of "+plainly.Count(len(t.hosts), "host"), found)
 }
 
 func (t *trial) robotsObeyed() Row {
@@ -128,7 +130,7 @@ func (t *trial) robotsObeyed() Row {
 			found = append(found, t.find(x, "though %s (served at %s)", why, t.when(p.since)))
 		}
 	})
-	return row(RobotsObeyed, checked, fmt.Sprintf("%s at %s with rules, all allowed", count(checked, "request"), count(len(ruledBy), "host")), found)
+	return row(RobotsObeyed, checked, fmt.Sprintf("%s at %s with rules, all allowed", plainly.Count(checked, "request"), plainly.Count(len(ruledBy), "host")), found)
 }
 
 func (t *trial) robotsDown() Row {
@@ -144,7 +146,7 @@ func (t *trial) robotsDown() Row {
 			found = append(found, t.find(x, "though robots.txt %s at %s", p.why, t.when(p.by.End)))
 		}
 	})
-	return row(RobotsDown, hosts, count(hosts, "host")+" left alone", found)
+	return row(RobotsDown, hosts, plainly.Count(hosts, "host")+" left alone", found)
 }
 
 func (t *trial) robotsFresh() Row {

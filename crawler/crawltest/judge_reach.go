@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"curtsy/storage/plainly"
 )
 
 // visited returns the places that were asked for with GET, each with its requests. Left out are robots.txt files and
@@ -50,7 +52,7 @@ func (t *trial) noFollow() Row {
 			found = append(found, t.find(x, "though only links with nofollow lead there, one of them in %s", every[p]))
 		}
 	}
-	return row(NoFollow, forbidden, count(forbidden, "such link")+" not followed", inOrder(found))
+	return row(NoFollow, forbidden, plainly.Count(forbidden, "such link")+" not followed", inOrder(found))
 }
 
 func (t *trial) traps() Row {
@@ -71,7 +73,7 @@ func (t *trial) traps() Row {
 		}
 		checked += len(asked)
 	}
-	return row(Traps, checked, fmt.Sprintf("left %s, after %s at most", count(checked, "trap"), count(most, "request")), inOrder(found))
+	return row(Traps, checked, fmt.Sprintf("left %s, after %s at most", plainly.Count(checked, "trap"), plainly.Count(most, "request")), inOrder(found))
 }
 
 func (t *trial) scope() Row {
@@ -86,7 +88,7 @@ func (t *trial) scope() Row {
 			found = append(found, t.find(visited[p][0], "though no link in scope leads there"))
 		}
 	}
-	return row(Scope, len(visited), count(len(visited), "URL")+", all linked in scope", inOrder(found))
+	return row(Scope, len(visited), plainly.Count(len(visited), "URL")+", all linked in scope", inOrder(found))
 }
 
 func (t *trial) coverage() Row {
@@ -112,11 +114,11 @@ func (t *trial) coverage() Row {
 			f.Text = "never fetched; linked from " + via.String()
 		}
 		if n := len(requests); n > 0 {
-			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", count(n, "time"), requests[n-1].Status, t.when(requests[n-1].End))
+			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", plainly.Count(n, "time"), requests[n-1].Status, t.when(requests[n-1].End))
 		}
 		found = append(found, f)
 	}
-	return row(Coverage, len(expected), "all of "+count(len(expected), "URL")+" that can be reached", found)
+	return row(Coverage, len(expected), "all of "+plainly.Count(len(expected), "URL")+" that can be reached", found)
 }
 
 func (t *trial) once() Row {
@@ -143,9 +145,9 @@ func (t *trial) once() Row {
 			}
 		}
 	}
-	evidence := fmt.Sprintf("%s, %s that invited a retry", count(len(answered), "URL"), count(retries, "answer"))
+	evidence := fmt.Sprintf("%s, %s that invited a retry", plainly.Count(len(answered), "URL"), plainly.Count(retries, "answer"))
 	if repeats > 0 {
-		evidence += fmt.Sprintf(", %s of the %d allowed", count(repeats, "repeat"), t.rules.Repeats)
+		evidence += fmt.Sprintf(", %s of the %d allowed", plainly.Count(repeats, "repeat"), t.rules.Repeats)
 	}
 	return row(Once, checked, evidence, found)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // gap is the time before a request in which its host was left alone.
@@ -66,7 +68,7 @@ func (t *trial) pace() Row {
 	}
 	evidence := ""
 	if checked > 0 {
-		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", count(checked, "gap"), precise(least.d), least.x.Host, t.rules.Pace)
+		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), precise(least.d), least.x.Host, t.rules.Pace)
 	}
 	return row(Pace, checked, evidence, inOrder(found))
 }
@@ -90,7 +92,7 @@ func (t *trial) crawlDelay() Row {
 			}
 		}
 		if checked += n; n > 0 {
-			evidence = append(evidence, fmt.Sprintf("smallest of %s %s (%s), asked %v", count(n, "gap"), precise(least), h.name, asked))
+			evidence = append(evidence, fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), precise(least), h.name, asked))
 		}
 	}
 	return row(CrawlDelay, checked, strings.Join(evidence, "; "), inOrder(found))
@@ -139,7 +141,7 @@ func (t *trial) retryAfter() Row {
 			}
 		}
 	}
-	return row(RetryAfter, checked, "obeyed "+count(checked, "time"), inOrder(found))
+	return row(RetryAfter, checked, "obeyed "+plainly.Count(checked, "time"), inOrder(found))
 }
 
 // rest returns until when the answer asks for rest by Retry-After; ok is false when it does not.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"curtsy/crawler/crawltest/prose"
 )
 
 // leaf is a page as it is served: complete, but for the name under which the web is asked.
@@ -121,7 +123,7 @@ func render(at place, p Page) string {
 	if text == "" {
 		seed := fnv.New64a()
 		seed.Write([]byte(at.String()))
-		text = paragraphs(rand.New(rand.NewPCG(seed.Sum64(), 0)), nil)
+		text = prose.Paragraphs(rand.New(rand.NewPCG(seed.Sum64(), 0)), nil)
 	}
 	var b strings.Builder
 	esc := html.EscapeString

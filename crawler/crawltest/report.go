@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
 // Report is what the referee found.
@@ -135,7 +137,7 @@ func (r Report) WriteTable(w io.Writer) error {
 		for _, row := range r.Rows {
 			evidence := row.Evidence
 			if n := len(row.Findings); n > 0 {
-				evidence = count(n, "finding") + ", see below"
+				evidence = plainly.Count(n, "finding") + ", see below"
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, shorten(evidence, 64))
 		}
@@ -166,9 +168,9 @@ func (r Report) WriteTable(w io.Writer) error {
 	})
 	verdict := "no violation"
 	if !r.OK() {
-		verdict = count(r.Violations, "violation")
+		verdict = plainly.Count(r.Violations, "violation")
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %s\n", count(r.Requests, "request"), seconds(r.Elapsed), verdict)
+	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), seconds(r.Elapsed), verdict)
 	_, err := w.Write(b.Bytes())
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/pauses"
+	"curtsy/storage/plainly"
 )
 
 // everywhere are the rules that each site gives occasion for.
@@ -87,7 +88,7 @@ func nothing(host string) func(t *trial) Row {
 				found = append(found, t.find(x, "though robots.txt %s", why))
 			}
 		}
-		return row("", tries+len(found), count(tries, "request")+" for robots.txt, and nothing else", found)
+		return row("", tries+len(found), plainly.Count(tries, "request")+" for robots.txt, and nothing else", found)
 	}
 }
 
@@ -119,7 +120,7 @@ func (t *trial) spaced(all []gap, need time.Duration, pick func(gap) bool) Row {
 	evidence := ""
 	if checked > 0 {
 		evidence = fmt.Sprintf("%s, the smallest %s (%s) of %v, forgiven %v",
-			count(checked, "gap"), precise(least.d), least.x.Host, need, pauses.Slack(need))
+			plainly.Count(checked, "gap"), precise(least.d), least.x.Host, need, pauses.Slack(need))
 	}
 	return row("", checked, evidence, inOrder(found))
 }
@@ -157,7 +158,7 @@ func (t *trial) robotsCached() Row {
 			last = x
 		}
 	}
-	return row("", len(t.hosts), "asked once at "+count(len(t.hosts), "host"), inOrder(found))
+	return row("", len(t.hosts), "asked once at "+plainly.Count(len(t.hosts), "host"), inOrder(found))
 }
 
 func (t *trial) methods() Row {
@@ -167,7 +168,7 @@ func (t *trial) methods() Row {
 			found = append(found, t.find(x, "is neither GET nor HEAD"))
 		}
 	}
-	return row("", len(t.all), count(len(t.all), "request"), found)
+	return row("", len(t.all), plainly.Count(len(t.all), "request"), found)
 }
 
 // cookiesKept judges that nothing a server set or asked for came with a request. One host sets cookies; on loopback all
@@ -186,7 +187,7 @@ func (t *trial) cookiesKept(host string) Row {
 			checked++
 		}
 	}
-	return row("", checked, count(checked, "request")+" after a cookie was set, none with it", found)
+	return row("", checked, plainly.Count(checked, "request")+" after a cookie was set, none with it", found)
 }
 
 // backOffLeast is how long a host is left alone after an answer that says it is in trouble, if the answer does not say.
@@ -212,7 +213,7 @@ func (t *trial) backedOff(host string, status, times int) Row {
 			}
 		}
 	}
-	return row("", checked, fmt.Sprintf("at least %v of rest after %s", backOffLeast, count(checked, "such answer")), inOrder(found))
+	return row("", checked, fmt.Sprintf("at least %v of rest after %s", backOffLeast, plainly.Count(checked, "such answer")), inOrder(found))
 }
 
 // refused judges that a host is left alone after so many pages in a row that it would not give.
@@ -224,13 +225,13 @@ func (t *trial) refused(host string, most int) Row {
 			continue
 		}
 		if len(refusals) >= most && refusals[most-1].before(x) {
-			found = append(found, t.find(x, "though %s had been refused, the last at %s", count(most, "page"), t.when(refusals[most-1].End)))
+			found = append(found, t.find(x, "though %s had been refused, the last at %s", plainly.Count(most, "page"), t.when(refusals[most-1].End)))
 		}
 		if x.Status == http.StatusForbidden {
 			refusals = append(refusals, x)
 		}
 	}
-	return row("", len(refusals), "left alone after "+count(len(refusals), "refusal"), found)
+	return row("", len(refusals), "left alone after "+plainly.Count(len(refusals), "refusal"), found)
 }
 
 // atMost judges that no more than so many requests go to what has a prefix.
@@ -245,7 +246,7 @@ func (t *trial) atMost(host, prefix string, most int) Row {
 			found = append(found, t.find(x, "is request %d there; %d are forgiven", n, most))
 		}
 	}
-	return row("", n, "left after "+count(n, "request"), found)
+	return row("", n, "left after "+plainly.Count(n, "request"), found)
 }
 
 // coverageBut is coverage, but for hosts that a polite crawler may leave before it has seen all of them.
@@ -257,10 +258,10 @@ func (t *trial) coverageBut(spared map[string]bool) Row {
 	all := row.Findings
 	found := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return spared[f.Host] })
 	if len(found) > 0 {
-		row.Findings, row.Evidence = found, count(len(found), "finding")+", the first: "+found[0].String()
+		row.Findings, row.Evidence = found, plainly.Count(len(found), "finding")+", the first: "+found[0].String()
 		return row
 	}
 	row.Verdict, row.Findings = Kept, nil
-	row.Evidence = fmt.Sprintf("all that can be reached; %s left for good reasons", count(len(all), "URL"))
+	row.Evidence = fmt.Sprintf("all that can be reached; %s left for good reasons", plainly.Count(len(all), "URL"))
 	return row
 }

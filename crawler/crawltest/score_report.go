@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"curtsy/storage/plainly"
 )
 
 // The widths of the columns of a Score's table: what is left of a line of 100 columns is for the evidence.
@@ -37,7 +39,7 @@ func (s Score) WriteTable(w io.Writer) error {
 		}
 		evidence := row.Evidence
 		if n := len(row.Findings); n > 0 {
-			evidence = count(n, "finding") + ", see below"
+			evidence = plainly.Count(n, "finding") + ", see below"
 		}
 		line(number, string(row.Rule), row.Verdict.Word(), shorten(evidence, evidenceWidth))
 	}
@@ -54,7 +56,7 @@ func (s Score) WriteTable(w io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", count(s.Requests, "request"), seconds(s.Elapsed),
+	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"), seconds(s.Elapsed),
 		s.Count(Kept), len(s.Rows), s.Count(Broken), s.Count(Unshown))
 	_, err := w.Write(b.Bytes())
 	return err

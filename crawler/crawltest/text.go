@@ -23,14 +23,6 @@ func shorten(s string, n int) string {
 // quote is clip with quotes.
 func quote(s string) string { return `"` + clip(s, 80) + `"` }
 
-// count writes "1 host", "2 hosts".
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
-}
-
 // carries reports whether a User-Agent contains a product token, in any case.
 func carries(userAgent, token string) bool {
 	return strings.Contains(strings.ToLower(userAgent), strings.ToLower(token))

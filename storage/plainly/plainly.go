@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -65,6 +66,14 @@ func Name(reason string) string {
 		}
 	}
 	return prefix + reason
+}
+
+// Count counts things: 1 page, 2 pages.
+func Count[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + thing + "s"
 }
 
 // packages are the parts of curtsy whose names errors begin with.

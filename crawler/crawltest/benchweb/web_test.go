@@ -1,4 +1,4 @@
-package crawltest
+package benchweb
 
 import (
 	"bufio"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-func startBench(t *testing.T, c BenchConfig) *Bench {
+func start(t *testing.T, c Config) *Web {
 	t.Helper()
-	b, err := StartBench(c)
+	b, err := Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func startBench(t *testing.T, c BenchConfig) *Bench {
 
 func pathOf(page int) string { return string(appendPath(nil, page)) }
 
-func benchGet(t *testing.T, url string) (int, string) {
+func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {
@@ -41,32 +41,32 @@ func benchGet(t *testing.T, url string) (int, string) {
 }
 
 // A path tells its page, and no other path tells the same one.
-func FuzzBenchPathAndPageBelongTogether(f *testing.F) {
+func FuzzPathAndPageBelongTogether(f *testing.F) {
 	f.Add(0, "/")
 	f.Add(1, "/what-was-found-bbbbbbbb.html")
-	f.Add(benchMost-1, "/archive/what-was-found-zzzzzzzz.html")
+	f.Add(mostPages-1, "/archive/what-was-found-zzzzzzzz.html")
 	f.Fuzz(func(t *testing.T, n int, target string) {
-		page := int(uint(n) % benchMost)
+		page := int(uint(n) % mostPages)
 		if got := pageAt(appendPath(nil, page)); got != page {
 			t.Errorf("page %d: %s is page %d", page, pathOf(page), got)
 		}
-		if got := pageAt([]byte(target)); got != benchOther && pathOf(got) != target {
+		if got := pageAt([]byte(target)); got != noPage && pathOf(got) != target {
 			t.Errorf("%q is page %d, whose path is %s", target, got, pathOf(got))
 		}
 	})
 }
 
-func TestBench_PagesAreOfTheSizeThatIsPromisedAndTheSameForTheSameSeed(t *testing.T) {
-	c := BenchConfig{Hosts: 3, Pages: 300, Seed: 7}
-	a, b := startBench(t, c), startBench(t, c)
-	total, port := 0, func(b *Bench) string { return b.from[0][strings.LastIndex(b.from[0], ":"):] }
+func TestPagesAreOfTheSizeThatIsPromisedAndTheSameForTheSameSeed(t *testing.T) {
+	c := Config{Hosts: 3, Pages: 300, Seed: 7}
+	a, b := start(t, c), start(t, c)
+	total, port := 0, func(b *Web) string { return b.from[0][strings.LastIndex(b.from[0], ":"):] }
 	for page := range a.pagesOf(1) {
 		one, at := a.answer(nil, 1, []byte(pathOf(page)))
 		two, _ := b.answer(nil, 1, []byte(pathOf(page)))
 		if at != page || strings.ReplaceAll(string(one), port(a), port(b)) != string(two) {
 			t.Fatalf("page %d: answered as %d, or another from another web", page, at)
 		}
-		if n := strings.Count(string(one), "<a href="); n != benchLinks {
+		if n := strings.Count(string(one), "<a href="); n != Links {
 			t.Errorf("page %d: %d links", page, n)
 		}
 		total += len(one)
@@ -77,11 +77,11 @@ func TestBench_PagesAreOfTheSizeThatIsPromisedAndTheSameForTheSameSeed(t *testin
 }
 
 // The answer is HTTP as a client reads it, over one connection.
-func TestBench_SpeaksHTTP(t *testing.T) {
-	b := startBench(t, BenchConfig{Pages: 5})
+func TestSpeaksHTTP(t *testing.T) {
+	b := start(t, Config{Pages: 5})
 	seed := b.Seeds()[0]
 	for target, want := range map[string]int{"": 200, "robots.txt": 200, "nothing": 404, strings.TrimPrefix(pathOf(4), "/"): 200, strings.TrimPrefix(pathOf(5), "/"): 404} {
-		status, body := benchGet(t, seed+target)
+		status, body := get(t, seed+target)
 		if status != want || len(body) == 0 {
 			t.Errorf("/%s: status %d, %d octets; want %d", target, status, len(body), want)
 		}
@@ -118,14 +118,14 @@ func TestReadRequest_KnowsWhenAConnectionStays(t *testing.T) {
 }
 
 // From its root every page of a host is reached by links within the host; endless pages lead to none twice.
-func TestBench_LinksReachEveryPage(t *testing.T) {
-	for _, c := range []BenchConfig{{Hosts: 1, Pages: 1}, {Hosts: 1, Pages: 5000}, {Hosts: 7, Pages: 100}} {
-		b := startBench(t, c)
+func TestLinksReachEveryPage(t *testing.T) {
+	for _, c := range []Config{{Hosts: 1, Pages: 1}, {Hosts: 1, Pages: 5000}, {Hosts: 7, Pages: 100}} {
+		b := start(t, c)
 		sum := 0
 		for host := range c.Hosts {
 			seen := map[int]bool{0: true}
 			for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
-				for i := range benchLinks {
+				for i := range Links {
 					toHost, to := b.leadsTo(host, queue[0], i)
 					if !b.has(toHost, to) {
 						t.Fatalf("%+v: page %d of host %d leads to page %d of host %d, which there is not", c, queue[0], host, to, toHost)
@@ -142,10 +142,10 @@ func TestBench_LinksReachEveryPage(t *testing.T) {
 			t.Errorf("%+v: %d pages are reached", c, sum)
 		}
 	}
-	b := startBench(t, BenchConfig{Pages: 3, Endless: true})
+	b := start(t, Config{Pages: 3, Endless: true})
 	seen := map[int]bool{0: true}
 	for page := range 100 {
-		for i := range benchLinks {
+		for i := range Links {
 			if _, to := b.leadsTo(0, page, i); seen[to] {
 				t.Fatalf("page %d is led to twice", to)
 			} else {
@@ -158,8 +158,8 @@ func TestBench_LinksReachEveryPage(t *testing.T) {
 const ms = time.Millisecond
 
 // judgedOf is what the referee of a web of two hosts says about a log.
-func judgedOf(c BenchConfig, logs ...[]benchRequest) BenchReport {
-	b := &Bench{cfg: c, hosts: make([]benchHost, len(logs))}
+func judgedOf(c Config, logs ...[]request) Report {
+	b := &Web{cfg: c, hosts: make([]hostLog, len(logs))}
 	for i, log := range logs {
 		b.hosts[i].log = log
 	}
@@ -167,32 +167,32 @@ func judgedOf(c BenchConfig, logs ...[]benchRequest) BenchReport {
 }
 
 // Each fault is found, and nothing else is.
-func TestBenchReferee_FindsEachFault(t *testing.T) {
-	ok := []benchRequest{{benchRobots, 1 * ms, 2 * ms}, {0, 600 * ms, 610 * ms}, {1, 1200 * ms, 1210 * ms}}
-	with := func(change func(log []benchRequest) []benchRequest) []benchRequest {
-		return change(append([]benchRequest(nil), ok...))
+func TestReferee_FindsEachFault(t *testing.T) {
+	ok := []request{{robotsPage, 1 * ms, 2 * ms}, {0, 600 * ms, 610 * ms}, {1, 1200 * ms, 1210 * ms}}
+	with := func(change func(log []request) []request) []request {
+		return change(append([]request(nil), ok...))
 	}
 	for name, tt := range map[string]struct {
-		log  []benchRequest
+		log  []request
 		want string
 	}{
 		"nothing":           {ok, ""},
 		"a page missing":    {ok[:2], "[3 of 4 pages were fetched]"},
-		"a page twice":      {append(ok[:3:3], benchRequest{0, 2000 * ms, 2001 * ms}), "[1 request for a page asked for before]"},
-		"what there is not": {append(ok[:3:3], benchRequest{benchOther, 2000 * ms, 2001 * ms}), "[1 request for what there is not]"},
-		"a gap short": {with(func(l []benchRequest) []benchRequest { l[2].start = 1109 * ms; return l }),
+		"a page twice":      {append(ok[:3:3], request{0, 2000 * ms, 2001 * ms}), "[1 request for a page asked for before]"},
+		"what there is not": {append(ok[:3:3], request{noPage, 2000 * ms, 2001 * ms}), "[1 request for what there is not]"},
+		"a gap short": {with(func(l []request) []request { l[2].start = 1109 * ms; return l }),
 			"[1 of 4 gaps short of the pace, the smallest 0.499000 s]"},
-		"two at once": {with(func(l []benchRequest) []benchRequest { l[2].start = 605 * ms; return l }),
+		"two at once": {with(func(l []request) []request { l[2].start = 605 * ms; return l }),
 			"[1 of 4 gaps short of the pace, the smallest -0.005000 s 1 request while as many as allowed were under way at the host]"},
-		"one never answered": {with(func(l []benchRequest) []benchRequest { l[1].end = 0; return l }),
+		"one never answered": {with(func(l []request) []request { l[1].end = 0; return l }),
 			"[1 of 4 gaps short of the pace, the smallest -0.600000 s 1 request while as many as allowed were under way at the host]"},
-		"robots.txt late": {with(func(l []benchRequest) []benchRequest {
-			l[0], l[1] = benchRequest{0, 0, ms}, benchRequest{benchRobots, 600 * ms, 610 * ms}
+		"robots.txt late": {with(func(l []request) []request {
+			l[0], l[1] = request{0, 0, ms}, request{robotsPage, 600 * ms, 610 * ms}
 			return l
 		}),
 			"[1 host whose robots.txt was not read first]"},
 	} {
-		r := judgedOf(BenchConfig{Hosts: 2, Pages: 4, Pace: 500 * ms, Width: 1}, tt.log, ok)
+		r := judgedOf(Config{Hosts: 2, Pages: 4, Pace: 500 * ms, Width: 1}, tt.log, ok)
 		if got := r.Violations(); tt.want == "" && got != nil || tt.want != "" && fmt.Sprint(got) != tt.want {
 			t.Errorf("%s: %q, want %s", name, got, tt.want)
 		}
@@ -200,28 +200,28 @@ func TestBenchReferee_FindsEachFault(t *testing.T) {
 }
 
 // hosts ÷ (pace + exchange) is what is permitted; the first request of a host ended no pause and is not counted.
-func TestBenchReferee_MeasuresWhatWasPermittedAndAchieved(t *testing.T) {
-	var log []benchRequest
+func TestReferee_MeasuresWhatWasPermittedAndAchieved(t *testing.T) {
+	var log []request
 	for i := range 11 {
 		start := time.Duration(i) * 600 * ms
-		log = append(log, benchRequest{i - 1, start, start + 100*ms})
+		log = append(log, request{i - 1, start, start + 100*ms})
 	}
-	r := judgedOf(BenchConfig{Hosts: 2, Pages: 20, Pace: 400 * ms, Width: 1}, log, log)
+	r := judgedOf(Config{Hosts: 2, Pages: 20, Pace: 400 * ms, Width: 1}, log, log)
 	if r.Permitted != 4 || r.Achieved < 3.333 || r.Achieved > 3.334 || r.Exchange != 0.1 || r.LateMost != 0.1 || r.PerHost < 0.833 || r.PerHost > 0.834 || len(r.Violations()) > 0 {
 		t.Errorf("%+v %q", r, r.Violations())
 	}
 }
 
-func TestBench_ServingAPageAllocatesNothing(t *testing.T) {
-	b := startBench(t, BenchConfig{Hosts: 2, Pages: 100})
+func TestServingAPageAllocatesNothing(t *testing.T) {
+	b := start(t, Config{Hosts: 2, Pages: 100})
 	out, target := make([]byte, 0, 64<<10), []byte(pathOf(17))
 	if n := testing.AllocsPerRun(100, func() { out, _ = b.answer(out[:0], 1, target) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func BenchmarkBenchAnswer(b *testing.B) {
-	web, err := StartBench(BenchConfig{Hosts: 2, Pages: 100})
+func BenchmarkAnswer(b *testing.B) {
+	web, err := Start(Config{Hosts: 2, Pages: 100})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package crawltest
+package benchweb
 
 import (
 	"bufio"
@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// benchTries is how often a port is looked for that is free on every address.
-const benchTries = 20
+// tries is how often a port is looked for that is free on every address.
+const tries = 20
 
-func (b *Bench) listen() error {
+func (b *Web) listen() error {
 	var err error
-	for range benchTries {
+	for range tries {
 		if b.listeners, err = listenAll(b.cfg.Hosts); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("crawltest: %w; on macOS each address of loopback beside 127.0.0.1 must be made first: sudo ifconfig lo0 alias 127.0.1.1", err)
+	return fmt.Errorf("benchweb: %w; on macOS each address of loopback beside 127.0.0.1 must be made first: sudo ifconfig lo0 alias 127.0.1.1", err)
 }
 
 // listenAll listens on one port of as many addresses as there are hosts.
@@ -34,7 +34,7 @@ func listenAll(hosts int) (_ []net.Listener, err error) {
 	}()
 	port := "0"
 	for i := range hosts {
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort(benchAddr(i, hosts), port))
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort(addressOf(i, hosts), port))
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func listenAll(hosts int) (_ []net.Listener, err error) {
 	return all, nil
 }
 
-func benchAddr(i, hosts int) string {
+func addressOf(i, hosts int) string {
 	if hosts == 1 {
 		return "127.0.0.1"
 	}
@@ -54,7 +54,7 @@ func benchAddr(i, hosts int) string {
 }
 
 // accept serves the connections of a host.
-func (b *Bench) accept(host int, l net.Listener) {
+func (b *Web) accept(host int, l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -73,7 +73,7 @@ func (b *Bench) accept(host int, l net.Listener) {
 }
 
 // serve answers what comes over a connection, request by request.
-func (b *Bench) serve(host int, c net.Conn) {
+func (b *Web) serve(host int, c net.Conn) {
 	h := &b.hosts[host]
 	h.mu.Lock()
 	h.opened++
@@ -102,12 +102,12 @@ func (b *Bench) serve(host int, c net.Conn) {
 		}
 		var page int
 		sick := b.ill != nil && host == 0 && string(target) == illPath
-		if page = benchSick; !sick {
+		if page = illPage; !sick {
 			out, page = b.answer(out[:0], host, target)
 		}
 		// Noted before the answer, so that nobody who has the answer can find it missing; its end just before the
 		// octets go, so that no gap is measured shorter than it was kept.
-		at := h.note(benchRequest{page: page, start: start})
+		at := h.note(request{page: page, start: start})
 		if !b.wait() {
 			return
 		}
@@ -127,7 +127,7 @@ func (b *Bench) serve(host int, c net.Conn) {
 }
 
 // wait is the latency of an answer. It is false when the web closes.
-func (b *Bench) wait() bool {
+func (b *Web) wait() bool {
 	if b.cfg.Latency <= 0 {
 		return true
 	}
@@ -141,14 +141,14 @@ func (b *Bench) wait() bool {
 	}
 }
 
-func (h *benchHost) note(r benchRequest) (at int) {
+func (h *hostLog) note(r request) (at int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.log = append(h.log, r)
 	return len(h.log) - 1
 }
 
-func (h *benchHost) ended(at int, end time.Duration) {
+func (h *hostLog) ended(at int, end time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if at < len(h.log) { // else the log was reset
@@ -157,10 +157,10 @@ func (h *benchHost) ended(at int, end time.Duration) {
 }
 
 // requests are those of a host in the order of their starts.
-func (h *benchHost) requests() []benchRequest {
+func (h *hostLog) requests() []request {
 	h.mu.Lock()
 	all := slices.Clone(h.log)
 	h.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b benchRequest) int { return int(a.start - b.start) })
+	slices.SortStableFunc(all, func(a, b request) int { return int(a.start - b.start) })
 	return all
 }

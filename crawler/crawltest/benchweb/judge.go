@@ -1,22 +1,24 @@
-package crawltest
+package benchweb
 
 import (
 	"fmt"
 	"slices"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
-// BenchReport is what the referee of a Bench says about the crawl since the last Reset.
-type BenchReport struct {
-	Requests   int      `json:"requests"`
-	Robots     int      `json:"robots"`            // of these, for robots.txt
-	Other      int      `json:"other"`             // of these, for what there is not
-	Pages      int      `json:"pages"`             // distinct pages that were asked for
-	Expected   int      `json:"expected"`          // pages
-	Coverage   float64  `json:"coverage"`          // pages ÷ expected
-	Duplicates int      `json:"duplicates"`        // requests for a page that was asked for before
-	Sick       int      `json:"hostile,omitempty"` // requests for the hostile page
-	Ill        BenchIll `json:"hostile_body,omitempty"`
+// Report is what the referee of a Web says about the crawl since the last Reset.
+type Report struct {
+	Requests   int     `json:"requests"`
+	Robots     int     `json:"robots"`            // of these, for robots.txt
+	Other      int     `json:"other"`             // of these, for what there is not
+	Pages      int     `json:"pages"`             // distinct pages that were asked for
+	Expected   int     `json:"expected"`          // pages
+	Coverage   float64 `json:"coverage"`          // pages ÷ expected
+	Duplicates int     `json:"duplicates"`        // requests for a page that was asked for before
+	Sick       int     `json:"hostile,omitempty"` // requests for the hostile page
+	Ill        Ill     `json:"hostile_body,omitempty"`
 
 	Connections int `json:"connections"`          // opened in all
 	ConnsPer    int `json:"connections_per_host"` // opened at one host, at most
@@ -45,29 +47,29 @@ type BenchReport struct {
 }
 
 // Violations says what a polite crawler does not do, and what one that is whole does not miss.
-func (r BenchReport) Violations() (found []string) {
+func (r Report) Violations() (found []string) {
 	add := func(wrong bool, format string, args ...any) {
 		if wrong {
 			found = append(found, fmt.Sprintf(format, args...))
 		}
 	}
 	add(r.Pages != r.Expected, "%d of %d pages were fetched", r.Pages, r.Expected)
-	add(r.Duplicates > 0, "%s for a page asked for before", count(r.Duplicates, "request"))
+	add(r.Duplicates > 0, "%s for a page asked for before", plainly.Count(r.Duplicates, "request"))
 	add(r.Ill != "" && r.Sick == 0, "the hostile page was not asked for")
-	add(r.Other > 0, "%s for what there is not", count(r.Other, "request"))
-	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, count(r.Gaps, "gap"), r.SmallestGap)
-	add(r.TooMany > 0, "%s while as many as allowed were under way at the host", count(r.TooMany, "request"))
-	add(r.Unannounced > 0, "%s whose robots.txt was not read first", count(r.Unannounced, "host"))
+	add(r.Other > 0, "%s for what there is not", plainly.Count(r.Other, "request"))
+	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, plainly.Count(r.Gaps, "gap"), r.SmallestGap)
+	add(r.TooMany > 0, "%s while as many as allowed were under way at the host", plainly.Count(r.TooMany, "request"))
+	add(r.Unannounced > 0, "%s whose robots.txt was not read first", plainly.Count(r.Unannounced, "host"))
 	return found
 }
 
 // Report judges what was asked for so far.
-func (b *Bench) Report() BenchReport {
-	r := BenchReport{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds(), Ill: b.cfg.Ill}
+func (b *Web) Report() Report {
+	r := Report{Expected: b.cfg.Pages, Endless: b.cfg.Endless, PaceAsked: b.cfg.Pace.Seconds(), Ill: b.cfg.Ill}
 	var first, last, lastStart, spans time.Duration
 	var took, late []time.Duration
 	again := 0 // requests but the first of each host
-	var logs [][]benchRequest
+	var logs [][]request
 	for i := range b.hosts {
 		h := &b.hosts[i]
 		h.mu.Lock()
@@ -97,7 +99,7 @@ func (b *Bench) Report() BenchReport {
 	}
 	r.Coverage = float64(r.Pages) / float64(r.Expected)
 	if b.cfg.Endless {
-		r.Known = b.cfg.Hosts + benchLinks*r.Pages
+		r.Known = b.cfg.Hosts + Links*r.Pages
 	}
 	if len(took) == 0 {
 		return r
@@ -119,7 +121,7 @@ func (b *Bench) Report() BenchReport {
 // crawler cannot ask hosts that it has not met, and the beginning counts for more the fewer pages hosts have; nor hosts
 // that have nothing left. Within that window each host's requests are counted from one to another, since a window's edges
 // cut pauses in two.
-func (r *BenchReport) steady(logs [][]benchRequest, hosts int) {
+func (r *Report) steady(logs [][]request, hosts int) {
 	var first, from, to time.Duration
 	for i, log := range logs {
 		begin, end := log[0].start, log[len(log)-1].start
@@ -131,7 +133,7 @@ func (r *BenchReport) steady(logs [][]benchRequest, hosts int) {
 	r.MetAfter = (from - first).Seconds()
 	again, spans := 0, time.Duration(0)
 	for _, log := range logs {
-		in := slices.DeleteFunc(slices.Clone(log), func(x benchRequest) bool { return x.start < from || x.start > to })
+		in := slices.DeleteFunc(slices.Clone(log), func(x request) bool { return x.start < from || x.start > to })
 		if len(in) < 2 { // left waiting all the time
 			spans += to - from
 			continue
@@ -153,15 +155,15 @@ func quantile(all []time.Duration, q float64) time.Duration {
 }
 
 // reach counts what the requests of a host were for.
-func (r *BenchReport) reach(all []benchRequest) {
+func (r *Report) reach(all []request) {
 	seen := map[int]bool{}
 	for _, x := range all {
 		switch {
-		case x.page == benchRobots:
+		case x.page == robotsPage:
 			r.Robots++
-		case x.page == benchOther:
+		case x.page == noPage:
 			r.Other++
-		case x.page == benchSick:
+		case x.page == illPage:
 			r.Sick++
 		case seen[x.page]:
 			r.Duplicates++
@@ -173,7 +175,7 @@ func (r *BenchReport) reach(all []benchRequest) {
 }
 
 // manners counts how many requests were under way at once, and whether robots.txt came first.
-func (r *BenchReport) manners(all []benchRequest, width int) {
+func (r *Report) manners(all []request, width int) {
 	var flying []time.Duration // the ends; 0 for what was never answered
 	announced, unannounced := false, false
 	for i, x := range all {
@@ -184,10 +186,10 @@ func (r *BenchReport) manners(all []benchRequest, width int) {
 			r.TooMany++
 		}
 		if !announced {
-			announced = slices.ContainsFunc(all[:i], func(o benchRequest) bool {
-				return o.page == benchRobots && o.end > 0 && o.end <= x.start
+			announced = slices.ContainsFunc(all[:i], func(o request) bool {
+				return o.page == robotsPage && o.end > 0 && o.end <= x.start
 			})
-			unannounced = unannounced || !announced && x.page != benchRobots
+			unannounced = unannounced || !announced && x.page != robotsPage
 		}
 	}
 	if unannounced {
@@ -196,7 +198,7 @@ func (r *BenchReport) manners(all []benchRequest, width int) {
 }
 
 // gaps judges the pauses of a host, and returns by how much each exceeds the pace.
-func (r *BenchReport) gaps(all []benchRequest, pace time.Duration) (late []time.Duration) {
+func (r *Report) gaps(all []request, pace time.Duration) (late []time.Duration) {
 	if pace <= 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package crawltest
+package benchweb
 
 import (
 	"context"
@@ -8,17 +8,19 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"curtsy/storage/plainly"
 )
 
-// Bench is a web to measure crawlers on: any number of hosts on addresses of loopback, and pages of some 20 KiB that
+// Web is a web to measure crawlers on: any number of hosts on addresses of loopback, and pages of some 20 KiB that
 // are put together from pieces rendered beforehand, so that serving one costs next to nothing beside fetching it. The
-// same BenchConfig makes the same pages. It has a referee of its own, which notes five numbers for a request and reads
+// same Config makes the same pages. It has a referee of its own, which notes five numbers for a request and reads
 // no header field but Connection.
 //
-// A Web shows manners and misbehaves; a Bench is only fast. It is served over sockets, by a process of its own where
+// It is served over sockets, by a process of its own where
 // processor time is measured, so that what the crawler takes is told apart.
-type Bench struct {
-	cfg  BenchConfig
+type Web struct {
+	cfg  Config
 	text pieces
 	from []string // "http://127.0.1.1:41234", by host
 
@@ -26,7 +28,7 @@ type Bench struct {
 	ill    func(net.Conn) error // sends the answer of the hostile page; nil if there is none
 
 	listeners []net.Listener
-	hosts     []benchHost
+	hosts     []hostLog
 	zero      time.Time // that the referee counts from
 	ctx       context.Context
 	stop      context.CancelFunc
@@ -36,8 +38,8 @@ type Bench struct {
 	conns map[net.Conn]bool
 }
 
-// BenchConfig says what a Bench is.
-type BenchConfig struct {
+// Config says what a Web is.
+type Config struct {
 	// Hosts is how many there are. One is 127.0.0.1; more are 127.0.1.1 and so on, all on one port. Zero means one.
 	Hosts int
 
@@ -62,46 +64,44 @@ type BenchConfig struct {
 	Width int
 
 	// Ill is the body of one more page, which the root of the first host links to. Empty for none.
-	Ill BenchIll
+	Ill Ill
 }
 
-// BenchLinks is how many links a page has.
-const BenchLinks = 40
+// Links is how many links a page has.
+const Links = 40
 
-const benchLinks = BenchLinks
-
-// benchHost is what the referee notes about a host.
-type benchHost struct {
+// hostLog is what the referee notes about a host.
+type hostLog struct {
 	mu     sync.Mutex
-	log    []benchRequest
+	log    []request
 	opened int // connections so far
 	open   int // now
 	most   int // at once
 }
 
-// benchRequest is one request. Times count from the Bench's zero.
-type benchRequest struct {
+// request is one request. Times count from the Web's zero.
+type request struct {
 	page       int // number among the host's own; or one of those below
 	start, end time.Duration
 }
 
 // What is asked for beside pages.
 const (
-	benchRobots = -1
-	benchOther  = -2 // there is no such page
-	benchSick   = -3 // the hostile page
+	robotsPage = -1
+	noPage     = -2 // there is no such page
+	illPage    = -3 // the hostile page
 )
 
-// StartBench makes and serves a web.
-func StartBench(c BenchConfig) (*Bench, error) {
+// Start makes and serves a web.
+func Start(c Config) (*Web, error) {
 	c.Hosts = max(c.Hosts, 1)
 	if c.Pages < c.Hosts {
-		return nil, fmt.Errorf("crawltest: %s for %s: each has at least one", count(c.Pages, "page"), count(c.Hosts, "host"))
+		return nil, fmt.Errorf("benchweb: %s for %s: each has at least one", plainly.Count(c.Pages, "page"), plainly.Count(c.Hosts, "host"))
 	}
-	if c.Hosts > 250*254 || c.Pages > benchMost {
-		return nil, fmt.Errorf("crawltest: %s and %s: there are no more than %d and %d", count(c.Hosts, "host"), count(c.Pages, "page"), 250*254, benchMost)
+	if c.Hosts > 250*254 || c.Pages > mostPages {
+		return nil, fmt.Errorf("benchweb: %s and %s: there are no more than %d and %d", plainly.Count(c.Hosts, "host"), plainly.Count(c.Pages, "page"), 250*254, mostPages)
 	}
-	b := &Bench{cfg: c, text: newPieces(c.Seed), hosts: make([]benchHost, c.Hosts), conns: map[net.Conn]bool{}, zero: time.Now()}
+	b := &Web{cfg: c, text: newPieces(c.Seed), hosts: make([]hostLog, c.Hosts), conns: map[net.Conn]bool{}, zero: time.Now()}
 	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
 	if c.Ill != "" {
 		var err error
@@ -129,7 +129,7 @@ func robotsOf(pace time.Duration) string {
 }
 
 // Seeds are the URLs of the hosts' roots.
-func (b *Bench) Seeds() []string {
+func (b *Web) Seeds() []string {
 	var seeds []string
 	for _, from := range b.from {
 		seeds = append(seeds, from+"/")
@@ -138,7 +138,7 @@ func (b *Bench) Seeds() []string {
 }
 
 // Reset forgets what was noted, for the next crawler. The connections of the one before are closed.
-func (b *Bench) Reset() {
+func (b *Web) Reset() {
 	b.mu.Lock()
 	for c := range b.conns {
 		_ = c.Close()
@@ -153,7 +153,7 @@ func (b *Bench) Reset() {
 }
 
 // Close ends all connections and waits for what serves them.
-func (b *Bench) Close() error {
+func (b *Web) Close() error {
 	b.stop()
 	var errs []error
 	for _, l := range b.listeners {

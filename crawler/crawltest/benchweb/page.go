@@ -1,4 +1,4 @@
-package crawltest
+package benchweb
 
 import (
 	"bufio"
@@ -7,17 +7,19 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"curtsy/crawler/crawltest/prose"
 )
 
-// The pages of a Bench. A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host
+// The pages of a Web. A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host
 // as far as there are such, so that all are reached from the root, and beyond that to pages drawn from all, half of them
 // the host's own. An endless page n links to 40n+1 to 40n+40, which nobody else does.
 
-// benchFan is how many pages of its host a page leads to first.
-const benchFan = 10
+// fan is how many pages of its host a page leads to first.
+const fan = 10
 
-// benchMost pages can be numbered.
-const benchMost = 1 << 30
+// mostPages pages can be numbered.
+const mostPages = 1 << 30
 
 // pieces are what pages are put together from.
 type pieces struct {
@@ -37,7 +39,7 @@ func newPieces(seed uint64) pieces {
 	for range manyPieces {
 		var b strings.Builder
 		for b.Len() < pieceSize {
-			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(someone), pick(did), pick(thing), pick(moment))
+			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(prose.Someone), pick(prose.Did), pick(prose.Thing), pick(prose.Moment))
 		}
 		p.text = append(p.text, []byte(b.String()))
 	}
@@ -54,13 +56,13 @@ func (p pieces) draw(host, page, i, n int) int {
 }
 
 const (
-	benchSections = "archive library gardens harbour kitchen letters markets notices"
+	sectionNames = "archive library gardens harbour kitchen letters markets notices"
 	// Numbers are written in letters: paths that differ in digits alone are how traps look.
-	benchDigits = "bcdfghjklmnpqrst"
-	benchTail   = ".html"
+	digits = "bcdfghjklmnpqrst"
+	tail   = ".html"
 )
 
-var benchSection = strings.Fields(benchSections)
+var sections = strings.Fields(sectionNames)
 
 // appendPath writes the path of a page.
 func appendPath(b []byte, page int) []byte {
@@ -68,73 +70,73 @@ func appendPath(b []byte, page int) []byte {
 		return append(b, '/')
 	}
 	b = append(b, '/')
-	b = append(b, benchSection[page%len(benchSection)]...)
+	b = append(b, sections[page%len(sections)]...)
 	b = append(b, "/what-was-found-"...)
 	n := uint32(page) * 0x9e3779b1 // odd, so that no two pages share it; neighbours look different
 	for shift := 28; shift >= 0; shift -= 4 {
-		b = append(b, benchDigits[n>>shift&15])
+		b = append(b, digits[n>>shift&15])
 	}
-	return append(b, benchTail...)
+	return append(b, tail...)
 }
 
 // unscramble is the inverse of what appendPath multiplies by, modulo 2^32.
 const unscramble = 0x0e8b2f51
 
-// pageAt is the page that a target names; benchOther if none could.
+// pageAt is the page that a target names; noPage if none could.
 func pageAt(target []byte) int {
 	if string(target) == "/" {
 		return 0
 	}
-	end := len(target) - len(benchTail)
+	end := len(target) - len(tail)
 	if end < 8 {
-		return benchOther
+		return noPage
 	}
 	var n uint32
 	for _, c := range target[end-8 : end] {
-		d := strings.IndexByte(benchDigits, c)
+		d := strings.IndexByte(digits, c)
 		if d < 0 {
-			return benchOther
+			return noPage
 		}
 		n = n<<4 | uint32(d)
 	}
 	page := int(n * unscramble)
 	var path [64]byte
-	if page < 0 || page >= benchMost || !bytes.Equal(appendPath(path[:0], page), target) {
-		return benchOther
+	if page < 0 || page >= mostPages || !bytes.Equal(appendPath(path[:0], page), target) {
+		return noPage
 	}
 	return page
 }
 
 // has reports whether a host has a page.
-func (b *Bench) has(host, page int) bool {
+func (b *Web) has(host, page int) bool {
 	return page >= 0 && (b.cfg.Endless || page < b.pagesOf(host))
 }
 
 // pagesOf is how many pages a host has.
-func (b *Bench) pagesOf(host int) int { return (b.cfg.Pages - host + b.cfg.Hosts - 1) / b.cfg.Hosts }
+func (b *Web) pagesOf(host int) int { return (b.cfg.Pages - host + b.cfg.Hosts - 1) / b.cfg.Hosts }
 
 // leadsTo is where link i of a page leads.
-func (b *Bench) leadsTo(host, page, i int) (toHost, toPage int) {
+func (b *Web) leadsTo(host, page, i int) (toHost, toPage int) {
 	if b.cfg.Endless {
-		return host, (benchLinks*page + i + 1) % benchMost
+		return host, (Links*page + i + 1) % mostPages
 	}
-	if to := benchFan*page + i + 1; i < benchFan && to < b.pagesOf(host) {
+	if to := fan*page + i + 1; i < fan && to < b.pagesOf(host) {
 		return host, to
 	}
 	if i%2 == 0 {
 		host = b.text.draw(host, page, i, b.cfg.Hosts)
 	}
-	return host, b.text.draw(host, page, i+benchLinks, b.pagesOf(host))
+	return host, b.text.draw(host, page, i+Links, b.pagesOf(host))
 }
 
 // answer writes what a host answers to a target, head and body, after out.
-func (b *Bench) answer(out []byte, host int, target []byte) (_ []byte, page int) {
+func (b *Web) answer(out []byte, host int, target []byte) (_ []byte, page int) {
 	if string(target) == "/robots.txt" {
-		return append(out, b.robots...), benchRobots
+		return append(out, b.robots...), robotsPage
 	}
 	page = pageAt(target)
 	if !b.has(host, page) {
-		return append(out, "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nNot found\n"...), benchOther
+		return append(out, "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nNot found\n"...), noPage
 	}
 	const head = "HTTP/1.1 200 OK\r\nServer: bench\r\nConnection: keep-alive\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length:       \r\n\r\n"
 	out = append(out, head...)
@@ -147,14 +149,14 @@ func (b *Bench) answer(out []byte, host int, target []byte) (_ []byte, page int)
 }
 
 // render writes a page: a head, and a teaser of half a KiB around each link.
-func (b *Bench) render(out []byte, host, page int) []byte {
+func (b *Web) render(out []byte, host, page int) []byte {
 	out = append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"...)
 	out = appendPath(out, page)
 	out = append(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width\">\n</head>\n<body>\n<main>\n"...)
 	if b.cfg.Ill != "" && host == 0 && page == 0 {
 		out = append(out, "<p><a href=\""+illPath+"\">and one more</a></p>\n"...)
 	}
-	for i := range benchLinks {
+	for i := range Links {
 		to, toPage := b.leadsTo(host, page, i)
 		out = append(out, "<article class=\"teaser\" id=\"t"...)
 		out = strconv.AppendInt(out, int64(i), 10)
@@ -164,9 +166,9 @@ func (b *Bench) render(out []byte, host, page int) []byte {
 		}
 		out = appendPath(out, toPage)
 		out = append(out, "\">"...)
-		out = append(out, thing[b.text.draw(host, page, i+2*benchLinks, len(thing))]...)
+		out = append(out, prose.Thing[b.text.draw(host, page, i+2*Links, len(prose.Thing))]...)
 		out = append(out, "</a></h3>\n<p>"...)
-		out = append(out, b.text.text[b.text.draw(host, page, i+3*benchLinks, manyPieces)]...)
+		out = append(out, b.text.text[b.text.draw(host, page, i+3*Links, manyPieces)]...)
 		out = append(out, "</p></article>\n"...)
 	}
 	return append(out, "</main>\n</body>\n</html>\n"...)

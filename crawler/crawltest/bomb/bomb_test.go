@@ -1,0 +1,53 @@
+package bomb_test
+
+import (
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"curtsy/crawler/crawltest/bomb"
+)
+
+// A bomb is small on the wire and goes off: it is what its coding says, of the size that it claims.
+func TestBombs(t *testing.T) {
+	size := 3 * bomb.Block
+	if !testing.Short() {
+		size = 1 << 30
+	}
+	zipped, err := bomb.Gzip(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		body   string
+		size   int
+		decode func(io.Reader) (io.Reader, error)
+	}{
+		{"gzip", string(zipped), size, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
+		{"zstd", bomb.Zstd(size, bomb.UsualWindow), size, func(r io.Reader) (io.Reader, error) {
+			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		}},
+		{"br", bomb.Brotli, bomb.BrotliSize, func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if len(tc.body) > 2<<20 {
+				t.Errorf("%d bytes on the wire", len(tc.body))
+			}
+			if testing.Short() && tc.size > size {
+				t.Skip("it goes off in the long run")
+			}
+			r, err := tc.decode(strings.NewReader(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := io.Copy(io.Discard, r); n != int64(tc.size) || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		})
+	}
+}
