@@ -45,12 +45,13 @@ type Writer struct {
 	cut     int64
 
 	mu     sync.Mutex
-	buf    []byte // lines not yet written
-	number int    // of the segment being written
-	file   file   // that segment; nil until something is written to it
-	size   int64  // its size
-	synced int64  // how much of size is durable
-	err    error  // why nothing more is written; nil while it is
+	buf    []byte       // lines not yet written
+	line   storage.Line // that is being appended
+	number int          // of the segment being written
+	file   file         // that segment; nil until something is written to it
+	size   int64        // its size
+	synced int64        // how much of size is durable
+	err    error        // why nothing more is written; nil while it is
 
 	chain *running // over everything appended
 	lines int64    // decisions in it
@@ -87,7 +88,8 @@ func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 	}
 	w.ready()
 	from := len(w.buf)
-	w.buf = l.AppendJSON(w.buf)
+	w.line = l // a line that is read by its fields would escape, once for each
+	w.buf = w.line.AppendJSON(w.buf)
 	if n := len(w.buf) - from + chainRoom; n > maxLine {
 		w.buf = slices.Clone(w.buf[:from])
 		return fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)

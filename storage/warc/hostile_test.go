@@ -23,8 +23,8 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 		}); n > 40*uint64(len(block)) {
 			t.Errorf("%s: allocated %d octets for %d", name, n, len(block))
 		}
-		if got := strings.Count(l.Asked+l.Prefs, "x"); got != maxValues {
-			t.Errorf("%s: %d values, want %d", name, got, maxValues)
+		if got := strings.Count(l.Asked+l.Prefs, "x"); got != storage.MaxLines {
+			t.Errorf("%s: %d values, want %d", name, got, storage.MaxLines)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestAFieldThatCannotBeReadIsNamed(t *testing.T) {
 	for name, values := range map[string][]string{
 		"depth": {"", "x", "1.5"}, "attempt": {"one"}, "ownHost": {"perhaps", ""},
 		"fetchTimeMs": {"", "soon", "1h3", "1e3", "+1", ".5", "1.", "1.2345", "1.2x", "--1", "99999999999999999999", "315360000001"},
-		"paceMs":      {" 1", "NaN"}, "asked": {strings.Repeat("x", maxLines+1)},
+		"paceMs":      {" 1", "NaN"}, "asked": {strings.Repeat("x", storage.MaxText+1)},
 	} {
 		for _, v := range values {
 			l := storage.Line{Depth: 7, Attempt: 7, Took: 7, Pace: 7, Asked: "as it was", Own: true}
@@ -27,7 +27,7 @@ func TestAFieldThatCannotBeReadIsNamed(t *testing.T) {
 		}
 	}
 	var l storage.Line
-	for v, want := range map[string]time.Duration{"0": 0, "1": time.Millisecond, "-1.5": -1500 * time.Microsecond, "12.003": 12003 * time.Microsecond, "315360000000": longestTime} {
+	for v, want := range map[string]time.Duration{"0": 0, "1": time.Millisecond, "-1.5": -1500 * time.Microsecond, "12.003": 12003 * time.Microsecond, "315360000000": 10 * 365 * 24 * time.Hour} {
 		if err := SetField(&l, "fetchTimeMs", v); err != nil || l.Took != want {
 			t.Errorf("%q: %v, %v", v, l.Took, err)
 		}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"curtsy/storage"
 )
@@ -123,163 +121,13 @@ func readLine(in *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// SetField sets the field of l that a metadata record calls name. It is the one table of those names: ParseMetadata
-// stops at the first value that cannot be read, and who wants to know of each reads the lines itself. An error names
-// the field, and leaves it as it was. A name that is not known is none.
+// SetField sets the field of l that a metadata record calls name. ParseMetadata stops at the first value that cannot be
+// read; whoever wants to know of each reads the lines itself. An error names the field, and leaves it as it was. A name
+// that is not known is none.
 func SetField(l *storage.Line, name, value string) error {
-	if to := textField(l, name); to != nil {
-		*to = value
+	f := storage.FieldOfMetadata(name)
+	if f == nil {
 		return nil
 	}
-	if to := numberField(l, name); to != nil {
-		return set(to, name, value, strconv.Atoi)
-	}
-	if to := timeField(l, name); to != nil {
-		return set(to, name, value, millis)
-	}
-	switch name {
-	case "ownHost":
-		return set(&l.Own, name, value, strconv.ParseBool)
-	case "asked":
-		return another(&l.Asked, name, value)
-	case "prefs":
-		return another(&l.Prefs, name, value)
-	}
-	return nil
-}
-
-func set[T any](to *T, name, value string, parse func(string) (T, error)) error {
-	v, err := parse(value)
-	if err != nil {
-		return fmt.Errorf("field %.40q: %.80q is no value of it: %w", name, value, errors.Unwrap(err))
-	}
-	*to = v
-	return nil
-}
-
-func numberField(l *storage.Line, name string) *int {
-	switch name {
-	case "depth":
-		return &l.Depth
-	case "interimAnswers":
-		return &l.Interim
-	case "status":
-		return &l.Status
-	case "attempt":
-		return &l.Attempt
-	case "robotsLine":
-		return &l.RobotsLine
-	}
-	return nil
-}
-
-func timeField(l *storage.Line, name string) *time.Duration {
-	switch name {
-	case "fetchTimeMs":
-		return &l.Took
-	case "firstByteTimeMs":
-		return &l.FirstByte
-	case "paceMs":
-		return &l.Pace
-	case "gapMs":
-		return &l.Gap
-	case "restMs":
-		return &l.Rest
-	case "clockAheadMs":
-		return &l.Ahead
-	}
-	return nil
-}
-
-func textField(l *storage.Line, name string) *string {
-	switch name {
-	case "via":
-		return &l.Via
-	case "kind":
-		return &l.Kind
-	case "seed":
-		return &l.Seed
-	case "sourceTag":
-		return &l.Tag
-	case "decision":
-		return &l.Decision
-	case "reason":
-		return &l.Reason
-	case "outcome":
-		return &l.Outcome
-	case "change":
-		return &l.Change
-	case "robotsRule":
-		return &l.RobotsRule
-	case "robotsGroup":
-		return &l.RobotsGroup
-	case "robotsRunnerUp":
-		return &l.RunnerUp
-	case "robotsSha256":
-		return &l.RobotsSHA256
-	case "robotsStandard":
-		return &l.Standard
-	case "robotsRecord":
-		return &l.RobotsRecord
-	case "paceBy":
-		return &l.PaceBy
-	case "restBy":
-		return &l.RestBy
-	case "directives":
-		return &l.Directives
-	case "listSha256":
-		return &l.List
-	case "payloadSha256":
-		return &l.Payload
-	case "truncated":
-		return &l.Truncated
-	}
-	return nil
-}
-
-// longestTime is more than any exchange, pace or gap takes; what is longer would not add up.
-const longestTime = 10 * 365 * 24 * time.Hour
-
-// millis reads milliseconds with up to three decimals, exactly, which a float64 would not.
-func millis(s string) (time.Duration, error) {
-	digits, negative := strings.CutPrefix(s, "-")
-	whole, fraction, pointed := strings.Cut(digits, ".")
-	n, err := strconv.ParseUint(whole, 10, 63)
-	switch {
-	case err != nil:
-		return 0, err
-	case n > uint64(longestTime/time.Millisecond):
-		return 0, fmt.Errorf("milliseconds: %w", strconv.ErrRange)
-	case pointed && (fraction == "" || len(fraction) > 3 || strings.Trim(fraction, "0123456789") != ""):
-		return 0, fmt.Errorf("milliseconds: %w", strconv.ErrSyntax)
-	}
-	d := time.Duration(n) * time.Millisecond
-	for i, unit := 0, 100*time.Microsecond; i < len(fraction); i, unit = i+1, unit/10 {
-		d += time.Duration(fraction[i]-'0') * unit
-	}
-	if negative {
-		d = -d
-	}
-	return d, nil
-}
-
-// What the values of a field that is repeated may come to: more than anybody writes.
-const (
-	maxLines  = 64 << 10 // octets
-	maxValues = 1000
-)
-
-var errLines = errors.New("its lines come to more than 64 KiB or a thousand")
-
-// another adds a line to those of a field that is repeated.
-func another(lines *string, name, line string) error {
-	switch {
-	case len(*lines)+len(line) > maxLines, strings.Count(*lines, "\n") >= maxValues-1:
-		return fmt.Errorf("field %.40q: %w", name, errLines)
-	case *lines == "":
-		*lines = line
-	default:
-		*lines += "\n" + line
-	}
-	return nil
+	return f.SetText(l, value)
 }
