@@ -54,30 +54,16 @@ type Options struct {
 // sorted into one, by what was asked for and then by time, so neither has to be in order, and memory is bounded. It is
 // an audit.Witness.
 type Comparison struct {
-	o       Options
-	hosts   map[string]*hostLog // by HOST
-	files   []*reach            // of o.Logs, one each
-	all     *sorted.Sorter      // entries
-	left    *sorted.Sorter      // those without a partner
-	agents  map[string]bool     // of the archive's requests, at most maxAgents
-	tokens  map[string]bool     // that the archive names, in lower case, at most maxAgents
-	without int64               // exchanges with hosts without a log
+	o       Options          // with each file once
+	sites   map[string]*site // by HOST
+	logs    []*hostLog       // one without sites became part of another
+	files   []*reach         // of o.Logs, one each
+	all     *sorted.Sorter   // entries
+	left    *sorted.Sorter   // those without a partner
+	agents  map[string]bool  // of the archive's requests, at most maxAgents
+	tokens  map[string]bool  // that the archive names, in lower case, at most maxAgents
+	without int64            // exchanges with hosts without a log
 	buf     []byte
-}
-
-// hostLog is what is known of the logs of one HOST.
-type hostLog struct {
-	audit.HostLog
-	began, ended time.Time // of the archive's exchanges with the host
-	latest       time.Time // begin of one of them
-	robots       bool      // the first of them asked for robots.txt
-	names        []string  // hosts that fall to a log without a HOST: at most two
-	files        []*reach
-	agreed       map[string]bool // authorities with an exchange that stands in the logs
-	clients      map[string]bool // whence lines came that are the crawler's for sure, at most maxAgents
-
-	paired      bool
-	first, last int64 // the seconds between which lines surely lie within the archive
 }
 
 var _ audit.Witness = (*Comparison)(nil)
@@ -102,22 +88,11 @@ func Compare(o Options) *Comparison {
 		o.Crashed = func(_, _ time.Time) bool { return false }
 	}
 	c := &Comparison{
-		o: o, hosts: map[string]*hostLog{}, agents: map[string]bool{}, tokens: map[string]bool{},
+		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
 		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/2),
 	}
-	c.o.Logs = slices.Clone(o.Logs)
-	for i := range c.o.Logs {
-		l := &c.o.Logs[i]
-		l.Host = strings.ToLower(l.Host)
-		h := c.hosts[l.Host]
-		if h == nil {
-			h = &hostLog{agreed: map[string]bool{}, clients: map[string]bool{}}
-			h.Host = l.Host
-			c.hosts[l.Host] = h
-		}
-		file := new(reach)
-		c.files, h.files, h.Files = append(c.files, file), append(h.files, file), append(h.Files, l.Path)
-	}
+	c.o.Logs = nil
+	c.share(o.Logs)
 	for _, t := range o.Tokens {
 		c.token(t)
 	}
@@ -151,32 +126,28 @@ func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ audit.Repo
 			c.token(audit.Product(e.Agent))
 		}
 	}
-	h := c.logOf(e.Authority)
-	if h == nil {
+	s := c.siteOf(e.Authority)
+	if s == nil {
 		c.without++
 		return nil
 	}
-	h.Exchanges++
+	if host, _ := audit.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
+		s.names = append(s.names, host)
+	}
 	took := e.Took
 	if !e.Ended {
 		took = unknownTook
 	}
-	end := e.Began.Add(took + e.Resolution)
-	if h.began.IsZero() || e.Began.Before(h.began) {
-		h.began, h.robots = e.Began, e.Robots
-	}
-	if e.Began.After(h.latest) {
-		h.latest = e.Began
-	}
-	if end.After(h.ended) {
-		h.ended = end
-	}
+	end, h := e.Began.Add(took+e.Resolution), c.logs[s.log]
+	h.Exchanges++
+	h.exchange(e, end)
+	s.exchange(e, end)
 	method := e.Method
 	if method == "" {
 		method = "GET"
 	}
 	x := entry{
-		key: keyOf(h.Host, method, e.Target), status: uint16(e.Status), text: exchangeText(h.Host, e),
+		key: keyOf(s.log, method, e.Target), of: s.log, status: uint16(e.Status), text: exchangeText(e),
 		loose: !e.Answered || e.Status == 0 || e.Cut != "", began: e.Began.UnixMicro(), ended: end.UnixMicro(),
 		// A server stamps an instant of the exchange, and writes the second that it lies in.
 		from: e.Began.Add(-c.o.Skew - time.Second + time.Microsecond).UnixMicro(), until: end.Add(c.o.Skew).UnixMicro(),
@@ -185,25 +156,6 @@ func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ audit.Repo
 		x.until += unknownTook.Microseconds()
 	}
 	return c.add(c.all, &x)
-}
-
-// logOf returns the log that the exchanges of an authority stand in, or nil.
-func (c *Comparison) logOf(authority string) *hostLog {
-	host, port := audit.HostPort(authority)
-	if host == "" {
-		return nil
-	}
-	if h := c.hosts[host+":"+port]; h != nil {
-		return h
-	}
-	if h := c.hosts[host]; h != nil {
-		return h
-	}
-	h := c.hosts[""]
-	if h != nil && len(h.names) < 2 && !slices.Contains(h.names, host) {
-		h.names = append(h.names, host)
-	}
-	return h
 }
 
 func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
@@ -236,7 +188,7 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Rep
 			return err
 		}
 		e := parseEntry(b)
-		c.lonely(c.hosts[e.part(0)], &e, found)
+		c.lonely(c.logs[e.of], &e, found)
 	}
 	c.tell(r)
 	return nil
@@ -244,11 +196,12 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Rep
 
 // read takes the log with that number.
 func (c *Comparison) read(ctx context.Context, number int, log Log, found audit.Report) error {
-	h := c.hosts[log.Host]
-	if len(h.names) > 1 {
-		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, h.names[0], h.names[1])
+	s := c.sites[log.Host]
+	if len(s.names) > 1 {
+		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, s.names[0], s.names[1])
 	}
-	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error { return c.line(h, number, l) }, func(u *unread) {
+	h := c.logs[s.log]
+	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error { return c.line(s.log, number, l) }, func(u *unread) {
 		h.Unread++
 		found(unreadable(log.Path, u))
 	})

@@ -24,25 +24,29 @@ type entry struct {
 	earliest, latest int64
 
 	status uint16 // 0 without an answer
+	of     int    // number of the log
 	number int64  // of a line
-	log    uint16 // of a line: which of the logs
+	log    uint16 // of a line: which of the files
 
 	loose bool // an exchange of which the server may have seen another end: no status is held against it
 	vague bool // a line without a user agent: nobody knows whose it is
 	alike bool // a line that names the crawler's product, and not as the archive has it
+	alien bool // a line that names another host than those of its log
 
+	host    string // of an exchange, with its port, or that a line names. It is read from the text
+	unnamed bool   // an exchange with a host that no line names. It is not kept
 	other   uint16 // of an exchange that is left: the status with which a line that is left has it, that line's number
 	otherAt int64  // and second
 	otherNo int64
 
-	text string // an exchange's host, place, authority and URL; a line's host, client, method and target
+	text string // an exchange's authority, place and URL; a line's host, client, method and target
 }
 
 // maxText bounds what is kept of an entry to name it. What is compared is the key.
 const maxText = 1000
 
 // headSize is the size of an entry but for its text.
-const headSize = 16 + 8 + 1 + 5*8 + 2 + 8 + 2 + 2 + 2*8 + 1
+const headSize = 16 + 8 + 1 + 5*8 + 2 + 4 + 8 + 2 + 2 + 2*8 + 1
 
 func (e *entry) append(b []byte) []byte {
 	b = append(b, e.key[:]...)
@@ -52,12 +56,13 @@ func (e *entry) append(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
 	b = binary.BigEndian.AppendUint16(b, e.status)
+	b = binary.BigEndian.AppendUint32(b, uint32(e.of))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.number))
 	b = binary.BigEndian.AppendUint16(b, e.log)
 	b = binary.BigEndian.AppendUint16(b, e.other)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherAt))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherNo))
-	b = append(b, bits(e.loose, e.vague, e.alike))
+	b = append(b, bits(e.loose, e.vague, e.alike, e.alien))
 	return append(b, e.text[:min(len(e.text), maxText)]...)
 }
 
@@ -74,38 +79,44 @@ func bits(of ...bool) (b byte) {
 func parseEntry(b []byte) (e entry) {
 	n := 0
 	u64 := func() int64 { n += 8; return int64(binary.BigEndian.Uint64(b[n-8:])) }
+	u32 := func() int { n += 4; return int(binary.BigEndian.Uint32(b[n-4:])) }
 	u16 := func() uint16 { n += 2; return binary.BigEndian.Uint16(b[n-2:]) }
 	n = copy(e.key[:], b)
 	e.from = int64(uint64(u64()) ^ 1<<63)
 	e.logged = b[n] == 1
 	n++
 	e.until, e.began, e.ended, e.earliest, e.latest = u64(), u64(), u64(), u64(), u64()
-	e.status, e.number, e.log = u16(), u64(), u16()
+	e.status, e.of, e.number, e.log = u16(), u32(), u64(), u16()
 	e.other, e.otherAt, e.otherNo = u16(), u64(), u64()
-	e.loose, e.vague, e.alike = b[n]&1 != 0, b[n]&2 != 0, b[n]&4 != 0
+	e.loose, e.vague, e.alike, e.alien = b[n]&1 != 0, b[n]&2 != 0, b[n]&4 != 0, b[n]&8 != 0
 	e.text = string(b[headSize:])
+	if e.host = e.part(0); !e.logged {
+		host, port := audit.HostPort(e.host)
+		e.host = host + ":" + port
+	}
 	return e
 }
 
-func keyOf(host, method, target string) (k [16]byte) {
-	sum := sha256.Sum256([]byte(host + "\x00" + method + "\x00" + target))
+// keyOf is what exchanges and lines of one request have in common: log, method and target.
+func keyOf(log int, method, target string) (k [16]byte) {
+	sum := sha256.Sum256([]byte(strconv.Itoa(log) + "\x00" + method + "\x00" + target))
 	copy(k[:], sum[:])
 	return k
 }
 
 // exchangeText keeps what names an exchange; the URL comes last, for it may be cut.
-func exchangeText(host string, e *audit.Exchange) string {
-	return strings.Join([]string{host, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.Authority, e.URL}, "\x00")
+func exchangeText(e *audit.Exchange) string {
+	return strings.Join([]string{e.Authority, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
 }
 
 // lineText keeps what names a line of a log.
-func lineText(host string, l *numbered) string {
-	return strings.Join([]string{host, l.remote, l.method, l.target}, "\x00")
+func lineText(l *numbered) string {
+	return strings.Join([]string{l.vhost, l.remote, l.method, l.target}, "\x00")
 }
 
-// part returns the part of an entry's text with that number, from 0, which is the HOST of its log.
+// part returns the part of an entry's text with that number, from 0.
 func (e *entry) part(i int) string {
-	if p := strings.SplitN(e.text, "\x00", 6); i < len(p) {
+	if p := strings.SplitN(e.text, "\x00", 5); i < len(p) {
 		return p[i]
 	}
 	return ""
@@ -113,7 +124,7 @@ func (e *entry) part(i int) string {
 
 // finding makes a finding about an archived exchange.
 func (e *entry) finding(observed string) audit.Finding {
-	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(4), URL: e.part(5), Time: micro(e.began)}
+	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(4), Time: micro(e.began)}
 	f.File, f.Record = e.part(1), e.part(3)
 	f.Offset, _ = strconv.ParseInt(e.part(2), 10, 64)
 	return f

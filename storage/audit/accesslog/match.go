@@ -14,8 +14,11 @@ type cluster struct {
 // maxCluster bounds a cluster. A longer one is a URL that is asked for all the time; it is settled in parts.
 const maxCluster = 512
 
-// fits reports whether a line may be that of an exchange, but for the status.
-func fits(x, l *entry) bool { return x.from <= l.from && l.from <= x.until }
+// fits reports whether a line may be that of an exchange, but for the status. A server may name its hosts by other names,
+// as Apache does that writes the ServerName for all aliases (%v); then no line names the one that was asked.
+func fits(x, l *entry) bool {
+	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host))
+}
 
 // agrees reports whether a line may be that of an exchange.
 func agrees(x, l *entry) bool { return fits(x, l) && (x.loose || x.status == l.status) }

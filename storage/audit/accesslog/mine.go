@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// line takes a line of h's log.
-func (c *Comparison) line(h *hostLog, file int, l numbered) error {
+// line takes a line of a file of a log.
+func (c *Comparison) line(log, file int, l numbered) error {
+	h := c.logs[log]
 	h.Lines++
 	if h.First.IsZero() || l.time.Before(h.First) {
 		h.First = l.time
@@ -19,37 +20,28 @@ func (c *Comparison) line(h *hostLog, file int, l numbered) error {
 	if !l.combined {
 		h.Agentless = true
 	}
+	if l.agent == "" && unheard(l.status) { // nor has the server read for which host it is
+		l.vhost = ""
+	}
+	known := l.vhost == "" || h.name(l.vhost)
 	mine, alike := c.mine(&l.line)
-	if !h.isNamed(l.vhost) || !mine {
+	if !mine {
 		h.Others++
 		return nil
 	}
 	if h.Exchanges == 0 || l.time.Before(h.began.Add(-c.o.Skew-time.Second)) || l.time.After(h.ended.Add(c.o.Skew+unknownTook)) {
-		h.Outside++
+		if known {
+			h.Outside++
+		} else {
+			h.Others++
+		}
 		return nil
 	}
 	h.Ours++
 	return c.add(c.all, &entry{
-		key: keyOf(h.Host, l.method, l.target), status: uint16(l.status), from: at, until: at, number: l.number, log: uint16(file),
-		logged: true, vague: c.vague(&l.line), alike: alike, text: lineText(h.Host, &l),
+		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number, log: uint16(file),
+		logged: true, vague: c.vague(&l.line) || !known, alien: !known, alike: alike, text: lineText(&l),
 	})
-}
-
-// isNamed reports whether a line that names its host is of h.
-func (h *hostLog) isNamed(vhost string) bool {
-	host := h.Host
-	if host == "" && len(h.names) == 1 {
-		host = h.names[0]
-	}
-	return vhost == "" || host == "" || host == vhost || host == bare(vhost)
-}
-
-// bare is a host without its port.
-func bare(host string) string {
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		return host[:i]
-	}
-	return host
 }
 
 // mine reports whether a line is, or may be, the crawler's; alike, whether that is known by no more than the product it

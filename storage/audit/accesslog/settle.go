@@ -3,7 +3,6 @@ package accesslog
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"curtsy/storage/audit"
@@ -34,6 +33,9 @@ func (c *Comparison) compare(ctx context.Context) error {
 		if e.logged {
 			now.lines = append(now.lines, e)
 			continue
+		}
+		if s := c.siteOf(e.part(0)); s != nil {
+			e.unnamed = !s.named
 		}
 		if len(now.exchanges) == 0 || e.until > now.until {
 			now.until = e.until
@@ -99,9 +101,9 @@ func (c *Comparison) settle(now *cluster, at *int64) error {
 
 // agree notes a pair.
 func (c *Comparison) agree(in *cluster, x, l *entry) {
-	h := c.hosts[x.part(0)]
+	h := c.logs[x.of]
 	h.Agree++
-	h.agreed[x.part(4)] = true
+	h.agreed[x.part(0)] = true
 	if client := l.part(1); !l.alike && !l.vague && len(h.clients) < maxAgents {
 		h.clients[client] = true
 	}
@@ -109,14 +111,18 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 		return
 	}
 	c.files[l.log].agrees(in.span(l))
+	s := c.siteOf(x.part(0))
+	if s == nil { // never
+		return
+	}
 	first, last := in.stamps(x)
-	if !h.paired || last < h.first {
-		h.first = last
+	if !s.paired || last < s.first {
+		s.first = last
 	}
-	if !h.paired || first > h.last {
-		h.last = first
+	if !s.paired || first > s.last {
+		s.last = first
 	}
-	h.paired = true
+	s.paired = true
 }
 
 // lonely is about what found no partner.
@@ -153,13 +159,17 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 	if method == "" {
 		f.Observed = fmt.Sprintf("line %d: a request that is not one of HTTP, status %d", e.number, e.status)
 	}
-	near := h.near(e, c.o.Skew)
+	if of := h.candidates(e.host); len(of) == 1 && of[0].host != "" {
+		f.Authority = of[0].host
+	}
+	within := h.within(e, c.o.Skew, c.o.Whole)
+	near := !within && h.near(e, c.o.Skew)
 	switch {
 	case e.vague: // it was taken for the crawler's on the chance that it fits
 		h.Ours, h.Others = h.Ours-1, h.Others+1
-		h.Agentless = h.Agentless || method != ""
+		h.Agentless = h.Agentless || method != "" && !e.alien
 		return
-	case !near && !h.within(e, c.o.Skew):
+	case !near && !within:
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		return
 	case c.o.Crashed(sent(e, c.o.Skew)):
@@ -173,6 +183,9 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 		f.Note, f.Observed = true, f.Observed+": so near the first or last archived exchange that it may be of another crawl"
 	default:
 		h.Extra++
+		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
+			f.Observed += "; if it is of another host that writes this log, too: name the file for each of them (HOST=FILE)"
+		}
 	}
 	found(f)
 }
@@ -184,34 +197,12 @@ func sent(e *entry, skew time.Duration) (from, to time.Time) {
 	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
 }
 
-// within reports whether a line surely lies within what the archive tells of the host. An archive may be a part of a
-// crawl, or another crawl may have come right before or after it. If it does not begin with robots.txt, as crawls do, a
-// server may have written late what was cut off before.
-func (h *hostLog) within(e *entry, skew time.Duration) bool {
-	s, late := skew.Microseconds(), int64(0)
-	if !h.robots {
-		late = unknownTook.Microseconds()
-	}
-	inside := func(at int64) bool {
-		return h.paired && h.first+late < at && at < h.last || at > h.began.UnixMicro()+s+late && at+second < h.latest.UnixMicro()-s
-	}
-	return inside(e.earliest) && inside(e.latest)
-}
-
-// near reports whether a line lies so near the ends of what the archive tells of the host that, as the clocks are known, it
-// may be within or not.
-func (h *hostLog) near(e *entry, skew time.Duration) bool {
-	s := skew.Microseconds()
-	return !h.within(e, skew) && e.from >= h.began.UnixMicro()-s-second && e.from <= h.ended.UnixMicro()+s
-}
-
 // tell says what the logs prove.
 func (c *Comparison) tell(r *audit.Result) {
 	all := true
 	var share audit.Share
-	for _, l := range c.o.Logs {
-		h := c.hosts[l.Host]
-		if slices.Contains(r.Logs, &h.HostLog) {
+	for _, h := range c.logs {
+		if len(h.sites) == 0 {
 			continue
 		}
 		r.Logs = append(r.Logs, &h.HostLog)
@@ -235,8 +226,8 @@ func (c *Comparison) tell(r *audit.Result) {
 func (h *hostLog) say(r *audit.Result) {
 	say := func(format string, args ...any) {
 		name := h.Host
-		if name == "" && len(h.names) == 1 {
-			name = h.names[0]
+		if s := h.sites[0]; name == "" && len(s.names) == 1 {
+			name = s.names[0]
 		}
 		r.CannotShow = append(r.CannotShow, "access log of "+name+": "+fmt.Sprintf(format, args...))
 	}
