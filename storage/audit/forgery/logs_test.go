@@ -56,6 +56,51 @@ func beside(e *evidence) trial {
 	return tr
 }
 
+// shared shows the crawl with one log that the servers of all sites wrote together.
+func shared(e *evidence) trial {
+	tr := directory(e.write())
+	tr.logs = e.together("")
+	return tr
+}
+
+// sharedNamed shows it so, and each line names its host.
+func sharedNamed(e *evidence) trial {
+	tr := directory(e.write())
+	tr.logs = e.together(":80 ")
+	return tr
+}
+
+// together puts all logs into one file, in the order of their seconds. Lines name their hosts if something stands behind.
+func (e *evidence) together(behind string) (all []accesslog.Log) {
+	var lines []string
+	for _, host := range slices.Sorted(maps.Keys(e.logs)) {
+		for _, l := range e.logs[host] {
+			if behind != "" {
+				l = host + behind + l
+			}
+			lines = append(lines, l)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return secondOf(e.t, a).Compare(secondOf(e.t, b)) })
+	path := filepath.Join(e.t.TempDir(), "access.log")
+	e.put(path, strings.Join(lines, ""))
+	for _, host := range slices.Sorted(maps.Keys(e.logs)) {
+		all = append(all, accesslog.Log{Host: host, Path: path})
+	}
+	return all
+}
+
+// secondOf is when a line was written.
+func secondOf(t *testing.T, line string) time.Time {
+	t.Helper()
+	_, rest, _ := strings.Cut(line, "[")
+	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[:26])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
 // bakeryLog makes the log of one site that which a row forges.
 func (e *evidence) bakeryLog() []string {
 	e.logs = e.siteLogs()
@@ -98,5 +143,28 @@ var logRows = []row{
 			log := e.bakeryLog()
 			line := strings.Replace(strings.Replace(log[3], "curtsy/1", "Mozilla/5.0", 1), "198.18.0.9", "203.0.113.9", 1)
 			e.logs["bakery.test"] = slices.Insert(log, 4, line)
+		}},
+	{class: inLog, name: "a request is taken out of a log that sites share", found: audit.LogMissing, show: shared, forge: func(e *evidence) {
+		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
+	}},
+	{class: inLog, name: "a request that the archive lacks is added to a log that sites share", found: audit.LogExtra, show: shared, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, 4, strings.Replace(log[3], "GET /", "GET /kitchen/", 1))
+	}},
+	{class: inLog, name: "a request is logged twice in a log that sites share", found: audit.LogExtra, show: shared, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, 4, log[3])
+	}},
+	{class: inLog, name: "a request is told of another site, and the log that they share names its site", found: audit.LogExtra, show: sharedNamed,
+		forge: func(e *evidence) {
+			log := e.bakeryLog()
+			e.logs["station.test"] = append(e.logs["station.test"], log[3])
+			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
+		}},
+	{class: inLog, name: "a request is told of another site, and the log that they share names none", why: "such a log does not tell of which site a line is",
+		show: shared, forge: func(e *evidence) {
+			log := e.bakeryLog()
+			e.logs["station.test"] = append(e.logs["station.test"], log[3])
+			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
 		}},
 }

@@ -188,9 +188,18 @@ func honest(t *testing.T, dir string, head *ledger.Hash) {
 	}
 	for name, tr := range map[string]trial{
 		"packed":    pack(t, readEvidence(t, dir), operatorKey).show(t),
-		"the crawl": directory(dir), "written again": directory(e.write()), "of another crawler": stranger(readEvidence(t, dir)).show(),
+		"the crawl": directory(dir), "written again": directory(e.write()), "with a log that all share": directory(dir),
+		"with a log that all share, and that names them": directory(dir), "of another crawler": stranger(readEvidence(t, dir)).show(),
 	} {
-		if name != "of another crawler" {
+		switch name {
+		case "of another crawler":
+		case "with a log that all share":
+			tr.l.Head, e.logs = head, e.siteLogs()
+			tr.logs = e.together("")
+		case "with a log that all share, and that names them":
+			tr.l.Head, e.logs = head, e.siteLogs()
+			tr.logs = e.together(":80 ")
+		default:
 			tr.l.Head, tr.logs = head, honestLogs(t, e)
 		}
 		r := tr.judge(t)
