@@ -264,7 +264,7 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 		s := w.run()
 		w.wantAsked("library.test", "/robots.txt", "/", "/p1.html", "/p2.html")
 		w.wantAsked("hop.test", "/robots.txt", "/y")
-		seeds, err := w.front.Seeds(t.Context())
+		seeds, err := frontier.SeedsOf(t.Context(), w.front)
 		if err != nil || len(seeds) != 2 || seeds[1].URL.String() != "http://library.test/" || seeds[1].From != "http://short.test/x" {
 			t.Errorf("seeds %+v, %v", seeds, err)
 		}

@@ -163,7 +163,7 @@ func newFaulty(r storage.Recorder, url string, times int64, fault func()) faulty
 // wantExtension checks that the scope's extension to a URL is durable, once.
 func (w *world) wantExtension(url string) {
 	w.t.Helper()
-	seeds, err := w.front.Seeds(w.t.Context())
+	seeds, err := frontier.SeedsOf(w.t.Context(), w.front)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -60,7 +60,7 @@
 //
 //   - Put-if-new: of all candidates with one key, one is accepted, ever.
 //   - An authority has at most one owner. Each claim gets a new Token, (open epoch << 32 | counter), the epoch
-//     committed when the frontier is opened. Finish and Renew check it: a stale one is answered with ErrStale and
+//     committed when the frontier is opened. Finish checks it: a stale one is answered with ErrStale and
 //     changes nothing. The repeat of an authority's last applied Finish is answered with nil and changes nothing.
 //   - What a Result carries is applied whole or not at all: outcomes, deferrals, found links, host state, blobs,
 //     counts. Found links are durable no later than the page that carried them.

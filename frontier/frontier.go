@@ -29,9 +29,6 @@ type Frontier interface {
 	// Full; a parked one whose time has come is due.
 	ClaimAuthority(ctx context.Context, a canon.Authority) (Turn, error)
 
-	// Renew starts the length of leases anew. The answer has one error per lease: nil or ErrStale.
-	Renew(ctx context.Context, ls []Lease) ([]error, error)
-
 	// Finish ends turns (or, with Result.Keep, extends them). The answer has one Finished per Result, in order.
 	Finish(ctx context.Context, rs []Result) ([]Finished, error)
 
@@ -54,11 +51,8 @@ type Frontier interface {
 	// Seen reports for each URL whether it has been accepted. It may err towards false.
 	Seen(ctx context.Context, us []canon.URL) ([]bool, error)
 
-	// Seeds returns the seeds and the extensions of scope, in the order they were added.
-	Seeds(ctx context.Context) ([]Seed, error)
-
-	// AllSeeds yields what Seeds returns one by one, for crawls that have a million of them. The frontier can be used
-	// meanwhile: seeds that are added may be among those that come. An error is the last that is yielded.
+	// AllSeeds yields the seeds and the extensions of scope one by one, in the order they were added, for crawls that
+	// have a million of them. The frontier can be used meanwhile: seeds that are added may be among those that come. An error is the last that is yielded.
 	AllSeeds(ctx context.Context) iter.Seq2[Seed, error]
 
 	// Blob returns the bytes kept under a SHA-256 by a Result, or ErrNoBlob.

@@ -13,7 +13,7 @@ type Token uint64
 type Lease struct {
 	Authority canon.Authority
 	Token     Token
-	Length    time.Duration // until it expires, from the claim or the last Renew
+	Length    time.Duration // until it expires, from the claim
 	Width     int           // most exchanges at one time under this lease; 1 unless Keep is in use
 }
 

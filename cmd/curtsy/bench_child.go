@@ -78,7 +78,7 @@ func inMemory(ctx context.Context) frontierOpener {
 		if err != nil {
 			return nil, err
 		}
-		seeds, err := f.Seeds(ctx)
+		seeds, err := frontier.SeedsOf(ctx, f)
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}

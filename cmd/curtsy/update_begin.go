@@ -217,7 +217,7 @@ func buildNext(ctx context.Context, dir string, old *bolt.Frontier, g crawler.Ge
 	if err != nil {
 		return err
 	}
-	seeds, err := old.Seeds(ctx)
+	seeds, err := frontier.SeedsOf(ctx, old)
 	if err != nil {
 		return err
 	}

@@ -198,26 +198,6 @@ func (f *Frontier) give(h *host, refs []ref) *draft {
 	return d
 }
 
-// Renew implements frontier.Frontier.
-func (f *Frontier) Renew(ctx context.Context, ls []frontier.Lease) ([]error, error) {
-	errs := make([]error, len(ls))
-	err := f.changing(ctx, func(now int64) error {
-		for i, l := range ls {
-			h := f.byName[l.Authority]
-			if h == nil || h.lease == nil || h.lease.token != l.Token {
-				errs[i] = frontier.ErrStale
-				continue
-			}
-			h.lease.expires = after(now, f.options.LeaseLength) // its entry among the leases is put right when it comes up
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return errs, nil
-}
-
 // release ends the lease of h; what it has not settled is pending again. The caller holds mu.
 func (f *Frontier) release(h *host, now int64) {
 	f.count(h, -1)

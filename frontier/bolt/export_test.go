@@ -155,7 +155,7 @@ func TestExport_OfABusyFrontierSaysWhatTheContractShows(t *testing.T) {
 					t.Errorf("blob of %d octets: %v", len(b), err)
 				}
 			}
-			if seeds, err := e.Seeds(context.Background()); err != nil || !slices.Equal(seeds, x.seeds) || len(seeds) < 2 {
+			if seeds, err := frontier.SeedsOf(context.Background(), e); err != nil || !slices.Equal(seeds, x.seeds) || len(seeds) < 2 {
 				t.Errorf("seeds %v, want %v, %v", x.seeds, seeds, err)
 			}
 			for _, h := range x.hosts {

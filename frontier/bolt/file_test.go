@@ -260,7 +260,7 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 // readAll makes every call that reads, and claims what is due.
 func readAll(f *Frontier) error {
 	ctx := context.Background()
-	if _, err := f.Seeds(ctx); err != nil {
+	if _, err := frontier.SeedsOf(ctx, f); err != nil {
 		return err
 	}
 	hs, err := f.Hosts(ctx, frontier.Host{}.Authority, 100)
@@ -312,7 +312,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 			t.Fatalf("Host %s: %+v, %v, error %v", w.Authority, h, ok, err)
 		}
 	}
-	if seeds, err := f.Seeds(ctx); err != nil || len(seeds) != 1 {
+	if seeds, err := frontier.SeedsOf(ctx, f); err != nil || len(seeds) != 1 {
 		t.Fatalf("Seeds: %v, error %v", seeds, err)
 	}
 	known, unknown := mustURL(t, "http://a.test/1"), mustURL(t, "http://a.test/none")
@@ -338,7 +338,6 @@ func writeCalls(f *Frontier) map[string]error {
 	_, errs["Add"] = f.Add(ctx, nil)
 	_, errs["Claim"] = f.Claim(ctx, frontier.Want{})
 	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, f.hosts[0].authority)
-	_, errs["Renew"] = f.Renew(ctx, nil)
 	_, errs["Finish"] = f.Finish(ctx, nil)
 	errs["Sync"] = f.Sync(ctx)
 	return errs

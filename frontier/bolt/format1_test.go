@@ -50,7 +50,7 @@ func tell(t testing.TB, path string) told {
 	for i := range w.hosts {
 		w.hosts[i].Wait = 0
 	}
-	if w.seeds, err = f.Seeds(t.Context()); err != nil {
+	if w.seeds, err = frontier.SeedsOf(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -107,11 +107,7 @@ func (f *Frontier) expire(now int64) {
 	d := &f.desk
 	for len(d.leases) > 0 && d.leases[0].at <= now {
 		e := d.leases.pop()
-		switch h := f.leased(e); {
-		case h == nil:
-		case h.lease.expires > now: // renewed
-			d.leases.push(entry{at: h.lease.expires, tie: e.tie})
-		default:
+		if h := f.leased(e); h != nil {
 			f.touch(now)
 			f.totals.counts[frontier.ReasonExpired]++
 			f.release(h, now)

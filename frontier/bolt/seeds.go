@@ -116,14 +116,3 @@ func (f *Frontier) seedPage(ctx context.Context, after uint64) (page []frontier.
 	})
 	return append(page, later...), more, err
 }
-
-// Seeds implements frontier.Frontier.
-func (f *Frontier) Seeds(ctx context.Context) (seeds []frontier.Seed, err error) {
-	for s, err := range f.AllSeeds(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		seeds = append(seeds, s)
-	}
-	return seeds, nil
-}

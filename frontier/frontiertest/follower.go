@@ -172,18 +172,6 @@ func (f *follower) authority(a canon.Authority, t frontier.Turn, err error) {
 	}
 }
 
-// renew follows the Renew of one lease.
-func (f *follower) renew(l frontier.Lease, err error) {
-	f.Helper()
-	now := f.now()
-	if held := f.desk.holds(l.Authority, l.Token); held != (err == nil) {
-		f.Fatalf("Renew %s: %v, want it to be renewed: %v", l.Authority, err, held)
-	}
-	if err == nil {
-		f.desk.leases[l.Authority].expires = now.Add(f.desk.length())
-	}
-}
-
 // finish follows the Finish of one turn.
 func (f *follower) finish(r frontier.Result, got frontier.Finished) {
 	f.Helper()

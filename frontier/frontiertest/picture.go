@@ -74,9 +74,9 @@ func (p picture) diff(q picture) string {
 // picture takes a picture of the frontier of s.
 func (s *stage) picture() picture {
 	s.Helper()
-	seeds, err := s.f.Seeds(s.Context())
+	seeds, err := frontier.SeedsOf(s.Context(), s.f)
 	if err != nil {
-		s.Fatalf("Seeds: %v", err)
+		s.Fatalf("AllSeeds: %v", err)
 	}
 	return take(s.stats(), s.hosts(100), seeds)
 }

@@ -38,17 +38,11 @@ func (m *Model) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	return seen, err
 }
 
-// Seeds implements frontier.Frontier.
-func (m *Model) Seeds(ctx context.Context) (seeds []frontier.Seed, err error) {
-	err = m.read(ctx, func(time.Time) { seeds = slices.Clone(m.desk.seeds) })
-	return seeds, err
-}
-
 // AllSeeds implements frontier.Frontier.
 func (m *Model) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	return func(yield func(frontier.Seed, error) bool) {
-		seeds, err := m.Seeds(ctx)
-		if err != nil {
+		var seeds []frontier.Seed
+		if err := m.read(ctx, func(time.Time) { seeds = slices.Clone(m.desk.seeds) }); err != nil {
 			yield(frontier.Seed{}, err)
 			return
 		}

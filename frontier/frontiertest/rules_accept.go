@@ -165,7 +165,7 @@ func seedsInOrder(s *stage) {
 		{URL: s.url("c/1"), Tag: "tag"},
 	}
 	for range 2 {
-		got, err := s.f.Seeds(s.Context())
+		got, err := frontier.SeedsOf(s.Context(), s.f)
 		if err != nil || !slices.Equal(got, wanted) {
 			s.Fatalf("Seeds: %v, error %v; want %v", got, err, wanted)
 		}

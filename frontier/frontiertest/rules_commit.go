@@ -142,11 +142,9 @@ func (s *stage) calls(t frontier.Turn) map[string]error {
 	_, errs["Add"] = f.Add(ctx, s.links("x/0"))
 	_, errs["Claim"] = f.Claim(ctx, frontier.Want{})
 	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, s.auth("x"))
-	_, errs["Renew"] = f.Renew(ctx, []frontier.Lease{t.Lease})
 	_, errs["Finish"] = f.Finish(ctx, []frontier.Result{fetched(t)})
 	errs["Sync"] = f.Sync(ctx)
 	_, errs["Seen"] = f.Seen(ctx, []canon.URL{s.url("x/0")})
-	_, errs["Seeds"] = f.Seeds(ctx)
 	errs["AllSeeds"] = nil
 	for _, err := range f.AllSeeds(ctx) {
 		errs["AllSeeds"] = err

@@ -29,7 +29,7 @@ func durableAdd(s *stage) {
 	s.add(s.seeds("a/0", "b/0"), s.links("c/0"), s.refused("trap", "d/0"))
 	s.crash()
 	want(s, "Add again", s.add(s.links("a/0", "b/0", "c/0", "d/0")), frontier.Added{Known: 4})
-	seeds, err := s.f.Seeds(s.Context())
+	seeds, err := frontier.SeedsOf(s.Context(), s.f)
 	if err != nil || len(seeds) != 2 {
 		s.Fatalf("Seeds: %v, error %v", seeds, err)
 	}
@@ -110,7 +110,7 @@ func durableWhole(after time.Duration) func(s *stage) {
 		want(s, "the count is there", st.Counts["octets"] == 1000, there)
 		_, err := s.f.Blob(s.Context(), digest("a body"))
 		want(s, "the blob is there", err == nil, there)
-		seeds, err := s.f.Seeds(s.Context())
+		seeds, err := frontier.SeedsOf(s.Context(), s.f)
 		want(s, "the extension of scope is there", err == nil && len(seeds) == 1, there)
 		want(s, "the refusal is there", st.Reasons[frontier.Dropped]["trap"] == 1, there)
 		want(s, "the links are there", s.add(s.links("a/90", "z/0")).Known == 2, there)

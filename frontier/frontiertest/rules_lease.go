@@ -25,7 +25,6 @@ func leaseRules() []rule {
 		{name: "lease: the tokens of later openings are larger, and fence off the earlier", o: o, test: leaseEpoch},
 		{name: "lease: a stale result does not hinder the others of its call", o: o, test: leaseMixed},
 		{name: "lease: the repeat of the last applied Finish is nil and changes nothing", o: o, test: leaseRepeat},
-		{name: "renew: starts the length anew, and tells each lease apart", o: o, test: renew},
 		{name: "claim: ends when its context does", o: o, test: claimCancelled},
 	}
 }
@@ -65,10 +64,6 @@ func leaseNoticed(s *stage) {
 		"Finish": func(t frontier.Turn) bool {
 			fs, err := s.f.Finish(s.Context(), []frontier.Result{fetched(t)})
 			return err == nil && errors.Is(fs[0].Err, frontier.ErrStale)
-		},
-		"Renew": func(t frontier.Turn) bool {
-			errs, err := s.f.Renew(s.Context(), []frontier.Lease{t.Lease})
-			return err == nil && errors.Is(errs[0], frontier.ErrStale)
 		},
 		"ClaimAuthority": func(t frontier.Turn) bool {
 			next, err := s.f.ClaimAuthority(s.Context(), t.Authority)
@@ -226,27 +221,6 @@ func leaseRepeat(s *stage) {
 		s.finish(fetched(t))
 	}
 	s.unchanged(func() { s.stale(r) })
-}
-
-func renew(s *stage) {
-	s.add(s.links("a/0", "b/0"))
-	c := s.claim(2, 1)
-	s.sleep(length / 2)
-	bad := c.Turns[1].Lease
-	bad.Token++
-	errs, err := s.f.Renew(s.Context(), []frontier.Lease{bad, c.Turns[0].Lease})
-	if err != nil || len(errs) != 2 || !errors.Is(errs[0], frontier.ErrStale) || errs[1] != nil {
-		s.Fatalf("Renew: %v, error %v; want the first stale", errs, err)
-	}
-	s.sleep(length - 2*time.Millisecond)
-	want(s, "the lease that was not renewed", names(s.turn(1).Tasks), names(c.Turns[1].Tasks))
-	s.stale(fetched(c.Turns[1]))
-	want(s, "the leases", s.stats().Leases, 2)
-	s.finish(fetched(c.Turns[0]))
-	errs, err = s.f.Renew(s.Context(), []frontier.Lease{c.Turns[0].Lease, c.Turns[1].Lease})
-	if err != nil || len(errs) != 2 || !errors.Is(errs[0], frontier.ErrStale) || !errors.Is(errs[1], frontier.ErrStale) {
-		s.Fatalf("Renew of a finished and of an expired lease: %v, error %v; want both stale", errs, err)
-	}
 }
 
 func claimCancelled(s *stage) {

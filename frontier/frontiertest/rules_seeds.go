@@ -10,7 +10,7 @@ import (
 // seedRules are about the list of seeds, read one by one.
 func seedRules() []rule {
 	return []rule{
-		{name: "seeds: all of them come, one by one, in the order of Seeds", test: seedsAll},
+		{name: "seeds: all of them come, one by one, in the order in which they were added", test: seedsAll},
 		{name: "seeds: the frontier can be used between two of them, and each of before comes once", test: seedsMeanwhile},
 		{name: "seeds: whoever has enough of them gets no more", test: seedsEnough},
 	}
@@ -40,13 +40,13 @@ func (s *stage) eachSeed(f func(n int)) (all []frontier.Seed) {
 
 func seedsAll(s *stage) {
 	want(s, "seeds of a new frontier", len(s.eachSeed(func(int) {})), 0)
-	s.add(s.manySeeds())
-	s.add(s.seeds("b/1"))
+	cs := append(s.manySeeds(), s.seeds("b/1")...)
+	s.add(cs)
+	var wanted []frontier.Seed
+	for _, c := range cs {
+		wanted = append(wanted, frontier.Seed{URL: c.URL, Tag: c.Tag})
+	}
 	for range 2 {
-		wanted, err := s.f.Seeds(s.Context())
-		if err != nil || len(wanted) != 9001 {
-			s.Fatalf("Seeds: %d, error %v", len(wanted), err)
-		}
 		if got := s.eachSeed(func(int) {}); !slices.Equal(got, wanted) {
 			s.Fatalf("%d seeds, want %d; or another order", len(got), len(wanted))
 		}
@@ -56,10 +56,7 @@ func seedsAll(s *stage) {
 
 func seedsMeanwhile(s *stage) {
 	s.add(s.manySeeds())
-	before, err := s.f.Seeds(s.Context())
-	if err != nil {
-		s.Fatalf("Seeds: %v", err)
-	}
+	before := s.eachSeed(func(int) {})
 	all := s.eachSeed(func(n int) {
 		if n%2000 != 1 {
 			return

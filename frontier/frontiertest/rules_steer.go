@@ -123,10 +123,6 @@ func parkLeased(s *stage) {
 	r := fetched(t, t.Tasks[0])
 	r.Keep, r.Want = true, 1
 	want(s, "more tasks", names(s.finish(r).Tasks), "")
-	errs, err := s.f.Renew(s.Context(), []frontier.Lease{t.Lease})
-	if err != nil || errs[0] != nil {
-		s.Fatalf("Renew: %v, error %v", errs, err)
-	}
 	s.finish(result(t))
 	want(s, "Fetched", s.host("a").Outcomes[frontier.Fetched], 1)
 	s.waits(frontier.Never)

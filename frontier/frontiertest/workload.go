@@ -13,7 +13,7 @@ import (
 )
 
 // Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
-// Finish with outcomes, deferrals, links, host states and Keep, Renew, stale and repeated results, time, Sync, close
+// Finish with outcomes, deferrals, links, host states and Keep, stale and repeated results, time, Sync, close
 // and crash. After every step what can be seen of it must be what the model says.
 //
 // The engine leads and the model follows, because the contract leaves some choices to the engine: which of the hosts
@@ -78,7 +78,6 @@ func (w *workload) step() string {
 		{6, "time", func() { w.pass(w.rand.IntN(1500)) }},
 		{1, "much time", func() { w.pass(25_000) }},
 		{4, "add", func() { w.offer(w.candidates(1 + w.rand.IntN(20))) }},
-		{2, "renew", w.renewSome},
 		{2, "claim authority", w.claimOne},
 		{2, "repeat", w.repeatSome},
 		{1, "retry", w.retrySome},
@@ -177,23 +176,6 @@ func (w *workload) finishSome() {
 		} else {
 			w.past = append(w.past, rs[i])
 		}
-	}
-}
-
-// renewSome renews some of the turns that are held, be they expired or not.
-func (w *workload) renewSome() {
-	var ls []frontier.Lease
-	for _, t := range w.turns {
-		if w.rand.IntN(2) == 0 {
-			ls = append(ls, t.Lease)
-		}
-	}
-	errs, err := w.f.Renew(w.Context(), ls)
-	if err != nil || len(errs) != len(ls) {
-		w.Fatalf("Renew: %d answers for %d leases, error %v", len(errs), len(ls), err)
-	}
-	for i, l := range ls {
-		w.follow.renew(l, errs[i])
 	}
 }
 

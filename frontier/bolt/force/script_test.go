@@ -137,8 +137,6 @@ func (c *child) refuse(ctx context.Context, first error) {
 	try(err)
 	_, err = c.f.Finish(ctx, []frontier.Result{{}})
 	try(err)
-	_, err = c.f.Renew(ctx, nil)
-	try(err)
 	_, err = c.f.Retry(ctx, frontier.Retrial{Outcome: frontier.Failed})
 	try(err)
 	_, err = c.f.Stats(ctx)

@@ -8,29 +8,6 @@ import (
 	"curtsy/frontier"
 )
 
-// Renew implements frontier.Frontier.
-func (m *Model) Renew(ctx context.Context, ls []frontier.Lease) ([]error, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(); err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	m.expire(now)
-	errs := make([]error, len(ls))
-	for i, l := range ls {
-		if !m.desk.holds(l.Authority, l.Token) {
-			errs[i] = frontier.ErrStale
-			continue
-		}
-		m.desk.leases[l.Authority].expires = now.Add(m.desk.length())
-	}
-	return errs, nil
-}
-
 // recorded returns turns when it is durable that they are out, if that is due: in a run after an unclean stop until it
 // has come far enough, and always with a suspect. Those that have expired meanwhile are left out. The caller holds mu;
 // it is free during the wait.
