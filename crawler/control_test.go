@@ -14,7 +14,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 )
 
 // served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
@@ -27,7 +27,7 @@ func served(t *testing.T) (dir string, stop func()) {
 func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
 	t.Helper()
 	a, l := &archive{}, &lines{}
-	front := frontiertest.NewModel(frontier.Options{Barrier: Barrier(a, l)})
+	front := model.New(frontier.Options{Barrier: Barrier(a, l)})
 	t.Cleanup(func() { front.Close() })
 	f, err := fetch.New(fetch.Config{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/robots"
 )
 
@@ -80,7 +80,7 @@ func (w *world) policy(url string) (s robots.State) {
 // reopen closes the frontier in order and opens it again, as a restart does.
 func (w *world) reopen() {
 	w.t.Helper()
-	m := w.front.(*frontiertest.Model)
+	m := w.front.(*model.Model)
 	if err := m.Close(); err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -204,7 +204,7 @@ func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
 		w.cfg.MaxTime = 4 * Floor
 		w.run()
-		m := w.front.(*frontiertest.Model)
+		m := w.front.(*model.Model)
 		m.Crash()
 		m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
 		t.Cleanup(func() { m.Close() })

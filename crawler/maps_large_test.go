@@ -14,7 +14,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/robots"
 	"curtsy/storage"
 )
@@ -104,7 +104,7 @@ func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", listed)...)}))
-			model := w.front.(*frontiertest.Model)
+			model := w.front.(*model.Model)
 			f := &watched{Frontier: model, onAdd: func(n int64) error {
 				if n == kill {
 					return errKilled

@@ -13,7 +13,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/robots"
 )
 
@@ -233,7 +233,7 @@ func TestRule07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 3000\n"
 		w := newWorld(t, []string{"http://bakery.test/"}, site)
 		w.run()
-		m := w.front.(*frontiertest.Model)
+		m := w.front.(*model.Model)
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -70,7 +70,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*Earlier, error) {
 // nextGeneration gives the crawl a frontier of its own, and what was archived so far as its past.
 func (w *world) nextGeneration() {
 	w.t.Helper()
-	w.front = frontiertest.NewModel(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	w.front = model.New(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
 	w.t.Cleanup(func() { w.front.Close() })
 	for _, s := range w.seeds {
 		u := parse(w.t, s)

@@ -8,13 +8,13 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 )
 
 // What an operator takes out of a running crawl has its lines, in the archive as in the ledger, before the command is answered.
 func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 	a, l := &archive{}, &lines{}
-	front := frontiertest.NewModel(frontier.Options{Barrier: Barrier(a, l)})
+	front := model.New(frontier.Options{Barrier: Barrier(a, l)})
 	defer front.Close()
 	f, err := fetch.New(fetch.Config{})
 	if err != nil {

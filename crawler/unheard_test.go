@@ -13,7 +13,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -29,7 +29,7 @@ func (l *lethal) Append(ctx context.Context, line storage.Line) error {
 	err := l.lines.Append(ctx, line)
 	if line.Rest > 0 && l.kills > 0 {
 		l.kills--
-		l.w.front.(*frontiertest.Model).Crash()
+		l.w.front.(*model.Model).Crash()
 	}
 	return err
 }
@@ -50,7 +50,7 @@ func (l *lethal) crawl(t *testing.T) (s Summary) {
 			time.Sleep(10 * time.Second)
 			continue
 		}
-		m := w.front.(*frontiertest.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+		m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
 		t.Cleanup(func() { m.Close() })
 		w.front, w.cfg.Frontier = m, m
 	}

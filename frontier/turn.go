@@ -95,3 +95,6 @@ type Host struct {
 	Deferred int64 // pending, after a failed attempt
 	Outcomes Outcomes
 }
+
+// Pending returns how many URLs of the host are not closed.
+func (h Host) Pending() int64 { return h.Queued + h.InFlight + h.Deferred }

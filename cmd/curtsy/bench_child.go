@@ -14,7 +14,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 )
 
 // What bench measures runs in processes of its own, so that processor time and memory are told apart. They are hidden
@@ -41,7 +41,7 @@ func saveStats(path string) error {
 
 func newBenchCrawl(std stdio) *cobra.Command {
 	var stats, profile string
-	var model bool
+	var volatile bool
 	cmd := &cobra.Command{
 		Use:    "crawl [flags] -- ARGS",
 		Hidden: true,
@@ -51,7 +51,7 @@ func newBenchCrawl(std stdio) *cobra.Command {
 				return usagef("bench crawl is for curtsy bench alone")
 			}
 			w := world{}
-			if model {
+			if volatile {
 				w.open = inMemory(cmd.Context())
 			}
 			crawl := newCrawlIn(w, std)
@@ -67,7 +67,7 @@ func newBenchCrawl(std stdio) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&stats, "stats", "", "`FILE`")
 	cmd.Flags().StringVar(&profile, "profile", "", "`FILE`")
-	cmd.Flags().BoolVar(&model, "model", false, "")
+	cmd.Flags().BoolVar(&volatile, "model", false, "")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func inMemory(ctx context.Context) frontierOpener {
 		for _, s := range seeds {
 			cs = append(cs, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Tag: s.Tag})
 		}
-		m := frontiertest.NewModel(o)
+		m := model.New(o)
 		_, err = m.Add(ctx, cs)
 		return m, err
 	}

@@ -19,7 +19,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 )
 
 // The frontier alone, put under the load of a crawl that has no crawler: turns are claimed and finished at once, with
@@ -53,7 +53,7 @@ type loadStats struct {
 func newBenchFrontier(std stdio) *cobra.Command {
 	var dir string
 	var urls, hosts int
-	var model bool
+	var volatile bool
 	cmd := &cobra.Command{
 		Use:    "frontier [flags]",
 		Hidden: true,
@@ -62,7 +62,7 @@ func newBenchFrontier(std stdio) *cobra.Command {
 			if urls < 1 || hosts < 1 {
 				return usagef("bench frontier: --urls %d --hosts %d: at least one of each", urls, hosts)
 			}
-			stats, err := loadFrontier(cmd.Context(), dir, urls, hosts, model)
+			stats, err := loadFrontier(cmd.Context(), dir, urls, hosts, volatile)
 			if err != nil {
 				return err
 			}
@@ -72,17 +72,17 @@ func newBenchFrontier(std stdio) *cobra.Command {
 	cmd.Flags().StringVar(&dir, "dir", "", "`DIR`")
 	cmd.Flags().IntVar(&urls, "urls", 1000, "`N`")
 	cmd.Flags().IntVar(&hosts, "hosts", 1, "`N`")
-	cmd.Flags().BoolVar(&model, "model", false, "")
+	cmd.Flags().BoolVar(&volatile, "model", false, "")
 	return cmd
 }
 
 // loadFrontier fills a frontier and puts pages through it.
-func loadFrontier(ctx context.Context, dir string, urls, hosts int, model bool) (s loadStats, err error) {
+func loadFrontier(ctx context.Context, dir string, urls, hosts int, volatile bool) (s loadStats, err error) {
 	s = loadStats{URLs: urls, Hosts: hosts, Pages: min(loadPages, max(urls/2, 100))}
 	before := heldMemory()
 	path := filepath.Join(dir, "frontier.db")
-	var f frontier.Frontier = frontiertest.NewModel(frontier.Options{})
-	if !model {
+	var f frontier.Frontier = model.New(frontier.Options{})
+	if !volatile {
 		if f, err = bolt.Open(path, frontier.Options{}); err != nil {
 			return s, err
 		}
@@ -100,7 +100,7 @@ func loadFrontier(ctx context.Context, dir string, urls, hosts int, model bool) 
 	if err := errors.Join(err, f.Close()); err != nil {
 		return s, fmt.Errorf("bench: the frontier alone: %w", err)
 	}
-	if !model {
+	if !volatile {
 		file, err := os.Stat(path)
 		if err != nil {
 			return s, fmt.Errorf("bench: %w", err)

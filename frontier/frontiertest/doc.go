@@ -1,4 +1,4 @@
-// Package frontiertest holds an engine of package frontier to its contract. It has three parts.
+// Package frontiertest holds an engine of package frontier to its contract. It has two parts.
 //
 // # The suite
 //
@@ -16,26 +16,8 @@
 //
 // # The workload
 //
-// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with the
-// model after every step. Where the contract leaves a choice to the engine the model follows it, provided that the
-// choice is a lawful one. The engine may choose
-//
-//   - which of the hosts that are due comes first; Run asks only that hosts take turns, that is, that the one which
-//     has been due for longest, by 10 ms or more, is served first;
-//   - where in its host's order a task comes again whose deferral is over, and whether it then counts as Queued or
-//     Deferred;
-//   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
-//     some instant: everything becomes durable in the order in which it was applied;
-//   - which of the tasks that were leased in the last moments before a crash the record names that it left: it is as old
-//     as the last commit. Task.Stops tells, and the follower holds the engine to what it has told;
-//   - in which order suspects come, and whether one waits while other hosts have something to give;
-//   - whether a refused candidate makes its authority known.
-//
-// # The model
-//
-// Model is a frontier in memory, made to be read: a journal of events and the state that they lead to. What a crash
-// leaves is the state that the durable part of the journal leads to. It passes the suite itself, serves as the
-// engine in tests of the crawler, and is the wrong choice for anything large: it scans where an engine has an index.
+// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with a
+// model.Follower after every step. The model passes the suite itself.
 //
 // # What the contract leaves unsaid
 //

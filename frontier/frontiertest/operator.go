@@ -25,7 +25,7 @@ func (w *workload) retrySome() {
 		w.Fatalf("Retry %+v: %v", r, err)
 	}
 	if err == nil {
-		want(w.stage, "Retried", got, w.follow.retry(r))
+		want(w.stage, "Retried", got, w.follow.Retry(r))
 	}
 }
 
@@ -78,7 +78,7 @@ func (w *workload) command(c frontier.Steering) {
 	if err != nil {
 		w.Fatalf("Steer %+v: %v", c, err)
 	}
-	wanted := w.follow.steer(c)
+	wanted := w.follow.Steer(c)
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
 		wanted.Changed = got.Changed // one park in the place of another that has begun before
 	}
@@ -95,7 +95,7 @@ func (w *workload) coda() {
 	for n := range 2*frontier.QuarantineStops + 1 {
 		c := w.claimWithin(1, 3, time.Hour)
 		for _, t := range c.Turns {
-			w.follow.lease(t, 3)
+			w.follow.Lease(t, 3)
 		}
 		w.pass(201)
 		w.restartCrash()
@@ -110,18 +110,18 @@ func worldName(a canon.Authority) string { return a.Host()[:len(a.Host())-len(".
 func (w *workload) surveyed() {
 	w.Helper()
 	n := w.rand.IntN(worldHosts + 1)
-	got, all := w.survey(n), w.follow.desk.survey(w.follow.now(), worldHosts)
+	got, all := w.survey(n), w.follow.Survey(worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {
 		list := 0
 		for i, h := range lists[0] {
-			if waiting(h) == 0 {
+			if h.Pending() == 0 {
 				continue // hosts with nothing pending may stand at the end
 			}
 			list++
 			known := w.host(worldName(h.Authority))
 			known.Robots, known.Memory, h.Robots, h.Memory = nil, nil, nil, nil
 			want(w.stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
-			if i >= len(lists[1]) || waiting(h) != waiting(lists[1][i]) {
+			if i >= len(lists[1]) || h.Pending() != lists[1][i].Pending() {
 				w.Fatalf("Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/model"
 )
 
 // durabilityRules are about what a crash may lose, and what it must not.
@@ -48,10 +49,10 @@ func durableSync(s *stage) {
 	before := s.picture()
 	s.crash()
 	after := s.picture()
-	for _, p := range []picture{before, after} {
+	for _, p := range []model.Picture{before, after} {
 		delete(p, "unclean, restarts")
 	}
-	if diff := before.diff(after); diff != "" {
+	if diff := before.Diff(after); diff != "" {
 		s.Fatalf("something has changed: %s", diff)
 	}
 	if blob, err := s.f.Blob(s.Context(), digest("a body")); err != nil || string(blob) != "a body" {
@@ -123,10 +124,10 @@ func durableClose(s *stage) {
 	before := s.picture()
 	s.reopen()
 	after := s.picture()
-	for _, p := range []picture{before, after} {
+	for _, p := range []model.Picture{before, after} {
 		delete(p, "unclean, restarts")
 	}
-	if diff := before.diff(after); diff != "" {
+	if diff := before.Diff(after); diff != "" {
 		s.Fatalf("something has changed: %s", diff)
 	}
 	want(s, "Unclean", s.stats().Unclean, false)

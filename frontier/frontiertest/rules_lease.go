@@ -111,7 +111,7 @@ func (s *stage) unchanged(f func()) {
 	s.Helper()
 	before := s.picture()
 	f()
-	if diff := before.diff(s.picture()); diff != "" {
+	if diff := before.Diff(s.picture()); diff != "" {
 		s.Fatalf("something has changed: %s", diff)
 	}
 	if _, err := s.f.Blob(s.Context(), digest("a body")); !errors.Is(err, frontier.ErrNoBlob) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/model"
 )
 
 // retryRules are about what only an operator does: closed URLs and refused hosts take part again.
@@ -204,10 +205,10 @@ func retryDurable(s *stage) {
 	before := s.picture()
 	s.crash()
 	after := s.picture()
-	for _, p := range []picture{before, after} {
+	for _, p := range []model.Picture{before, after} {
 		delete(p, "unclean, restarts")
 	}
-	if diff := before.diff(after); diff != "" {
+	if diff := before.Diff(after); diff != "" {
 		s.Fatalf("something has changed: %s", diff)
 	}
 	want(s, "condition", s.host("a").Condition, frontier.Open)

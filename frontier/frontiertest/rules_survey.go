@@ -33,7 +33,7 @@ func (s *stage) survey(n int) frontier.Survey {
 func lengths(hosts []frontier.Host) string {
 	var text string
 	for _, h := range hosts {
-		if n := h.Queued + h.InFlight + h.Deferred; n > 0 {
+		if n := h.Pending(); n > 0 {
 			text += fmt.Sprintf(" %s:%d", h.Authority.Host(), n)
 		}
 	}

@@ -75,7 +75,7 @@ func (s *stage) sumOfHosts() (n figures) {
 		n.Queued += v.Queued
 		n.InFlight += v.InFlight
 		n.Deferred += v.Deferred
-		if v.Queued+v.InFlight+v.Deferred > 0 {
+		if v.Pending() > 0 {
 			n.Pending++
 		}
 		if v.Leased {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/model"
 )
 
 // Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
@@ -32,7 +33,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 			o.Order = frontier.DepthFirst
 		}
 		w := &workload{stage: newStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0))}
-		w.follow = newFollower(w.stage)
+		w.follow = model.NewFollower(w.stage, o)
 		w.start()
 		for n := range steps {
 			name := w.step()
@@ -47,7 +48,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 type workload struct {
 	*stage
 	rand   *rand.Rand
-	follow *follower
+	follow *model.Follower
 	turns  []frontier.Turn   // held; some of them have expired
 	past   []frontier.Result // finished or expired; for repeats
 	urls   int               // made so far
@@ -83,7 +84,7 @@ func (w *workload) step() string {
 		{1, "retry", w.retrySome},
 		{1, "steer", w.steerSome},
 		{1, "resume", w.resumeSome},
-		{1, "sync", func() { w.sync(); w.follow.synced() }},
+		{1, "sync", func() { w.sync(); w.follow.Synced() }},
 		{1, "close", w.restartClean},
 		{1, "crash", w.restartCrash},
 	}
@@ -111,7 +112,7 @@ func (w *workload) offer(cs []frontier.Candidate) {
 	if err != nil {
 		w.Fatalf("Add: %v", err)
 	}
-	want(w.stage, "Added", added, w.follow.add(cs))
+	want(w.stage, "Added", added, w.follow.Add(cs))
 }
 
 // claimSome claims for at most three milliseconds.
@@ -124,16 +125,16 @@ func (w *workload) claimSome() {
 	c, err := w.f.Claim(ctx, wanted)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		w.follow.nothing(begin, wanted)
+		w.follow.Nothing(begin, wanted)
 	case err != nil:
 		w.Fatalf("Claim: %v", err)
 	case len(c.Turns) == 0:
-		w.follow.ended(wanted, c)
+		w.follow.Ended(wanted, c)
 	default:
 		for _, t := range c.Turns {
-			w.follow.lease(t, max(wanted.Tasks, 1))
+			w.follow.Lease(t, max(wanted.Tasks, 1))
 		}
-		w.follow.fair(c, max(wanted.Hosts, 1))
+		w.follow.Fair(c, max(wanted.Hosts, 1))
 		w.turns = append(w.turns, c.Turns...)
 	}
 }
@@ -145,7 +146,7 @@ func (w *workload) claimOne() {
 	if err != nil && !errors.Is(err, frontier.ErrNotDue) {
 		w.Fatalf("ClaimAuthority: %v", err)
 	}
-	w.follow.authority(a, t, err)
+	w.follow.Authority(a, t, err)
 	if err == nil {
 		w.turns = append(w.turns, t)
 	}
@@ -169,7 +170,7 @@ func (w *workload) finishSome() {
 		w.Fatalf("Finish: %d answers to %d results, error %v", len(fs), len(rs), err)
 	}
 	for i, f := range fs {
-		w.follow.finish(rs[i], f)
+		w.follow.Finish(rs[i], f)
 		if rs[i].Keep && f.Err == nil {
 			kept[i].Tasks = append(kept[i].Tasks, f.Tasks...)
 			w.turns = append(w.turns, kept[i])
@@ -190,7 +191,7 @@ func (w *workload) repeatSome() {
 	if err != nil || len(fs) != 1 {
 		w.Fatalf("Finish: %d answers, error %v", len(fs), err)
 	}
-	w.follow.repeat(r, fs[0])
+	w.follow.Repeat(r, fs[0])
 }
 
 // restartClean closes the frontier, waits, and opens it again.
@@ -199,7 +200,7 @@ func (w *workload) restartClean() {
 	w.pass(w.rand.IntN(3000))
 	w.open(w.o)
 	w.turns, w.past = nil, nil
-	w.follow.closed()
+	w.follow.Closed()
 }
 
 // restartCrash crashes the frontier, waits, and opens it again. Every other time it is synced first.
@@ -209,14 +210,14 @@ func (w *workload) restartCrash() {
 	}
 	if w.rand.IntN(2) == 0 {
 		w.sync()
-		w.follow.synced()
+		w.follow.Synced()
 	}
 	at := time.Now()
 	w.kill()
 	w.pass(w.rand.IntN(3000))
 	w.open(w.o)
 	w.turns, w.past = nil, nil
-	w.follow.crashed(at, w.picture())
+	w.follow.Crashed(at, w.picture())
 }
 
 // compare fails unless what can be seen of the engine is what the follower says.
@@ -224,8 +225,8 @@ func (w *workload) compare(when string) {
 	w.Helper()
 	w.sums()
 	w.surveyed()
-	w.follow.suspected(w.stats().Suspects)
-	if diff := w.follow.picture().diff(w.picture()); diff != "" {
+	w.follow.Suspected(w.stats().Suspects)
+	if diff := w.follow.Picture().Diff(w.picture()); diff != "" {
 		w.Fatalf("%s: the model, then the engine:%s", when, diff)
 	}
 }
@@ -239,11 +240,11 @@ func (w *workload) finale() {
 			return
 		}
 		for _, t := range c.Turns {
-			w.follow.lease(t, 7)
+			w.follow.Lease(t, 7)
 		}
 		for _, t := range c.Turns {
 			r := fetched(t)
-			w.follow.finish(r, w.finish(r))
+			w.follow.Finish(r, w.finish(r))
 		}
 		w.compare("towards the end")
 	}

@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/frontiertest"
+	"curtsy/frontier/model"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -106,7 +106,7 @@ func crawl(t *testing.T, dir string) {
 		must(err)
 		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1"})
 		must(err)
-		front := frontiertest.NewModel(frontier.Options{Barrier: crawler.Barrier(archive, book), Pace: crawler.Floor})
+		front := model.New(frontier.Options{Barrier: crawler.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())
 		f, err := fetch.New(fetch.Config{Identity: identity, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir()})
 		must(err)

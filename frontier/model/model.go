@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // others are applied but not committed. A commit is a call of the barrier that moves durable.
 type Model struct {
 	mu      sync.Mutex
-	desk    desk
+	dealer  dealer
 	journal []event
 	durable int         // events that a crash does not lose
 	epoch   uint64      // of this opening
@@ -42,8 +42,8 @@ type Model struct {
 
 var _ frontier.Frontier = (*Model)(nil)
 
-// NewModel returns an empty frontier.
-func NewModel(o frontier.Options) *Model {
+// New returns an empty frontier.
+func New(o frontier.Options) *Model {
 	return newModel(nil, opened{options: o})
 }
 
@@ -53,7 +53,7 @@ func (m *Model) Reopen(o frontier.Options) *Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closed {
-		panic("frontiertest: the model is reopened before Close or Crash")
+		panic("frontier/model: the model is reopened before Close or Crash")
 	}
 	how := opened{options: o}
 	if !m.clean {
@@ -67,7 +67,7 @@ func newModel(journal []event, how opened) *Model {
 	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &how})
 	s := fold(journal)
 	return &Model{
-		desk:    newDesk(s),
+		dealer:  newDealer(s),
 		journal: journal,
 		durable: len(journal),
 		wanted:  len(journal),
@@ -141,7 +141,7 @@ func (m *Model) broadcast() {
 // record applies an event, for the next group to commit. The caller holds mu.
 func (m *Model) record(e event) frontier.Added {
 	m.journal = append(m.journal, e)
-	added := m.desk.apply(e)
+	added := m.dealer.apply(e)
 	m.arm()
 	if e.result != nil {
 		if m.results++; m.results >= frontier.GroupPages {
@@ -184,12 +184,12 @@ func (m *Model) commit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.known < m.awaited) {
-		group, claims, flight := len(m.journal), m.claims, m.desk.flight()
+		group, claims, flight := len(m.journal), m.claims, m.dealer.flight()
 		err := m.barrier()
 		switch {
 		case m.crashed:
 		case err != nil:
-			m.err = fmt.Errorf("frontiertest: commit: barrier: %w", err)
+			m.err = fmt.Errorf("frontier/model: commit: barrier: %w", err)
 		default:
 			m.durable, m.known, m.flight = group, claims, flight
 		}
@@ -201,7 +201,7 @@ func (m *Model) commit() {
 
 // barrier calls Options.Barrier without mu, which the caller holds before and after.
 func (m *Model) barrier() error {
-	call := m.desk.options.Barrier
+	call := m.dealer.options.Barrier
 	if call == nil {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (m *Model) await(ctx context.Context, timer <-chan time.Time) error {
 func (m *Model) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	for i, c := range cs {
 		if c.URL.IsZero() {
-			return frontier.Added{}, fmt.Errorf("frontiertest: add: candidate %d has no URL", i)
+			return frontier.Added{}, fmt.Errorf("frontier/model: add: candidate %d has no URL", i)
 		}
 	}
 	if err := ctx.Err(); err != nil {

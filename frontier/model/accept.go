@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"time"

@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (m *Model) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	seen := make([]bool, len(us))
 	err := m.read(ctx, func(time.Time) {
 		for i, u := range us {
-			seen[i] = m.desk.seen[u.Key()]
+			seen[i] = m.dealer.seen[u.Key()]
 		}
 	})
 	return seen, err
@@ -42,7 +42,7 @@ func (m *Model) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 func (m *Model) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	return func(yield func(frontier.Seed, error) bool) {
 		var seeds []frontier.Seed
-		if err := m.read(ctx, func(time.Time) { seeds = slices.Clone(m.desk.seeds) }); err != nil {
+		if err := m.read(ctx, func(time.Time) { seeds = slices.Clone(m.dealer.seeds) }); err != nil {
 			yield(frontier.Seed{}, err)
 			return
 		}
@@ -58,7 +58,7 @@ func (m *Model) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 func (m *Model) Blob(ctx context.Context, sum [32]byte) (body []byte, err error) {
 	found := false
 	err = m.read(ctx, func(time.Time) {
-		body, found = m.desk.blobs[sum]
+		body, found = m.dealer.blobs[sum]
 		body = slices.Clone(body)
 	})
 	if err == nil && !found {
@@ -71,8 +71,8 @@ func (m *Model) Blob(ctx context.Context, sum [32]byte) (body []byte, err error)
 func (m *Model) Host(ctx context.Context, a canon.Authority) (v frontier.Host, ok bool, err error) {
 	err = m.read(ctx, func(now time.Time) {
 		var h *host
-		if h, ok = m.desk.hosts[a]; ok {
-			v = m.desk.view(h, now)
+		if h, ok = m.dealer.hosts[a]; ok {
+			v = m.dealer.view(h, now)
 		}
 	})
 	return v, ok, err
@@ -81,11 +81,11 @@ func (m *Model) Host(ctx context.Context, a canon.Authority) (v frontier.Host, o
 // Hosts implements frontier.Frontier.
 func (m *Model) Hosts(ctx context.Context, after canon.Authority, limit int) (page []frontier.Host, err error) {
 	err = m.read(ctx, func(now time.Time) {
-		hosts := slices.Clone(m.desk.order)
+		hosts := slices.Clone(m.dealer.order)
 		slices.SortFunc(hosts, func(a, b *host) int { return strings.Compare(a.authority.String(), b.authority.String()) })
 		for _, h := range hosts {
 			if len(page) < limit && h.authority.String() > after.String() {
-				page = append(page, m.desk.view(h, now))
+				page = append(page, m.dealer.view(h, now))
 			}
 		}
 	})
@@ -94,6 +94,6 @@ func (m *Model) Hosts(ctx context.Context, after canon.Authority, limit int) (pa
 
 // Stats implements frontier.Frontier.
 func (m *Model) Stats(ctx context.Context) (st frontier.Stats, err error) {
-	err = m.read(ctx, func(now time.Time) { st = m.desk.stats(now) })
+	err = m.read(ctx, func(now time.Time) { st = m.dealer.stats(now) })
 	return st, err
 }

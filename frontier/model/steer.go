@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type steered struct {
 }
 
 // steering makes an event of a Steer.
-func (d *desk) steering(now time.Time, c frontier.Steering) event {
+func (d *dealer) steering(now time.Time, c frontier.Steering) event {
 	c.URLs = slices.Clone(c.URLs)
 	e := &steered{Steering: c, tasks: map[frontier.Fingerprint]bool{}}
 	if l := d.leases[c.Authority]; l != nil {
@@ -31,7 +31,7 @@ func (d *desk) steering(now time.Time, c frontier.Steering) event {
 }
 
 // obeyed returns what apply, a Steer, has done.
-func (d *desk) obeyed(now time.Time, c frontier.Steering, apply func()) frontier.Steered {
+func (d *dealer) obeyed(now time.Time, c frontier.Steering, apply func()) frontier.Steered {
 	look := func() (k hold, open bool, dropped int64) {
 		h := d.hosts[c.Authority]
 		if h == nil {
@@ -100,7 +100,7 @@ func (s *state) sweep(h *host) {
 // Steer implements frontier.Frontier.
 func (m *Model) Steer(ctx context.Context, c frontier.Steering) (n frontier.Steered, err error) {
 	if err := c.Check(); err != nil {
-		return n, fmt.Errorf("frontiertest: steer: %w", err)
+		return n, fmt.Errorf("frontier/model: steer: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
 		return n, err
@@ -112,18 +112,18 @@ func (m *Model) Steer(ctx context.Context, c frontier.Steering) (n frontier.Stee
 	}
 	now := time.Now()
 	m.expire(now)
-	n = m.desk.obeyed(now, c, func() { m.record(m.desk.steering(now, c)) })
+	n = m.dealer.obeyed(now, c, func() { m.record(m.dealer.steering(now, c)) })
 	return n, m.sync(ctx)
 }
 
 // Survey implements frontier.Frontier.
 func (m *Model) Survey(ctx context.Context, n int) (v frontier.Survey, err error) {
-	err = m.read(ctx, func(now time.Time) { v = m.desk.survey(now, n) })
+	err = m.read(ctx, func(now time.Time) { v = m.dealer.survey(now, n) })
 	return v, err
 }
 
 // survey returns what stands out.
-func (d *desk) survey(now time.Time, n int) frontier.Survey {
+func (d *dealer) survey(now time.Time, n int) frontier.Survey {
 	v := frontier.Survey{Why: map[frontier.Condition]map[string]int64{}, Holds: map[frontier.Act]int64{}}
 	for _, h := range d.order {
 		x := d.view(h, now)
@@ -137,7 +137,7 @@ func (d *desk) survey(now time.Time, n int) frontier.Survey {
 		if x.Hold.Act != 0 {
 			v.Holds[x.Hold.Act]++
 		}
-		if waiting(x) == 0 {
+		if x.Pending() == 0 {
 			continue
 		}
 		v.Longest = append(v.Longest, x)
@@ -146,11 +146,8 @@ func (d *desk) survey(now time.Time, n int) frontier.Survey {
 		}
 	}
 	for _, hosts := range []*[]frontier.Host{&v.Longest, &v.Shut} {
-		slices.SortStableFunc(*hosts, func(a, b frontier.Host) int { return cmp.Compare(waiting(b), waiting(a)) })
+		slices.SortStableFunc(*hosts, func(a, b frontier.Host) int { return cmp.Compare(b.Pending(), a.Pending()) })
 		*hosts = (*hosts)[:min(len(*hosts), max(n, 0))]
 	}
 	return v
 }
-
-// waiting returns how many URLs of h are pending.
-func waiting(h frontier.Host) int64 { return h.Queued + h.InFlight + h.Deferred }

@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"maps"
@@ -9,9 +9,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// desk is a state with the leases that are out. It takes the time as an argument and knows nothing of waiting,
+// dealer is a state with the leases that are out. It takes the time as an argument and knows nothing of waiting,
 // locks or durability; the model and the follower of the workload stand on it.
-type desk struct {
+type dealer struct {
 	*state
 	leases map[canon.Authority]*lease
 }
@@ -25,10 +25,10 @@ type lease struct {
 	stops   int // of the suspect whose turn it is; zero when it is that of none
 }
 
-func newDesk(s *state) desk { return desk{state: s, leases: map[canon.Authority]*lease{}} }
+func newDealer(s *state) dealer { return dealer{state: s, leases: map[canon.Authority]*lease{}} }
 
 // length is how long a turn may last.
-func (d *desk) length() time.Duration {
+func (d *dealer) length() time.Duration {
 	if d.options.LeaseLength > 0 {
 		return d.options.LeaseLength
 	}
@@ -36,7 +36,7 @@ func (d *desk) length() time.Duration {
 }
 
 // grant leases h with the given tasks.
-func (d *desk) grant(h *host, now time.Time, token frontier.Token, ts []*task) {
+func (d *dealer) grant(h *host, now time.Time, token frontier.Token, ts []*task) {
 	for _, t := range ts {
 		t.leased = true
 	}
@@ -48,7 +48,7 @@ func (d *desk) grant(h *host, now time.Time, token frontier.Token, ts []*task) {
 }
 
 // takeBack takes the lease of a back. Its tasks have never left their place in the queue.
-func (d *desk) takeBack(a canon.Authority) {
+func (d *dealer) takeBack(a canon.Authority) {
 	for _, t := range d.leases[a].tasks {
 		t.leased = false
 	}
@@ -56,7 +56,7 @@ func (d *desk) takeBack(a canon.Authority) {
 }
 
 // expire ends the leases whose time is over and returns whose they were.
-func (d *desk) expire(now time.Time) (over []canon.Authority) {
+func (d *dealer) expire(now time.Time) (over []canon.Authority) {
 	for a, l := range d.leases {
 		if !l.expires.After(now) {
 			d.takeBack(a)
@@ -67,20 +67,20 @@ func (d *desk) expire(now time.Time) (over []canon.Authority) {
 }
 
 // holds reports whether token is that of the lease of a that is out.
-func (d *desk) holds(a canon.Authority, token frontier.Token) bool {
+func (d *dealer) holds(a canon.Authority, token frontier.Token) bool {
 	l := d.leases[a]
 	return l != nil && l.token == token
 }
 
 // repeats reports whether token ended a's last turn, so that a Finish with it has been applied before.
-func (d *desk) repeats(a canon.Authority, token frontier.Token) bool {
+func (d *dealer) repeats(a canon.Authority, token frontier.Token) bool {
 	h := d.hosts[a]
 	return h != nil && token != 0 && h.finished == token
 }
 
 // event makes an event of a result. What it says of tasks that are not under its lease is left out: they were
 // settled by an earlier Finish of the same turn, or belong to nobody here.
-func (d *desk) event(now time.Time, r frontier.Result) event {
+func (d *dealer) event(now time.Time, r frontier.Result) event {
 	mine := map[frontier.Fingerprint]bool{}
 	for _, t := range d.leases[r.Authority].tasks {
 		mine[t.Print] = true
@@ -93,7 +93,7 @@ func (d *desk) event(now time.Time, r frontier.Result) event {
 
 // dropped returns which tasks an operator's Drop closes when r, which has not been applied yet, is: those that it defers or,
 // at the end of the lease, leaves open.
-func (d *desk) dropped(r frontier.Result) (all []frontier.Fingerprint) {
+func (d *dealer) dropped(r frontier.Result) (all []frontier.Fingerprint) {
 	done, again := map[frontier.Fingerprint]bool{}, map[frontier.Fingerprint]bool{}
 	for _, x := range r.Done {
 		done[x.Print] = true
@@ -110,7 +110,7 @@ func (d *desk) dropped(r frontier.Result) (all []frontier.Fingerprint) {
 }
 
 // release follows the event of r: the lease ends, or with Keep goes on with the tasks that r did not settle.
-func (d *desk) release(r frontier.Result) {
+func (d *dealer) release(r frontier.Result) {
 	if !r.Keep {
 		d.takeBack(r.Authority)
 		return
@@ -132,7 +132,7 @@ func (d *desk) release(r frontier.Result) {
 }
 
 // summary returns the state of the frontier as a whole, and when something will be due.
-func (d *desk) summary(now time.Time) (frontier.State, time.Duration) {
+func (d *dealer) summary(now time.Time) (frontier.State, time.Duration) {
 	pending, due := false, frontier.Never
 	for _, h := range d.order {
 		pending = pending || len(h.pending) > 0
@@ -154,7 +154,7 @@ func (d *desk) summary(now time.Time) (frontier.State, time.Duration) {
 }
 
 // stats returns the totals.
-func (d *desk) stats(now time.Time) frontier.Stats {
+func (d *dealer) stats(now time.Time) frontier.Stats {
 	st := frontier.Stats{
 		Capped: maps.Clone(d.capped), Hosts: int64(len(d.order)), Leases: int64(len(d.leases)), Size: d.size(),
 		Unclean: d.unclean, Restarts: d.openings - 1,
@@ -194,7 +194,7 @@ func (d *desk) stats(now time.Time) frontier.Stats {
 }
 
 // view returns what the outside sees of h. Nothing in it is shared with the state.
-func (d *desk) view(h *host, now time.Time) frontier.Host {
+func (d *dealer) view(h *host, now time.Time) frontier.Host {
 	v := frontier.Host{
 		Authority: h.authority, HostUpdate: h.update, Hold: h.hold.view(now), Outcomes: h.outcomes,
 		Wait: max(h.notBefore.Sub(now), 0), Leased: d.leases[h.authority] != nil,

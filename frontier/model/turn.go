@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"cmp"
@@ -32,11 +32,11 @@ func (m *Model) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, e
 			}
 			continue
 		}
-		state, due := m.desk.summary(now)
+		state, due := m.dealer.summary(now)
 		if state == frontier.Drained || state == frontier.Full || state == frontier.Waiting && due > w.MaxWait {
 			return frontier.Claimed{State: state, Due: due}, nil
 		}
-		timer := time.NewTimer(m.desk.next(now))
+		timer := time.NewTimer(m.dealer.next(now))
 		err := m.await(ctx, timer.C)
 		timer.Stop()
 		if err != nil {
@@ -48,16 +48,16 @@ func (m *Model) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, e
 // claim leases up to hosts hosts that are due.
 func (m *Model) claim(now time.Time, hosts, tasks int) []frontier.Turn {
 	var turns []frontier.Turn
-	for _, h := range m.desk.candidates(now) {
-		if len(turns) < hosts && m.desk.free(h, now) {
-			turns = append(turns, m.grant(h, now, m.desk.offer(h, now, tasks)))
+	for _, h := range m.dealer.candidates(now) {
+		if len(turns) < hosts && m.dealer.free(h, now) {
+			turns = append(turns, m.grant(h, now, m.dealer.offer(h, now, tasks)))
 		}
 	}
 	return turns
 }
 
 // candidates returns the hosts that can be leased now, the one that is to be leased first at the head.
-func (d *desk) candidates(now time.Time) []*host {
+func (d *dealer) candidates(now time.Time) []*host {
 	due := map[*host]time.Time{}
 	if d.full() {
 		return nil
@@ -76,7 +76,7 @@ func (d *desk) candidates(now time.Time) []*host {
 
 // next returns how long nothing changes by itself: until a host is due or a lease expires. What is due now waits for
 // something else.
-func (d *desk) next(now time.Time) time.Duration {
+func (d *dealer) next(now time.Time) time.Duration {
 	wait := frontier.Never
 	for _, h := range d.order {
 		if at, ok := h.due(); ok && at.After(now) {
@@ -95,10 +95,10 @@ func (m *Model) grant(h *host, now time.Time, ts []*task) frontier.Turn {
 	m.arm()
 	h.served = m.claims
 	token := frontier.Token(m.epoch<<32 | m.claims)
-	m.desk.grant(h, now, token, ts)
+	m.dealer.grant(h, now, token, ts)
 	return frontier.Turn{
-		Lease: frontier.Lease{Authority: h.authority, Token: token, Length: m.desk.length(), Width: max(h.update.Width, 1)},
-		Host:  m.desk.view(h, now),
+		Lease: frontier.Lease{Authority: h.authority, Token: token, Length: m.dealer.length(), Width: max(h.update.Width, 1)},
+		Host:  m.dealer.view(h, now),
 		Tasks: material(ts),
 	}
 }
@@ -115,7 +115,7 @@ func material(ts []*task) []frontier.Task {
 // ClaimAuthority implements frontier.Frontier. A parked authority whose time has come is leased like any other.
 func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (frontier.Turn, error) {
 	if a.IsZero() {
-		return frontier.Turn{}, fmt.Errorf("frontiertest: claim: no authority")
+		return frontier.Turn{}, fmt.Errorf("frontier/model: claim: no authority")
 	}
 	if err := ctx.Err(); err != nil {
 		return frontier.Turn{}, err
@@ -127,8 +127,8 @@ func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (frontier
 	}
 	now := time.Now()
 	m.expire(now)
-	h := m.desk.host(now, a)
-	if !m.desk.single(h, now) {
+	h := m.dealer.host(now, a)
+	if !m.dealer.single(h, now) {
 		return frontier.Turn{}, frontier.ErrNotDue
 	}
 	turn := m.grant(h, now, nil)
@@ -138,7 +138,7 @@ func (m *Model) ClaimAuthority(ctx context.Context, a canon.Authority) (frontier
 
 // expire ends the leases whose time is over. The caller holds mu.
 func (m *Model) expire(now time.Time) {
-	if over := m.desk.expire(now); len(over) > 0 {
+	if over := m.dealer.expire(now); len(over) > 0 {
 		m.record(event{at: now, expired: over})
 	}
 }
@@ -171,20 +171,20 @@ func (m *Model) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Fi
 // finish applies one result. The caller holds mu.
 func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 	switch {
-	case m.desk.holds(r.Authority, r.Token):
-	case m.desk.repeats(r.Authority, r.Token):
+	case m.dealer.holds(r.Authority, r.Token):
+	case m.dealer.repeats(r.Authority, r.Token):
 		return frontier.Finished{}
 	default:
 		return frontier.Finished{Err: frontier.ErrStale}
 	}
-	dropped := m.desk.dropped(r)
-	added := m.record(m.desk.event(now, r))
-	m.desk.release(r)
+	dropped := m.dealer.dropped(r)
+	added := m.record(m.dealer.event(now, r))
+	m.dealer.release(r)
 	if !r.Keep {
 		return frontier.Finished{Added: added, Dropped: dropped}
 	}
-	l := m.desk.leases[r.Authority]
-	more := m.desk.more(m.desk.hosts[r.Authority], now, r.Want)
+	l := m.dealer.leases[r.Authority]
+	more := m.dealer.more(m.dealer.hosts[r.Authority], now, r.Want)
 	for _, t := range more {
 		t.leased = true
 	}
@@ -195,13 +195,13 @@ func (m *Model) finish(now time.Time, r frontier.Result) frontier.Finished {
 // check returns how r breaks a bound of the contract, or nil.
 func check(r frontier.Result) error {
 	if h := r.Host; h != nil && len(h.Robots) > frontier.MaxRobots {
-		return fmt.Errorf("frontiertest: finish %s: robots state of %d octets: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
+		return fmt.Errorf("frontier/model: finish %s: robots state of %d octets: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
 	} else if h != nil && len(h.Memory) > frontier.MaxMemory {
-		return fmt.Errorf("frontiertest: finish %s: memory of %d octets: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
+		return fmt.Errorf("frontier/model: finish %s: memory of %d octets: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
 	}
 	for i, c := range r.Found {
 		if c.URL.IsZero() {
-			return fmt.Errorf("frontiertest: finish %s: found candidate %d has no URL", r.Authority, i)
+			return fmt.Errorf("frontier/model: finish %s: found candidate %d has no URL", r.Authority, i)
 		}
 	}
 	return nil

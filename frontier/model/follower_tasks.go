@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // taken returns the tasks of h that the engine has given. They must be the head of what is ready: those never
 // deferred in their order, and any of those whose deferral is over, but those tried before only after all others. A suspect comes after all of them, in a turn of its
 // own. Of some tasks the follower cannot know whether they are suspects: the engine tells.
-func (f *follower) taken(h *host, given []frontier.Task, most int, now time.Time) []*task {
+func (f *Follower) taken(h *host, given []frontier.Task, most int, now time.Time) []*task {
 	f.Helper()
-	innocent, doubtful := f.desk.ready(h, now)
+	innocent, doubtful := f.dealer.ready(h, now)
 	sure := slices.DeleteFunc(slices.Clone(doubtful), func(t *task) bool { return t.sure == 0 })
 	all := len(innocent) + len(doubtful)
 	fewest, largest := min(most, len(innocent)), min(most, all-len(sure))
@@ -42,14 +42,14 @@ func (f *follower) taken(h *host, given []frontier.Task, most int, now time.Time
 		}
 		gone := func(o *task) bool { return o == t }
 		innocent, doubtful = slices.DeleteFunc(innocent, gone), slices.DeleteFunc(doubtful, gone)
-		f.prints[print{h.authority, x.Print}] = t.Print
+		f.prints[taskID{h.authority, x.Print}] = t.Print
 		ts = append(ts, t)
 	}
 	return ts
 }
 
 // match returns the task that the engine has given as x: one of those that are ready, as the model says it is.
-func (f *follower) match(h *host, x frontier.Task, ready ...[]*task) *task {
+func (f *Follower) match(h *host, x frontier.Task, ready ...[]*task) *task {
 	f.Helper()
 	p := frontier.Print(secret, x.URL)
 	all := slices.Concat(ready...)
@@ -66,15 +66,15 @@ func (f *follower) match(h *host, x frontier.Task, ready ...[]*task) *task {
 	}
 	same := t.Task
 	same.Print = x.Print // keyed by the engine's own secret
-	want(f.stage, "the task", fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", same))
+	f.want("the task", fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", same))
 	return t
 }
 
 // extended follows the tasks that a turn is given in addition.
-func (f *follower) extended(r frontier.Result, given []frontier.Task, now time.Time) {
+func (f *Follower) extended(r frontier.Result, given []frontier.Task, now time.Time) {
 	f.Helper()
-	h, l := f.desk.hosts[r.Authority], f.desk.leases[r.Authority]
-	innocent, doubtful := f.desk.ready(h, now)
+	h, l := f.dealer.hosts[r.Authority], f.dealer.leases[r.Authority]
+	innocent, doubtful := f.dealer.ready(h, now)
 	most := max(r.Want, 0)
 	if l.stops > 0 || h.hold.at(now).act != 0 {
 		most = 0
@@ -83,7 +83,7 @@ func (f *follower) extended(r frontier.Result, given []frontier.Task, now time.T
 		return
 	}
 	for _, x := range given {
-		want(f.stage, "stops of a task that is not given in a turn of its own", x.Stops, 0)
+		f.want("stops of a task that is not given in a turn of its own", x.Stops, 0)
 	}
 	ts := f.taken(h, given, min(most, len(innocent)+len(doubtful)), now)
 	for _, t := range ts {

@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"crypto/sha256"
@@ -53,7 +53,7 @@ type opened struct {
 }
 
 // secret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
-var secret = []byte("frontiertest: a secret for tests")
+var secret = []byte("frontier/model: a secret for tests")
 
 func newState() *state {
 	return &state{

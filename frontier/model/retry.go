@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type retried struct {
 }
 
 // retrial makes an event of a Retry.
-func (d *desk) retrial(now time.Time, r frontier.Retrial) event {
+func (d *dealer) retrial(now time.Time, r frontier.Retrial) event {
 	e := &retried{Retrial: r, leased: map[canon.Authority]bool{}}
 	for a := range d.leases {
 		e.leased[a] = true
@@ -26,7 +26,7 @@ func (d *desk) retrial(now time.Time, r frontier.Retrial) event {
 }
 
 // counted returns what apply, a Retry, has done: fewer URLs have the outcome, fewer hosts take no part.
-func (d *desk) counted(r frontier.Retrial, apply func()) frontier.Retried {
+func (d *dealer) counted(r frontier.Retrial, apply func()) frontier.Retried {
 	urls, shut := d.left(r.Outcome)
 	apply()
 	nowURLs, nowShut := d.left(r.Outcome)
@@ -95,7 +95,7 @@ func (s *state) reopen(h *host, r *retried) bool {
 // Retry implements frontier.Frontier.
 func (m *Model) Retry(ctx context.Context, r frontier.Retrial) (n frontier.Retried, err error) {
 	if err := r.Check(); err != nil {
-		return n, fmt.Errorf("frontiertest: retry: %w", err)
+		return n, fmt.Errorf("frontier/model: retry: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
 		return n, err
@@ -107,6 +107,6 @@ func (m *Model) Retry(ctx context.Context, r frontier.Retrial) (n frontier.Retri
 	}
 	now := time.Now()
 	m.expire(now)
-	n = m.desk.counted(r, func() { m.record(m.desk.retrial(now, r)) })
+	n = m.dealer.counted(r, func() { m.record(m.dealer.retrial(now, r)) })
 	return n, m.sync(ctx)
 }

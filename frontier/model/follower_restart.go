@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"slices"
@@ -18,51 +18,51 @@ type record struct {
 }
 
 // leases notes what is in flight, after a change.
-func (f *follower) leases(due, sure bool) {
+func (f *Follower) leases(due, sure bool) {
 	f.records = append(f.records, record{
-		at: time.Now(), events: len(f.journal), due: due, sure: sure, flight: f.desk.flight(), leases: len(f.desk.leases),
+		at: time.Now(), events: len(f.journal), due: due, sure: sure, flight: f.dealer.flight(), leases: len(f.dealer.leases),
 	})
 }
 
 // beside fails if a turn is given that the leases that are out leave no room for.
-func (f *follower) beside(t frontier.Turn) {
+func (f *Follower) beside(t frontier.Turn) {
 	f.Helper()
-	if f.desk.alone() {
+	if f.dealer.alone() {
 		f.Fatalf("%s is leased while a suspect of two stops is out", t.Authority)
 	}
 	if len(t.Tasks) == 0 || t.Tasks[0].Stops == 0 {
 		return
 	}
-	if n := len(f.desk.leases); t.Tasks[0].Stops > 1 && n > 0 {
+	if n := len(f.dealer.leases); t.Tasks[0].Stops > 1 && n > 0 {
 		f.Fatalf("%s, a suspect of %d stops, is given while %d leases are out", t.Tasks[0].URL, t.Tasks[0].Stops, n)
 	}
-	for a, l := range f.desk.leases {
+	for a, l := range f.dealer.leases {
 		if slices.ContainsFunc(l.tasks, func(t *task) bool { return t.Stops > 0 }) {
 			f.Fatalf("%s, a suspect, is given while one of %s is out", t.Tasks[0].URL, a)
 		}
 	}
 }
 
-// suspected fails unless the engine counts as many suspects as there may be.
-func (f *follower) suspected(n int64) {
+// Suspected fails unless the engine counts as many suspects as there may be.
+func (f *Follower) Suspected(n int64) {
 	f.Helper()
-	if sure, most := f.desk.suspects(); n < sure || n > most {
+	if sure, most := f.dealer.suspects(); n < sure || n > most {
 		f.Fatalf("Stats.Suspects is %d, want %d to %d", n, sure, most)
 	}
 }
 
-// closed follows a clean stop and the opening after it.
-func (f *follower) closed() {
-	for a := range f.desk.leases {
-		f.desk.takeBack(a)
+// Closed follows a clean stop and the opening after it.
+func (f *Follower) Closed() {
+	for a := range f.dealer.leases {
+		f.dealer.takeBack(a)
 	}
 	clear(f.prints)
 	f.opening(opened{})
 }
 
-// crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
+// Crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
 // the last commit that it owed and the crash; seen tells which.
-func (f *follower) crashed(at time.Time, seen picture) {
+func (f *Follower) Crashed(at time.Time, seen Picture) {
 	f.Helper()
 	clear(f.prints)
 	all, records, kept := f.journal, f.records, f.durable
@@ -73,15 +73,15 @@ func (f *follower) crashed(at time.Time, seen picture) {
 		flight := suspicions(possible(records, all[:n], at))
 		for _, condemned := range f.doubtful(all[:n], flight) {
 			f.journal = slices.Clone(all[:n])
-			f.desk = newDesk(fold(f.journal))
+			f.dealer = newDealer(fold(f.journal))
 			f.opening(opened{unclean: true, flight: flight, condemned: condemned})
-			if f.picture().diff(seen) == "" {
+			if f.Picture().Diff(seen) == "" {
 				return
 			}
 		}
 	}
 	f.Fatalf("after a crash the engine is in none of the states it was in from its last commit on; that of the commit, %d "+
-		"events before the crash, then the engine:%s", len(all)-kept, f.picture().diff(seen))
+		"events before the crash, then the engine:%s", len(all)-kept, f.Picture().Diff(seen))
 }
 
 // possible returns those records of which one was the last to be committed, with a journal or before some of its end:
@@ -126,7 +126,7 @@ func suspicions(records []record) []suspicion {
 }
 
 // doubtful returns what the engine may have put in quarantine, although it need not: one of these or, with zero, none.
-func (f *follower) doubtful(journal []event, flight []suspicion) []frontier.Fingerprint {
+func (f *Follower) doubtful(journal []event, flight []suspicion) []frontier.Fingerprint {
 	choices := []frontier.Fingerprint{0}
 	s := fold(journal)
 	for _, x := range flight {

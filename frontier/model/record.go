@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 // has come far enough, and always with a suspect. Those that have expired meanwhile are left out. The caller holds mu;
 // it is free during the wait.
 func (m *Model) recorded(ctx context.Context, turns []frontier.Turn) ([]frontier.Turn, error) {
-	suspect := slices.ContainsFunc(turns, func(t frontier.Turn) bool { return m.desk.leases[t.Authority].stops > 0 })
-	if !suspect && !m.desk.careful() {
+	suspect := slices.ContainsFunc(turns, func(t frontier.Turn) bool { return m.dealer.leases[t.Authority].stops > 0 })
+	if !suspect && !m.dealer.careful() {
 		return turns, nil
 	}
 	m.flush()
 	for last := m.claims; m.known < last; {
 		if err := m.halted(ctx); err != nil {
 			for _, t := range turns {
-				if m.desk.holds(t.Authority, t.Token) {
-					m.desk.takeBack(t.Authority)
+				if m.dealer.holds(t.Authority, t.Token) {
+					m.dealer.takeBack(t.Authority)
 				}
 			}
 			m.broadcast()
@@ -29,7 +29,7 @@ func (m *Model) recorded(ctx context.Context, turns []frontier.Turn) ([]frontier
 		}
 	}
 	m.expire(time.Now())
-	return slices.DeleteFunc(turns, func(t frontier.Turn) bool { return !m.desk.holds(t.Authority, t.Token) }), nil
+	return slices.DeleteFunc(turns, func(t frontier.Turn) bool { return !m.dealer.holds(t.Authority, t.Token) }), nil
 }
 
 // halted waits for a change, and returns why there is nothing more to wait for, or nil.

@@ -1,9 +1,11 @@
-package frontiertest
+package model_test
 
 import (
 	"fmt"
 	"os"
 	"testing"
+
+	"curtsy/frontier/frontiertest"
 )
 
 func TestModelFollowsItself(t *testing.T) {
@@ -12,6 +14,6 @@ func TestModelFollowsItself(t *testing.T) {
 		seeds = 2000
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { Workload(t, seed, 400, inMemory()) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { frontiertest.Workload(t, seed, 400, inMemory()) })
 	}
 }

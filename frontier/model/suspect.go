@@ -1,4 +1,4 @@
-package frontiertest
+package model
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type suspicion struct {
 
 // flight returns what is in flight, as it is to be recorded: of each lease the first tasks that are not settled, as
 // many as it has Width.
-func (d *desk) flight() []suspicion {
+func (d *dealer) flight() []suspicion {
 	var all []suspicion
 	for a, l := range d.leases {
 		for _, t := range l.tasks[:min(len(l.tasks), l.width)] {
@@ -67,7 +67,7 @@ func (t *task) acquit() { t.Stops, t.sure, t.alone, t.aloneSure = 0, 0, 0, 0 }
 
 // ready returns the tasks that h could give now, in the order of Options.Order, those tried before behind the others:
 // innocent ones, and suspects.
-func (d *desk) ready(h *host, now time.Time) (innocent, suspects []*task) {
+func (d *dealer) ready(h *host, now time.Time) (innocent, suspects []*task) {
 	for _, t := range h.pending {
 		switch {
 		case t.leased || t.deferred && t.due.After(now):
@@ -86,7 +86,7 @@ func (d *desk) ready(h *host, now time.Time) (innocent, suspects []*task) {
 }
 
 // offer returns what a turn with h is given, up to n tasks: a suspect comes last, in a turn of its own.
-func (d *desk) offer(h *host, now time.Time, n int) []*task {
+func (d *dealer) offer(h *host, now time.Time, n int) []*task {
 	innocent, suspects := d.ready(h, now)
 	if len(innocent) == 0 {
 		return suspects[:min(1, len(suspects))]
@@ -95,7 +95,7 @@ func (d *desk) offer(h *host, now time.Time, n int) []*task {
 }
 
 // more returns what a turn that is extended is given, up to n tasks.
-func (d *desk) more(h *host, now time.Time, n int) []*task {
+func (d *dealer) more(h *host, now time.Time, n int) []*task {
 	if d.leases[h.authority].stops > 0 || d.full() || h.hold.at(now).act != 0 {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (d *desk) more(h *host, now time.Time, n int) []*task {
 
 // free reports whether the leases that are out leave h, which has something ready, a turn: a suspect is the only one in
 // the frontier, and one of two stops has no other turn beside it.
-func (d *desk) free(h *host, now time.Time) bool {
+func (d *dealer) free(h *host, now time.Time) bool {
 	if d.leases[h.authority] != nil || d.alone() {
 		return false
 	}
@@ -127,13 +127,13 @@ func (d *desk) free(h *host, now time.Time) bool {
 }
 
 // single reports whether h can be leased now with no tasks.
-func (d *desk) single(h *host, now time.Time) bool {
+func (d *dealer) single(h *host, now time.Time) bool {
 	from, ok := h.from()
 	return ok && !from.After(now) && d.leases[h.authority] == nil && !d.full() && !d.alone()
 }
 
 // alone reports whether a suspect of two stops is out.
-func (d *desk) alone() bool {
+func (d *dealer) alone() bool {
 	for _, l := range d.leases {
 		if l.stops > 1 {
 			return true
