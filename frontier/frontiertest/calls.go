@@ -2,6 +2,7 @@ package frontiertest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/model"
 )
 
 // add adds candidates.
@@ -188,3 +190,16 @@ func (s *stage) drain(d time.Duration) []string {
 		s.finish(fetched(c.Turns[0]))
 	}
 }
+
+// picture takes a picture of the frontier of s.
+func (s *stage) picture() model.Picture {
+	s.Helper()
+	seeds, err := frontier.SeedsOf(s.Context(), s.f)
+	if err != nil {
+		s.Fatalf("AllSeeds: %v", err)
+	}
+	return model.Take(s.stats(), s.hosts(100), seeds)
+}
+
+// digest returns the name of a blob.
+func digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }
