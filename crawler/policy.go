@@ -255,10 +255,20 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
 			v.leave(frontier.Retired, reason, 0)
 		}
-		c.cfg.Log("%s: nothing may be fetched: %s; asked again in %v", origin(v.turn.Authority), plainly.Reason(v.rest.reason), v.rest.wait.Round(time.Second))
+		c.logUnreachable(v)
 	}
 	c.bear(v)
 	return need
+}
+
+// logUnreachable says that a host's robots.txt cannot be had. When it is asked for again is said only once some host has
+// answered: before that the run does not wait for it.
+func (c *Crawl) logUnreachable(v *visit) {
+	again := ""
+	if c.budget.answered() || c.patient.Load() {
+		again = fmt.Sprintf("; asked again in %v", v.rest.wait.Round(time.Second))
+	}
+	c.cfg.Log("%s: nothing may be fetched: %s%s", origin(v.turn.Authority), plainly.Reason(v.rest.reason), again)
 }
 
 // policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/storage/plainly"
 )
 
 func TestWrongUsageIsExplainedWithExitCode2(t *testing.T) {
@@ -177,7 +178,7 @@ func TestAClosedPortEndsIncompleteAtOnce(t *testing.T) {
 	seed := "http://" + l.Addr().String() + "/"
 	l.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--dir", dir, seed)).want(t, exitIncomplete, "connect", "no host has answered", "curtsy resume "+dir)
+	ended(t, curtsy(t, "crawl", "--dir", dir, seed)).want(t, exitIncomplete, plainly.Reason("connect"), "no host was reached")
 }
 
 func TestAHostThatDoesNotExistEndsIncomplete(t *testing.T) {

@@ -44,7 +44,7 @@ func TestAFullDiskIsSaidOnceAndLeavesNothingBeside(t *testing.T) {
 			t.Errorf("said more than once: %s", r.err)
 		}
 	}
-	r := ended(t, onFullDisk(curtsy(t, "crawl", "--dir", dir+"2", "http://127.0.0.1:1/"), 1))
+	r := ended(t, onFullDisk(curtsy(t, "crawl", "--dir", dir+"2", mute(t)), 1))
 	r.want(t, exitFailed, "file too large")
 	if strings.Count(r.err, "file too large") != 1 {
 		t.Errorf("said more than once: %s", r.err)

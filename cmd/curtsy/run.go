@@ -25,7 +25,7 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	summary, sig, err := runIn(ctx, s, o, w, voice)
 	voice.finish()
-	if err == nil && sig == nil && o.made && nobodyThere(summary) {
+	if err == nil && sig == nil && o.made && reachedNobody(summary) {
 		return withdraw(o, summary, std)
 	}
 	if err == nil && s.mirror && !o.dryRun {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,11 +54,19 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	}
 }
 
+// mute is a seed whose host takes each request and answers none.
+func mute(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
 // unanswered is the directory of a crawl whose seed never answered.
 func unanswered(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", "http://127.0.0.1:1/").want(t, exitIncomplete)
+	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", mute(t)).want(t, exitIncomplete)
 	return dir
 }
 

@@ -15,6 +15,7 @@ import (
 type waiting struct {
 	said      string // the hosts that were named last
 	exchanges int64  // as of the last look
+	looked    bool   // there was one
 }
 
 // maxNamed is how many hosts a sentence names.
@@ -22,8 +23,8 @@ const maxNamed = 3
 
 // look returns what is to be said of a status; empty when the crawl does not just wait, or that was said.
 func (w *waiting) look(s crawler.Status) string {
-	still := w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
-	w.exchanges = s.Exchanges
+	still := w.looked && w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
+	w.exchanges, w.looked = s.Exchanges, true
 	hosts, text := "", ""
 	switch left := s.Queued + s.Deferred; {
 	case s.State != "running" || left+s.InFlight == 0:

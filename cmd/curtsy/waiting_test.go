@@ -35,6 +35,8 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 		"nobody to wait for": {[]crawler.Status{{State: "running", Queued: 2, Resting: []crawler.Resting{gone}}}, []string{""}},
 		"no answer": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}},
 			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
+		"only begun": {[]crawler.Status{{State: "running", InFlight: 1, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 1}}}},
+			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "1 URL")}},
 		"answers come": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
 		"over":         {[]crawler.Status{{State: "finished"}}, []string{""}},
 	} {

@@ -5,20 +5,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"curtsy/crawler"
-	"curtsy/crawler/fetch"
+	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
-// nobodyThere reports whether nothing came of a crawl but that no host of that name exists: most often one was mistyped.
-func nobodyThere(s crawler.Summary) bool {
-	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 &&
-		len(s.Status.Failures) == 1 && s.Status.Failures[string(fetch.NXDomain)] > 0
+// reachedNobody reports whether no connection to any host came about, so that nothing was asked of anybody: most often a
+// name, a port or a scheme was mistyped.
+func reachedNobody(s crawler.Summary) bool {
+	parked, retired := crawler.ConditionName(frontier.Parked), crawler.ConditionName(frontier.Retired)
+	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&
+		!slices.ContainsFunc(s.Status.Resting, func(r crawler.Resting) bool { return r.Condition != parked && r.Condition != retired })
 }
 
-// withdraw takes a directory away that this command made and that has nothing in it, so that the command can be given
-// again with the right name.
+// withdraw takes a directory away that this command made and that has no answer in it, so that the corrected command finds
+// it free.
 func withdraw(o *options, s crawler.Summary, std stdio) error {
 	entries, err := os.ReadDir(o.dir)
 	for _, e := range entries {
@@ -28,13 +31,16 @@ func withdraw(o *options, s crawler.Summary, std stdio) error {
 		_ = os.Remove(o.dir) // not where the user is, or what is mounted there
 	}
 	for i, r := range s.Status.Resting {
+		if !o.quiet {
+			break // each was said when it came to pass
+		}
 		if i == maxShown {
 			fmt.Fprintf(std.err, "… and %s\n", several(int64(len(s.Status.Resting)-i), "other"))
 			break
 		}
-		fmt.Fprintf(std.err, "%s: %s\n", oneLine(r.Host), plainly.Reason(string(fetch.NXDomain)))
+		fmt.Fprintf(std.err, "%s: %s\n", oneLine(r.Host), oneLine(plainly.Reason(r.Reason)))
 	}
-	fmt.Fprintf(std.err, "curtsy: nothing was fetched, and nothing is kept in %s: give the command again with the right name\n", plain(o.dir))
+	fmt.Fprintf(std.err, "curtsy: no host was reached, and nothing is kept in %s: mend the address, or give the command again later\n", plain(o.dir))
 	if o.json {
 		err = errors.Join(err, writeJSON(std.out, s))
 	}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"curtsy/storage/plainly"
+)
+
+// fails is a world in which every name has a public address, and no connection to it comes about.
+func fails(err error) world {
+	return world{
+		resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+		},
+		dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+		},
+	}
+}
+
+// A crawl that reached nobody leaves nothing, whatever the reason, so that the corrected command finds its directory free.
+// It does not say when it asks again: it does not.
+func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
+	plainHTTP := httptest.NewServer(http.NotFoundHandler())
+	defer plainHTTP.Close()
+	inner := nobodyKnows()
+	inner.resolve = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil
+	}
+	lookUp := nobodyKnows()
+	lookUp.resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
+	}
+	seed, _ := small(t)
+	for name, c := range map[string]struct {
+		w     world
+		seeds []string
+		says  string
+	}{
+		"mistyped port":         {world{}, []string{deadPort(t)}, plainly.Reason("connect")},
+		"mistyped scheme":       {world{}, []string{"https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
+		"mistyped name":         {nobodyKnows(), []string{"http://mistypd.example/"}, plainly.Reason("nxdomain")},
+		"no name server":        {lookUp, []string{"http://one.example/"}, plainly.Reason("dns")},
+		"unreachable":           {fails(syscall.EHOSTUNREACH), []string{"http://one.example/"}, plainly.Reason("connect")},
+		"no answer":             {fails(os.ErrDeadlineExceeded), []string{"http://one.example/"}, plainly.Reason("timeout")},
+		"not public":            {inner, []string{"http://one.example/"}, "see --allow-net"},
+		"several, each its own": {world{}, []string{deadPort(t), "https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
+	} {
+		there, empty := filepath.Join(t.TempDir(), "d"), t.TempDir()
+		for _, dir := range []string{there, empty} {
+			args := []string{"crawl", "--delay", "0", "--contact", "crawl@library.org", "--dir", dir}
+			r := in(c.w, append(args, c.seeds...)...)
+			r.want(t, exitIncomplete, c.says, "nothing is kept", "again")
+			for _, host := range c.seeds {
+				if !strings.Contains(r.err, strings.TrimSuffix(host, "/")) {
+					t.Errorf("%s: %s is not named:\n%s", name, host, r.err)
+				}
+			}
+			for _, wrong := range []string{"asked again in", "resume " + dir, "Ended after"} {
+				if strings.Contains(r.err, wrong) {
+					t.Errorf("%s: it says %q, and nothing is kept:\n%s", name, wrong, r.err)
+				}
+			}
+			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && dir == empty && !os.IsNotExist(err) {
+				t.Errorf("%s: left in %s: %v %v", name, dir, left, err)
+			}
+			if q := in(c.w, append(append(args, "--quiet"), c.seeds...)...); strings.Count(q.err, c.says) != 1 || q.code != exitIncomplete {
+				t.Errorf("%s, quiet: exit code %d, %q is not said once:\n%s", name, q.code, c.says, q.err)
+			}
+			shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+		}
+	}
+}
+
+// As soon as one host was asked something, the directory holds evidence and stays; and resume takes nothing away.
+func TestACrawlThatReachedSomebodyKeepsItsDirectory(t *testing.T) {
+	well, _ := small(t)
+	for _, seed := range []string{well, mute(t)} {
+		dir := filepath.Join(t.TempDir(), "d")
+		shared("crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, exitIncomplete, "curtsy resume "+dir)
+		shared("resume", "--max-wait", "1s", dir).want(t, exitIncomplete, "curtsy resume "+dir)
+	}
+}
+
+// An update that reaches nobody takes nothing away: only the command that made a directory does.
+func TestOnlyTheCommandThatMadeADirectoryWithdrawsIt(t *testing.T) {
+	seed, web := small(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	web.Close()
+	shared("update", "--delay", "0", "--max-wait", "1s", dir)
+	if _, err := os.Stat(inDir(dir, frontierName)); err != nil {
+		t.Error(err)
+	}
+}
