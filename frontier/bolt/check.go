@@ -12,7 +12,7 @@ import (
 
 // Check examines the file at path, which no crawl may hold, and returns what is wrong with it: by bbolt's own check of
 // pages and keys, and by what must hold between the parts of the layout. It changes nothing. The error says that the
-// file could not be examined: ErrInUse, ErrNewer, or ErrDamaged so badly that nothing more can be told.
+// file could not be examined: ErrInUse, ErrNewer, ErrOlder, or ErrDamaged so badly that nothing more can be told.
 func Check(path string) ([]string, error) {
 	db, err := openFile(path, true)
 	if err != nil {
@@ -33,7 +33,7 @@ func Check(path string) ([]string, error) {
 		})
 	})
 	switch {
-	case errors.Is(err, ErrNewer):
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrOlder):
 		return nil, openError(path, err)
 	case errors.Is(err, ErrDamaged):
 		c.find("%v", err)

@@ -2,10 +2,10 @@ package bolt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -31,7 +31,7 @@ func Compact(ctx context.Context, path string, forget bool) (before, after int64
 		after, err = sizeOf(path)
 	}
 	switch {
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer), errors.Is(err, ErrOlder):
 		return 0, 0, openError(path, err)
 	case err != nil:
 		return 0, 0, fmt.Errorf("frontier/bolt: compact %s: %w", path, err)
@@ -45,6 +45,36 @@ func sizeOf(path string) (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// rewrite writes the file at path, open in db for writing, into a new one, which takes its place while the lock of the
+// old one is held: nobody else writes or rewrites it meanwhile.
+func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error {
+	b, err := newBuilder(path)
+	if err != nil {
+		return err
+	}
+	defer b.abandon()
+	err = guard(func() error {
+		return db.View(func(tx *bbolt.Tx) error {
+			f := newFrontier(path, db, frontier.Options{})
+			f.readOnly = true
+			if err := f.load(tx); err != nil {
+				return err
+			}
+			c := copying{ctx: ctx, f: f, from: tx, to: b, forget: forget}
+			return c.all()
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS == "windows" { // where an open file keeps its name
+		if err := db.Close(); err != nil {
+			return err
+		}
+	}
+	return b.replace()
 }
 
 // copying copies a file, loaded into f, part by part.
@@ -212,18 +242,7 @@ func (c *copying) others() error {
 	})
 }
 
-// meta copies the rest of the meta bucket. The totals may be in an older form.
+// meta copies the rest of the meta bucket.
 func (c *copying) meta() error {
-	err := c.from.Bucket([]byte(metaBucket)).ForEach(func(k, v []byte) error {
-		switch string(k) {
-		case formatKey:
-			v = binary.BigEndian.AppendUint32(nil, format)
-		case epochKey, cleanKey:
-			v = sealMeta(string(k), getMeta(c.from, string(k)))
-		case totalsKey:
-			v = seal(c.f.totals.appendTo(nil))
-		}
-		return c.to.put(metaBucket, k, v)
-	})
-	return err
+	return c.from.Bucket([]byte(metaBucket)).ForEach(func(k, v []byte) error { return c.to.put(metaBucket, k, v) })
 }

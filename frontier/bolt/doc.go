@@ -29,9 +29,9 @@
 // grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order. Depth
 // first is the same queue taken from the other end.
 //
-// The format number is 2; what differs in format 1 stands in format1.go. Compact, Import, Rebuild, Snapshot, a new
-// frontier and the first Open of a file of an older format write a whole file beside the place where it belongs, sync it,
-// and give it its name in one step; see builder and name. Compact may drop the block of a record: what is left of the
+// The format number is 2; a file of another format is refused. Compact, Import, Rebuild, Snapshot and a new frontier
+// write a whole file beside the place where it belongs, sync it, and give it its name in one step; see builder and
+// publish. Compact may drop the block of a record: what is left of the
 // record keeps the references of all others what they are, and nobody who looks for texts may expect one there.
 //
 // # In RAM

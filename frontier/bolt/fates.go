@@ -53,19 +53,17 @@ func (f *fates) record(id uint64) []ending {
 
 // read applies what is stored: first what has been folded, then the words since.
 func (f *fates) read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
-	next, headed := uint64(1), formatOf(tx) > 1
+	next := uint64(1)
 	err = foldedJournal.each(tx, func(_ uint64, body []byte) error {
 		p := parser{b: body}
-		if headed {
-			if p.uvarint(); p.uvarint() != next {
-				return fmt.Errorf("it does not begin with record %d: %w", next, ErrDamaged)
-			}
+		if p.uvarint(); p.uvarint() != next {
+			return fmt.Errorf("it does not begin with record %d: %w", next, ErrDamaged)
 		}
 		for ; p.more(); next++ {
 			if f.sizes.entries(next) == 0 {
 				return fmt.Errorf("record %d is unknown: %w", next, ErrDamaged)
 			}
-			if headed && p.uvarint() != uint64(f.sizes.entries(next)) || !p.endings(f.record(next)) {
+			if p.uvarint() != uint64(f.sizes.entries(next)) || !p.endings(f.record(next)) {
 				return fmt.Errorf("record %d: %w", next, ErrDamaged)
 			}
 		}

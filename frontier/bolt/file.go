@@ -36,22 +36,7 @@ func openFile(path string, readOnly bool) (*bbolt.DB, error) {
 			return nil, openError(path, err)
 		}
 	}
-	db, err := lockFile(path, options(readOnly))
-	if err != nil || readOnly {
-		return db, err
-	}
-	anew, err := migrate(path, db)
-	if err != nil {
-		db.Close()
-		return nil, openError(path, err)
-	}
-	if !anew {
-		return db, nil
-	}
-	if err := db.Close(); err != nil {
-		return nil, openError(path, err)
-	}
-	return openFile(path, false)
+	return lockFile(path, options(readOnly))
 }
 
 // openChecked opens the database for reading and checks its pages, under a lock that keeps writers out.
@@ -119,6 +104,9 @@ func openError(path string, err error) error {
 		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; keep the file, and go on from a copy", path, err)
 	case errors.Is(err, ErrNewer):
 		return fmt.Errorf("frontier/bolt: open %s: %w: use the version that wrote it, or a later one", path, err)
+	case errors.Is(err, ErrOlder):
+		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; begin the crawl anew, "+
+			"or import what the version that wrote it exports", path, err)
 	}
 	return fmt.Errorf("frontier/bolt: open %s: %w", path, err)
 }

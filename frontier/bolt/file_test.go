@@ -158,24 +158,72 @@ func TestOpen_AnEmptyFileIsDamage(t *testing.T) {
 	}
 }
 
-func TestOpen_ANewerFormatIsRefused(t *testing.T) {
-	path := makeFile(t)
+// withFormat returns a frontier whose file says that it is of that format.
+func withFormat(t *testing.T, n uint32) (path string) {
+	t.Helper()
+	path = makeFile(t)
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte(metaBucket)).Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, format+1))
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, n))
 	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// onlyFormat returns a file that holds a format number and nothing else, in no page an older one.
+func onlyFormat(t *testing.T, n uint32) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "frontier.db")
+	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Close()
-	errs := openAll(t, path)
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucket([]byte(metaBucket))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, n))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestOpen_ANewerFormatIsRefused(t *testing.T) {
+	errs := openAll(t, withFormat(t, format+1))
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
 		if !errors.Is(errs[call], ErrNewer) {
 			t.Errorf("%s: %v, want ErrNewer", call, errs[call])
 		}
+	}
+}
+
+// No release wrote an older format. Whoever has such a file is told, and it stays as it is.
+func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
+	path := withFormat(t, format-1)
+	before := read(t, path)
+	errs := openAll(t, path)
+	_, _, errs["Compact"] = Compact(t.Context(), path, false)
+	_, errs["Rebuild"] = Rebuild(t.Context(), onlyFormat(t, format-1), path+".out", nil)
+	for call, err := range errs {
+		if !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {
+			t.Errorf("%s: %v, want ErrOlder", call, err)
+		}
+	}
+	for _, call := range []string{"Open", "OpenReadOnly", "Check", "Compact"} {
+		if !strings.Contains(errs[call].Error(), "begin the crawl anew") {
+			t.Errorf("%s does not say what to do: %v", call, errs[call])
+		}
+	}
+	if string(read(t, path)) != string(before) {
+		t.Error("the file has been changed")
 	}
 }
 

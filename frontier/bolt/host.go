@@ -285,13 +285,11 @@ func (t *retry) cell(r ref, c clock, now int64) *cell {
 	return &cell{address: address{kind: retryCell, id: uint64(r)}, data: b}
 }
 
-// parseRetry reads a retry cell. In one of format 1 the stops are not there.
+// parseRetry reads a retry cell.
 func parseRetry(data []byte, c clock) (*retry, bool) {
 	p := parser{b: data}
 	t := &retry{attempts: int(p.uvarint()), due: c.parseWait(&p), reason: p.text(), url: p.text()}
-	if p.more() {
-		t.stops, t.alone = int(p.uvarint()), int(p.uvarint())
-		t.parseMarks(&p)
-	}
+	t.stops, t.alone = int(p.uvarint()), int(p.uvarint())
+	t.parseMarks(&p)
 	return t, p.done()
 }

@@ -129,15 +129,13 @@ func sealFor(bucket string, key, body []byte) []byte {
 	return binary.BigEndian.AppendUint32(v, checksum(bucket, key, body))
 }
 
-// unsealFor returns the body of a value that was sealed for that place, or by format 1, which knew no places. A value of
-// format 2 that has got to a wrong place is neither.
+// unsealFor returns the body of a value that was sealed for that place. One that has got to a wrong place is none.
 func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
 	if len(v) < 4 {
 		return nil, false
 	}
 	body = v[:len(v)-4]
-	sum := binary.BigEndian.Uint32(v[len(body):])
-	return body, sum == checksum(bucket, key, body) || sum == crc32.Checksum(body, castagnoli())
+	return body, binary.BigEndian.Uint32(v[len(body):]) == checksum(bucket, key, body)
 }
 
 // checksum takes the two short names octet by octet, the body with the processor's instruction.

@@ -58,14 +58,11 @@ func pieceKey(sum [sha256.Size]byte, i uint16) []byte {
 
 // readBlob returns a body, nil when it is not there.
 func readBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
-	bucket, bare := tx.Bucket([]byte(blobBucket)), formatOf(tx) == 1
+	bucket := tx.Bucket([]byte(blobBucket))
 	piece := func(i uint16) []byte {
 		key := pieceKey(sum, i)
-		v := bucket.Get(key)
-		if !bare {
-			v, _ = unsealFor(blobBucket, key, v)
-		}
-		return v
+		body, _ := unsealFor(blobBucket, key, bucket.Get(key))
+		return body
 	}
 	if bucket.Get(pieceKey(sum, 0)) == nil {
 		return nil, nil

@@ -9,8 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// format is the number of the layout. A file with a larger one is refused; Open writes a smaller one anew;
-// see migrate.
+// format is the number of the layout. A file with another one is refused.
 const format = 2
 
 // The keys of the meta bucket.
@@ -65,36 +64,16 @@ func create(tx *bbolt.Tx) error {
 	return stamp(tx, clock{began: time.Now()})
 }
 
-// formatOf returns the format number of a file, zero when it has none.
-func formatOf(tx *bbolt.Tx) uint32 {
-	b := tx.Bucket([]byte(metaBucket))
-	if b == nil {
-		return 0
-	}
-	v := b.Get([]byte(formatKey))
-	if len(v) != 4 {
-		return 0
-	}
-	return binary.BigEndian.Uint32(v)
-}
-
-// sealMeta seals what has no seal in format 1.
+// sealMeta seals a value of the meta bucket.
 func sealMeta(key string, body []byte) []byte { return sealFor(metaBucket, []byte(key), body) }
 
 // getMeta returns the body of what sealMeta has sealed, nil when it is not that.
 func getMeta(tx *bbolt.Tx, key string) []byte {
-	v := tx.Bucket([]byte(metaBucket)).Get([]byte(key))
-	if formatOf(tx) > 1 {
-		body, ok := unsealFor(metaBucket, []byte(key), v)
-		if !ok {
-			return nil
-		}
-		v = body
-	}
-	if v == nil {
+	body, ok := unsealFor(metaBucket, []byte(key), tx.Bucket([]byte(metaBucket)).Get([]byte(key)))
+	if !ok {
 		return nil
 	}
-	return append([]byte{}, v...)
+	return append([]byte{}, body...)
 }
 
 // isEmpty reports whether nothing has been put into the file since bbolt made it.
@@ -115,9 +94,11 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	}
 	switch n := binary.BigEndian.Uint32(v); {
 	case n > format:
-		return meta{}, nil, fmt.Errorf("format %d, and this version reads up to %d: %w", n, format, ErrNewer)
+		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, ErrNewer)
 	case n == 0:
 		return meta{}, nil, fmt.Errorf("format 0: %w", ErrDamaged)
+	case n < format:
+		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, ErrOlder)
 	}
 	for _, j := range journals() {
 		if tx.Bucket([]byte(j)) == nil {
@@ -150,11 +131,7 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	if !ok {
 		return meta{}, nil, fmt.Errorf("meta bucket: totals: checksum does not match: %w", ErrDamaged)
 	}
-	parse := parseTotals
-	if formatOf(tx) == 1 {
-		parse = parseTotals1
-	}
-	t, ok := parse(body)
+	t, ok := parseTotals(body)
 	if !ok {
 		return meta{}, nil, fmt.Errorf("meta bucket: totals: %w", ErrDamaged)
 	}

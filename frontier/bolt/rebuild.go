@@ -108,9 +108,9 @@ func (r *rebuilding) recognise() error {
 	_, ours := r.scan.formats[format]
 	switch {
 	case !ours && newest > format:
-		return fmt.Errorf("format %d, and this version reads up to %d: %w", newest, format, ErrNewer)
-	case !ours && newest == 1:
-		return fmt.Errorf("format 1, whose values do not tell where they belong: nothing can be salvaged: %w", ErrDamaged)
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, ErrNewer)
+	case !ours && newest > 0:
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, ErrOlder)
 	case values == 0:
 		return fmt.Errorf("there is nothing of a frontier in it: %w", ErrDamaged)
 	}

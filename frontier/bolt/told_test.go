@@ -1,0 +1,39 @@
+package bolt
+
+import (
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// what a reader is told of a frontier, times apart.
+type told struct {
+	stats frontier.Stats
+	hosts []frontier.Host
+	seeds []frontier.Seed
+}
+
+func tell(t testing.TB, path string) told {
+	t.Helper()
+	f, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var w told
+	if w.stats, err = f.Stats(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.stats.Due, w.stats.Size, w.stats.State = 0, 0, 0
+	if w.hosts, err = f.Hosts(t.Context(), canon.Authority{}, 1000); err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.hosts {
+		w.hosts[i].Wait = 0
+	}
+	if w.seeds, err = frontier.SeedsOf(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
