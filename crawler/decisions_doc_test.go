@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 	"curtsy/frontier"
 )
 
@@ -191,7 +191,7 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 	any := strings.Join(list, "|")
 	pattern := regexp.MustCompile(`^(status \d+|to \S+|(redirect|truncated): (` + any + `)|robots\.txt: .+|sitemap:(` + any + `|content coding): \d+ of \d+ entries in scope.*)$`)
 	synctest.Test(t, func(t *testing.T) {
-		sites := crawltest.Wing(0)
+		sites := hostile.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost, w.cfg.Sitemaps.Robots = 1<<20, 100, true
 		w.run()

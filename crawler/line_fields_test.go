@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 	"curtsy/storage"
 )
 
@@ -64,7 +65,7 @@ func TestRecord_LineIsTheLedgersWithoutTheRecordsID(t *testing.T) {
 		t.Skip("the crawl of TestHostileWing: this is about what it writes")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		sites := crawltest.Wing(0)
+		sites := hostile.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
 		w.run()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -48,7 +49,7 @@ func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
 		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
 		slow.Latency = 2 * time.Second
 		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
-		sites := append(crawltest.Wing(0), slow, busy)
+		sites := append(hostile.Sites(0), slow, busy)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody, w.cfg.MaxPerHost = 1<<20, 100
 		w.cfg.MaxWait, w.cfg.MaxTime = time.Hour, 2*time.Hour

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 )
@@ -19,7 +20,7 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		t.Skip("hundreds of MiB over pipes: slow under the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		board := crawltest.Scoreboard("", false)
+		board := scoreboard.New("", false)
 		const seed = "http://index.test/"
 		w := newWorldOf(t, []string{seed}, board.Web)
 		w.cfg.MaxWait = 25 * time.Second
@@ -35,7 +36,7 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		t.Cleanup(func() { f.Close() })
 		w.cfg.Fetcher, w.cfg.Identity = f, id
 		w.run()
-		score := board.Judge(crawltest.Ending{Shown: true})
+		score := board.Judge(scoreboard.Ending{Shown: true})
 		if len(score.Rows) < 40 {
 			t.Errorf("only %d rows", len(score.Rows))
 		}

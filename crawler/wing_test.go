@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 )
@@ -96,7 +97,7 @@ var wingEndings = []ending{
 // nothing, and no goroutine is left over.
 func TestHostileWing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sites := crawltest.Wing(0)
+		sites := hostile.Sites(0)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody = 1 << 20
 		w.cfg.MaxPerHost = 100 // some parts of the wing have no end, and no sign of it in their URLs
@@ -114,7 +115,7 @@ func TestHostileWing(t *testing.T) {
 // or a name that changes its address between two look-ups, it is not dialled.
 func TestRule23_AddressesThatAreNotPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sites := crawltest.Guarded()
+		sites := hostile.Guarded()
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.Scope = scope.Config{Mode: scope.ModeAny} // so that no other rule comes first
 		w.run()

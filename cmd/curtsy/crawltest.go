@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
@@ -81,7 +81,7 @@ func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std st
 	if err := board.Close(); err != nil {
 		return err
 	}
-	score := board.Judge(crawltest.Ending{})
+	score := board.Judge(scoreboard.Ending{})
 	if asJSON {
 		err = writeJSON(std.out, newScoreJSON(score, board.Seed()))
 	} else {
@@ -99,11 +99,11 @@ func wingFlag(fs *pflag.FlagSet, wing *bool) {
 }
 
 // startBoard serves the scoreboard for a crawler of that product token.
-func startBoard(token string, wing bool) (*crawltest.Board, error) {
+func startBoard(token string, wing bool) (*scoreboard.Board, error) {
 	if !canBeToken(token) {
 		return nil, usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
 	}
-	board := crawltest.Scoreboard(token, wing)
+	board := scoreboard.New(token, wing)
 	if err := board.Start(); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func canBeToken(name string) bool {
 }
 
 // writeBoard prints where a crawl begins and which port is which host.
-func writeBoard(w io.Writer, board *crawltest.Board) error {
+func writeBoard(w io.Writer, board *scoreboard.Board) error {
 	fmt.Fprintf(w, "seed  %s\n\n", board.Seed())
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "HOST\tSERVED AT")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // boardMap is where the scoreboard's web is served.
@@ -12,7 +13,7 @@ type boardMap struct {
 	Hosts map[string]string `json:"hosts"` // names to URLs
 }
 
-func newBoardMap(b *crawltest.Board) boardMap {
+func newBoardMap(b *scoreboard.Board) boardMap {
 	m := boardMap{Seed: b.Seed(), Hosts: map[string]string{}}
 	for _, h := range b.Hosts() {
 		m.Hosts[h] = b.LoopbackURL(h)
@@ -59,13 +60,13 @@ type visitJSON struct {
 	AtOnce   int     `json:"at_once"`
 }
 
-func newScoreJSON(s crawltest.Score, seed string) scoreJSON {
+func newScoreJSON(s scoreboard.Score, seed string) scoreJSON {
 	out := scoreJSON{
 		Seed: seed, Requests: s.Requests, Elapsed: s.Elapsed.Seconds(),
 		Passed: s.Count(crawltest.Kept), Failed: s.Count(crawltest.Broken), NotShown: s.Count(crawltest.Unshown),
 	}
 	for _, row := range s.Rows {
-		r := ruleJSON{Number: row.Number, Rule: string(row.Rule), Source: row.Source, Verdict: row.Verdict.Word(), Evidence: row.Evidence}
+		r := ruleJSON{Number: row.Number, Rule: string(row.Rule), Source: row.Source, Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
 		for _, f := range row.Findings {
 			j := findingJSON{Host: f.Host, Target: f.Target, Text: f.Text}
 			if !f.At.IsZero() {

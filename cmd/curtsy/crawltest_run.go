@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // ran is how the command of a crawler ended.
@@ -23,18 +23,18 @@ type ran struct {
 	interrupted bool // by whoever runs us
 }
 
-func (r ran) ending() crawltest.Ending {
+func (r ran) ending() scoreboard.Ending {
 	if r.timedOut || r.interrupted {
-		return crawltest.Ending{Shown: true, Cut: r.took}
+		return scoreboard.Ending{Shown: true, Cut: r.took}
 	}
-	return crawltest.Ending{Shown: true}
+	return scoreboard.Ending{Shown: true}
 }
 
 // grace is how long a command may take to end after it was asked to.
 const grace = 10 * time.Second
 
 // crawl runs the command to its end, or to the time-out.
-func (s *scoring) crawl(ctx context.Context, board *crawltest.Board, command []string, std stdio) (_ ran, err error) {
+func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std stdio) (_ ran, err error) {
 	dir, err := os.MkdirTemp("", "curtsy-score-")
 	if err != nil {
 		return ran{}, err
@@ -102,7 +102,7 @@ func (r ran) describe(failed error) string {
 }
 
 // watch waits for the command, and says meanwhile how far it has come.
-func (s *scoring) watch(cmd *exec.Cmd, board *crawltest.Board, voice *voice) error {
+func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, voice *voice) error {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	every := plainEvery

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // scoring are the flags of crawltest score.
@@ -83,7 +84,7 @@ func (s *scoring) check(command []string) error {
 			return usagef("--token: %q is no product token; say by which name the crawler looks for itself in robots.txt", name)
 		}
 	}
-	all := crawltest.Scoreboard(s.token, s.wing).Rules()
+	all := scoreboard.New(s.token, s.wing).Rules()
 	for _, part := range s.rules {
 		if !slices.ContainsFunc(all, func(r crawltest.Rule) bool { return names(part, r) }) {
 			return usagef("--rules: no rule is called %q; there are: %s", part, joinRules(all))
@@ -126,7 +127,7 @@ func (s *scoring) run(ctx context.Context, command []string, std stdio) error {
 	}
 	score := board.Judge(r.ending())
 	if len(s.rules) > 0 {
-		score.Rows = slices.DeleteFunc(score.Rows, func(row crawltest.ScoreRow) bool {
+		score.Rows = slices.DeleteFunc(score.Rows, func(row scoreboard.Row) bool {
 			return !slices.ContainsFunc(s.rules, func(part string) bool { return names(part, row.Rule) })
 		})
 	}

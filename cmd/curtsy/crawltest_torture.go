@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // tortureMap is where the torture site is served, and what a mirror of it leaves out.
@@ -28,7 +29,7 @@ type absentJSON struct {
 func newRulesJSON(r crawltest.Report) []ruleJSON {
 	var rules []ruleJSON
 	for _, row := range r.Rows {
-		j := ruleJSON{Rule: string(row.Rule), Verdict: row.Verdict.Word(), Evidence: row.Evidence}
+		j := ruleJSON{Rule: string(row.Rule), Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
 		for _, f := range row.Findings {
 			j.Findings = append(j.Findings, findingJSON{Host: f.Host, Target: f.Target, Text: f.Text})
 		}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 )
 
 // All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
 func TestHostileWingInBoundedMemory(t *testing.T) {
 	const most = 256 << 20
-	sites := crawltest.Wing(2 * time.Second)
+	sites := hostile.Sites(2 * time.Second)
 	web := crawltest.New(sites...)
 	if err := web.Start(); err != nil {
 		t.Fatal(err)

@@ -160,8 +160,8 @@ func TestEveryCodeOfAnAuditHasAMeaning(t *testing.T) {
 	}
 }
 
-// hostile is a site that plants script wherever a crawler may pick it up.
-func hostile() http.Handler {
+// hostileSite is a site that plants script wherever a crawler may pick it up.
+func hostileSite() http.Handler {
 	const plant = `"><script>window.planted=1;alert(1)</script><img src=http://127.0.0.1:1/leak onerror=window.planted=1>`
 	mux := http.NewServeMux()
 	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
@@ -244,7 +244,7 @@ func visit(t *testing.T, tab context.Context, page string) (v *visited, marked b
 
 // What a site plants is text in the report: no script runs, nothing is asked for, no element comes of it.
 func TestReportOfAHostileSiteRunsNothingInABrowser(t *testing.T) {
-	site := httptest.NewServer(hostile())
+	site := httptest.NewServer(hostileSite())
 	defer site.Close()
 	tab := browser(t)
 	dir := filepath.Join(t.TempDir(), "d")

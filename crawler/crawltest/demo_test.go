@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // A polite crawler of one exchange a second passes in every rule, each of which the demo gives something to judge, and
 // is done soon enough.
 func TestDemoIsCrawledPolitely(t *testing.T) {
 	web := Demo(1)
-	bubble(t, web, func(c *client) { newRover(c, second, web.Seeds()).crawl() })
+	visitor.Bubble(t, web, func(c *visitor.Client) { newRover(c, second, web.Seeds()).crawl() })
 	r := web.Referee().Judge(Rules{Pace: second})
 	text := table(t, r)
 	mustKeep(t, r)
@@ -46,8 +48,8 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 // A crawler that ignores everything is told so, rule by rule.
 func TestDemoCatchesARudeCrawler(t *testing.T) {
 	web := Demo(1)
-	bubble(t, web, func(c *client) {
-		c.agent = "rude"
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Agent = "rude"
 		seen := map[string]bool{}
 		for queue := slices.Clone(web.Seeds()); len(queue) > 0 && len(seen) < 300; queue = queue[1:] {
 			u, err := url.Parse(queue[0])
@@ -55,13 +57,13 @@ func TestDemoCatchesARudeCrawler(t *testing.T) {
 				continue
 			}
 			seen[u.String()] = true
-			a := c.get(u.String())
-			if to, err := u.Parse(a.header.Get("Location")); err == nil {
+			a := c.Get(u.String())
+			if to, err := u.Parse(a.Header.Get("Location")); err == nil {
 				queue = append(queue, to.String())
 			}
-			if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
-				a.header.Del("X-Robots-Tag")
-				a.body = strings.NewReplacer(`rel="nofollow"`, "", `name="robots"`, "").Replace(a.body)
+			if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+				a.Header.Del("X-Robots-Tag")
+				a.Body = strings.NewReplacer(`rel="nofollow"`, "", `name="robots"`, "").Replace(a.Body)
 				links, _ := references(t, u, a)
 				queue = append(queue, links...)
 			}
@@ -131,7 +133,7 @@ func TestDeclaredLinksAreInThePages(t *testing.T) {
 			for name, value := range l.Header {
 				header.Set(name, value)
 			}
-			links, embeds := references(t, u, answer{200, header, string(l.body)})
+			links, embeds := references(t, u, visitor.Answer{Status: 200, Header: header, Body: string(l.body)})
 			read := map[place]bool{}
 			for _, ref := range append(links, embeds...) {
 				if to, ok := web.resolve(at, ref); ok {
@@ -139,7 +141,7 @@ func TestDeclaredLinksAreInThePages(t *testing.T) {
 				}
 			}
 			declared := map[place]bool{}
-			k := walk{web: web, token: ours}
+			k := walk{web: web, token: DefaultToken}
 			for _, to := range k.leads(at) {
 				declared[to.place] = true
 			}

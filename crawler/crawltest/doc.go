@@ -1,6 +1,6 @@
 // Package crawltest serves a whole small web inside the process, and judges the crawler that visits it. It is to
 // crawlers what net/http/httptest is to handlers. It uses nothing of the crawler it judges: of this module it knows
-// only robots/naive, the independent reading of RFC 9309.
+// robots/naive, the independent reading of RFC 9309, what a pause is forgiven, and how things are counted in words.
 //
 // # The web
 //
@@ -36,7 +36,7 @@
 // # What misbehaves
 //
 // A Page or a robots.txt can be answered by a Raw, over the connection itself: octets that no server of HTTP would send,
-// late, without end or cut off. Wing and Guarded are sites of that kind, each ill in one way. Such a site carries an
+// late, without end or cut off. Package hostile has sites of that kind, each ill in one way. Such a site carries an
 // Expect, which says what a correct crawler does about it as far as a server can see that: how often it asks, how much
 // it takes, what it leaves alone and what it fetches all the same. The referee judges each by a row of its own, after
 // the rules that hold for all.
@@ -44,16 +44,20 @@
 // A rule about which the log says nothing is Unshown, neither kept nor broken: a crawl that met no Crawl-delay has not
 // shown that it keeps one.
 //
-// # The scoreboard
+// # Rooms below
 //
-// A Board is a web made to judge any crawler by, rule by rule. Each of its sites gives occasion to keep one rule of
-// politeness or to break it; its index leads to all of them, over ports of 127.0.0.1. What a rule needs stands together
-// (score_sites.go, score_robots.go): the sites, the row, and how the row is judged. What a polite crawler would not see
-// all of, because it leaves the host alone, is not missed by Coverage.
+// The webs that are made of this one, and the judges that build on its referee, know nothing but its exported names:
 //
-// Package benchweb below has the web to measure speed on.
+//	hostile     sites that misbehave, each in one way
+//	scoreboard  a web and a score for any crawler, rule by rule; its judges begin with a Trial, the log sorted out
+//	benchweb    a web to measure speed on, with a server and a referee of its own
+//	bomb        bodies that are huge when they are decoded
+//	prose       made-up text
+//	text        times and findings as verdicts print them
+//	visitor     a client for tests
 //
 // # What the package never does
 //
-// It reaches no network beyond loopback, needs neither privilege nor a further loopback address, and does not read HTML: a page with a body of its own declares the links in it.
+// It reaches no network beyond loopback, needs neither privilege nor a further loopback address, and does not read HTML: a
+// page with a body of its own declares the links in it.
 package crawltest

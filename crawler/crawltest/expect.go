@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -44,8 +45,8 @@ type Expect struct {
 	Closed bool
 }
 
-// hostile judges what the sites with an Expect saw: a row for each of their rules, in the order of the web.
-func (t *trial) hostile() []Row {
+// Hostile judges what the sites with an Expect saw: a row for each of their rules, in the order of the web.
+func (t *Trial) Hostile() []Row {
 	var rules []Rule
 	sites := map[Rule][]*host{}
 	for _, h := range t.web.order {
@@ -65,7 +66,7 @@ func (t *trial) hostile() []Row {
 			sum.add(s)
 			found = append(found, s.found...)
 		}
-		rows = append(rows, row(rule, sum.facts, sum.String(), inOrder(found)))
+		rows = append(rows, Sum(rule, sum.facts, sum.String(), InOrder(found)))
 	}
 	return rows
 }
@@ -102,7 +103,7 @@ func (s sighting) String() string {
 	if s.lookups > 0 {
 		evidence += ", " + plainly.Count(s.lookups, "look-up")
 	}
-	return fmt.Sprintf("%s, at most %s and %s each", evidence, size(s.octets), seconds(s.longest))
+	return fmt.Sprintf("%s, at most %s and %s each", evidence, size(s.octets), text.Seconds(s.longest))
 }
 
 // size writes octets so that orders of magnitude can be told.
@@ -117,12 +118,12 @@ func size(n int64) string {
 }
 
 // see holds what one site saw against what it expects.
-func (t *trial) see(h *host) sighting {
+func (t *Trial) see(h *host) sighting {
 	site := h.now()
 	e := site.Expect
 	s := sighting{lookups: h.lookups()}
 	at := site.Addrs != nil && s.lookups >= len(site.Addrs)
-	fault := func(x *exchange, format string, args ...any) { s.found = append(s.found, t.find(x, format, args...)) }
+	fault := func(x *Exchange, format string, args ...any) { s.found = append(s.found, t.Find(x, format, args...)) }
 	for _, x := range t.hosts[h.name] {
 		s.requests++
 		at = at || site.Addrs == nil && len(e.At) == 0 || slices.ContainsFunc(e.At, func(target string) bool { return key(target) == x.key })
@@ -155,7 +156,7 @@ func (t *trial) see(h *host) sighting {
 		}
 	}
 	s.shown = at && !e.Closed
-	if s.shown && !t.rules.Partial {
+	if s.shown && !t.Rules.Partial {
 		s.found = append(s.found, t.missing(h, e.Fetched)...)
 	}
 	return s
@@ -168,11 +169,11 @@ func covers(target, k string) bool {
 }
 
 // missing finds the targets of a host that were never fetched.
-func (t *trial) missing(h *host, targets []string) []Finding {
+func (t *Trial) missing(h *host, targets []string) []Finding {
 	var found []Finding
 	for _, target := range targets {
 		k := key(target)
-		if !slices.ContainsFunc(t.hosts[h.name], func(x *exchange) bool {
+		if !slices.ContainsFunc(t.hosts[h.name], func(x *Exchange) bool {
 			return x.key == k && x.Method == http.MethodGet && !x.failed && !x.Cut && !x.End.IsZero()
 		}) {
 			found = append(found, Finding{Host: h.name, Target: k, Text: "never fetched, though it is sound and linked"})

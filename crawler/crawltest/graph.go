@@ -35,13 +35,14 @@ func (w *Web) Reach(token string, seeds ...string) []string {
 
 // tokensOf returns the tokens that bind: a group that names curtsy binds whatever the crawler is called.
 func tokensOf(token string) []string {
-	if token == "" || strings.EqualFold(token, ours) {
-		return []string{ours}
+	if token == "" || strings.EqualFold(token, DefaultToken) {
+		return []string{DefaultToken}
 	}
-	return []string{token, ours}
+	return []string{token, DefaultToken}
 }
 
-const ours = "curtsy"
+// DefaultToken is the product token of a crawler that has none of its own.
+const DefaultToken = "curtsy"
 
 // finally returns the policy of each site's present robots.txt.
 func (w *Web) finally(held map[string][]policy) map[string]policy {
@@ -74,7 +75,7 @@ func (w *Web) start(seeds []string) []place {
 func (w *Web) newWalk(token string, seeds []string) *walk {
 	k := &walk{web: w, token: token, tokens: tokensOf(token), scope: map[string]bool{}}
 	if k.token == "" {
-		k.token = ours
+		k.token = DefaultToken
 	}
 	for _, p := range w.start(seeds) {
 		k.scope[scopeOf(p.host)] = true
@@ -130,7 +131,7 @@ func (k *walk) reach(seeds []place) map[place]place {
 // barred reports whether a place is not for us: in a trap, or disallowed.
 func (k *walk) barred(p place) bool {
 	switch {
-	case p.key == robotsKey || k.web.hosts[p.host].now().trapped(p.key) != nil:
+	case p.key == RobotsPath || k.web.hosts[p.host].now().trapped(p.key) != nil:
 		return true
 	case k.policy == nil:
 		return false

@@ -34,7 +34,8 @@ type served struct {
 	pages map[string]*leaf // by key
 }
 
-const robotsKey = "/robots.txt"
+// RobotsPath is where a site has its rules for robots.
+const RobotsPath = "/robots.txt"
 
 // set makes s what the host serves.
 func (h *host) set(s Site) {
@@ -43,8 +44,8 @@ func (h *host) set(s Site) {
 		k := key(target)
 		v.pages[k] = leafOf(place{h.name, k}, p)
 	}
-	if s.Robots.given() || v.pages[robotsKey] == nil && s.Handler == nil {
-		v.pages[robotsKey] = leafOf(place{h.name, robotsKey}, s.Robots.page())
+	if s.Robots.given() || v.pages[RobotsPath] == nil && s.Handler == nil {
+		v.pages[RobotsPath] = leafOf(place{h.name, RobotsPath}, s.Robots.page())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

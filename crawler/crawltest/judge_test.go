@@ -4,9 +4,10 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // Each case is a crawl with one fault: the referee must name the rule, and no other, and say where and when. A case
@@ -16,7 +17,7 @@ func TestRefereeCatches(t *testing.T) {
 		name     string
 		sites    []*Site
 		rules    Rules
-		crawl    func(c *client)
+		crawl    func(c *visitor.Client)
 		broken   Rule     // "" when nothing is wrong
 		evidence []string // in the text of its findings
 		findings int      // zero means 1
@@ -24,12 +25,12 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "nothing: robots.txt, then a page a pace later",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Pace: second},
-			crawl: func(c *client) { c.get("a.test/robots.txt"); time.Sleep(second); c.get("a.test/") },
+			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/") },
 		},
 		{
 			name:     "a page before robots.txt, at the same instant",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.get("a.test/"); c.get("a.test/robots.txt") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/"); c.Get("a.test/robots.txt") },
 			broken:   RobotsFirst,
 			evidence: []string{"a.test/: GET at 0.000s before any robots.txt"},
 		},
@@ -37,8 +38,8 @@ func TestRefereeCatches(t *testing.T) {
 			name:  "a page while robots.txt is still being answered",
 			sites: []*Site{{Name: "a.test", Robots: Robots{Body: "#", Delay: second}}},
 			rules: Rules{Width: 2},
-			crawl: func(c *client) {
-				c.aside(func() { c.get("a.test/robots.txt") }, func() { time.Sleep(second / 2); c.get("a.test/") })
+			crawl: func(c *visitor.Client) {
+				c.Aside(func() { c.Get("a.test/robots.txt") }, func() { time.Sleep(second / 2); c.Get("a.test/") })
 			},
 			broken:   RobotsFirst,
 			evidence: []string{"a.test/: GET at 0.500s before any robots.txt"},
@@ -46,28 +47,33 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "the robots.txt of one host does not count for another",
 			sites:    []*Site{{Name: "a.test"}, {Name: "a.test:8080"}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test:8080/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test:8080/") },
 			broken:   RobotsFirst,
 			evidence: []string{"a.test:8080/"},
 		},
 		{
 			name:     "HEAD for robots.txt does not bring it",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.do(c.t.Context(), "HEAD", "http://a.test/robots.txt"); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Do(c.T.Context(), "HEAD", "http://a.test/robots.txt"); c.Get("a.test/") },
 			broken:   RobotsFirst,
 			evidence: []string{"a.test/: GET"},
 		},
 		{
 			name:     "a redirect of robots.txt not followed",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Redirect: "/r.txt"}, Pages: map[string]Page{"/": {}, "/r.txt": {}}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
 			broken:   RobotsFirst,
 			evidence: []string{"redirected to http://a.test/r.txt"},
 		},
 		{
-			name:     "a disallowed page",
-			sites:    []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); time.Sleep(second); c.get("a.test/x") },
+			name:  "a disallowed page",
+			sites: []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				time.Sleep(second)
+				c.Get("a.test/x")
+			},
 			broken:   RobotsObeyed,
 			evidence: []string{"a.test/x: GET at 1.000s", "line 2 of robots.txt", "for curtsy", "served at 0.000s"},
 		},
@@ -76,11 +82,11 @@ func TestRefereeCatches(t *testing.T) {
 			sites: []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: lantern\nAllow: /\nUser-agent: curtsy\nDisallow: /x\n"},
 				Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
 			rules: Rules{Token: "lantern"},
-			crawl: func(c *client) {
-				c.agent = "lantern/2 (+https://lantern.example/) curtsy/1"
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.get("a.test/x")
+			crawl: func(c *visitor.Client) {
+				c.Agent = "lantern/2 (+https://lantern.example/) curtsy/1"
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/x")
 			},
 			broken:   RobotsObeyed,
 			evidence: []string{"line 4", "for curtsy"},
@@ -88,13 +94,13 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "disallowed by what a redirect of robots.txt to another host brought",
 			sites: []*Site{{Name: "a.test", Robots: Robots{Redirect: "http://b.test/for-a.txt"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}, {Name: "b.test", Pages: map[string]Page{"/": {}, "/for-a.txt": {Body: "User-agent: *\nDisallow: /x"}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("b.test/for-a.txt")
-				c.get("a.test/")
-				c.get("a.test/x")
-				c.get("b.test/robots.txt")
-				c.get("b.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("b.test/for-a.txt")
+				c.Get("a.test/")
+				c.Get("a.test/x")
+				c.Get("b.test/robots.txt")
+				c.Get("b.test/")
 			},
 			broken:   RobotsObeyed,
 			evidence: []string{"a.test/x", "line 2"},
@@ -102,21 +108,21 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "a page though robots.txt answered 503",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 503}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); time.Sleep(second); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/") },
 			broken:   RobotsDown,
 			evidence: []string{"a.test/: GET at 1.000s though robots.txt answered 503 at 0.000s"},
 		},
 		{
 			name:     "a page though robots.txt answered 429",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 429}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
 			broken:   RobotsDown,
 			evidence: []string{"answered 429"},
 		},
 		{
 			name:     "a page on a robots.txt of yesterday",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); time.Sleep(24*time.Hour + 1); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(24*time.Hour + 1); c.Get("a.test/") },
 			broken:   RobotsFresh,
 			evidence: []string{"a.test/: GET at 86400.000s on a robots.txt of 0.000s"},
 		},
@@ -124,7 +130,7 @@ func TestRefereeCatches(t *testing.T) {
 			name:     "a gap one nanosecond short, from robots.txt to the page",
 			sites:    []*Site{{Name: "a.test"}},
 			rules:    Rules{Pace: second},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); time.Sleep(second - 1); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second - 1); c.Get("a.test/") },
 			broken:   Pace,
 			evidence: []string{"a.test/: GET at 1.000s began 1.000s after the end of /robots.txt (0.000s); pace 1s"},
 		},
@@ -132,11 +138,11 @@ func TestRefereeCatches(t *testing.T) {
 			name:  "a gap counted from the start of the exchange before",
 			sites: []*Site{{Name: "a.test", Robots: Robots{Body: "#", Delay: second / 2}}},
 			rules: Rules{Pace: second},
-			crawl: func(c *client) {
+			crawl: func(c *visitor.Client) {
 				begun := time.Now()
-				c.get("a.test/robots.txt")
+				c.Get("a.test/robots.txt")
 				time.Sleep(time.Until(begun.Add(second)))
-				c.get("a.test/")
+				c.Get("a.test/")
 			},
 			broken:   Pace,
 			evidence: []string{"began 0.500s after the end of /robots.txt (0.500s)"},
@@ -146,12 +152,12 @@ func TestRefereeCatches(t *testing.T) {
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{
 				"/": {Delay: 10 * second, Links: []string{"/x", "/y"}}, "/x": {}, "/y": {}}}},
 			rules: Rules{Pace: second, Width: 2},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
 				time.Sleep(second)
-				c.aside(func() { c.get("a.test/") }, func() { time.Sleep(second); c.get("a.test/x") })
+				c.Aside(func() { c.Get("a.test/") }, func() { time.Sleep(second); c.Get("a.test/x") })
 				time.Sleep(second / 2)
-				c.get("a.test/y")
+				c.Get("a.test/y")
 			},
 			broken:   Pace,
 			evidence: []string{"a.test/x: GET at 2.000s began 9.000s before the end of / (11.000s)", "a.test/y: GET at 11.500s began 0.500s after the end of / (11.000s)"},
@@ -161,16 +167,16 @@ func TestRefereeCatches(t *testing.T) {
 			name:     "a Crawl-delay ignored from the first page on",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nCrawl-delay: 2.5\n"}}},
 			rules:    Rules{Pace: second},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); time.Sleep(2 * second); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(2 * second); c.Get("a.test/") },
 			broken:   CrawlDelay,
 			evidence: []string{"began 2.000s after the end of /robots.txt (0.000s); Crawl-delay 2.5s"},
 		},
 		{
 			name:  "two at once",
 			sites: []*Site{{Name: "a.test", Latency: second, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.aside(func() { c.get("a.test/") }, func() { time.Sleep(second / 2); c.get("a.test/x") })
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Aside(func() { c.Get("a.test/") }, func() { time.Sleep(second / 2); c.Get("a.test/x") })
 			},
 			broken:   InFlight,
 			evidence: []string{"a.test/x: GET at 1.500s while 1 of the host under way, / since 1.000s; allowed are 1"},
@@ -179,21 +185,21 @@ func TestRefereeCatches(t *testing.T) {
 			name:  "two at once where two are allowed",
 			sites: []*Site{{Name: "a.test", Latency: second, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
 			rules: Rules{Width: 2},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.aside(func() { c.get("a.test/") }, func() { c.get("a.test/x") })
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Aside(func() { c.Get("a.test/") }, func() { c.Get("a.test/x") })
 			},
 		},
 		{
 			name:  "Retry-After in seconds, any page of the host",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, FailStatus: 429, RetryAfter: "10", Links: []string{"/x"}}, "/x": {}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
 				time.Sleep(10*second - 1)
-				c.get("a.test/x")
+				c.Get("a.test/x")
 				time.Sleep(second)
-				c.get("a.test/")
+				c.Get("a.test/")
 			},
 			broken:   RetryAfter,
 			evidence: []string{"a.test/x: GET at 10.000s though 429 for / asked for rest from 0.000s to 10.000s"},
@@ -201,21 +207,21 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "Retry-After obeyed to the instant",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "10"}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
 				time.Sleep(10 * second)
-				c.get("a.test/")
+				c.Get("a.test/")
 			},
 		},
 		{
 			name:  "Retry-After as a date", // bubbles begin at midnight UTC of 1 January 2000
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
 				time.Sleep(29 * second)
-				c.get("a.test/")
+				c.Get("a.test/")
 			},
 			broken:   RetryAfter,
 			evidence: []string{"503 for / asked for rest from 0.000s to 30.000s"},
@@ -223,11 +229,11 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "Retry-After that cannot be read asks for a day",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "soon"}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
 				time.Sleep(23 * time.Hour)
-				c.get("a.test/")
+				c.Get("a.test/")
 			},
 			broken:   RetryAfter,
 			evidence: []string{"to 86400.000s"},
@@ -235,25 +241,25 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "Retry-After of a robots.txt that is down",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 500, RetryAfter: "60"}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); time.Sleep(second); c.get("a.test/robots.txt") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/robots.txt") },
 			broken:   RetryAfter,
 			evidence: []string{"500 for /robots.txt"},
 		},
 		{
 			name:  "another name for robots.txt",
 			sites: []*Site{{Name: "a.test"}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.agent = "curtsy/1.0 (another)"
-				c.get("a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Agent = "curtsy/1.0 (another)"
+				c.Get("a.test/")
 			},
 			broken:   Identity,
-			evidence: []string{`as "curtsy/1.0 (another)", but at 0.000s as "` + polite},
+			evidence: []string{`as "curtsy/1.0 (another)", but at 0.000s as "` + visitor.Polite},
 		},
 		{
 			name:     "a User-Agent without the token",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.agent = "Mozilla/5.0"; c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl:    func(c *visitor.Client) { c.Agent = "Mozilla/5.0"; c.Get("a.test/robots.txt"); c.Get("a.test/") },
 			broken:   Identity,
 			evidence: []string{`as "Mozilla/5.0", which does not carry the token curtsy`},
 			findings: 2,
@@ -261,10 +267,10 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "POST",
 			sites: []*Site{{Name: "a.test"}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.do(c.t.Context(), "POST", "http://a.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Do(c.T.Context(), "POST", "http://a.test/")
 			},
 			broken:   Manners,
 			evidence: []string{"POST at 0.000s is neither GET nor HEAD"},
@@ -272,38 +278,43 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "a cookie",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/", "Cookie", "id=1") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/", "Cookie", "id=1") },
 			broken:   Manners,
 			evidence: []string{"with a Cookie field"},
 		},
 		{
 			name:     "a link with rel=nofollow",
 			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {NoFollow: []string{"/x"}}, "/x": {}}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/x") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
 			broken:   NoFollow,
 			evidence: []string{"a.test/x: GET at 0.000s though only links with nofollow lead there, one of them in http://a.test/"},
 		},
 		{
 			name:     "a link of a page with X-Robots-Tag: nofollow",
 			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/x"}, Header: map[string]string{"x-robots-tag": "curtsy: noindex, none"}}, "/x": {}}}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/x") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
 			broken:   NoFollow,
 			evidence: []string{"a.test/x"},
 		},
 		{
 			name:  "a link with nofollow that another page has without",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {NoFollow: []string{"/x"}, Links: []string{"/y"}}, "/y": {Links: []string{"x"}}, "/x": {}}}},
-			crawl: func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/y"); c.get("a.test/x") },
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/y")
+				c.Get("a.test/x")
+			},
 		},
 		{
 			name:  "one request too many in a trap",
 			sites: []*Site{{Name: "a.test", Traps: []Trap{endless(2)}, Pages: map[string]Page{"/": {Links: []string{"/t/"}}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.get("a.test/t/")
-				c.get("a.test/t/x/")
-				c.get("a.test/t/x/x/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/t/")
+				c.Get("a.test/t/x/")
+				c.Get("a.test/t/x/x/")
 			},
 			broken:   Traps,
 			evidence: []string{"a.test/t/x/x/: GET at 0.000s is request 3 in the trap /t/; 2 are forgiven"},
@@ -311,7 +322,7 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "what no link leads to",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/favicon.ico") },
+			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/favicon.ico") },
 			broken:   Scope,
 			evidence: []string{"a.test/favicon.ico: GET at 0.000s though no link in scope leads there"},
 		},
@@ -319,11 +330,11 @@ func TestRefereeCatches(t *testing.T) {
 			name:  "a host that is not in scope",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"http://b.test/"}}}}, {Name: "b.test"}},
 			rules: Rules{Seeds: []string{"http://a.test/"}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.get("b.test/robots.txt")
-				c.get("b.test/")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("b.test/robots.txt")
+				c.Get("b.test/")
 			},
 			broken:   Scope,
 			evidence: []string{"b.test/: GET"},
@@ -331,42 +342,47 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:   "a page forgotten",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/x"}, Embeds: []string{"y.png"}}, "/x": {}, "/y.png": {}}}},
-			crawl:  func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/x") },
+			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
 			broken: Coverage, evidence: []string{"a.test/y.png: never fetched; linked from http://a.test/"},
 		},
 		{
 			name:   "a seed forgotten",
 			sites:  []*Site{{Name: "a.test"}, {Name: "b.test"}},
-			crawl:  func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
 			broken: Coverage, evidence: []string{"b.test/: never fetched; a seed"},
 		},
 		{
 			name:   "a page given up after one failure",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1}}}},
-			crawl:  func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
 			broken: Coverage, evidence: []string{"asked for 1 time, the last answer 503 at 0.000s, and not again"},
 		},
 		{
 			name:  "what a budget cut off",
 			sites: []*Site{{Name: "a.test"}, {Name: "b.test"}}, rules: Rules{Partial: true},
-			crawl: func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/") },
+			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
 		},
 		{
 			name:  "a page fetched twice, in two spellings",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/~x"}}, "/~x": {}}}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.get("a.test/~x")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/~x")
 				time.Sleep(second)
-				c.get("a.test/%7Ex")
+				c.Get("a.test/%7Ex")
 			},
 			broken: Once, evidence: []string{"a.test/%7Ex: GET at 1.000s again: at 0.000s it was answered with 200"},
 		},
 		{
 			name:  "retries of what never works",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Status: 500}}}},
-			crawl: func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/"); c.get("a.test/") },
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/")
+				c.Get("a.test/")
+			},
 		},
 		{
 			name: "a page sent on to another spelling of itself",
@@ -376,28 +392,33 @@ func TestRefereeCatches(t *testing.T) {
 						http.Redirect(w, r, "/~x", http.StatusMovedPermanently)
 					}
 				})}},
-			crawl: func(c *client) {
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
-				c.get("a.test/%7Ex")
-				c.get("a.test/~x")
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/%7Ex")
+				c.Get("a.test/~x")
 			},
 		},
 		{
 			name:  "as many repeats as a kill excuses",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Repeats: 1},
-			crawl: func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/") },
+			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/") },
 		},
 		{
 			name:  "more repeats than a kill excuses",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Repeats: 1},
-			crawl:  func(c *client) { c.get("a.test/robots.txt"); c.get("a.test/"); c.get("a.test/"); c.get("a.test/") },
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
+				c.Get("a.test/")
+				c.Get("a.test/")
+			},
 			broken: Once, evidence: []string{"a.test/: GET"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			web := New(tc.sites...)
-			bubble(t, web, tc.crawl)
+			visitor.Bubble(t, web, tc.crawl)
 			report := web.Referee().Judge(tc.rules)
 			if tc.broken == "" {
 				mustKeep(t, report)
@@ -423,15 +444,6 @@ func TestRefereeCatches(t *testing.T) {
 	}
 }
 
-// aside runs all of fs at once and waits.
-func (c *client) aside(fs ...func()) {
-	var wg sync.WaitGroup
-	for _, f := range fs {
-		wg.Go(f)
-	}
-	wg.Wait()
-}
-
 // endless is a trap of pages that link one level deeper.
 func endless(most int) Trap {
 	return Trap{Prefix: "/t/", Most: most, Page: func(string) Page { return Page{Links: []string{"x/"}} }}
@@ -440,11 +452,11 @@ func endless(most int) Trap {
 // An exchange that the client gives up is over when the answer is broken off.
 func TestBrokenOffExchangeIsLoggedAsCut(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Delay: time.Hour}}})
-	bubble(t, web, func(c *client) {
-		c.get("a.test/robots.txt")
-		ctx, cancel := context.WithTimeout(c.t.Context(), second)
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Get("a.test/robots.txt")
+		ctx, cancel := context.WithTimeout(c.T.Context(), second)
 		defer cancel()
-		if _, err := c.do(ctx, http.MethodGet, "http://a.test/"); err == nil {
+		if _, err := c.Do(ctx, http.MethodGet, "http://a.test/"); err == nil {
 			t.Error("an answer before its time")
 		}
 		time.Sleep(second)

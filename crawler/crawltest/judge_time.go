@@ -8,25 +8,26 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
-// gap is the time before a request in which its host was left alone.
-type gap struct {
-	x      *exchange
-	before *exchange // whose end was the latest before; under way if its End is zero
-	d      time.Duration
+// Gap is the time before a request in which its host was left alone.
+type Gap struct {
+	Next   *Exchange
+	Last   *Exchange // whose end was the latest before; under way if its End is zero
+	Length time.Duration
 }
 
-// gaps returns the gap before each request of a host but the first. It is negative when an exchange was under way.
-func gaps(requests []*exchange) []gap {
-	var all []gap
-	var last *exchange
+// Gaps returns the gap before each request of a host but the first. It is negative when an exchange was under way.
+func Gaps(requests []*Exchange) []Gap {
+	var all []Gap
+	var last *Exchange
 	for _, x := range requests {
 		if last != nil {
-			g := gap{x, last, x.Start.Sub(last.End)}
+			g := Gap{x, last, x.Start.Sub(last.End)}
 			if last.End.IsZero() {
-				g.d = last.Start.Sub(x.Start)
+				g.Length = last.Start.Sub(x.Start)
 			}
 			all = append(all, g)
 		}
@@ -37,93 +38,93 @@ func gaps(requests []*exchange) []gap {
 	return all
 }
 
-// describe says how a gap was too short.
-func (t *trial) describe(g gap, need string) Finding {
-	if g.before.End.IsZero() {
-		return t.find(g.x, "while GET %s (%s) was not answered; %s", quote(g.before.Target), t.when(g.before.Start), need)
+// TooShort says how a gap was too short.
+func (t *Trial) TooShort(g Gap, need string) Finding {
+	if g.Last.End.IsZero() {
+		return t.Find(g.Next, "while GET %s (%s) was not answered; %s", text.Quote(g.Last.Target), t.When(g.Last.Start), need)
 	}
-	how := seconds(g.d) + " after"
-	if g.d < 0 {
-		how = seconds(-g.d) + " before"
+	how := text.Seconds(g.Length) + " after"
+	if g.Length < 0 {
+		how = text.Seconds(-g.Length) + " before"
 	}
-	return t.find(g.x, "began %s the end of %s (%s); %s", how, clip(g.before.Target, 40), t.when(g.before.End), need)
+	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, text.Clip(g.Last.Target, 40), t.When(g.Last.End), need)
 }
 
-func (t *trial) pace() Row {
+func (t *Trial) pace() Row {
 	var found []Finding
-	var least gap
+	var least Gap
 	checked := 0
-	if t.rules.Pace <= 0 {
+	if t.Rules.Pace <= 0 {
 		return Row{Rule: Pace, Verdict: Unshown, Evidence: "none was asked for"}
 	}
 	for _, h := range t.web.order {
-		for _, g := range gaps(t.hosts[h.name]) {
-			if checked++; checked == 1 || g.d < least.d {
+		for _, g := range Gaps(t.hosts[h.name]) {
+			if checked++; checked == 1 || g.Length < least.Length {
 				least = g
 			}
-			if g.d < t.rules.Pace {
-				found = append(found, t.describe(g, fmt.Sprintf("pace %v", t.rules.Pace)))
+			if g.Length < t.Rules.Pace {
+				found = append(found, t.TooShort(g, fmt.Sprintf("pace %v", t.Rules.Pace)))
 			}
 		}
 	}
 	evidence := ""
 	if checked > 0 {
-		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), precise(least.d), least.x.Host, t.rules.Pace)
+		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), text.Precise(least.Length), least.Next.Host, t.Rules.Pace)
 	}
-	return row(Pace, checked, evidence, inOrder(found))
+	return Sum(Pace, checked, evidence, InOrder(found))
 }
 
-func (t *trial) crawlDelay() Row {
+func (t *Trial) crawlDelay() Row {
 	var found []Finding
 	var evidence []string
 	checked := 0
 	for _, h := range t.web.order {
 		least, asked, n := time.Duration(0), time.Duration(0), 0
-		for _, g := range gaps(t.hosts[h.name]) {
-			d := at(t.held[h.name], g.x).delay(t.tokens)
+		for _, g := range Gaps(t.hosts[h.name]) {
+			d := at(t.held[h.name], g.Next).delay(t.tokens)
 			if d <= 0 {
 				continue
 			}
-			if n++; n == 1 || g.d < least {
-				least, asked = g.d, d
+			if n++; n == 1 || g.Length < least {
+				least, asked = g.Length, d
 			}
-			if g.d < d {
-				found = append(found, t.describe(g, fmt.Sprintf("Crawl-delay %v", d)))
+			if g.Length < d {
+				found = append(found, t.TooShort(g, fmt.Sprintf("Crawl-delay %v", d)))
 			}
 		}
 		if checked += n; n > 0 {
-			evidence = append(evidence, fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), precise(least), h.name, asked))
+			evidence = append(evidence, fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), text.Precise(least), h.name, asked))
 		}
 	}
-	return row(CrawlDelay, checked, strings.Join(evidence, "; "), inOrder(found))
+	return Sum(CrawlDelay, checked, strings.Join(evidence, "; "), InOrder(found))
 }
 
-func (t *trial) inFlight() Row {
+func (t *Trial) inFlight() Row {
 	var found []Finding
 	most := 0
 	for _, h := range t.web.order {
-		flying(t.hosts[h.name], func(x *exchange, others []*exchange) {
+		flying(t.hosts[h.name], func(x *Exchange, others []*Exchange) {
 			most = max(most, len(others)+1)
-			if len(others)+1 > t.rules.Width {
-				found = append(found, t.find(x, "while %d of the host under way, %s since %s; allowed are %d",
-					len(others), clip(others[0].Target, 40), t.when(others[0].Start), t.rules.Width))
+			if len(others)+1 > t.Rules.Width {
+				found = append(found, t.Find(x, "while %d of the host under way, %s since %s; allowed are %d",
+					len(others), text.Clip(others[0].Target, 40), t.When(others[0].Start), t.Rules.Width))
 			}
 		})
 	}
-	return row(InFlight, len(t.all), fmt.Sprintf("never more than %d at one host", most), inOrder(found))
+	return Sum(InFlight, len(t.all), fmt.Sprintf("never more than %d at one host", most), InOrder(found))
 }
 
 // flying calls f for each request of a host with those that were under way when it arrived.
-func flying(requests []*exchange, f func(x *exchange, others []*exchange)) {
-	var others []*exchange
+func flying(requests []*Exchange, f func(x *Exchange, others []*Exchange)) {
+	var others []*Exchange
 	for _, x := range requests {
-		others = slices.DeleteFunc(others, func(o *exchange) bool { return o.before(x) })
+		others = slices.DeleteFunc(others, func(o *Exchange) bool { return o.Before(x) })
 		f(x, others)
 		others = append(others, x)
 	}
 }
 
-func (t *trial) retryAfter() Row {
+func (t *Trial) retryAfter() Row {
 	var found []Finding
 	checked := 0
 	for _, h := range t.web.order {
@@ -134,18 +135,18 @@ func (t *trial) retryAfter() Row {
 			}
 			checked++
 			for _, x := range t.hosts[h.name] {
-				if asking.before(x) && x.Start.Before(until) {
-					found = append(found, t.find(x, "though %d for %s asked for rest from %s to %s",
-						asking.Status, clip(asking.Target, 40), t.when(asking.End), t.when(until)))
+				if asking.Before(x) && x.Start.Before(until) {
+					found = append(found, t.Find(x, "though %d for %s asked for rest from %s to %s",
+						asking.Status, text.Clip(asking.Target, 40), t.When(asking.End), t.When(until)))
 				}
 			}
 		}
 	}
-	return row(RetryAfter, checked, "obeyed "+plainly.Count(checked, "time"), inOrder(found))
+	return Sum(RetryAfter, checked, "obeyed "+plainly.Count(checked, "time"), InOrder(found))
 }
 
 // rest returns until when the answer asks for rest by Retry-After; ok is false when it does not.
-func (x *exchange) rest() (until time.Time, ok bool) {
+func (x *Exchange) rest() (until time.Time, ok bool) {
 	value := strings.TrimSpace(x.Answer.Get("Retry-After"))
 	transient := x.Status == http.StatusTooManyRequests || x.Status == http.StatusServiceUnavailable ||
 		x.Status >= 300 && x.Status < 400 || x.robots && policyOf(x.Status, nil, x.Cut).kind == down
@@ -167,8 +168,8 @@ func (x *exchange) rest() (until time.Time, ok bool) {
 	return until, true
 }
 
-// inOrder sorts findings by time.
-func inOrder(found []Finding) []Finding {
+// InOrder sorts findings by time.
+func InOrder(found []Finding) []Finding {
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		if d := a.At.Compare(b.At); d != 0 {
 			return d
@@ -177,6 +178,3 @@ func inOrder(found []Finding) []Finding {
 	})
 	return found
 }
-
-// precise writes a gap so that a shortfall of microseconds can be seen.
-func precise(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) + "s" }

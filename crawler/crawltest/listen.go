@@ -90,7 +90,7 @@ type wire struct {
 
 	arrived time.Time // of the first octet since the last request was taken; zero when none came
 	latest  time.Time // of the latest octet
-	taken   *exchange // the request that octets written belong to; nil before the first
+	taken   *Exchange // the request that octets written belong to; nil before the first
 }
 
 func (c *wire) Read(p []byte) (int, error) {

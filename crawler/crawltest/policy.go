@@ -27,7 +27,7 @@ type policy struct {
 	body  []byte    // of ruled
 	why   string    // "answered 503"
 	since time.Time // when the exchange that brought it ended
-	by    *exchange // whose end it holds from: a later one than since if a fresh copy outlived a failure
+	by    *Exchange // whose end it holds from: a later one than since if a fresh copy outlived a failure
 }
 
 const (
@@ -104,7 +104,7 @@ type chase struct {
 
 // policies returns what held at each authority, in order of time. It marks the requests that asked for a robots.txt,
 // hops of redirects included, as such and all others as not.
-func (w *Web) policies(all []*exchange) map[string][]policy {
+func (w *Web) policies(all []*Exchange) map[string][]policy {
 	held := map[string][]policy{}
 	chased := map[place][]chase{}
 	ended := slices.Clone(all)
@@ -112,7 +112,7 @@ func (w *Web) policies(all []*exchange) map[string][]policy {
 	for _, x := range ended {
 		at := place{x.Host, x.key}
 		origins := slices.Clone(chased[at])
-		if x.key == robotsKey {
+		if x.key == RobotsPath {
 			origins = append(origins, chase{of: x.Host})
 			for to := range chased { // asked anew: an older chain counts no more
 				chased[to] = slices.DeleteFunc(chased[to], func(c chase) bool { return c.of == x.Host && to != at })
@@ -139,7 +139,7 @@ func (w *Web) policies(all []*exchange) map[string][]policy {
 }
 
 // follow says where a redirect of a robots.txt leads.
-func (w *Web) follow(x *exchange, c chase, chased map[place][]chase) policy {
+func (w *Web) follow(x *Exchange, c chase, chased map[place][]chase) policy {
 	at := place{x.Host, x.key}
 	to, ok := w.resolve(at, x.Answer.Get("Location"))
 	via := append(slices.Clone(c.via), at)
@@ -178,9 +178,9 @@ func succeed(p policy, held []policy, status int) policy {
 }
 
 // at returns the policy that held when a request began.
-func at(held []policy, x *exchange) policy {
+func at(held []policy, x *Exchange) policy {
 	for _, p := range slices.Backward(held) {
-		if p.by.before(x) {
+		if p.by.Before(x) {
 			return p
 		}
 	}
@@ -190,7 +190,7 @@ func at(held []policy, x *exchange) policy {
 // configured returns the policy that a site's robots.txt comes to as the web is made, early failures aside. Where a
 // handler answers it, and only then, it is the last one of held.
 func (w *Web) configured(h *host, held []policy) policy {
-	spot, via := place{h.name, robotsKey}, []place(nil)
+	spot, via := place{h.name, RobotsPath}, []place(nil)
 	for range maxRobotsHops + 1 {
 		l := w.hosts[spot.host].now().page(spot.key)
 		if l == nil || l.Raw != nil {

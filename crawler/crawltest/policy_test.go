@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // chain makes n robots.txt redirects within a.test, the last to a file.
@@ -57,7 +59,7 @@ func TestRobotsPolicyByAnswer(t *testing.T) {
 			if got := web.configured(web.order[0], nil); got.kind != tc.want {
 				t.Errorf("as described: kind %d, want %d", got.kind, tc.want)
 			}
-			bubble(t, web, func(c *client) { askRobots(c, "http://a.test/robots.txt") })
+			visitor.Bubble(t, web, func(c *visitor.Client) { askRobots(c, "http://a.test/robots.txt") })
 			held := web.policies(web.Referee().exchanges())["a.test"]
 			if got := held[len(held)-1]; got.kind != tc.want {
 				t.Errorf("as served: kind %d (%s), want %d", got.kind, got.why, tc.want)
@@ -70,15 +72,15 @@ func TestRobotsPolicyByAnswer(t *testing.T) {
 }
 
 // askRobots follows redirects as far as RFC 9309 2.3.1.2 goes.
-func askRobots(c *client, raw string) {
+func askRobots(c *visitor.Client, raw string) {
 	for range maxRobotsHops + 1 {
-		a := c.get(raw)
+		a := c.Get(raw)
 		u, err := url.Parse(raw)
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
-		to, err := u.Parse(a.header.Get("Location"))
-		if a.status/100 != 3 || err != nil || to.Hostname() != "a.test" {
+		to, err := u.Parse(a.Header.Get("Location"))
+		if a.Status/100 != 3 || err != nil || to.Hostname() != "a.test" {
 			return
 		}
 		raw = to.String()
@@ -105,12 +107,12 @@ func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			web := New(&Site{Name: "a.test", Robots: tc.first})
-			bubble(t, web, func(c *client) {
-				c.get("a.test/robots.txt")
+			visitor.Bubble(t, web, func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
 				web.Change("a.test", func(s *Site) { s.Robots = tc.second })
 				time.Sleep(tc.after)
-				c.get("a.test/robots.txt")
-				c.get("a.test/")
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/")
 			})
 			r := web.Referee().Judge(Rules{Partial: true})
 			for _, row := range r.Rows {
@@ -125,15 +127,15 @@ func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
 // RFC 9309 2.4, RFC 9110 15.4.5: a 304 makes the copy fresh for another day.
 func TestNotModifiedRefreshesTheRules(t *testing.T) {
 	web := New(&Site{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}})
-	bubble(t, web, func(c *client) {
-		tag := c.get("a.test/robots.txt").header.Get("ETag")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		tag := c.Get("a.test/robots.txt").Header.Get("ETag")
 		time.Sleep(20 * time.Hour)
-		if a := c.get("a.test/robots.txt", "If-None-Match", tag); a.status != http.StatusNotModified {
-			t.Errorf("status %d", a.status)
+		if a := c.Get("a.test/robots.txt", "If-None-Match", tag); a.Status != http.StatusNotModified {
+			t.Errorf("status %d", a.Status)
 		}
 		time.Sleep(20 * time.Hour)
-		c.get("a.test/")
-		c.get("a.test/x")
+		c.Get("a.test/")
+		c.Get("a.test/x")
 	})
 	r := web.Referee().Judge(Rules{})
 	if r.Row(RobotsFresh).Verdict != Kept || len(r.Row(RobotsObeyed).Findings) != 1 {
@@ -144,13 +146,13 @@ func TestNotModifiedRefreshesTheRules(t *testing.T) {
 // A redirect of robots.txt that led to an error counts no more once robots.txt is there: its target is a page again.
 func TestRobotsAskedAnewForgetsTheOldRedirect(t *testing.T) {
 	web := New(&Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/": {}, "/1": {FailFirst: 1}}})
-	bubble(t, web, func(c *client) {
-		c.get("a.test/robots.txt")
-		c.get("a.test/1")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Get("a.test/robots.txt")
+		c.Get("a.test/1")
 		web.Change("a.test", func(s *Site) { s.Robots = Robots{Body: "User-agent: *\nDisallow: /1\n"} })
-		c.get("a.test/robots.txt")
-		c.get("a.test/")
-		c.get("a.test/1")
+		c.Get("a.test/robots.txt")
+		c.Get("a.test/")
+		c.Get("a.test/1")
 	})
 	if f := web.Referee().Judge(Rules{}).Row(RobotsObeyed).Findings; len(f) != 1 || f[0].Target != "/1" {
 		t.Errorf("findings: %v", f)
@@ -166,11 +168,11 @@ func TestRobotsBrokenOffIsDown(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		})})
-	bubble(t, web, func(c *client) {
-		if _, err := c.do(c.t.Context(), http.MethodGet, "http://a.test/robots.txt"); err == nil {
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		if _, err := c.Do(c.T.Context(), http.MethodGet, "http://a.test/robots.txt"); err == nil {
 			t.Error("the answer was whole")
 		}
-		c.get("a.test/")
+		c.Get("a.test/")
 	})
 	r := web.Referee().Judge(Rules{})
 	if f := r.Row(RobotsDown).Findings; len(f) != 1 || !strings.Contains(f[0].Text, "was broken off") {

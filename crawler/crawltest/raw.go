@@ -22,7 +22,7 @@ type Raw func(ctx context.Context, conn net.Conn, r *http.Request) (sound bool)
 // rawConn is the connection that a Raw writes to. It reads the head of the answer off what is written, for the log.
 type rawConn struct {
 	net.Conn
-	x       *exchange
+	x       *Exchange
 	referee *Referee
 	head    []byte // of the answer, until it is complete
 	headed  bool
@@ -82,7 +82,7 @@ func reset(conn net.Conn) {
 }
 
 // raw takes the connection from net/http and lets the page answer. It returns what Raw returns.
-func (h *host) raw(w http.ResponseWriter, r *http.Request, x *exchange, l *leaf) (sound bool) {
+func (h *host) raw(w http.ResponseWriter, r *http.Request, x *Exchange, l *leaf) (sound bool) {
 	under := r.Context()
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -116,8 +116,8 @@ func shrink(conn net.Conn) {
 	}
 }
 
-// wait lets d pass and reports whether the client is still there. A negative d has no end.
-func wait(ctx context.Context, d time.Duration) bool {
+// Wait lets d pass and reports whether the client is still there. A negative d has no end.
+func Wait(ctx context.Context, d time.Duration) bool {
 	if d < 0 {
 		<-ctx.Done()
 		return false
@@ -132,16 +132,40 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// say returns a Raw that writes octets, which are a sound answer or not.
-func say(octets string, sound bool) Raw {
+// Say returns a Raw that writes octets, which are a sound answer or not.
+func Say(octets string, sound bool) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 		_, _ = io.WriteString(conn, octets) // who left has seen enough
 		return sound
 	}
 }
 
-// ok is the head of an answer with HTML; fields are lines without their ends.
-func ok(fields ...string) string {
+// Head is the head of an answer with HTML; fields are lines without their ends.
+func Head(fields ...string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n" +
 		strings.Join(append(fields, "", ""), "\r\n")
+}
+
+// Cut returns a Raw that writes octets and resets the connection.
+func Cut(octets string) Raw {
+	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
+		_, _ = io.WriteString(conn, octets) // whoever left before has what he needs
+		reset(conn)
+		return false
+	}
+}
+
+// Drip returns a Raw that begins an answer and goes on with a piece of it now and then, for so long; for ever if that is
+// negative.
+func Drip(long time.Duration, head, piece string, every time.Duration) Raw {
+	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
+		piece, err := []byte(piece), error(nil)
+		begun := time.Now()
+		for _, err = conn.Write([]byte(head)); err == nil && (long < 0 || time.Since(begun) < long); _, err = conn.Write(piece) {
+			if !Wait(ctx, every) {
+				return false // nobody knows whether it would have come to its end
+			}
+		}
+		return err == nil
+	}
 }

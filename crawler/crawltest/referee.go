@@ -17,7 +17,7 @@ type Referee struct {
 	web *Web
 
 	mu    sync.Mutex
-	log   []*exchange
+	log   []*Exchange
 	count uint64         // events so far
 	hops  map[place]bool // where redirects of a robots.txt led
 }
@@ -41,8 +41,8 @@ type Request struct {
 	Octets int64       // of the body that the connection took; of the whole answer if a Raw made it
 }
 
-// exchange is an entry of the log. The referee's mutex guards it until it is copied.
-type exchange struct {
+// Exchange is an entry of the log. The referee's mutex guards it until it is copied.
+type Exchange struct {
 	Request
 	key    string
 	by     string    // the name that the host was asked by
@@ -68,7 +68,7 @@ func (r *Referee) arrived(c *wire, now time.Time) {
 }
 
 // wrote notes that octets are about to go over c. It returns what stood there before.
-func (r *Referee) wrote(c *wire, now time.Time) (x *exchange, wrote time.Time, ended uint64) {
+func (r *Referee) wrote(c *wire, now time.Time) (x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x = c.taken; x != nil {
@@ -80,7 +80,7 @@ func (r *Referee) wrote(c *wire, now time.Time) (x *exchange, wrote time.Time, e
 }
 
 // unwrote puts back what stood there before octets that could not be written: the client had left by then.
-func (r *Referee) unwrote(x *exchange, wrote time.Time, ended uint64) {
+func (r *Referee) unwrote(x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x != nil {
@@ -89,8 +89,8 @@ func (r *Referee) unwrote(x *exchange, wrote time.Time, ended uint64) {
 }
 
 // begin enters a request.
-func (r *Referee) begin(h *host, k string, req *http.Request) *exchange {
-	x := &exchange{key: k, by: req.Host, Request: Request{
+func (r *Referee) begin(h *host, k string, req *http.Request) *Exchange {
+	x := &Exchange{key: k, by: req.Host, Request: Request{
 		Host: h.name, Method: req.Method, Target: targetOf(req), UserAgent: req.UserAgent(),
 		Remote: req.RemoteAddr, Header: req.Header.Clone(),
 	}}
@@ -103,20 +103,20 @@ func (r *Referee) begin(h *host, k string, req *http.Request) *exchange {
 	c.arrived, c.taken = time.Time{}, x
 	r.count++
 	x.began = r.count
-	x.robots = k == robotsKey || r.hops[place{h.name, k}]
+	x.robots = k == RobotsPath || r.hops[place{h.name, k}]
 	r.log = append(r.log, x)
 	return x
 }
 
 // failed notes whether the answer is to be that of Page.FailFirst.
-func (r *Referee) failed(x *exchange, failed bool) {
+func (r *Referee) failed(x *Exchange, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.failed = failed
 }
 
 // answered notes the head of the answer.
-func (r *Referee) answered(x *exchange, status int, head http.Header) {
+func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Status, x.Answer = status, head.Clone()
@@ -128,14 +128,14 @@ func (r *Referee) answered(x *exchange, status int, head http.Header) {
 }
 
 // took notes that octets of the answer were taken by the connection.
-func (r *Referee) took(x *exchange, n int) {
+func (r *Referee) took(x *Exchange, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Octets += int64(n)
 }
 
 // keep keeps octets of the body of a robots.txt.
-func (r *Referee) keep(x *exchange, p []byte) {
+func (r *Referee) keep(x *Exchange, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x.robots {
@@ -144,7 +144,7 @@ func (r *Referee) keep(x *exchange, p []byte) {
 }
 
 // end notes that the handler has returned. whole says that it was not broken off.
-func (r *Referee) end(x *exchange, whole bool) {
+func (r *Referee) end(x *Exchange, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.over, x.Cut = true, !whole
@@ -155,10 +155,10 @@ func (r *Referee) end(x *exchange, whole bool) {
 }
 
 // exchanges returns a copy of the log, in order of arrival.
-func (r *Referee) exchanges() []*exchange {
+func (r *Referee) exchanges() []*Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*exchange, len(r.log))
+	all := make([]*Exchange, len(r.log))
 	for i, x := range r.log {
 		x := *x
 		switch {
@@ -169,7 +169,7 @@ func (r *Referee) exchanges() []*exchange {
 		}
 		all[i] = &x
 	}
-	slices.SortStableFunc(all, func(a, b *exchange) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(all, func(a, b *Exchange) int { return a.Start.Compare(b.Start) })
 	return all
 }
 
@@ -184,7 +184,7 @@ func (r *Referee) Requests() []Request {
 }
 
 // text returns the kept body, its gzip coding undone.
-func (x *exchange) text() []byte {
+func (x *Exchange) text() []byte {
 	if x.Answer.Get("Content-Encoding") != "gzip" {
 		return x.body
 	}
@@ -196,13 +196,25 @@ func (x *exchange) text() []byte {
 	return body
 }
 
-// before reports whether x had ended when y began.
-func (x *exchange) before(y *exchange) bool {
+// Before reports whether x had ended when y began.
+func (x *Exchange) Before(y *Exchange) bool {
 	return !x.End.IsZero() && (x.End.Before(y.Start) || x.End.Equal(y.Start) && x.ended < y.began)
 }
 
 // byEnd orders exchanges by their ends; those under way come last.
-func byEnd(a, b *exchange) int {
+// Asks reports whether a request is for a target, in whatever spelling.
+func (x *Exchange) Asks(target string) bool { return x.key == key(target) }
+
+// Key is the spelling of the target under which all equivalent ones are found.
+func (x *Exchange) Key() string { return x.key }
+
+// ForRobots reports whether a request is for a robots.txt, hops of redirects included.
+func (x *Exchange) ForRobots() bool { return x.robots }
+
+// AsRobots says what an answer means for a robots.txt: "answered 503".
+func (x *Exchange) AsRobots() string { return policyOf(x.Status, nil, x.Cut).why }
+
+func byEnd(a, b *Exchange) int {
 	if a.End.IsZero() != b.End.IsZero() {
 		if a.End.IsZero() {
 			return 1
@@ -215,7 +227,7 @@ func byEnd(a, b *exchange) int {
 // noting is a ResponseWriter that tells the referee what is answered.
 type noting struct {
 	http.ResponseWriter
-	x       *exchange
+	x       *Exchange
 	referee *Referee
 	headed  bool
 }

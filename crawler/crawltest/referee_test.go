@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"curtsy/crawler/crawltest/text"
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // One exchange after the other can never look like two at once, whatever the size and shape of the answers: the end is
@@ -24,16 +27,16 @@ func TestExchangesInTurnNeverOverlap(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	})})
-	sockets(t, web, func(c *client) {
+	visitor.Sockets(t, web, func(c *visitor.Client) {
 		for round := range 20 {
 			if round == 10 {
-				c.http.Transport = &http.Transport{DialContext: web.Dial, DisableKeepAlives: true}
+				c.HTTP.Transport = &http.Transport{DialContext: web.Dial, DisableKeepAlives: true}
 			}
 			for target := range pages {
-				c.get("a.test" + target)
+				c.Get("a.test" + target)
 			}
-			c.get("a.test/streamed")
-			c.get("a.test/robots.txt")
+			c.Get("a.test/streamed")
+			c.Get("a.test/robots.txt")
 		}
 	})
 	r := web.Referee().Judge(Rules{})
@@ -60,7 +63,7 @@ func TestEndIsWhenTheLastOctetsAreWritten(t *testing.T) {
 			time.Sleep(second)
 		}
 	})})
-	bubble(t, web, func(c *client) { c.get("a.test/chunked"); c.get("a.test/sized") })
+	visitor.Bubble(t, web, func(c *visitor.Client) { c.Get("a.test/chunked"); c.Get("a.test/sized") })
 	log := web.Referee().Requests()
 	for i, want := range []time.Duration{2 * second, second} { // chunks end when the handler does
 		if d := log[i].End.Sub(log[i].Start); d != want {
@@ -71,17 +74,17 @@ func TestEndIsWhenTheLastOctetsAreWritten(t *testing.T) {
 
 func TestRequestsAreLoggedAsTheyCame(t *testing.T) {
 	web := New(&Site{Name: "a.test"}, &Site{Name: "b.test:81"})
-	bubble(t, web, func(c *client) {
+	visitor.Bubble(t, web, func(c *visitor.Client) {
 		start := time.Now()
-		c.get("a.test/robots.txt", "Accept", "text/plain")
+		c.Get("a.test/robots.txt", "Accept", "text/plain")
 		time.Sleep(second)
-		c.get("b.test:81/%7ex?b=2&a=1")
+		c.Get("b.test:81/%7ex?b=2&a=1")
 		log := web.Referee().Requests()
 		if len(log) != 2 {
 			t.Fatalf("%d requests", len(log))
 		}
 		x, y := log[0], log[1]
-		if x.Host != "a.test" || x.Target != "/robots.txt" || x.Method != "GET" || x.UserAgent != polite || x.Status != 404 ||
+		if x.Host != "a.test" || x.Target != "/robots.txt" || x.Method != "GET" || x.UserAgent != visitor.Polite || x.Status != 404 ||
 			x.Header.Get("Accept") != "text/plain" || x.Answer.Get("Content-Type") == "" || !x.Start.Equal(start) || !x.End.Equal(start) {
 			t.Errorf("first: %+v", x)
 		}
@@ -94,12 +97,12 @@ func TestRequestsAreLoggedAsTheyCame(t *testing.T) {
 // Requests sent together on one connection are seen to have been: the second begins before the first has ended.
 func TestPipelinedRequestsAreInFlightTogether(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Delay: second}}})
-	bubble(t, web, func(c *client) {
-		conn, err := web.Dial(c.t.Context(), "tcp", "a.test:80")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		conn, err := web.Dial(c.T.Context(), "tcp", "a.test:80")
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := "GET / HTTP/1.1\r\nHost: a.test\r\nUser-Agent: " + polite + "\r\n"
+		one := "GET / HTTP/1.1\r\nHost: a.test\r\nUser-Agent: " + visitor.Polite + "\r\n"
 		if _, err := io.WriteString(conn, one+"\r\n"+one+"Connection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -116,10 +119,10 @@ func TestPipelinedRequestsAreInFlightTogether(t *testing.T) {
 // A crawl judged while it goes on: what is under way is no violation by itself.
 func TestJudgeDuringTheCrawl(t *testing.T) {
 	web := New(&Site{Name: "a.test", Latency: second})
-	bubble(t, web, func(c *client) {
-		c.get("a.test/robots.txt")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Get("a.test/robots.txt")
 		time.Sleep(second)
-		c.aside(func() { c.get("a.test/") }, func() {
+		c.Aside(func() { c.Get("a.test/") }, func() {
 			time.Sleep(second / 2)
 			r := web.Referee().Judge(Rules{Pace: second, Partial: true})
 			mustKeep(t, r)
@@ -138,8 +141,8 @@ func TestJudgeDuringTheCrawl(t *testing.T) {
 // What a client sends is hostile to the terminal that the verdict is printed on.
 func TestTableIsPlainText(t *testing.T) {
 	web := New(&Site{Name: "a.test"})
-	bubble(t, web, func(c *client) {
-		conn, err := web.Dial(c.t.Context(), "tcp", "a.test:80")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		conn, err := web.Dial(c.T.Context(), "tcp", "a.test:80")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,12 +150,12 @@ func TestTableIsPlainText(t *testing.T) {
 		io.Copy(io.Discard, conn)
 		conn.Close()
 	})
-	text := table(t, web.Referee().Judge(Rules{}))
-	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) {
-		t.Errorf("not plain text: %q", text)
+	printed := table(t, web.Referee().Judge(Rules{}))
+	if strings.ContainsFunc(printed, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) {
+		t.Errorf("not plain text: %q", printed)
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if n := len([]rune(line)); n > lineWidth {
+	for line := range strings.SplitSeq(printed, "\n") {
+		if n := len([]rune(line)); n > text.Columns {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -165,12 +168,12 @@ func TestManyHostsAtOnce(t *testing.T) {
 		sites = append(sites, Tree(fmt.Sprintf("h%d.test", i), 12))
 	}
 	web := New(sites...)
-	sockets(t, web, func(c *client) {
+	visitor.Sockets(t, web, func(c *visitor.Client) {
 		var crawls []func()
 		for _, seed := range web.Seeds() {
 			crawls = append(crawls, func() { newRover(c, 0, []string{seed}).crawl(); web.Referee().Judge(Rules{}) })
 		}
-		c.aside(crawls...)
+		c.Aside(crawls...)
 	})
 	r := web.Referee().Judge(Rules{})
 	mustKeep(t, r)

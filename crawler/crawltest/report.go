@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
+	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -51,7 +51,7 @@ func (f Finding) String() string {
 	if f.Host == "" {
 		return f.Text // about the crawl as a whole
 	}
-	return f.Host + clip(f.Target, 60) + ": " + f.Text
+	return f.Host + text.Clip(f.Target, 60) + ": " + f.Text
 }
 
 // HostReport is how one authority was treated.
@@ -90,10 +90,10 @@ func (r Report) Host(name string) HostReport {
 	return HostReport{Host: name}
 }
 
-// host sums up one authority.
-func (t *trial) host(name string) HostReport {
+// Summary sums up one authority.
+func (t *Trial) Summary(name string) HostReport {
 	requests := t.hosts[name]
-	r := HostReport{Host: name, Requests: len(requests), Required: t.rules.Pace}
+	r := HostReport{Host: name, Requests: len(requests), Required: t.Rules.Pace}
 	pages := map[string]bool{}
 	for _, x := range requests {
 		if r.First.IsZero() {
@@ -110,13 +110,13 @@ func (t *trial) host(name string) HostReport {
 		}
 	}
 	r.Pages = len(pages)
-	for _, g := range gaps(requests) {
-		if r.Gaps++; r.Gaps == 1 || g.d < r.Gap {
-			r.Gap = g.d
-			r.Required = max(t.rules.Pace, at(t.held[name], g.x).delay(t.tokens))
+	for _, g := range Gaps(requests) {
+		if r.Gaps++; r.Gaps == 1 || g.Length < r.Gap {
+			r.Gap = g.Length
+			r.Required = max(t.Rules.Pace, at(t.held[name], g.Next).delay(t.tokens))
 		}
 	}
-	flying(requests, func(_ *exchange, others []*exchange) { r.Flying = max(r.Flying, len(others)+1) })
+	flying(requests, func(_ *Exchange, others []*Exchange) { r.Flying = max(r.Flying, len(others)+1) })
 	return r
 }
 
@@ -139,7 +139,7 @@ func (r Report) WriteTable(w io.Writer) error {
 			if n := len(row.Findings); n > 0 {
 				evidence = plainly.Count(n, "finding") + ", see below"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, shorten(evidence, 64))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", row.Rule, row.Verdict, text.Shorten(evidence, 64))
 		}
 	})
 	for _, row := range r.Rows {
@@ -151,7 +151,7 @@ func (r Report) WriteTable(w io.Writer) error {
 				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostShown)
 			}
 			if i < mostShown {
-				writeWrapped(&b, f.String())
+				text.Wrap(&b, f.String())
 			}
 		}
 	}
@@ -161,37 +161,16 @@ func (r Report) WriteTable(w io.Writer) error {
 		for _, h := range r.Hosts {
 			gap := "-"
 			if h.Gaps > 0 {
-				gap = precise(h.Gap)
+				gap = text.Precise(h.Gap)
 			}
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required, h.Flying)
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", text.Clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required, h.Flying)
 		}
 	})
 	verdict := "no violation"
 	if !r.OK() {
 		verdict = plainly.Count(r.Violations, "violation")
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), seconds(r.Elapsed), verdict)
+	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), text.Seconds(r.Elapsed), verdict)
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-// lineWidth is the widest line that WriteTable prints, in characters.
-const lineWidth = 100
-
-// writeWrapped prints a finding, broken at spaces.
-func writeWrapped(b *bytes.Buffer, text string) {
-	line, width := "  ", 0
-	for i, word := range strings.Split(text, " ") {
-		n := len([]rune(word))
-		if i > 0 && len([]rune(line))+1+n > lineWidth {
-			b.WriteString(line + "\n")
-			line, width = "      ", 0
-		}
-		if width > 0 {
-			line += " "
-		}
-		line += word
-		width += n
-	}
-	b.WriteString(line + "\n")
 }

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
+	"curtsy/crawler/crawltest/visitor"
 	"curtsy/robots/naive"
 )
 
 // rover is a polite crawler of one thread. It reads the pages themselves, with a real HTML parser, and knows nothing of
 // the link graph that the sites declare: where it and the referee disagree, one of them is wrong.
 type rover struct {
-	*client
+	*visitor.Client
 	pace  time.Duration
 	hosts map[string]*roverHost // by authority as in URLs
 	order []*roverHost
@@ -36,12 +37,12 @@ type roverHost struct {
 	dead      bool
 }
 
-func newRover(c *client, pace time.Duration, seeds []string) *rover {
-	r := &rover{client: c, pace: pace, hosts: map[string]*roverHost{}, seen: map[string]bool{}}
+func newRover(c *visitor.Client, pace time.Duration, seeds []string) *rover {
+	r := &rover{Client: c, pace: pace, hosts: map[string]*roverHost{}, seen: map[string]bool{}}
 	for _, s := range seeds {
 		u, err := url.Parse(s)
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		h := &roverHost{authority: u.Host, robots: "http://" + u.Host + "/robots.txt"}
 		r.hosts[u.Host] = h
@@ -96,28 +97,28 @@ func (r *rover) crawl() {
 }
 
 // ask makes one exchange and puts off the host.
-func (r *rover) ask(raw string) (*url.URL, answer) {
+func (r *rover) ask(raw string) (*url.URL, visitor.Answer) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	h := r.hosts[u.Host]
 	time.Sleep(time.Until(h.due))
-	a := r.get(raw, "Accept-Encoding", "gzip")
+	a := r.Get(raw, "Accept-Encoding", "gzip")
 	h.due = time.Now().Add(max(r.pace, h.delay))
-	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil {
 		h.due = time.Now().Add(max(r.pace, h.delay, time.Duration(seconds)*time.Second))
 	}
-	if a.header.Get("Content-Encoding") == "gzip" {
-		z, err := gzip.NewReader(strings.NewReader(a.body))
+	if a.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(strings.NewReader(a.Body))
 		if err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 		body, err := io.ReadAll(z)
 		if err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
-		a.body = string(body)
+		a.Body = string(body)
 	}
 	return u, a
 }
@@ -126,16 +127,16 @@ func (r *rover) askRobots(h *roverHost) {
 	u, a := r.ask(h.robots)
 	h.robots = ""
 	switch {
-	case a.status >= 500 || a.status == 429:
+	case a.Status >= 500 || a.Status == 429:
 		h.dead = true
-	case a.status >= 300 && a.status < 400:
-		to, err := u.Parse(a.header.Get("Location"))
+	case a.Status >= 300 && a.Status < 400:
+		to, err := u.Parse(a.Header.Get("Location"))
 		if err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 		h.robots = to.String()
-	case a.status < 300:
-		h.body = []byte(a.body)
+	case a.Status < 300:
+		h.body = []byte(a.Body)
 		s, _ := naive.Delay(h.body, "curtsy")
 		h.delay = time.Duration(s * float64(time.Second))
 		h.due = time.Now().Add(max(r.pace, h.delay))
@@ -150,12 +151,12 @@ func (r *rover) askPage(h *roverHost) {
 	}
 	u, a := r.ask(raw)
 	switch {
-	case a.status == 429 || a.status == 503:
+	case a.Status == 429 || a.Status == 503:
 		h.queue = append(h.queue, raw)
-	case a.status >= 300 && a.status < 400:
-		r.found(u, a.header.Get("Location"))
-	case a.status == 200 && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
-		links, embeds := references(r.t, u, a)
+	case a.Status >= 300 && a.Status < 400:
+		r.found(u, a.Header.Get("Location"))
+	case a.Status == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"):
+		links, embeds := references(r.T, u, a)
 		for _, ref := range append(embeds, links...) {
 			r.found(u, ref)
 		}
@@ -163,12 +164,12 @@ func (r *rover) askPage(h *roverHost) {
 }
 
 // references returns the links that may be followed and the requisites of a page, resolved.
-func references(t *testing.T, u *url.URL, a answer) (links, embeds []string) {
-	body, err := charset.NewReader(bytes.NewReader([]byte(a.body)), a.header.Get("Content-Type"))
+func references(t *testing.T, u *url.URL, a visitor.Answer) (links, embeds []string) {
+	body, err := charset.NewReader(bytes.NewReader([]byte(a.Body)), a.Header.Get("Content-Type"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	nofollow := strings.Contains(a.header.Get("X-Robots-Tag"), "nofollow")
+	nofollow := strings.Contains(a.Header.Get("X-Robots-Tag"), "nofollow")
 	base := u
 	z := html.NewTokenizer(body)
 	for z.Next() != html.ErrorToken {

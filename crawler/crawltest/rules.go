@@ -81,5 +81,5 @@ const (
 	Once Rule = "fetched once"
 )
 
-// hostile names the row of a site that misbehaves.
-func hostile(what string) Rule { return Rule("hostile: " + what) }
+// Hostile names the row of a site that misbehaves.
+func Hostile(what string) Rule { return Rule("hostile: " + what) }

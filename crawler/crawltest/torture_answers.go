@@ -95,8 +95,8 @@ func (r *rack) answers() {
 	r.page("/answers/brotli.html", text, Page{Brotli: true})
 	r.put("/answers/gzip.css", Page{Body: ":root { --style-gzip: 1 }\n", Gzip: true})
 	untyped := `<!DOCTYPE html><html><head><title>Of no type</title></head><body data-page="` + id(place{tortureHost, "/answers/untyped"}) + `"><a href="./">back</a></body></html>`
-	r.put("/answers/untyped", Page{Raw: say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+untyped, true), Links: []string{"./"}})
-	r.put("/answers/none.html", Page{Type: "text/html", Raw: say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true)})
+	r.put("/answers/untyped", Page{Raw: Say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+untyped, true), Links: []string{"./"}})
+	r.put("/answers/none.html", Page{Type: "text/html", Raw: Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true)})
 	r.put("/answers/none.txt", Page{Type: "text/plain"})
 	r.put("/answers/plain.html", Page{Type: "text/plain", Body: "<p>This is <a href=no-link.html>text</a>.</p>"})
 	typed, _ := made(".png", 200)

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
+
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // Whatever the pages of the ordeal refer to is there, unless it is said to be absent; and whatever is there is referred
@@ -23,7 +25,7 @@ func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
 	for _, a := range o.Absent {
 		absent[a.URL] = true
 	}
-	referred := map[place]bool{{tortureHost, "/"}: true, {tortureHost, robotsKey}: true, {closedHost, robotsKey}: true}
+	referred := map[place]bool{{tortureHost, "/"}: true, {tortureHost, RobotsPath}: true, {closedHost, RobotsPath}: true}
 	for _, h := range o.order {
 		for k, l := range h.now().pages {
 			for _, ref := range slices.Concat(l.Links, l.Embeds, []string{l.Redirect}) {
@@ -58,7 +60,7 @@ func TestOrdealIsReachedFromItsSeed(t *testing.T) {
 	reached := o.Reach("curtsy", "http://"+tortureHost+"/")
 	for k := range o.hosts[tortureHost].now().pages {
 		u := place{tortureHost, k}.String()
-		if slices.Contains(reached, u) || strings.HasPrefix(k, "/private/") || k == robotsKey {
+		if slices.Contains(reached, u) || strings.HasPrefix(k, "/private/") || k == RobotsPath {
 			continue
 		}
 		t.Errorf("%s cannot be reached", u)
@@ -166,21 +168,21 @@ func unescape(s string) string {
 func TestCodedPages(t *testing.T) {
 	body := strings.Repeat("bread ", 500)
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/gzip": {Body: body, Gzip: true}, "/br": {Body: body, Brotli: true}}})
-	bubble(t, web, func(c *client) {
+	visitor.Bubble(t, web, func(c *visitor.Client) {
 		for target, coding := range map[string]string{"/gzip": "gzip", "/br": "br"} {
-			if a := c.get("a.test"+target, "Accept-Encoding", "identity"); a.body != body || a.header.Get("Content-Encoding") != "" {
-				t.Errorf("%s: %q", target, a.header)
+			if a := c.Get("a.test"+target, "Accept-Encoding", "identity"); a.Body != body || a.Header.Get("Content-Encoding") != "" {
+				t.Errorf("%s: %q", target, a.Header)
 			}
-			a := c.get("a.test"+target, "Accept-Encoding", "gzip, br")
-			var in io.Reader = brotli.NewReader(strings.NewReader(a.body))
+			a := c.Get("a.test"+target, "Accept-Encoding", "gzip, br")
+			var in io.Reader = brotli.NewReader(strings.NewReader(a.Body))
 			if coding == "gzip" {
 				var err error
-				if in, err = gzip.NewReader(strings.NewReader(a.body)); err != nil {
+				if in, err = gzip.NewReader(strings.NewReader(a.Body)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got, err := io.ReadAll(in); err != nil || string(got) != body || a.header.Get("Content-Encoding") != coding {
-				t.Errorf("%s: %d octets, %v, %q", target, len(got), err, a.header)
+			if got, err := io.ReadAll(in); err != nil || string(got) != body || a.Header.Get("Content-Encoding") != coding {
+				t.Errorf("%s: %d octets, %v, %q", target, len(got), err, a.Header)
 			}
 		}
 	})

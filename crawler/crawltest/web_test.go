@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"curtsy/crawler/crawltest/visitor"
 )
 
 func TestResolveGivesEachNameAnAddressOfItsOwn(t *testing.T) {
@@ -98,19 +100,19 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 		"/odd%2Fb":   {Body: "slash", Type: "text/x-odd", Header: map[string]string{"X-Odd": "yes", "ETag": `"mine"`}},
 		"/caf\u00e9": {Body: "coffee"},
 	}})
-	bubble(t, web, func(c *client) {
+	visitor.Bubble(t, web, func(c *visitor.Client) {
 		start := time.Now()
-		root := c.get("a.test/")
+		root := c.Get("a.test/")
 		if d := time.Since(start); d != second {
 			t.Errorf("latency: %v", d)
 		}
 		for _, want := range []string{"<title>Fish &amp; chips</title>", `href="/b?x=1&amp;y=2"`, `rel="stylesheet" href="s.css"`, `<img src="i.png"`, `<script src="j.js"`, `content="noindex"`} {
-			if !strings.Contains(root.body, want) {
-				t.Errorf("no %s in %s", want, root.body)
+			if !strings.Contains(root.Body, want) {
+				t.Errorf("no %s in %s", want, root.Body)
 			}
 		}
 		start = time.Now()
-		c.get("a.test/late")
+		c.Get("a.test/late")
 		if d := time.Since(start); d != 3*second {
 			t.Errorf("latency and delay: %v", d)
 		}
@@ -137,15 +139,15 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 			{"/latin", 200, "Content-Type", "text/html; charset=iso-8859-1", ""},
 			{"/gzip", 200, "Content-Encoding", "", strings.Repeat("bread ", 500)},
 		} {
-			a := c.get("a.test" + tc.target)
-			if a.status != tc.status || a.header.Get(tc.field) != tc.value || tc.body != "" && a.body != tc.body {
-				t.Errorf("%s: %d, %s: %q, body %q", tc.target, a.status, tc.field, a.header.Get(tc.field), a.body)
+			a := c.Get("a.test" + tc.target)
+			if a.Status != tc.status || a.Header.Get(tc.field) != tc.value || tc.body != "" && a.Body != tc.body {
+				t.Errorf("%s: %d, %s: %q, body %q", tc.target, a.Status, tc.field, a.Header.Get(tc.field), a.Body)
 			}
 		}
-		if a := c.get("a.test/latin"); !strings.Contains(a.body, "<title>K\xe4se f\xfcr 2 &#8364;</title>") {
-			t.Errorf("ISO 8859-1: %q", a.body)
+		if a := c.Get("a.test/latin"); !strings.Contains(a.Body, "<title>K\xe4se f\xfcr 2 &#8364;</title>") {
+			t.Errorf("ISO 8859-1: %q", a.Body)
 		}
-		z, err := gzip.NewReader(strings.NewReader(c.get("a.test/gzip", "Accept-Encoding", "gzip").body))
+		z, err := gzip.NewReader(strings.NewReader(c.Get("a.test/gzip", "Accept-Encoding", "gzip").Body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,8 +160,8 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 // Methods, foreign names and conditional requests.
 func TestServerAnswersAsServersDo(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Body: "hello", Type: "text/plain"}}}, &Site{Name: "b.test"})
-	bubble(t, web, func(c *client) {
-		tag := c.get("a.test/").header.Get("ETag")
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		tag := c.Get("a.test/").Header.Get("ETag")
 		for _, tc := range []struct {
 			method string
 			fields []string
@@ -173,9 +175,9 @@ func TestServerAnswersAsServersDo(t *testing.T) {
 			{"GET", []string{"Host", "b.test"}, 421, "this server does not answer for \"b.test\"\n"},
 			{"GET", []string{"Host", "A.TEST:80"}, 200, "hello"},
 		} {
-			a, err := c.do(c.t.Context(), tc.method, "http://a.test/", tc.fields...)
-			if err != nil || a.status != tc.status || a.body != tc.body {
-				t.Errorf("%s %v: %d %q, %v; want %d %q", tc.method, tc.fields, a.status, a.body, err, tc.status, tc.body)
+			a, err := c.Do(c.T.Context(), tc.method, "http://a.test/", tc.fields...)
+			if err != nil || a.Status != tc.status || a.Body != tc.body {
+				t.Errorf("%s %v: %d %q, %v; want %d %q", tc.method, tc.fields, a.Status, a.Body, err, tc.status, tc.body)
 			}
 		}
 	})
@@ -195,14 +197,14 @@ func TestHandlerAnswersTheRest(t *testing.T) {
 				fmt.Fprint(w, r.Host)
 			}
 		})})
-	bubble(t, web, func(c *client) {
-		c.get("a.test/robots.txt")
-		c.get("a.test/")
-		if a := c.get("a.test/dynamic"); a.body != "a.test" {
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Get("a.test/robots.txt")
+		c.Get("a.test/")
+		if a := c.Get("a.test/dynamic"); a.Body != "a.test" {
 			t.Errorf("handler: %+v", a)
 		}
-		c.get("a.test/silent")
-		c.get("a.test/hidden")
+		c.Get("a.test/silent")
+		c.Get("a.test/hidden")
 	})
 	log := web.Referee().Requests()
 	if log[3].Status != 200 || log[3].End.IsZero() {
@@ -216,24 +218,24 @@ func TestHandlerAnswersTheRest(t *testing.T) {
 
 func TestChangeTakesEffectAtTheNextRequest(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {Body: "old"}}})
-	bubble(t, web, func(c *client) {
-		c.get("a.test/robots.txt")
-		if a := c.get("a.test/"); a.body != "old" {
-			t.Errorf("before: %q", a.body)
+	visitor.Bubble(t, web, func(c *visitor.Client) {
+		c.Get("a.test/robots.txt")
+		if a := c.Get("a.test/"); a.Body != "old" {
+			t.Errorf("before: %q", a.Body)
 		}
 		web.Change("a.test", func(s *Site) {
 			s.Pages = map[string]Page{"/": {Body: "new"}}
 			s.Robots.Body = "User-agent: *\nDisallow: /\n"
 		})
-		if a := c.get("a.test/"); a.body != "new" {
-			t.Errorf("after: %q", a.body)
+		if a := c.Get("a.test/"); a.Body != "new" {
+			t.Errorf("after: %q", a.Body)
 		}
 		// Not yet disallowed: that robots.txt has not been served to this crawler.
 		if r := web.Referee().Judge(Rules{}); r.Row(RobotsObeyed).Verdict == Broken {
 			t.Errorf("judged by a robots.txt that was never served: %s", r.Row(RobotsObeyed).Evidence)
 		}
-		c.get("a.test/robots.txt")
-		c.get("a.test/")
+		c.Get("a.test/robots.txt")
+		c.Get("a.test/")
 	})
 	if f := web.Referee().Judge(Rules{}).Row(RobotsObeyed).Findings; len(f) != 1 {
 		t.Errorf("%d findings, want the page after the new robots.txt", len(f))
@@ -245,10 +247,10 @@ func TestCloseWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := New(&Site{Name: "a.test", Latency: time.Hour})
 		web.StartPipe()
-		c := newClient(t, web)
+		c := visitor.New(t, web)
 		done := make(chan error)
 		go func() {
-			_, err := c.do(t.Context(), http.MethodGet, "http://a.test/")
+			_, err := c.Do(t.Context(), http.MethodGet, "http://a.test/")
 			done <- err
 		}()
 		synctest.Wait()
@@ -259,7 +261,7 @@ func TestCloseWaitsForNobody(t *testing.T) {
 		if err := <-done; err == nil || time.Since(start) != 0 {
 			t.Errorf("the exchange ended with %v after %v", err, time.Since(start))
 		}
-		c.http.CloseIdleConnections()
+		c.HTTP.CloseIdleConnections()
 	})
 }
 
@@ -292,18 +294,18 @@ func TestForeignCrawlerStaysOnLoopback(t *testing.T) {
 			"/for-a.txt": {Body: "User-agent: *\nDisallow: /no\n"},
 		}},
 	)
-	sockets(t, web, func(c *client) {
-		c.http.Transport = &http.Transport{DisableCompression: true} // no hook
+	visitor.Sockets(t, web, func(c *visitor.Client) {
+		c.HTTP.Transport = &http.Transport{DisableCompression: true} // no hook
 		seeds := []string{web.LoopbackURL("a.test"), web.LoopbackURL("b.test")}
 		newRover(c, 0, seeds).crawl()
-		if a := c.get(seeds[0] + "bare"); a.header.Get("Location")+"/" != seeds[1] {
-			t.Errorf("Location: %q", a.header.Get("Location"))
+		if a := c.Get(seeds[0] + "bare"); a.Header.Get("Location")+"/" != seeds[1] {
+			t.Errorf("Location: %q", a.Header.Get("Location"))
 		}
-		if a := c.get(seeds[0] + "p"); strings.Contains(a.body, "//b.test") {
-			t.Errorf("leads away from loopback: %s", a.body)
+		if a := c.Get(seeds[0] + "p"); strings.Contains(a.Body, "//b.test") {
+			t.Errorf("leads away from loopback: %s", a.Body)
 		}
-		if a := c.get(seeds[0] + "p?again"); a.status != http.StatusNotFound {
-			t.Errorf("unknown query: %d", a.status)
+		if a := c.Get(seeds[0] + "p?again"); a.Status != http.StatusNotFound {
+			t.Errorf("unknown query: %d", a.Status)
 		}
 	})
 	r := web.Referee().Judge(Rules{Repeats: 2})

@@ -1,4 +1,4 @@
-package crawltest
+package scoreboard
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/text"
 	"curtsy/storage/plainly"
 )
 
@@ -15,21 +17,21 @@ const (
 	numberWidth   = 2
 	ruleWidth     = 32
 	verdictWidth  = 9
-	evidenceWidth = lineWidth - numberWidth - ruleWidth - verdictWidth - 3*2
+	evidenceWidth = text.Columns - numberWidth - ruleWidth - verdictWidth - 3*2
 )
 
 // verdicts are the words that a Score has for what the referee says.
-var verdicts = map[Verdict]string{Kept: "pass", Broken: "FAIL", Unshown: "not shown"}
+var verdicts = map[crawltest.Verdict]string{crawltest.Kept: "pass", crawltest.Broken: "FAIL", crawltest.Unshown: "not shown"}
 
 // Word says a verdict as the scoreboard does: "pass", "FAIL", "not shown".
-func (v Verdict) Word() string { return cmp.Or(verdicts[v], string(v)) }
+func Word(v crawltest.Verdict) string { return cmp.Or(verdicts[v], string(v)) }
 
 // WriteTable prints the score: a line for each row, the findings of those that failed and the sum. It is plain text of
 // at most 100 columns.
 func (s Score) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	line := func(number, rule, verdict, evidence string) {
-		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, shorten(rule, ruleWidth), verdictWidth, verdict, evidence)
+		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, text.Shorten(rule, ruleWidth), verdictWidth, verdict, evidence)
 	}
 	line("", "RULE", "VERDICT", "EVIDENCE")
 	for _, row := range s.Rows {
@@ -41,7 +43,7 @@ func (s Score) WriteTable(w io.Writer) error {
 		if n := len(row.Findings); n > 0 {
 			evidence = plainly.Count(n, "finding") + ", see below"
 		}
-		line(number, string(row.Rule), row.Verdict.Word(), shorten(evidence, evidenceWidth))
+		line(number, string(row.Rule), Word(row.Verdict), text.Shorten(evidence, evidenceWidth))
 	}
 	for _, row := range s.Rows {
 		for i, f := range row.Findings {
@@ -52,12 +54,12 @@ func (s Score) WriteTable(w io.Writer) error {
 				fmt.Fprintf(&b, "  … and %d more\n", len(row.Findings)-mostScored)
 			}
 			if i < mostScored {
-				writeWrapped(&b, f.String())
+				text.Wrap(&b, f.String())
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"), seconds(s.Elapsed),
-		s.Count(Kept), len(s.Rows), s.Count(Broken), s.Count(Unshown))
+	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"), text.Seconds(s.Elapsed),
+		s.Count(crawltest.Kept), len(s.Rows), s.Count(crawltest.Broken), s.Count(crawltest.Unshown))
 	_, err := w.Write(b.Bytes())
 	return err
 }

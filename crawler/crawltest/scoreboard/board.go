@@ -1,4 +1,4 @@
-package crawltest
+package scoreboard
 
 import (
 	"cmp"
@@ -6,30 +6,33 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/hostile"
 )
 
 // Board is the web of the scoreboard: each of its sites gives a crawler the occasion to keep one rule of politeness, or
 // to break it. It is small enough for a polite crawler of one exchange a second to be done in three minutes, and made
 // for crawlers that know no hook: they begin at Seed and stay on ports of 127.0.0.1.
 type Board struct {
-	*Web
+	*crawltest.Web
 	token  string
-	rows   []scoreRow
+	rules  []rule
 	spared map[string]bool // hosts that a polite crawler may leave before it has seen all of them
 }
 
-// scoreRow is a rule and how it is judged.
-type scoreRow struct {
+// rule is a rule and how it is judged.
+type rule struct {
 	number int // of the rule of politeness; 0 for what is asked beside these
-	rule   Rule
+	rule   crawltest.Rule
 	source string // what the rule rests on
-	judge  func(t *trial) Row
+	judge  func(t *crawltest.Trial) crawltest.Row
 }
 
-// exhibit is a part of the scoreboard: sites, the rows that they give occasion for, and what the index links to.
-type exhibit struct {
-	sites  []*Site
-	rows   []scoreRow
+// occasion is a part of the scoreboard: sites, the rows that they give occasion for, and what the index links to.
+type occasion struct {
+	sites  []*crawltest.Site
+	rules  []rule
 	links  []string // from the index, instead of the sites' roots
 	spared bool     // a polite crawler does not see all of it
 }
@@ -37,33 +40,33 @@ type exhibit struct {
 // indexHost is where a crawl of the scoreboard begins: it links to all other sites.
 const indexHost = "index.test"
 
-// fewIll are the sites of the Wing that each scoreboard has.
+// fewIll are the sites of package hostile that each scoreboard has.
 var fewIll = []string{
 	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test", "nested.test",
 }
 
-// slowest is how long the slow sites of the Wing take on a scoreboard that has them all.
+// slowest is how long the slow sites of package hostile take on a scoreboard that has them all.
 const slowest = 20 * time.Second
 
-// hostileNumber is the rule of politeness that the sites of the Wing stand for, most of them.
+// hostileNumber is the rule of politeness that the sites of package hostile stand for, most of them.
 const hostileNumber = 24
 
-// Scoreboard returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
+// New returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
 // stands in some of the robots.txt files: as it is given, and read up to the first octet that cannot be in one (RFC 9309
-// 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of the Wing are always there, and all of them if wing says so: a
-// crawl then takes some minutes more.
-func Scoreboard(token string, wing bool) *Board {
-	token = cmp.Or(token, ours)
+// 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of package hostile are always there, and all of them if all says so:
+// a crawl then takes some minutes more.
+func New(token string, all bool) *Board {
+	token = cmp.Or(token, crawltest.DefaultToken)
 	b := &Board{token: token, spared: map[string]bool{}}
 	if end := strings.IndexFunc(token, notInToken); end > 0 {
 		b.token = token[:end]
 	}
-	index := &Site{Name: indexHost, Pages: map[string]Page{}}
-	sites := []*Site{index}
+	index := &crawltest.Site{Name: indexHost, Pages: map[string]crawltest.Page{}}
+	sites := []*crawltest.Site{index}
 	var links []string
-	for _, e := range b.exhibits(token) {
+	for _, e := range b.occasions(token) {
 		sites = append(sites, e.sites...)
-		b.rows = append(b.rows, e.rows...)
+		b.rules = append(b.rules, e.rules...)
 		for _, s := range e.sites {
 			b.spared[s.Name] = e.spared
 			if e.links == nil {
@@ -72,21 +75,21 @@ func Scoreboard(token string, wing bool) *Board {
 		}
 		links = append(links, e.links...)
 	}
-	for _, s := range Wing(slowest)[1:] {
-		if wing || slices.Contains(fewIll, s.Name) {
+	for _, s := range hostile.Sites(slowest)[1:] {
+		if all || slices.Contains(fewIll, s.Name) {
 			sites = append(sites, s)
 			links = append(links, "http://"+s.Name+"/")
 		}
 	}
-	index.Pages["/"] = Page{Title: "The scoreboard", Links: links}
-	index.Pages[movedRules] = Page{Body: "User-agent: *\nDisallow: /depot/\n"}
-	b.Web = New(sites...)
+	index.Pages["/"] = crawltest.Page{Title: "The scoreboard", Links: links}
+	index.Pages[movedRules] = crawltest.Page{Body: "User-agent: *\nDisallow: /depot/\n"}
+	b.Web = crawltest.New(sites...)
 	return b
 }
 
-// exhibits returns the parts of the scoreboard.
-func (b *Board) exhibits(token string) []exhibit {
-	return []exhibit{
+// occasions returns the parts of the scoreboard.
+func (b *Board) occasions(token string) []occasion {
+	return []occasion{
 		everywhere(), ownGroup(token), mergedGroups(), matching(), lineFormat(), movedRobots(),
 		robotsAnswers("down.test", 503), robotsAnswers("rush.test", 429), silentRobots(), cutRobots(),
 		crawlDelay(), slowServer(), restSeconds(), restDate(), restForever(), backOff("broken.test", 500), backOff("limited.test", 429),
@@ -103,9 +106,9 @@ func notInToken(r rune) bool {
 func (b *Board) Seed() string { return b.LoopbackURL(indexHost) }
 
 // Rules returns the names of the scoreboard's rows, in their order.
-func (b *Board) Rules() []Rule {
-	var names []Rule
-	for _, row := range b.judge(b.referee.trial(Rules{}), Ending{}) {
+func (b *Board) Rules() []crawltest.Rule {
+	var names []crawltest.Rule
+	for _, row := range b.judge(b.Referee().Trial(crawltest.Rules{}), Ending{}) {
 		names = append(names, row.Rule)
 	}
 	return names
@@ -113,24 +116,24 @@ func (b *Board) Rules() []Rule {
 
 // Score is what the scoreboard shows of a crawler.
 type Score struct {
-	Rows     []ScoreRow
-	Hosts    []HostReport
+	Rows     []Row
+	Hosts    []crawltest.HostReport
 	Requests int
 	Elapsed  time.Duration // from the first request to the end of the last exchange
 }
 
-// ScoreRow is the judgement by one rule of politeness.
-type ScoreRow struct {
-	Row
+// Row is the judgement by one rule of politeness.
+type Row struct {
+	crawltest.Row
 	Number int    // of the rule of politeness; 0 for what is asked beside these
 	Source string // what that rests on: "RFC 9309 2.3"
 }
 
 // OK reports whether no rule was broken.
-func (s Score) OK() bool { return s.Count(Broken) == 0 }
+func (s Score) OK() bool { return s.Count(crawltest.Broken) == 0 }
 
 // Count says how many rows have a verdict.
-func (s Score) Count(v Verdict) (n int) {
+func (s Score) Count(v crawltest.Verdict) (n int) {
 	for _, row := range s.Rows {
 		if row.Verdict == v {
 			n++
@@ -140,13 +143,13 @@ func (s Score) Count(v Verdict) (n int) {
 }
 
 // Row returns the judgement by a rule.
-func (s Score) Row(rule Rule) ScoreRow {
+func (s Score) Row(rule crawltest.Rule) Row {
 	for _, row := range s.Rows {
 		if row.Rule == rule {
 			return row
 		}
 	}
-	return ScoreRow{Row: Row{Rule: rule, Verdict: Unshown}}
+	return Row{Row: crawltest.Row{Rule: rule, Verdict: crawltest.Unshown}}
 }
 
 // scorePace is what the scoreboard holds every crawler to.
@@ -163,62 +166,44 @@ type Ending struct {
 
 // Judge says how the crawl kept the rules.
 func (b *Board) Judge(e Ending) Score {
-	t := b.referee.trial(Rules{Token: b.token, Pace: scorePace, Partial: e.Cut > 0})
-	if len(t.all) == 0 && !e.Shown {
-		t.rules.Partial = true // nobody has come
+	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Partial: e.Cut > 0})
+	if len(t.All()) == 0 && !e.Shown {
+		t.Rules.Partial = true // nobody has come
 	}
-	s := Score{Requests: len(t.all)}
-	for _, x := range t.all {
-		s.Elapsed = max(s.Elapsed, x.End.Sub(t.start))
-	}
+	s := Score{Requests: len(t.All()), Elapsed: t.Elapsed()}
 	s.Rows = b.judge(t, e)
-	for _, h := range b.order {
-		s.Hosts = append(s.Hosts, t.host(h.name))
+	for _, h := range t.Hosts() {
+		s.Hosts = append(s.Hosts, t.Summary(h))
 	}
 	return s
 }
 
 // judge returns the rows in order of the rules' numbers; those without one come last.
-func (b *Board) judge(t *trial, e Ending) []ScoreRow {
-	var rows []ScoreRow
-	for _, r := range b.rows {
+func (b *Board) judge(t *crawltest.Trial, e Ending) []Row {
+	var rows []Row
+	for _, r := range b.rules {
 		row := r.judge(t)
 		row.Rule = r.rule
-		rows = append(rows, ScoreRow{row, r.number, r.source})
+		rows = append(rows, Row{row, r.number, r.source})
 	}
-	for _, row := range t.hostile() {
-		rows = append(rows, ScoreRow{row, hostileNumber, "curtsy"})
+	for _, row := range t.Hostile() {
+		rows = append(rows, Row{row, hostileNumber, "curtsy"})
 	}
-	slices.SortStableFunc(rows, func(a, c ScoreRow) int {
+	slices.SortStableFunc(rows, func(a, c Row) int {
 		return cmp.Or(cmp.Compare(min(c.Number, 1), min(a.Number, 1)), cmp.Compare(a.Number, c.Number))
 	})
-	return append(rows, ScoreRow{Row: e.judge(), Source: "curtsy"})
+	return append(rows, Row{Row: e.judge(), Source: "curtsy"})
 }
 
 // Ends is the rule that a crawl comes to its end by itself.
-const Ends Rule = "the crawl ends"
+const Ends crawltest.Rule = "the crawl ends"
 
-func (e Ending) judge() Row {
+func (e Ending) judge() crawltest.Row {
 	switch {
 	case e.Cut > 0:
-		return row(Ends, 1, "", []Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
+		return crawltest.Sum(Ends, 1, "", []crawltest.Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
 	case !e.Shown:
-		return row(Ends, 0, "", nil)
+		return crawltest.Sum(Ends, 0, "", nil)
 	}
-	return row(Ends, 1, "by itself", nil)
-}
-
-// only returns the trial of some hosts alone.
-func (t *trial) only(hosts ...string) *trial {
-	part := *t
-	part.all, part.hosts, part.held = nil, map[string][]*exchange{}, map[string][]policy{}
-	for _, x := range t.all {
-		if slices.Contains(hosts, x.Host) {
-			part.all = append(part.all, x)
-		}
-	}
-	for _, h := range hosts {
-		part.hosts[h], part.held[h] = t.hosts[h], t.held[h]
-	}
-	return &part
+	return crawltest.Sum(Ends, 1, "by itself", nil)
 }

@@ -1,4 +1,4 @@
-package crawltest
+package scoreboard
 
 import (
 	"net/http"
@@ -6,45 +6,48 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/visitor"
 )
 
 // Each row of the scoreboard can be lost, each by one fault of a crawl, and the evidence says where.
 func TestScoreboardCatches(t *testing.T) {
-	get := func(urls ...string) func(c *client) {
-		return func(c *client) {
+	get := func(urls ...string) func(c *visitor.Client) {
+		return func(c *visitor.Client) {
 			for _, u := range urls {
-				_, _ = c.do(c.t.Context(), http.MethodGet, "http://"+u) // not every answer is sound
+				_, _ = c.Do(c.T.Context(), http.MethodGet, "http://"+u) // not every answer is sound
 			}
 		}
 	}
-	many := func(n int, pattern string) func(c *client) {
-		return func(c *client) {
+	many := func(n int, pattern string) func(c *visitor.Client) {
+		return func(c *visitor.Client) {
 			for i := range n {
 				get(strings.ReplaceAll(pattern, "#", time.Unix(0, 0).UTC().AddDate(0, i, 0).Format("2006-01")))(c)
 			}
 		}
 	}
 	// with sends a header field with a request for robots.txt.
-	with := func(field, value string) func(c *client) {
-		return func(c *client) {
+	with := func(field, value string) func(c *visitor.Client) {
+		return func(c *visitor.Client) {
 			get("cookies.test/robots.txt")(c)
-			c.get("cookies.test/", field, value)
+			c.Get("cookies.test/", field, value)
 		}
 	}
-	as := func(agent string) func(c *client) {
-		return func(c *client) { c.agent = agent; get("own.test/robots.txt")(c) }
+	as := func(agent string) func(c *visitor.Client) {
+		return func(c *visitor.Client) { c.Agent = agent; get("own.test/robots.txt")(c) }
 	}
 	for _, tc := range []struct {
-		rule     Rule
-		crawl    func(c *client)
+		rule     crawltest.Rule
+		crawl    func(c *visitor.Client)
 		evidence string
 	}{
 		{"identity", as("Mozilla/5.0 (+https://crawler.example/)"), "does not carry the token"},
 		{"contact", as("curtsy/1.0"), "without an address to write to"},
-		{"GET and HEAD only", func(c *client) { _, _ = c.do(c.t.Context(), http.MethodPost, "http://cookies.test/send") }, "cookies.test/send: POST"},
+		{"GET and HEAD only", func(c *visitor.Client) { _, _ = c.Do(c.T.Context(), http.MethodPost, "http://cookies.test/send") }, "cookies.test/send: POST"},
 		{"no cookies, no credentials", with("Cookie", "visitor=17"), "with a Cookie field"},
 		{"no cookies, no credentials", with("Authorization", "Basic c3RhZmY6"), "with a Authorization field"},
-		{RobotsFirst, get("own.test/welcome.html"), "before any robots.txt"},
+		{crawltest.RobotsFirst, get("own.test/welcome.html"), "before any robots.txt"},
 		{"robots.txt cached", get("own.test/robots.txt", "own.test/robots.txt"), "again: at 0.000s it was answered with 200"},
 		{"robots.txt cached", get("moved.test/robots.txt", "moved.test/robots.txt"), "again: at 0.000s it was answered with 301"},
 		{"robots.txt: own group", get("own.test/robots.txt", "own.test/ours/a.html"), "line 5 of robots.txt"},
@@ -60,9 +63,9 @@ func TestScoreboardCatches(t *testing.T) {
 		{"robots.txt answers 429", get("rush.test/robots.txt", "rush.test/"), "though robots.txt answered 429"},
 		{"robots.txt: no answer", get("mute.test/robots.txt", "mute.test/"), "though robots.txt was broken off"},
 		{"robots.txt broken off", get("cut.test/robots.txt", "cut.test/"), "though robots.txt was broken off"},
-		{CrawlDelay, get("delay.test/robots.txt", "delay.test/"), "Crawl-delay 3s"},
-		{"one exchange at a time", func(c *client) {
-			c.aside(func() { get("slow.test/robots.txt")(c) }, func() { get("slow.test/")(c) })
+		{crawltest.CrawlDelay, get("delay.test/robots.txt", "delay.test/"), "Crawl-delay 3s"},
+		{"one exchange at a time", func(c *visitor.Client) {
+			c.Aside(func() { get("slow.test/robots.txt")(c) }, func() { get("slow.test/")(c) })
 		}, "while 1 of the host under way"},
 		{"pace of 1 s", get("own.test/robots.txt", "own.test/", "own.test/welcome.html"), "own.test/welcome.html: GET at 0.000s began 0.000s after"},
 		{"pace: after robots.txt", get("own.test/robots.txt", "own.test/"), "after the end of /robots.txt"},
@@ -85,19 +88,19 @@ func TestScoreboardCatches(t *testing.T) {
 		{"trap: calendar", many(31, "months.test/calendar?month=#"), "is request 31 in the trap"},
 		{"no trap: long chain", get("older.test/"), "older.test/older/12: never fetched"},
 		{"spellings of one URL", get("spelled.test/~reader/", "spelled.test/%7Ereader/"), "again"},
-		{Scope, get("own.test/favicon.ico"), "though no link in scope leads there"},
-		{Once, get("own.test/", "own.test/"), "again"},
-		{Coverage, get("own.test/robots.txt"), "never fetched"},
+		{crawltest.Scope, get("own.test/favicon.ico"), "though no link in scope leads there"},
+		{crawltest.Once, get("own.test/", "own.test/"), "again"},
+		{crawltest.Coverage, get("own.test/robots.txt"), "never fetched"},
 		{"hostile: HTML as robots.txt", get("html-robots.test/robots.txt", "html-robots.test/closed/page.html"), "must be left alone"},
 	} {
 		t.Run(string(tc.rule), func(t *testing.T) {
-			board := Scoreboard("", false)
-			bubble(t, board.Web, tc.crawl)
+			board := New("", false)
+			visitor.Bubble(t, board.Web, tc.crawl)
 			row := board.Judge(Ending{Shown: true}).Row(tc.rule)
-			if row.Verdict != Broken {
+			if row.Verdict != crawltest.Broken {
 				t.Fatalf("%s: %s", row.Verdict, row.Evidence)
 			}
-			if !slices.ContainsFunc(row.Findings, func(f Finding) bool { return strings.Contains(f.String(), tc.evidence) }) {
+			if !slices.ContainsFunc(row.Findings, func(f crawltest.Finding) bool { return strings.Contains(f.String(), tc.evidence) }) {
 				t.Errorf("no finding says %q: %v", tc.evidence, row.Findings)
 			}
 		})
@@ -106,10 +109,10 @@ func TestScoreboardCatches(t *testing.T) {
 
 // A host that refuses ten pages in a row has said enough.
 func TestScoreboardCatchesTheEleventhRequestAtAWall(t *testing.T) {
-	board := Scoreboard("", false)
-	bubble(t, board.Web, func(c *client) {
+	board := New("", false)
+	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
 		for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"} {
-			c.get("wall.test/" + n + ".html")
+			c.Get("wall.test/" + n + ".html")
 		}
 	})
 	row := board.Judge(Ending{}).Row("403 ten times in a row")
@@ -120,11 +123,11 @@ func TestScoreboardCatchesTheEleventhRequestAtAWall(t *testing.T) {
 
 // Who has shown nothing has broken nothing; a crawl that was cut short is told that, and what it missed is forgiven.
 func TestScoreboardOfNothing(t *testing.T) {
-	board := Scoreboard("examplebot", true)
+	board := New("examplebot", true)
 	for _, row := range board.Judge(Ending{Cut: time.Minute}).Rows {
-		want := Unshown
+		want := crawltest.Unshown
 		if row.Rule == Ends {
-			want = Broken
+			want = crawltest.Broken
 		}
 		if row.Verdict != want {
 			t.Errorf("%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
@@ -134,29 +137,29 @@ func TestScoreboardOfNothing(t *testing.T) {
 
 // A web that nobody has visited has nothing to say; a crawl that asked for nothing has missed all of it.
 func TestScoreboardWithoutAVisitor(t *testing.T) {
-	board := Scoreboard("", false)
+	board := New("", false)
 	if score := board.Judge(Ending{}); !score.OK() {
-		t.Errorf("served in vain: %+v", score.Row(Coverage))
+		t.Errorf("served in vain: %+v", score.Row(crawltest.Coverage))
 	}
-	if score := board.Judge(Ending{Shown: true}); score.Row(Coverage).Verdict != Broken {
-		t.Errorf("a crawl of nothing: %+v", score.Row(Coverage))
+	if score := board.Judge(Ending{Shown: true}); score.Row(crawltest.Coverage).Verdict != crawltest.Broken {
+		t.Errorf("a crawl of nothing: %+v", score.Row(crawltest.Coverage))
 	}
 }
 
 // The own group is that of the token given, and every row has a name of its own, a source and room in the table.
 func TestScoreboardTable(t *testing.T) {
-	board := Scoreboard("examplebot2", true)
-	bubble(t, board.Web, func(c *client) {
-		if body := c.get("own.test/robots.txt").body; !strings.Contains(body, "User-agent: examplebot2\n") {
+	board := New("examplebot2", true)
+	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
+		if body := c.Get("own.test/robots.txt").Body; !strings.Contains(body, "User-agent: examplebot2\n") {
 			t.Errorf("own.test does not name the crawler: %s", body)
 		}
-		c.get("own.test/ours/a.html")
+		c.Get("own.test/ours/a.html")
 	})
 	score := board.Judge(Ending{Shown: true})
-	if row := score.Row("robots.txt: own group"); !slices.ContainsFunc(row.Findings, func(f Finding) bool { return strings.Contains(f.Text, "for examplebot") }) {
+	if row := score.Row("robots.txt: own group"); !slices.ContainsFunc(row.Findings, func(f crawltest.Finding) bool { return strings.Contains(f.Text, "for examplebot") }) {
 		t.Errorf("%s: %s", row.Verdict, row.Evidence)
 	}
-	seen := map[Rule]bool{}
+	seen := map[crawltest.Rule]bool{}
 	for _, row := range score.Rows {
 		if seen[row.Rule] || row.Source == "" {
 			t.Errorf("%q: twice, or without a source", row.Rule)

@@ -1,13 +1,15 @@
-package crawltest
+package hostile
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"time"
+
+	"curtsy/crawler/crawltest"
 )
 
-// Wing returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The first
+// Sites returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The first
 // site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to other
 // hosts. The sites are as fit for a crawler that knows no hook as for one that does.
 //
@@ -16,7 +18,7 @@ import (
 //
 // What is large is made while it is sent. Pages called /before.html and /after.html are linked before and after the ill
 // ones; the later is expected only where the host has given no reason to be left alone for a while.
-func Wing(slow time.Duration) []*Site {
+func Sites(slow time.Duration) []*crawltest.Site {
 	if slow == 0 {
 		slow = -1
 	}
@@ -27,12 +29,12 @@ func Wing(slow time.Duration) []*Site {
 // Guarded returns sites that lead a crawler to addresses that are not public: by redirect, by name, and by a name that
 // changes its address between look-ups. What stands at those addresses are sites as well. They show nothing to a crawler
 // without the hooks Web.Resolve and Web.Dial. The first site, "gate.test", links to the others.
-func Guarded() []*Site { return indexed("gate.test", guardedSites()) }
+func Guarded() []*crawltest.Site { return indexed("gate.test", guardedSites()) }
 
 // indexed puts a site first that links to all others that have names.
-func indexed(name string, groups ...[]*Site) []*Site {
-	index := &Site{Name: name}
-	sites := []*Site{index}
+func indexed(name string, groups ...[]*crawltest.Site) []*crawltest.Site {
+	index := &crawltest.Site{Name: name}
+	sites := []*crawltest.Site{index}
 	var links []string
 	for _, group := range groups {
 		for _, s := range group {
@@ -41,18 +43,18 @@ func indexed(name string, groups ...[]*Site) []*Site {
 			}
 		}
 	}
-	index.Pages = map[string]Page{"/": {Title: "The index", Text: "Who lives here.", Links: links}}
+	index.Pages = map[string]crawltest.Page{"/": {Title: "The index", Text: "Who lives here.", Links: links}}
 	return sites
 }
 
 // target is a page of an ill site.
 type target struct {
 	at   string
-	page Page
+	page crawltest.Page
 }
 
 // raw is a target that a Raw answers.
-func raw(at string, answer Raw) target { return target{at, Page{Raw: answer}} }
+func raw(at string, answer crawltest.Raw) target { return target{at, crawltest.Page{Raw: answer}} }
 
 // The sound pages of an ill site.
 const (
@@ -63,10 +65,10 @@ const (
 // ill makes a site: a sound root that links to a sound page, to what is ill and to another sound page. e.At is what is
 // ill, and the first two are expected, unless e says otherwise. A sturdy one gives no reason to be left alone, so that
 // the last is expected as well.
-func ill(name, what string, sturdy bool, e Expect, targets ...target) *Site {
-	s := &Site{Name: name, Pages: map[string]Page{before: {}, after: {}}, Expect: &e}
+func ill(name, what string, sturdy bool, e crawltest.Expect, targets ...target) *crawltest.Site {
+	s := &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{before: {}, after: {}}, Expect: &e}
 	links := []string{before}
-	e.Rule = hostile(what)
+	e.Rule = crawltest.Hostile(what)
 	given := e.At != nil
 	for _, t := range targets {
 		s.Pages[t.at] = t.page
@@ -75,7 +77,7 @@ func ill(name, what string, sturdy bool, e Expect, targets ...target) *Site {
 			e.At = append(e.At, t.at)
 		}
 	}
-	s.Pages["/"] = Page{Links: append(links, after)}
+	s.Pages["/"] = crawltest.Page{Links: append(links, after)}
 	if e.Fetched == nil {
 		e.Fetched = []string{"/", before}
 		if sturdy {
@@ -98,36 +100,22 @@ func flow(conn net.Conn, block []byte, limit int64) bool {
 }
 
 // slowSites are slow, or silent.
-func slowSites(slow time.Duration) []*Site {
+func slowSites(slow time.Duration) []*crawltest.Site {
 	const within = 30 * time.Minute
-	return []*Site{
+	return []*crawltest.Site{
 		// So slow that a crawler may call it a failure of the host, and ask again later.
-		ill("drip.test", "slow drip of a body", false, Expect{Within: within}, raw("/drip.html", drip(slow, ok(), "x", time.Second))),
+		ill("drip.test", "slow drip of a body", false, crawltest.Expect{Within: within}, raw("/drip.html", crawltest.Drip(slow, crawltest.Head(), "x", time.Second))),
 		// The header never comes to its end: a failure of the host, which may be left alone for it.
-		ill("slow-head.test", "slow header", false, Expect{Within: within},
-			raw("/slow.html", drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second))),
-		ill("silent.test", "no answer", false, Expect{Within: within, Most: 20}, raw("/silent.html", silence(slow))),
-	}
-}
-
-// drip begins an answer and goes on with a piece of it now and then.
-func drip(slow time.Duration, head, piece string, every time.Duration) Raw {
-	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
-		piece, err := []byte(piece), error(nil)
-		begun := time.Now()
-		for _, err = conn.Write([]byte(head)); err == nil && (slow < 0 || time.Since(begun) < slow); _, err = conn.Write(piece) {
-			if !wait(ctx, every) {
-				return false // nobody knows whether it would have come to its end
-			}
-		}
-		return err == nil
+		ill("slow-head.test", "slow header", false, crawltest.Expect{Within: within},
+			raw("/slow.html", crawltest.Drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second))),
+		ill("silent.test", "no answer", false, crawltest.Expect{Within: within, Most: 20}, raw("/silent.html", silence(slow))),
 	}
 }
 
 // silence never answers.
-func silence(slow time.Duration) Raw {
+func silence(slow time.Duration) crawltest.Raw {
 	return func(ctx context.Context, _ net.Conn, _ *http.Request) bool {
-		wait(ctx, slow)
+		crawltest.Wait(ctx, slow)
 		return false
 	}
 }

@@ -1,0 +1,120 @@
+// Package visitor is a client for tests of webs: it asks what a test tells it to and nothing else, follows no redirect and
+// keeps no rule. Bubble and Sockets serve a web for as long as such a test runs. It is for tests alone: no program imports
+// it.
+package visitor
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// Polite is a User-Agent as it should be.
+const Polite = "curtsy/1.0 (+https://crawler.example/about)"
+
+// Web is what can be visited.
+type Web interface {
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
+	Start() error
+	StartPipe()
+	Close() error
+}
+
+// Client visits a web.
+type Client struct {
+	T     *testing.T
+	HTTP  *http.Client
+	Agent string // the User-Agent; Polite unless a test says otherwise
+}
+
+// New returns a client of a web.
+func New(t *testing.T, web Web) *Client {
+	return &Client{T: t, Agent: Polite, HTTP: &http.Client{
+		Transport:     &http.Transport{DialContext: web.Dial, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Answer is what came back, read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Do makes one exchange. fields are names and values by turns.
+func (c *Client) Do(ctx context.Context, method, url string, fields ...string) (Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	r.Header.Set("User-Agent", c.Agent)
+	for i := 0; i < len(fields); i += 2 {
+		if fields[i] == "Host" {
+			r.Host = fields[i+1]
+		}
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	resp, err := c.HTTP.Do(r)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return Answer{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// Get fetches "a.test/x", and fails the test if there is no answer.
+func (c *Client) Get(url string, fields ...string) Answer {
+	c.T.Helper()
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	a, err := c.Do(c.T.Context(), http.MethodGet, url, fields...)
+	if err != nil {
+		c.T.Fatalf("GET %s: %v", url, err)
+	}
+	return a
+}
+
+// Bubble runs f on the web in virtual time, and fails if anything of the web is left over.
+func Bubble(t *testing.T, web Web, f func(c *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		web.StartPipe()
+		c := New(t, web)
+		f(c)
+		c.HTTP.CloseIdleConnections()
+		if err := web.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Sockets runs f on the web over loopback.
+func Sockets(t *testing.T, web Web, f func(c *Client)) {
+	t.Helper()
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := New(t, web)
+	f(c)
+	c.HTTP.CloseIdleConnections()
+	if err := web.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Aside runs all of fs at once and waits.
+func (c *Client) Aside(fs ...func()) {
+	var wg sync.WaitGroup
+	for _, f := range fs {
+		wg.Go(f)
+	}
+	wg.Wait()
+}
