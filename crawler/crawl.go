@@ -57,6 +57,7 @@ type Crawl struct {
 
 	overlook look[overlooked]
 	estimate look[Estimate]
+	sharing  look[sharing]
 
 	mu        sync.Mutex
 	seeds     []string            // seeds of this run that got no usable answer, with why; at most maxNamedSeeds
@@ -125,6 +126,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, before.Counts)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
+	c.sharing = newLook[sharing]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
 	c.slots.shared = c.cfg.HostLocks
 	c.room, c.crew = seats.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"curtsy/frontier"
@@ -20,6 +21,22 @@ type HostAnswer struct {
 	Pace   time.Duration `json:"-"`
 	PaceS  float64       `json:"pace_s"`
 	Seeds  int64         `json:"seeds"`
+
+	spot netip.Prefix // where it is, if it shares its address's pace
+}
+
+// SeedsTake is how long it takes at least to fetch the seeds of a dry run, and which address decides that by its pace, of
+// which every lies between two starts; empty when a host does.
+func SeedsTake(answers []HostAnswer, every time.Duration) (d time.Duration, address string) {
+	all := sharing{every: every, at: map[netip.Prefix]*sharers{}}
+	for _, a := range answers {
+		d = max(d, time.Duration(a.Seeds)*a.Pace)
+		all.add(a.spot, a.Seeds, a.Pace)
+	}
+	if spot, need := all.longest(); need > d {
+		return need, all.word(spot)
+	}
+	return d, ""
 }
 
 // Answers lists the hosts of a dry run with what their robots.txt said.
@@ -37,6 +54,9 @@ func (c *Crawl) Answers(ctx context.Context) ([]HostAnswer, error) {
 			a.Robots, a.Status = robotsAnswer(s), s.Status()
 		}
 		a.PaceS = a.Pace.Seconds()
+		if n, err := readNotes(h.Memory); err == nil && !c.cfg.own(h.Authority) {
+			a.spot = n.spot
+		}
 		out = append(out, a)
 		return true
 	})

@@ -40,7 +40,7 @@ func (l *longest) note(v *visit) {
 }
 
 // Estimate says how long what is pending takes at the pace of the hosts it belongs to: the longest host queue
-// decides, or all of them over the workers. Of a crawl with many hosts it looks at the first ones, and at the one that
+// decides, or those of an address that several hosts share, or all of them over the workers. Of a crawl with many hosts it looks at the first ones, and at the one that
 // turns of this run showed to take longest. Like Status it may be asked for often.
 func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 	return c.estimate.ask(ctx, func(ctx context.Context) (Estimate, error) {
@@ -66,6 +66,13 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 		} else if ok {
 			c.estimateHost(&e, h)
 		}
+		all, err := c.sharing.ask(ctx, c.findSharing)
+		if err != nil {
+			return Estimate{}, err
+		}
+		if spot, need := all.longest(); need > e.Left {
+			e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, byAddress, all.word(spot)
+		}
 		return e, nil
 	})
 }
@@ -73,29 +80,43 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 // estimateHost makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host
 // that rests does not count.
 func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Duration) {
-	pace, by, floor := h.Pace, "asked for by the site", c.cfg.floor(h.Authority)
 	// A turn costs its pace and the exchange itself, which the response times measure.
-	var exchange time.Duration
-	if n, err := readNotes(h.Memory); err == nil {
-		exchange = n.response()
-		if n.proved && c.cfg.claimed(h.Authority) {
-			floor = c.cfg.Delay
-		}
-	}
-	if pace <= floor {
-		pace, by = floor, byFloor
-	}
+	n, _ := readNotes(h.Memory) // damaged ones are none
+	exchange := n.response()
+	pace, by := c.cfg.usualPace(h, &n)
 	if h.Width > 1 {
 		exchange /= time.Duration(h.Width)
 	}
 	left := time.Duration(pending(h))
-	if h.Condition != frontier.Open && h.Wait > pace {
-		return 0 // it rests, for how long in the end nobody knows: the status names it
+	if isResting(h, pace) {
+		return 0 // for how long in the end nobody knows: the status names it
 	}
 	if need := left*(pace+exchange) + h.Wait; need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, pace, by, origin(h.Authority)
 	}
 	return left * exchange
+}
+
+// usualPace is the pace of a host between two turns, and who asks for it.
+func (c Config) usualPace(h frontier.Host, n *notes) (pace time.Duration, by string) {
+	floor := c.floor(h.Authority)
+	if c.ownBy(h.Authority, n) {
+		floor = c.Delay
+	}
+	if h.Pace <= floor {
+		return floor, byFloor
+	}
+	return h.Pace, "asked for by the site"
+}
+
+// ownBy reports whether a host is the operator's own, as its notes have it.
+func (c Config) ownBy(a canon.Authority, n *notes) bool {
+	return c.own(a) || c.claimed(a) && n.proved
+}
+
+// isResting reports whether a host is left alone for more than its pace.
+func isResting(h frontier.Host, pace time.Duration) bool {
+	return h.Hold.Act != 0 || h.Condition != frontier.Open && h.Wait > pace
 }
 
 // String says it in one line.

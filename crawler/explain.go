@@ -41,7 +41,7 @@ func (c *Crawl) Explain(ctx context.Context, q Question) (Explanation, error) {
 // ExplainStopped says the same of a crawl that is not running: as if a run began now. Of cfg it needs neither fetcher nor
 // recorder nor ledger.
 func ExplainStopped(ctx context.Context, cfg Config, q Question) (Explanation, error) {
-	c := &Crawl{cfg: cfg.withDefaults(), clock: startClock()}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: startClock(), sharing: newLook[sharing]()}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
@@ -87,6 +87,7 @@ type facts struct {
 	state   robots.State
 	rules   rules
 	gate    *gate
+	sharing sharing // who is at the host's address
 
 	scope  scope.Verdict
 	asked  []scope.Opinion
@@ -151,6 +152,11 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, notes: k.notes}
 	c.owns(v)
 	k.own, k.floor = v.own, v.floor
+	if !k.own && k.notes.spot.IsValid() {
+		if k.sharing, err = c.sharing.ask(ctx, c.findSharing); err != nil {
+			return err
+		}
+	}
 	k.rules, err = c.gate.of(ctx, k.state)
 	return err
 }
@@ -224,6 +230,7 @@ func notFollowed(counts map[string]int64) map[string]int64 {
 func (e *Explanation) Past(at time.Time) {
 	at = at.UTC()
 	e.At = &at
+	e.Pace.ask(byAddress, nil)
 	e.Host = ExplainedHost{Known: e.Host.Known, Own: e.Host.Own}
 	e.Budgets = []Budget{}
 	e.State.Seen, e.State.State, e.State.Reason = false, stateUnknown, ""

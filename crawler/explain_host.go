@@ -171,6 +171,9 @@ func (k *facts) explainPace(cfg Config) ExplainedPace {
 	if !k.own {
 		e.Address = cfg.IPDelay.Seconds()
 	}
+	if t, ok := k.sharing.term(k.notes.spot); ok {
+		e.Terms = append(e.Terms, t)
+	}
 	e.choose()
 	return e
 }

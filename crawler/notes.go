@@ -3,6 +3,7 @@ package crawler
 import (
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -36,15 +37,17 @@ type notes struct {
 	due    pace         // the rest that the last exchange was followed by, in whole microseconds
 	source policySource // where the archive has the host's robots policy
 	lost   bool         // a kill came since lastEnd: there may have been an exchange that nothing is known of
+	spot   netip.Prefix // the address that the host was last asked at, as far as the pace goes; invalid: none that shares
 
 	// history is what the traps of politeness rule 22 remember of the host, at most maxHistory octets. Nothing here
 	// knows what they mean.
 	history []byte
 }
 
-// The first version has none of what follows unknown, the second has neither due nor source.
+// The first version has none of what follows unknown, the second has neither due nor source, the third no spot.
 const (
-	notesVersion       = 3
+	notesVersion       = 4
+	notesThirdVersion  = 3
 	notesSecondVersion = 2
 	notesFirstVersion  = 1
 )
@@ -74,7 +77,36 @@ func (n *notes) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(n.due.d/time.Microsecond))
 	b = append(b, paceNumber(n.due.by))
 	b = n.source.append(b)
-	return append(b, byte(flag(n.lost)))
+	b = append(b, byte(flag(n.lost)))
+	return appendSpot(b, n.spot)
+}
+
+// appendSpot writes what counts of an address: of IPv4 all, of IPv6 the first half (see spotOf).
+func appendSpot(b []byte, spot netip.Prefix) []byte {
+	if !spot.IsValid() {
+		return append(b, 0)
+	}
+	if addr := spot.Addr(); addr.Is4() {
+		a := addr.As4()
+		return appendOctets(b, a[:])
+	}
+	a := spot.Addr().As16()
+	return appendOctets(b, a[:8])
+}
+
+// spot reads what appendSpot wrote.
+func (r *notesReader) spot() netip.Prefix {
+	var a [16]byte
+	switch b := r.octets(); {
+	case len(b) == 4:
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte(b)), 32)
+	case len(b) == 8:
+		copy(a[:], b)
+		return netip.PrefixFrom(netip.AddrFrom16(a), 64)
+	case len(b) > 0:
+		r.bad = true
+	}
+	return netip.Prefix{}
 }
 
 func appendOctets(b, s []byte) []byte {
@@ -110,10 +142,13 @@ func readNotes(b []byte) (notes, error) {
 		n.spacedUntil, n.provedAt = r.varint(), r.varint()
 		n.history = r.octets()
 	}
-	if version >= notesVersion {
+	if version >= notesThirdVersion {
 		n.due = r.pace()
 		n.source = r.source()
 		n.lost = r.uvarint() != 0
+	}
+	if version >= notesVersion {
+		n.spot = r.spot()
 	}
 	if r.bad || len(r.b) > 0 {
 		return notes{}, errNotes

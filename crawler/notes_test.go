@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 			due:    pace{time.Duration(rng.Int64N(1e12)) * time.Microsecond, paceWords[rng.IntN(len(paceWords))]},
 			source: policySource{record: someID(rng), body: someID(rng), bodyAt: rng.Int64()},
 			lost:   rng.IntN(2) == 1,
+			spot:   []netip.Prefix{{}, spotOf(netip.MustParseAddr("192.0.2.9")), spotOf(netip.MustParseAddr("2001:db8:1:2:3::4"))}[rng.IntN(3)],
 		}
 		for i := range n.responses {
 			n.responses[i] = time.Duration(rng.IntN(1e6)) * time.Microsecond
@@ -84,6 +86,7 @@ func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
 		due:    pace{-1, byRobots},
 		source: policySource{record: strings.Repeat("x", maxID), body: strings.Repeat("x", maxID), bodyAt: least},
 		lost:   true,
+		spot:   spotOf(netip.MustParseAddr("2001:db8::1")),
 	}
 	for i := range n.responses {
 		n.responses[i] = -1

@@ -75,6 +75,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		case shared != nil:
 			return nil, errors.Join(shared, ex.Close())
 		}
+		v.notes.spot = spotOf(r.Addr.Addr())
 		if another := c.addresses.used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
 			return ex, nil
 		}

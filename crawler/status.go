@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -90,10 +91,12 @@ type Queue struct {
 	Host    string   `json:"host"`
 	Pending int64    `json:"pending"`
 	Fetched int64    `json:"fetched"`
-	Pace    float64  `json:"pace_s,omitempty"`
+	Pace    float64  `json:"pace_s,omitempty"`    // in a running crawl no less than its address leaves to it
 	Wait    float64  `json:"wait_s,omitempty"`    // until it is due
 	Last    *float64 `json:"last_exchange_s_ago"` // null: none yet
 	State   string   `json:"state,omitempty"`     // empty when nothing keeps it from its turns
+
+	spot netip.Prefix // where it is, if it shares its address's pace
 }
 
 // Resting is a host that is parked, retired or refused, or held by the operator, and has something pending.
@@ -135,6 +138,11 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	if !c.counted.Load() {
 		s.Runs++
+	}
+	if err == nil {
+		var all sharing
+		all, err = c.sharing.ask(ctx, c.findSharing)
+		s.Longest = all.paced(s.Longest)
 	}
 	s.LimitedByIP = c.slots.waiting()
 	s.Elapsed = time.Since(c.clock.start).Seconds()

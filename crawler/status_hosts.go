@@ -52,10 +52,12 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 		Host: origin(h.Authority), Pending: pending(h), Fetched: h.Outcomes[frontier.Fetched],
 		Pace: h.Pace.Seconds(), Wait: h.Wait.Seconds(),
 	}
-	if n, err := readNotes(h.Memory); err == nil && n.lastEnd != 0 {
+	n, err := readNotes(h.Memory)
+	if err == nil && n.lastEnd != 0 {
 		ago := max(now.Sub(time.UnixMicro(n.lastEnd)), 0).Seconds()
 		q.Last = &ago
 	}
+	q.spot = n.spot
 	switch {
 	case h.Hold.Act != 0:
 		q.State = HoldName(h.Hold.Act)

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"curtsy/crawler"
 	"curtsy/frontier"
 )
 
@@ -38,15 +39,18 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	}
 	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSEEDS\tPACE\tROBOTS.TXT")
-	slowest := time.Duration(0)
 	for _, a := range o.answers {
 		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", oneLine(a.Host), a.Seeds, a.Pace, oneLine(a.Robots))
-		slowest = max(slowest, time.Duration(a.Seeds)*a.Pace)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone; what they link to is not known yet.\n",
-		slowest.Round(time.Second), several(int64(len(seeds)), "seed"))
+	least, address := crawler.SeedsTake(o.answers, time.Duration(s.ipDelay))
+	why := ""
+	if address != "" {
+		why = fmt.Sprintf(", since the %s share one exchange in %v", address, &s.ipDelay)
+	}
+	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
+		least.Round(time.Second), several(int64(len(seeds)), "seed"), why)
 	return err
 }

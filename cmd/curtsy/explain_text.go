@@ -215,7 +215,7 @@ func (p *page) pace(x crawler.ExplainedPace) {
 		}
 		p.line("", "%-14s %s", t.By, ask)
 	}
-	if x.Address > 0 {
+	if x.Address > 0 && x.Terms[len(x.Terms)-1].By != "address" {
 		p.line("", "%-14s %s between two starts at one address", "address", secs(x.Address))
 	}
 	if x.Rest > x.Seconds {

@@ -1,0 +1,127 @@
+package crawler
+
+import (
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+// Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
+// the others have more.
+func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
+	spot := spotOf(netip.MustParseAddr("192.0.2.1"))
+	const s = time.Second
+	for name, c := range map[string]struct {
+		paces []time.Duration
+		want  time.Duration // 0: the paces leave starts over
+	}{
+		"one alone":              {[]time.Duration{s}, 0},
+		"two fit":                {[]time.Duration{s, s}, 0},
+		"three do not":           {[]time.Duration{s, s, s}, 1500 * time.Millisecond},
+		"fifty":                  {repeated(s, 50), 25 * s},
+		"slow ones leave theirs": {append(repeated(s, 3), repeated(10*s, 5)...), 2 * s},
+		"all slow":               {repeated(30*s, 60), 0},
+		"slow ones do not fit":   {repeated(30*s, 61), 30500 * time.Millisecond},
+		"no pace of its own":     {[]time.Duration{0}, s / 2},
+	} {
+		all := sharing{every: s / 2, at: map[netip.Prefix]*sharers{}}
+		for _, p := range c.paces {
+			all.add(spot, 1, p)
+		}
+		if got := all.pause(spot); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		starts := 0.0 // a second
+		for _, p := range c.paces {
+			starts += 1 / max(p, all.pause(spot)).Seconds()
+		}
+		if full := math.Abs(starts-2) < 1e-6; starts > 2+1e-6 || c.want > 0 && !full {
+			t.Errorf("%s: %v starts a second", name, starts)
+		}
+	}
+}
+
+func repeated(d time.Duration, n int) (all []time.Duration) {
+	for range n {
+		all = append(all, d)
+	}
+	return all
+}
+
+// Where hosts share an address, the estimate is of what really comes; status and explain say the pace that is really kept,
+// also when the crawl has stopped.
+func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 20, 12
+		sites, seeds := many(hosts, pages)
+		w := newWorld(t, seeds, sites...)
+		s := w.share(func(string) []string { return []string{"8.8.8.8"} })
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Estimate
+		var at time.Time
+		u, err := canon.Parse(seeds[3] + "p11.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x Explanation
+		var st Status
+		time.AfterFunc(80*time.Second, func() {
+			at = time.Now()
+			e, _ = c.Estimate(t.Context())
+			st, _ = c.Status(t.Context())
+			x, err = c.Explain(t.Context(), Question{URL: u})
+		})
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
+		took := times[len(times)-1].Sub(at)
+		if e.PaceBy != byAddress || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
+			t.Errorf("%+v: %v", e, e)
+		}
+		if e.Left < took-took/5 || e.Left > took+took/5 {
+			t.Errorf("estimated %v, it took %v", e.Left, took)
+		}
+		if err != nil || x.Pace.By != byAddress || x.Pace.Seconds != 10 {
+			t.Errorf("%v: %+v", err, x.Pace)
+		}
+		if len(st.Longest) == 0 || st.Longest[0].Pace != 10 {
+			t.Errorf("%+v", st.Longest)
+		}
+	})
+}
+
+// A dry run says what the seeds take at the address that they share, be their hosts as quick as they like.
+func TestADryRunKnowsThePaceOfTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sites, seeds := many(10, 3)
+		w := newWorld(t, seeds, sites...)
+		w.share(func(string) []string { return []string{"8.8.8.8"} })
+		w.cfg.DryRun, w.cfg.MaxWait = true, 30*time.Second
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		answers, err := c.Answers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, who := SeedsTake(answers, halfSecond); d != 5*time.Second || who != "10 hosts of 8.8.8.8" {
+			t.Errorf("%v, %q", d, who)
+		}
+		if d, who := SeedsTake(answers[:2], halfSecond); d != time.Second || who != "" {
+			t.Errorf("two hosts: %v, %q", d, who)
+		}
+	})
+}
