@@ -11,6 +11,7 @@ type HostLog struct {
 	Others     int64     `json:"others"`               // lines of other clients
 	Ours       int64     `json:"ours"`                 // lines of the crawler, within the time of the archive
 	Outside    int64     `json:"outside,omitempty"`    // lines of the crawler before or after the archive
+	Copies     int64     `json:"copies,omitempty"`     // lines of the crawler that stand in another of the files, too
 	Exchanges  int64     `json:"exchanges"`            // archived, with this host
 	Agree      int64     `json:"agree"`                // in both
 	Missing    int64     `json:"missing,omitempty"`    // archived and not logged, or with another status

@@ -64,6 +64,8 @@ type Comparison struct {
 	tokens  map[string]bool  // that the archive names, in lower case, at most maxAgents
 	without int64            // exchanges with hosts without a log
 	buf     []byte
+
+	overlaps overlaps // of files
 }
 
 var _ audit.Witness = (*Comparison)(nil)
@@ -90,6 +92,7 @@ func Compare(o Options) *Comparison {
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
 		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/2),
+		overlaps: overlaps{dir: o.TempDir},
 	}
 	c.o.Logs = nil
 	c.share(o.Logs)
@@ -168,17 +171,26 @@ var ErrManyHosts = errors.New("the archive has several hosts: say whose log it i
 
 // Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Report) (err error) {
-	defer func() { err = errors.Join(err, c.all.Close(), c.left.Close()) }()
+	defer func() { err = errors.Join(err, c.overlaps.close(), c.all.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
 		if err := c.read(ctx, i, l, found); err != nil {
 			return fmt.Errorf("audit: access log %s: %w", l.Path, err)
 		}
+	}
+	joined, err := c.overlaps.find(ctx)
+	if err != nil {
+		return err
 	}
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
 	for _, f := range c.files {
 		f.close(c.o.Skew.Microseconds())
+	}
+	for range joined { // a row of files may need as many rounds
+		for _, j := range joined {
+			c.files[j[0]].join(c.files[j[1]])
+		}
 	}
 	for b, err := range c.left.All() {
 		if err == nil {
@@ -201,9 +213,22 @@ func (c *Comparison) read(ctx context.Context, number int, log Log, found audit.
 		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, s.names[0], s.names[1])
 	}
 	h := c.logs[s.log]
-	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error { return c.line(s.log, number, l) }, func(u *unread) {
+	several := len(h.files) > 1
+	c.overlaps.begin(s.log)
+	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error {
+		if several {
+			if err := c.overlaps.read(&l); err != nil {
+				return err
+			}
+		}
+		return c.line(s.log, number, l)
+	}, func(u *unread) error {
 		h.Unread++
 		found(unreadable(log.Path, u))
+		if several {
+			return c.overlaps.unread(u)
+		}
+		return nil
 	})
 }
 

@@ -51,7 +51,7 @@ const headSize = 16 + 8 + 1 + 5*8 + 2 + 4 + 8 + 2 + 2 + 2*8 + 1
 func (e *entry) append(b []byte) []byte {
 	b = append(b, e.key[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.from)^1<<63) // so that times before 1970 sort first
-	b = append(b, bits(e.logged))                              // at one time, exchanges before the lines they may match
+	b = append(b, flags(e.logged))                             // at one time, exchanges before the lines they may match
 	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
@@ -62,11 +62,11 @@ func (e *entry) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, e.other)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherAt))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherNo))
-	b = append(b, bits(e.loose, e.vague, e.alike, e.alien))
+	b = append(b, flags(e.loose, e.vague, e.alike, e.alien))
 	return append(b, e.text[:min(len(e.text), maxText)]...)
 }
 
-func bits(of ...bool) (b byte) {
+func flags(of ...bool) (b byte) {
 	for i, f := range of {
 		if f {
 			b |= 1 << i

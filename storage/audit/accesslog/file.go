@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"os"
@@ -60,17 +61,21 @@ func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
 // unread is a line of a log that could not be read.
 type unread struct {
 	line int64 // from 1
+	sum  uint64
 	err  error
 }
 
 func (u *unread) Error() string { return fmt.Sprintf("line %d: %v", u.line, u.err) }
 func (u *unread) Unwrap() error { return u.err }
 
-// numbered is a line of a log with its number, from 1.
+// numbered is a line of a log with its number, from 1, and a hash of its bytes.
 type numbered struct {
 	line
 	number int64
+	sum    uint64
 }
+
+var seed = maphash.MakeSeed()
 
 var errTorn = errors.New("the file ends within its compressed data")
 
@@ -87,7 +92,7 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 				_, err = in.ReadSlice('\n')
 			}
 			if errors.Is(err, io.ErrUnexpectedEOF) {
-				yield(numbered{}, &unread{n, errTorn})
+				yield(numbered{}, &unread{line: n, err: errTorn})
 				return
 			}
 			if err != nil && err != io.EOF {
@@ -99,14 +104,15 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 				b = bytes.TrimPrefix(b, []byte("\ufeff"))
 			}
 			if !long && len(b) > 0 {
+				sum := maphash.Bytes(seed, b)
 				l, err := parseLine(b)
 				if err != nil {
-					err = &unread{n, err}
+					err = &unread{n, sum, err}
 				}
-				if !yield(numbered{l, n}, err) {
+				if !yield(numbered{l, n, sum}, err) {
 					return
 				}
-			} else if long && !yield(numbered{}, &unread{n, errLong}) {
+			} else if long && !yield(numbered{}, &unread{line: n, err: errLong}) {
 				return
 			}
 			if last {
@@ -117,7 +123,7 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 }
 
 // each reads a log: every line, and every line that cannot be read. If none can, it is no log.
-func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread)) error {
+func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread) error) error {
 	in, done, err := open(path, stdin)
 	if err != nil {
 		return err
@@ -133,7 +139,9 @@ func each(ctx context.Context, path string, stdin io.Reader, take func(numbered)
 			if first == nil {
 				first = u
 			}
-			bad(u)
+			if err := bad(u); err != nil {
+				return err
+			}
 			continue
 		case err != nil:
 			return err

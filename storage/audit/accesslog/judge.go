@@ -56,9 +56,10 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 		o.Memory = 16 << 20
 	}
 	j := &judge{o: o, r: &audit.Result{Version: audit.Version, Level: audit.LogAlone}, all: sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{}, counts: map[audit.Code]*audit.Count{}, told: map[string]bool{}}
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{}, counts: map[audit.Code]*audit.Count{}, told: map[string]bool{},
+		overlaps: overlaps{dir: o.TempDir}}
 	r, err := j.run(ctx)
-	if err = errors.Join(err, j.all.Close()); err != nil {
+	if err = errors.Join(err, j.all.Close(), j.overlaps.close()); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -76,6 +77,8 @@ type judge struct {
 	counts map[audit.Code]*audit.Count
 	told   map[string]bool // what was said once
 	buf    []byte
+
+	overlaps overlaps // of files
 }
 
 // rules are what a robots.txt asks of the crawler.
@@ -101,6 +104,9 @@ func (j *judge) run(ctx context.Context) (*audit.Result, error) {
 			return nil, fmt.Errorf("audit: access log %s: %w", l.Path, err)
 		}
 	}
+	if _, err := j.overlaps.find(ctx); err != nil {
+		return nil, err
+	}
 	var h *visited
 	for b, err := range j.all.All() {
 		if err == nil {
@@ -110,6 +116,11 @@ func (j *judge) run(ctx context.Context) (*audit.Result, error) {
 			return nil, err
 		}
 		host, l := parseVisit(b)
+		if copied, _ := j.overlaps.copied(l.log, l.number); copied {
+			told := j.logs[strings.ToLower(j.o.Logs[l.log].Host)]
+			told.Ours, told.Copies = told.Ours-1, told.Copies+1
+			continue
+		}
 		if h == nil || h.name != host {
 			j.leave(h)
 			h = j.enter(host)
@@ -162,8 +173,12 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		j.r.Logs = append(j.r.Logs, told)
 	}
 	told.Files = append(told.Files, log.Path)
+	j.overlaps.begin(slices.Index(j.r.Logs, told))
 	s, file := span{host: name}, audit.File{Name: log.Path}
 	err := each(ctx, log.Path, j.o.Stdin, func(l numbered) error {
+		if err := j.overlaps.read(&l); err != nil {
+			return err
+		}
 		told.Lines++
 		file.Records++
 		if s.first.IsZero() || l.time.Before(s.first) {
@@ -184,9 +199,10 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		}
 		j.buf = appendVisit(j.buf[:0], host, number, &l)
 		return j.all.Add(j.buf)
-	}, func(u *unread) {
+	}, func(u *unread) error {
 		told.Unread++
 		j.find(unreadable(log.Path, u))
+		return j.overlaps.unread(u)
 	})
 	if told.First.IsZero() || !s.first.IsZero() && s.first.Before(told.First) {
 		told.First = s.first
@@ -258,7 +274,7 @@ func appendVisit(b []byte, host string, log int, l *numbered) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(log))
 	b = binary.BigEndian.AppendUint64(b, uint64(l.number))
 	b = binary.BigEndian.AppendUint16(b, uint16(l.status))
-	b = append(b, bits(l.combined))
+	b = append(b, flags(l.combined))
 	for _, s := range []string{l.remote, l.agent, l.method} {
 		b = append(b, strings.ReplaceAll(s[:min(len(s), 1000)], "\x00", "")...)
 		b = append(b, 0)

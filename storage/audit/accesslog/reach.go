@@ -74,6 +74,12 @@ func (r *reach) close(skew int64) {
 	}
 }
 
+// join makes one of two files that overlap.
+func (r *reach) join(o *reach) {
+	from, to := min(r.from, o.from), max(r.to, o.to)
+	r.from, r.to, o.from, o.to = from, to, from, to
+}
+
 func (r *reach) holds(began, ended int64) bool {
 	return len(r.first) > 0 && began > r.from && ended < r.to
 }

@@ -20,6 +20,14 @@ func (c *Comparison) compare(ctx context.Context) error {
 			return err
 		}
 		e := parseEntry(b)
+		if e.logged {
+			copied, sure := c.overlaps.copied(int(e.log), e.number)
+			if sure {
+				c.logs[e.of].copied()
+				continue
+			}
+			e.vague = e.vague || copied
+		}
 		switch {
 		case e.key != key || e.from > now.until:
 			err = c.settle(&now, nil)
@@ -163,8 +171,12 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 		f.Authority = of[0].host
 	}
 	within := h.within(e, c.o.Skew, c.o.Whole)
+	copied, _ := c.overlaps.copied(int(e.log), e.number)
 	near := !within && h.near(e, c.o.Skew)
 	switch {
+	case copied:
+		h.copied()
+		return
 	case e.vague: // it was taken for the crawler's on the chance that it fits
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		h.Agentless = h.Agentless || method != "" && !e.alien
@@ -189,6 +201,9 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 	}
 	found(f)
 }
+
+// copied counts a line of the crawler that stands in another file, too.
+func (h *hostLog) copied() { h.Ours, h.Copies = h.Ours-1, h.Copies+1 }
 
 // sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent: its
 // second is that of the beginning, or of the end.

@@ -70,6 +70,21 @@ func sharedNamed(e *evidence) trial {
 	return tr
 }
 
+// overlapping shows the crawl with the logs of e.logs, the bakery's in two files: the later begins amid the earlier.
+func overlapping(e *evidence) trial {
+	tr := directory(e.write())
+	bakery := e.logs["bakery.test"]
+	delete(e.logs, "bakery.test")
+	tr.logs = e.written(e.logs)
+	for i, part := range [][]string{bakery[:2*len(bakery)/3], bakery[len(bakery)/3:]} {
+		path := filepath.Join(e.t.TempDir(), fmt.Sprint(i))
+		e.put(path, strings.Join(part, ""))
+		tr.logs = append(tr.logs, accesslog.Log{Host: "bakery.test", Path: path})
+	}
+	e.logs["bakery.test"] = bakery
+	return tr
+}
+
 // together puts all logs into one file, in the order of their seconds. Lines name their hosts if something stands behind.
 func (e *evidence) together(behind string) (all []accesslog.Log) {
 	var lines []string
@@ -167,4 +182,16 @@ var logRows = []row{
 			e.logs["station.test"] = append(e.logs["station.test"], log[3])
 			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
 		}},
+	{class: inLog, name: "a request is taken out of logs that overlap", found: audit.LogMissing, show: overlapping, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Delete(log, len(log)/2, len(log)/2+1)
+	}},
+	{class: inLog, name: "a request that the archive lacks is added where logs overlap", found: audit.LogExtra, show: overlapping, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, len(log)/2, strings.Replace(log[len(log)/2], "GET /", "GET /kitchen/", 1))
+	}},
+	{class: inLog, name: "a request is logged twice where logs overlap", found: audit.LogExtra, show: overlapping, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		e.logs["bakery.test"] = slices.Insert(log, len(log)/2, log[len(log)/2])
+	}},
 }

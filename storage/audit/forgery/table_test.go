@@ -188,7 +188,7 @@ func honest(t *testing.T, dir string, head *ledger.Hash) {
 	}
 	for name, tr := range map[string]trial{
 		"packed":    pack(t, readEvidence(t, dir), operatorKey).show(t),
-		"the crawl": directory(dir), "written again": directory(e.write()), "with a log that all share": directory(dir),
+		"the crawl": directory(dir), "written again": directory(e.write()), "with a log that all share": directory(dir), "with logs that overlap": directory(dir),
 		"with a log that all share, and that names them": directory(dir), "of another crawler": stranger(readEvidence(t, dir)).show(),
 	} {
 		switch name {
@@ -196,6 +196,9 @@ func honest(t *testing.T, dir string, head *ledger.Hash) {
 		case "with a log that all share":
 			tr.l.Head, e.logs = head, e.siteLogs()
 			tr.logs = e.together("")
+		case "with logs that overlap":
+			e.logs = e.siteLogs()
+			tr.l.Head, tr.logs = head, overlapping(e).logs
 		case "with a log that all share, and that names them":
 			tr.l.Head, e.logs = head, e.siteLogs()
 			tr.logs = e.together(":80 ")

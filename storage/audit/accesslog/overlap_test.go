@@ -1,0 +1,155 @@
+package accesslog
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/audit"
+)
+
+// aDay is a crawl of a host, and its log, with another client in it.
+func aDay() (es []*audit.Exchange, log []string) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range 60 {
+		at := noon.Add(time.Duration(i) * 20 * time.Second)
+		e := asked(fmt.Sprintf("http://a.test/%d", i), at, time.Second, 200)
+		if i == 0 {
+			e = asked("http://a.test/robots.txt", at, time.Second, 200)
+		}
+		es, log = append(es, e), append(log, logged(e, ourAgent), logged(asked("http://a.test/", at.Add(9*time.Second), 0, 200), "other/1"))
+	}
+	return es, log
+}
+
+// TestLinesThatOverlapCountOnce: what stands in several files of a log, because one is a copy of a part of the other, was
+// asked for once; what stands in one file twice, or in the files of several servers, was asked for twice. What is missing
+// from overlapping files is missing, though both reach over other times.
+func TestLinesThatOverlapCountOnce(t *testing.T) {
+	es, log := aDay()
+	cut := func(from, to int) []string { return slices.Clone(log[from:to]) }
+	twice := slices.Insert(slices.Clone(log), 60, log[60])
+	torn := append(cut(0, 80), log[80][:40])
+	other := func(lines []string) (all []string) { // the log of another server, busy with others
+		for i, l := range lines {
+			all = append(all, strings.Replace(strings.Replace(l, "192.0.2.9", "192.0.2.77", 1), ourAgent, "other/2", 1))
+			if i == len(lines)/2 {
+				all = append(all, log[60])
+			}
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		files [][]string
+		want  string
+		agree int64
+	}{
+		"rotated":                      {files: [][]string{cut(0, 80), cut(80, 120)}, agree: 60},
+		"copied before it went on":     {files: [][]string{cut(0, 80), cut(50, 120)}, agree: 60},
+		"in the other order":           {files: [][]string{cut(50, 120), cut(0, 80)}, agree: 60},
+		"by one line":                  {files: [][]string{cut(0, 81), cut(80, 120)}, agree: 60},
+		"three":                        {files: [][]string{cut(0, 80), cut(50, 100), cut(70, 120)}, agree: 60},
+		"three in a row":               {files: [][]string{cut(80, 120), cut(0, 50), cut(40, 90)}, agree: 60},
+		"the same again":               {files: [][]string{cut(0, 120), cut(0, 120), cut(0, 120)}, agree: 60},
+		"a part":                       {files: [][]string{cut(0, 120), cut(30, 70)}, agree: 60},
+		"a part, of one line":          {files: [][]string{cut(60, 61), cut(0, 120)}, agree: 60},
+		"a torn copy":                  {files: [][]string{torn, cut(60, 120)}, want: "(access-log-line)", agree: 60},
+		"a torn beginning":             {files: [][]string{cut(0, 80), append([]string{log[59][30:]}, cut(60, 120)...)}, want: "(access-log-line)", agree: 60},
+		"asked twice, in one file":     {files: [][]string{twice}, want: "log-extra", agree: 60},
+		"asked twice, and overlapping": {files: [][]string{twice[:70], twice[50:]}, want: "log-extra", agree: 60},
+		"asked twice, of two servers":  {files: [][]string{log, other(log)}, want: "log-extra", agree: 60},
+		"taken out of both":            {files: [][]string{slices.Delete(cut(0, 80), 60, 61), slices.Delete(cut(50, 120), 10, 11)}, want: "log-missing", agree: 59},
+		"taken out of the first":       {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
+		"added to both":                {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},
+	} {
+		o := Options{TempDir: t.TempDir(), Memory: 1000, Whole: true}
+		for _, f := range c.files {
+			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
+		}
+		r, found := witnessed(t, Compare(o), es...)
+		if h := r.Logs[0]; codesOf(found) != c.want || h.Agree != c.agree || h.Uncovered > 0 {
+			t.Errorf("%s: %q, want %q; %+v\n%+v", name, codesOf(found), c.want, h, found)
+		}
+	}
+}
+
+// TestALineThatTwoFilesMayShareAccusesNobody: a file that ends with the line with which the next one begins may overlap it,
+// or the server wrote the line twice.
+func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
+	es, log := aDay()
+	es = slices.Insert(es, 30, es[30])
+	for name, files := range map[string][][]string{"twice": {log[:61], log[60:]}} {
+		o := Options{TempDir: t.TempDir()}
+		for _, f := range files {
+			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
+		}
+		if r, found := witnessed(t, Compare(o), es...); len(found) > 0 || r.Logs[0].Agree != 61 {
+			t.Errorf("%s: %+v %+v", name, found, r.Logs[0])
+		}
+	}
+}
+
+// TestALogAloneThatOverlapsIsJudgedOnce: two copies of a line are no pause of nothing.
+func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
+	_, log := aDay()
+	for name, c := range map[string]struct {
+		files [][]string
+		gaps  bool
+	}{
+		"overlapping": {files: [][]string{log[:80], log[50:]}}, "asked twice": {files: [][]string{slices.Insert(slices.Clone(log), 60, log[60], log[60], log[60])}, gaps: true},
+	} {
+		o := JudgeOptions{Token: "curtsy", Floor: 10 * time.Second, TempDir: t.TempDir()}
+		for _, f := range c.files {
+			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
+		}
+		r, err := Judge(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Code == audit.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
+			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
+		}
+	}
+}
+
+// TestOverlapsAreThoseThatASearchFinds: hashes of rows find what comparing line by line finds, also of many equal lines.
+func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		o := overlaps{dir: t.TempDir()}
+		var files [2][]uint64
+		for i := range files {
+			o.begin(0)
+			for n := range 1 + rng.IntN(7) {
+				sum := uint64(rng.IntN(2))
+				files[i] = append(files[i], sum)
+				if err := o.read(&numbered{number: int64(n + 1), sum: sum}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := o.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for k := range min(len(files[0]), len(files[1])) + 1 {
+			if slices.Equal(files[0][len(files[0])-k:], files[1][:k]) {
+				want = k
+			}
+		}
+		got, _, err := o.overlap(o.tapes[0], o.tapes[1])
+		if err != nil || got != int64(want) {
+			t.Fatalf("%v: %d, want %d, %v", files, got, want, err)
+		}
+		inside := len(files[1]) <= len(files[0]) && strings.Contains(fmt.Sprint(files[0]), strings.Trim(fmt.Sprint(files[1]), "[]"))
+		if _, err := o.inside(o.tapes[0], o.tapes[1], true); err != nil || o.tapes[1].within != inside {
+			t.Fatalf("%v: %v, want %v, %v", files, o.tapes[1].within, inside, err)
+		}
+		if err := o.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
