@@ -96,7 +96,7 @@ var table = []judged{
 		a.robots(rule)
 		a.add(fetch{url: site + "/private/x", at: 2 * s})
 	}},
-	{name: "what is sent counts, not what the record says", foreign: true, codes: "disallowed", make: func(a *archive) {
+	{name: "what is sent counts, not what the record says", foreign: true, codes: "disallowed record", make: func(a *archive) {
 		a.robots(rule)
 		a.add(fetch{url: site + "/", at: 2 * s, request: "/private/x"})
 	}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,7 +193,7 @@ func dotted(target string) func(a *archive) {
 // Each way to hide something in an archive of another crawler is named, and nobody is accused who merely looks like it.
 // Where whole is set something must be unprovable.
 func TestEachEvasionOfOthersIsNamed(t *testing.T) {
-	for _, c := range evasions {
+	for _, c := range slices.Concat(evasions, contradictions) {
 		t.Run(c.name, func(t *testing.T) {
 			a := foreign(t)
 			if len(c.info) > 0 {

@@ -17,6 +17,7 @@ type half struct {
 	date     string // as written: records of an exchange have the same
 	ids, to  []string
 	sent     sent
+	otherURL string      // of the request record, where it is not the answer's
 	sums     [3]blockSum // of request, answer and metadata
 	asked    bool        // the request record is there
 	answered bool        // the response or revisit
@@ -168,69 +169,6 @@ func instant(s string) (time.Time, time.Duration, bool) {
 
 func (a *audit) bad(at Place, uri, required, observed string) {
 	a.report(Finding{Code: BadRecord, Authority: authorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
-}
-
-func (a *audit) request(h *half, rec *warc.Record, at Place) {
-	h.asked, h.e.Request = true, at
-	h.e.Octets = 0
-	defer func() { h.sums[0] = a.sum() }()
-	r := &a.read
-	r.begin(rec, false)
-	first, err := r.line()
-	if err != nil {
-		a.torn(rec, at, h.e.URL, err)
-		return
-	}
-	method, rest, _ := bytes.Cut(first, []byte(" "))
-	to, _, ok := bytes.Cut(rest, []byte(" "))
-	if !ok || len(method) > 32 || len(to) > maxURI {
-		a.bad(at, h.e.URL, "a request line (RFC 9112 3)", strconv.Quote(short(string(first))))
-	} else {
-		h.e.Method = string(method)
-		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
-			if p, ok := split(h.e.Target); ok { // absolute form, to a proxy
-				h.e.Target = p.target
-				_, name, _ := strings.Cut(p.authority, "://")
-				h.e.named([]byte(name))
-			}
-		}
-	}
-	err = r.fields(func(name string, value []byte) {
-		switch name {
-		case "user-agent":
-			h.e.Agent = a.agent(value)
-			h.sent.agents++
-		case "host":
-			h.e.named(value)
-		}
-		h.sent.take(name, value)
-	})
-	if err != nil {
-		a.torn(rec, at, h.e.URL, err)
-		return
-	}
-	r.rest()
-	a.digests(rec, at, h.e.URL)
-}
-
-// agent returns the text of a User-Agent: nearly always one that was met before.
-func (a *audit) agent(value []byte) string {
-	if s, ok := a.agents[string(value)]; ok {
-		return s
-	}
-	s := string(value[:min(len(value), 4096)])
-	if len(a.agents) < 64 {
-		a.agents[s] = s
-	}
-	return s
-}
-
-// torn says that a request's head cannot be read, unless the file ends in it.
-func (a *audit) torn(rec *warc.Record, at Place, uri string, err error) {
-	if a.read.rest(); a.read.src.err == nil {
-		a.bad(at, uri, "an HTTP message", err.Error())
-		a.digests(rec, at, uri)
-	}
 }
 
 func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {

@@ -53,7 +53,9 @@ type host struct {
 	forgot     bool   // a kill may have made the crawl forget it
 	before     span   // the text that held before this one
 	asker      string // the User-Agent that asked for robots.txt
-	payload    string // the payload digest of the last answer with a text
+
+	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when one has none
+	payload     string    // the payload digest of the last answer with a text
 
 	run   int  // of its last exchange
 	steps int  // of the clock, that are reckoned with

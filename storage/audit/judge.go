@@ -83,6 +83,7 @@ func (a *audit) whole(h *half) {
 		a.report(e.finding(BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(short(e.Host))))
 	}
 	if !a.ours() {
+		a.sameStory(h)
 		return
 	}
 	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
@@ -119,6 +120,8 @@ func (a *audit) identity(h *half, to *host) {
 		a.report(e.finding(UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
 		a.report(e.finding(UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
+	case h.sent.otherAgent != "" && !a.ours(): // which of them the site took for its name, nobody can say
+		a.report(e.finding(UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.sent.otherAgent))
 	case name == "" && token == "":
 		a.report(e.finding(UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case a.o.Strict && !a.ours() && !reachable(e.Agent):
@@ -218,6 +221,9 @@ func (a *audit) page(h *half, to *host) error {
 	case unclear:
 		a.unprove(to, Disallowed, "robots.txt: "+p.why, 0, 0)
 		return nil
+	}
+	if first := to.firstRobots; !a.ours() && !e.Began.IsZero() && e.Began.Add(e.Resolution+2*time.Second).Before(first) {
+		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+clock(first)))
 	}
 	a.fresh(e, to)
 	if p.kind != ruled {

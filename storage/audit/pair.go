@@ -11,13 +11,19 @@ const windowSize = 16
 // join puts a record to its exchange, or makes it the first of one.
 func (a *audit) join(h *half) {
 	s := a.cur
+	var to *half
 	for i := len(s.window) - 1; i >= 0; i-- {
-		if w := s.window[i]; w.belongs(h) {
-			w.merge(h)
-			a.expected(w)
-			a.settle()
-			return
+		if w := s.window[i]; w.belongs(h) && (to == nil || w.e.URL == h.e.URL) {
+			if to = w; w.e.URL == h.e.URL {
+				break // rather this one than one of another URL: the records along a redirect may all name each other
+			}
 		}
+	}
+	if to != nil {
+		to.merge(h)
+		a.expected(to)
+		a.settle()
+		return
 	}
 	a.expected(h)
 	s.window = append(s.window, h)
@@ -93,6 +99,9 @@ func (h *half) merge(g *half) {
 	q, r := h, g // the request's half, the answer's half
 	if g.asked {
 		q, r = g, h
+	}
+	if !sameURL(q.e.URL, r.e.URL) {
+		h.otherURL = q.e.URL
 	}
 	e := r.e
 	e.Request, e.Target, e.Method, e.Agent, e.Host = q.e.Request, q.e.Target, q.e.Method, q.e.Agent, q.e.Host

@@ -106,6 +106,9 @@ func (w *hop) served(e *Exchange) bool {
 func (a *audit) learn(h *half, to *host, w hop, asked string) {
 	e, now := &h.e, h.e.End()
 	s := e.Status
+	if to.policy.kind == unasked && to.firstRobots.IsZero() || e.Began.Before(to.firstRobots) {
+		to.firstRobots = e.Began
+	}
 	if h.asked {
 		to.asker = e.Agent
 	}

@@ -10,6 +10,9 @@ type sent struct {
 	agents, froms, hosts int
 	host, from           string
 	secrets              string // names of fields that tell who the user is
+	otherAgent           string // a User-Agent before the last, and another
+	length               string // Content-Length
+	chunked              bool   // Transfer-Encoding is given
 }
 
 // take takes a field.
@@ -19,6 +22,10 @@ func (s *sent) take(name string, value []byte) {
 		s.host, s.hosts = strings.ToLower(short(string(value))), s.hosts+1
 	case "from":
 		s.from, s.froms = short(string(value)), s.froms+1
+	case "content-length":
+		s.length = short(string(value))
+	case "transfer-encoding":
+		s.chunked = true
 	case "cookie", "authorization", "proxy-authorization":
 		if !strings.Contains(s.secrets, name) {
 			s.secrets = strings.TrimPrefix(s.secrets+", "+name, ", ")

@@ -51,12 +51,23 @@ func (a *audit) timing(h *half, to *host) {
 			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
 			return
 		}
-		a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
+		a.backwards(e, to, required, by)
 		return
 	}
 	a.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
 	a.toldGap(e, to, &t)
 	to.was = t
+}
+
+// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order the two were,
+// between their starts was the pause that is due.
+func (a *audit) backwards(e *Exchange, to *host, required time.Duration, by string) {
+	apart := to.began.Sub(e.Began) + to.res
+	if due := min(required, to.lowest); apart+slack(due) < due {
+		a.report(e.finding(Gap, "at least "+round(due)+" between two exchanges with the authority: "+by, "at most "+round(apart)+" before one that stands before it"))
+		return
+	}
+	a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
 }
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
