@@ -80,13 +80,50 @@ func TestDemoFindsNoViolation(t *testing.T) {
 		t.Skip("real time")
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "demo")
-	r := ended(t, curtsy(t, "demo", "--dir", dir))
-	r.want(t, exitDone, dir, "crawling from 12 seeds into")
+	tmp := t.TempDir()
+	cmd := curtsy(t, "demo")
+	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "TMP="+tmp)
+	r := ended(t, cmd)
+	made, err := filepath.Glob(filepath.Join(tmp, "curtsy-demo-*"))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("%v, %v", made, err)
+	}
+	dir := made[0]
+	r.want(t, exitDone, "crawling from 12 seeds into "+dir)
+	if want := "  rm -r " + word(dir) + "\n"; !strings.HasSuffix(r.err, want) {
+		t.Errorf("the end does not say how to remove %s:\n%s", dir, r.err)
+	}
 	if !strings.Contains(r.out, "no violation") || strings.Contains(r.out, "BROKEN") {
 		t.Errorf("%s", r.out)
 	}
 	reopened(t, dir)
+}
+
+// Whoever asks for the verdict only is told of no directory, and so is left none.
+func TestAQuietDemoLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real time")
+	}
+	t.Parallel()
+	tmp := t.TempDir()
+	cmd := curtsy(t, "demo", "--quiet")
+	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "TMP="+tmp)
+	ended(t, cmd).want(t, exitDone)
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// A demo that went wrong leaves what shows why, and says where, also when it is quiet.
+func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
+	var b strings.Builder
+	o := &options{dir: t.TempDir(), quiet: true}
+	if err := leave(o, false, stdio{err: &b}); err != nil || !strings.Contains(b.String(), "curtsy audit "+o.dir) {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	if _, err := os.Stat(o.dir); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestSeedsFromAFileCarryTheirTags(t *testing.T) {

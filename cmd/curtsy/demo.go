@@ -14,6 +14,18 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
+// leave says where a demo that named no directory has left its crawl, and how to look at it and remove it. Whoever asked
+// for the verdict only is left nothing, unless there is something to look into.
+func leave(o *options, well bool, std stdio) error {
+	if o.quiet && well {
+		return os.RemoveAll(o.dir)
+	}
+	dir := plain(word(o.dir))
+	_, err := fmt.Fprintf(std.err, "\nThe crawl is kept in %[1]s; look at it, and remove it when you have seen enough:\n"+
+		"  curtsy audit %[1]s\n  curtsy report %[1]s\n  rm -r %[1]s\n", dir)
+	return err
+}
+
 // demoSeed makes the demo's web the same everywhere.
 const demoSeed = 1
 
@@ -32,13 +44,13 @@ func newDemo(std stdio) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), &o, std) },
 	}
-	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default a new temporary one)")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default: a new temporary one; with --quiet it goes)")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
 	inGroup(cmd.Flags(), "Output")
 	return cmd
 }
 
-func demo(ctx context.Context, o *options, std stdio) error {
+func demo(ctx context.Context, o *options, std stdio) (err error) {
 	web := crawltest.Demo(demoSeed)
 	if err := web.Start(); err != nil {
 		return fmt.Errorf("the demo's web: %w", err)
@@ -57,6 +69,7 @@ func demo(ctx context.Context, o *options, std stdio) error {
 		if o.dir, err = os.MkdirTemp("", "curtsy-demo-"); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, leave(o, err == nil, std)) }()
 	}
 	config, err := formatLayer(flags, settingNames())
 	if err != nil {
