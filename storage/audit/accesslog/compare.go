@@ -59,7 +59,8 @@ type Comparison struct {
 	logs    []*hostLog       // one without sites became part of another
 	files   []*reach         // of o.Logs, one each
 	all     *sorted.Sorter   // entries
-	left    *sorted.Sorter   // those without a partner
+	unheard *sorted.Sorter   // those without a partner that may be of requests which the server did not read as a whole
+	left    *sorted.Sorter   // the others without one
 	agents  map[string]bool  // of the archive's requests, at most maxAgents
 	tokens  map[string]bool  // that the archive names, in lower case, at most maxAgents
 	without int64            // exchanges with hosts without a log
@@ -91,7 +92,7 @@ func Compare(o Options) *Comparison {
 	}
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
-		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/2),
+		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/4), unheard: sorted.New(o.TempDir, o.Memory/4),
 		overlaps: overlaps{dir: o.TempDir},
 	}
 	c.o.Logs = nil
@@ -155,6 +156,7 @@ func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ audit.Repo
 		// A server stamps an instant of the exchange, and writes the second that it lies in.
 		from: e.Began.Add(-c.o.Skew - time.Second + time.Microsecond).UnixMicro(), until: end.Add(c.o.Skew).UnixMicro(),
 	}
+	x.earliest, x.latest = x.began, x.ended
 	if x.loose { // a server may notice late that nobody listens any more
 		x.until += unknownTook.Microseconds()
 	}
@@ -171,7 +173,7 @@ var ErrManyHosts = errors.New("the archive has several hosts: say whose log it i
 
 // Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Report) (err error) {
-	defer func() { err = errors.Join(err, c.overlaps.close(), c.all.Close(), c.left.Close()) }()
+	defer func() { err = errors.Join(err, c.overlaps.close(), c.all.Close(), c.unheard.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
 		if err := c.read(ctx, i, l, found); err != nil {
 			return fmt.Errorf("audit: access log %s: %w", l.Path, err)
@@ -181,7 +183,10 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Rep
 	if err != nil {
 		return err
 	}
-	if err := c.compare(ctx); err != nil {
+	if err := c.compare(ctx, c.all, c.setAside); err != nil {
+		return err
+	}
+	if err := c.compare(ctx, c.unheard, func(e *entry) error { return c.add(c.left, e) }); err != nil {
 		return err
 	}
 	for _, f := range c.files {

@@ -32,6 +32,7 @@ type entry struct {
 	vague bool // a line without a user agent: nobody knows whose it is
 	alike bool // a line that names the crawler's product, and not as the archive has it
 	alien bool // a line that names another host than those of its log
+	cut   bool // a line without a whole request line
 
 	host    string // of an exchange, with its port, or that a line names. It is read from the text
 	unnamed bool   // an exchange with a host that no line names. It is not kept
@@ -39,7 +40,7 @@ type entry struct {
 	otherAt int64  // and second
 	otherNo int64
 
-	text string // an exchange's authority, place and URL; a line's host, client, method and target
+	text string // an exchange's authority, target, place and URL; a line's host, client, method and target
 }
 
 // maxText bounds what is kept of an entry to name it. What is compared is the key.
@@ -62,7 +63,7 @@ func (e *entry) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, e.other)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherAt))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.otherNo))
-	b = append(b, flags(e.loose, e.vague, e.alike, e.alien))
+	b = append(b, flags(e.loose, e.vague, e.alike, e.alien, e.cut))
 	return append(b, e.text[:min(len(e.text), maxText)]...)
 }
 
@@ -89,6 +90,7 @@ func parseEntry(b []byte) (e entry) {
 	e.status, e.of, e.number, e.log = u16(), u32(), u64(), u16()
 	e.other, e.otherAt, e.otherNo = u16(), u64(), u64()
 	e.loose, e.vague, e.alike, e.alien = b[n]&1 != 0, b[n]&2 != 0, b[n]&4 != 0, b[n]&8 != 0
+	e.cut = b[n]&16 != 0
 	e.text = string(b[headSize:])
 	if e.host = e.part(0); !e.logged {
 		host, port := audit.HostPort(e.host)
@@ -106,7 +108,8 @@ func keyOf(log int, method, target string) (k [16]byte) {
 
 // exchangeText keeps what names an exchange; the URL comes last, for it may be cut.
 func exchangeText(e *audit.Exchange) string {
-	return strings.Join([]string{e.Authority, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
+	target := strings.ReplaceAll(e.Target[:min(len(e.Target), maxTarget)], "\x00", "")
+	return strings.Join([]string{e.Authority, target, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
 }
 
 // lineText keeps what names a line of a log.
@@ -114,9 +117,18 @@ func lineText(l *numbered) string {
 	return strings.Join([]string{l.vhost, l.remote, l.method, l.target}, "\x00")
 }
 
+// maxTarget bounds what is kept of a target to hold a line against it that was cut.
+const maxTarget = 200
+
+// begins reports whether the target of an exchange begins as a line has it that was cut.
+func (x *entry) begins(l *entry) bool {
+	target := l.part(3)
+	return strings.HasPrefix(x.part(1), target[:min(len(target), maxTarget)])
+}
+
 // part returns the part of an entry's text with that number, from 0.
 func (e *entry) part(i int) string {
-	if p := strings.SplitN(e.text, "\x00", 5); i < len(p) {
+	if p := strings.SplitN(e.text, "\x00", 6); i < len(p) {
 		return p[i]
 	}
 	return ""
@@ -124,9 +136,9 @@ func (e *entry) part(i int) string {
 
 // finding makes a finding about an archived exchange.
 func (e *entry) finding(observed string) audit.Finding {
-	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(4), Time: micro(e.began)}
-	f.File, f.Record = e.part(1), e.part(3)
-	f.Offset, _ = strconv.ParseInt(e.part(2), 10, 64)
+	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(5), Time: micro(e.began)}
+	f.File, f.Record = e.part(2), e.part(4)
+	f.Offset, _ = strconv.ParseInt(e.part(3), 10, 64)
 	return f
 }
 

@@ -71,6 +71,10 @@ func (j *judge) visit(h *visited, v *visit) {
 	if v.time.After(j.r.To) {
 		j.r.To = v.time
 	}
+	if v.cut {
+		j.unprove(h, audit.Disallowed, "the server did not read the request line as a whole, so what was asked for is not known", 0)
+		return
+	}
 	j.identity(h, v)
 	j.paced(h, v)
 	if !h.busy.IsZero() && v.time.Sub(h.busy) < restful && v.time.After(h.busy) {

@@ -20,6 +20,7 @@ type line struct {
 	remote         string    // address or name of the client
 	time           time.Time // the whole second: Apache's begins the request, nginx's ends it
 	method, target string    // unescaped; empty when the request line was not one of HTTP
+	cut            bool      // the request line is none, or does not end as one does
 	status         int
 	agent          string // unescaped
 	combined       bool   // the line tells the agent, if only as "-"
@@ -141,18 +142,21 @@ func isVhost(first, second, more string) bool {
 
 // request reads the request line. One that is none (the octets of a TLS handshake, a bare "-") leaves no target.
 func (l *line) request(s string) {
+	l.cut = true
 	method, rest, ok := strings.Cut(s, " ")
 	if !ok || method == "" {
 		return
 	}
 	if i := strings.LastIndex(rest, " HTTP/"); i >= 0 { // absent in HTTP/0.9
-		rest = rest[:i]
+		rest, l.cut = rest[:i], rest[:i] == "" || rest[:i] == "-"
 	}
 	if scheme, behind, ok := strings.Cut(rest, "://"); ok && !strings.ContainsAny(scheme, "/?") { // RFC 9112 3.2.2
 		_, path, _ := strings.Cut(behind, "/")
 		rest = "/" + path
 	}
-	l.method, l.target = method, rest
+	if l.method, l.target = method, rest; rest == "" || rest == "-" { // as nginx writes a $request_uri that it could not read
+		l.method, l.target = "", ""
+	}
 }
 
 // cutQuoted takes a string in quotes off the beginning of s, behind spaces, and undoes its escapes.

@@ -17,7 +17,7 @@ const maxCluster = 512
 // fits reports whether a line may be that of an exchange, but for the status. A server may name its hosts by other names,
 // as Apache does that writes the ServerName for all aliases (%v); then no line names the one that was asked.
 func fits(x, l *entry) bool {
-	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host))
+	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host)) && (!l.cut || x.begins(l))
 }
 
 // agrees reports whether a line may be that of an exchange.
@@ -115,7 +115,7 @@ func (m *pairing) claim(x int) bool {
 // the last end of them.
 func (m *pairing) insteadOf(left int) (began, ended int64) {
 	xs, all := m.c.exchanges, bounds{}
-	all.take(xs[left].began, xs[left].ended)
+	all.take(xs[left].earliest, xs[left].latest)
 	m.trail(left, func(from, x, l int) (int, bool) {
 		if !agrees(&xs[from], &m.c.lines[l]) {
 			return 0, false
@@ -129,7 +129,7 @@ func (m *pairing) insteadOf(left int) (began, ended int64) {
 // insteadOfLine does the same for a line: it returns the first and the last second.
 func (m *pairing) insteadOfLine(left int) (first, last int64) {
 	ls, all := m.c.lines, bounds{}
-	all.take(ls[left].from, ls[left].from)
+	all.take(ls[left].earliest, ls[left].latest)
 	m.trail(left, func(from, x, l int) (int, bool) {
 		if !agrees(&m.c.exchanges[x], &ls[from]) {
 			return 0, false

@@ -40,7 +40,7 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	h.Ours++
 	return c.add(c.all, &entry{
 		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number, log: uint16(file),
-		logged: true, vague: c.vague(&l.line) || !known, alien: !known, alike: alike, text: lineText(&l),
+		earliest: at, latest: at, logged: true, cut: l.cut, vague: c.vague(&l.line) || !known, alien: !known, alike: alike, text: lineText(&l),
 	})
 }
 

@@ -3,16 +3,31 @@ package accesslog
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/sorted"
 )
 
-// compare matches exchanges and lines. What is left goes to c.left, until it is known what the logs reach over.
-func (c *Comparison) compare(ctx context.Context) error {
+// leave takes what has no partner.
+type leave func(*entry) error
+
+// setAside keeps an exchange and a line for each other of which the server may have read a part of the request line only,
+// or none; and the rest until it is known what the logs reach over.
+func (c *Comparison) setAside(e *entry) error {
+	if unheard(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
+		e.key = keyOf(e.of, "", strconv.Itoa(int(e.status)))
+		return c.add(c.unheard, e)
+	}
+	return c.add(c.left, e)
+}
+
+// compare matches exchanges and lines.
+func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leave) error {
 	var now cluster
 	var key [16]byte
-	for b, err := range c.all.All() {
+	for b, err := range from.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -30,9 +45,9 @@ func (c *Comparison) compare(ctx context.Context) error {
 		}
 		switch {
 		case e.key != key || e.from > now.until:
-			err = c.settle(&now, nil)
+			err = c.settle(&now, nil, left)
 		case len(now.exchanges)+len(now.lines) >= maxCluster:
-			err = c.settle(&now, &e.from)
+			err = c.settle(&now, &e.from, left)
 		}
 		if err != nil {
 			return err
@@ -50,12 +65,12 @@ func (c *Comparison) compare(ctx context.Context) error {
 		}
 		now.exchanges = append(now.exchanges, e)
 	}
-	return c.settle(&now, nil)
+	return c.settle(&now, nil, left)
 }
 
 // settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond that
 // time stay.
-func (c *Comparison) settle(now *cluster, at *int64) error {
+func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 	if len(now.exchanges)+len(now.lines) == 0 {
 		return nil
 	}
@@ -88,14 +103,14 @@ func (c *Comparison) settle(now *cluster, at *int64) error {
 				break
 			}
 		}
-		if err := c.add(c.left, x); err != nil {
+		if err := left(x); err != nil {
 			return err
 		}
 	}
 	for i := range now.lines {
 		if free[i] {
 			now.lines[i].earliest, now.lines[i].latest = m.insteadOfLine(i)
-			if err := c.add(c.left, &now.lines[i]); err != nil {
+			if err := left(&now.lines[i]); err != nil {
 				return err
 			}
 		}
@@ -181,6 +196,9 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		h.Agentless = h.Agentless || method != "" && !e.alien
 		return
+	case e.cut && unheard(int(e.status)):
+		h.Ours, h.Others = h.Ours-1, h.Others+1
+		f.Note, f.Observed = true, f.Observed+": the server did not read it as a whole, so no page was asked for"
 	case !near && !within:
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
 		return

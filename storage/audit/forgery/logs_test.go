@@ -194,4 +194,8 @@ var logRows = []row{
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, len(log)/2, log[len(log)/2])
 	}},
+	{class: inLog, name: "the log has half a request, refused, in place of one that was answered", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+		log := e.bakeryLog()
+		log[3] = log[3][:strings.Index(log[3], ` HTTP/`)] + `" 400 0 "-" "-"` + "\n"
+	}},
 }
