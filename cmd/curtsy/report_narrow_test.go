@@ -33,6 +33,10 @@ func TestReportsFitANarrowScreen(t *testing.T) {
 			out, _ := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 391 && !e.closest("tr")).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 40))`))
 			t.Errorf("%s is %v px wide on a screen of 390: %q", filepath.Base(page), wide, out)
 		}
+		pushed, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("table.fit")].filter(e => e.scrollWidth > e.clientWidth || getComputedStyle(e).overflowX != "visible" || e.getBoundingClientRect().right > 391).map(e => e.textContent.slice(0, 40))`))
+		if err != nil || len(pushed) > 0 {
+			t.Errorf("%s: tables that do not fit: %q, %v", filepath.Base(page), pushed, err)
+		}
 		if got := strings.Join(order, " "); page != letter && !strings.HasPrefix(got, "what audit own ") {
 			t.Errorf("%s has its parts in the order %s", page, got)
 		}

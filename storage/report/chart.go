@@ -63,11 +63,22 @@ func (c *Chart) bar(from, to, share float64, short bool, title string) {
 	c.Bars = append(c.Bars, Bar{round(from), round(c.Base - h), round(max(to-from-1, 1)), round(h), short, title})
 }
 
-// heights puts ticks at the full height and about half of it, each at a whole number: these are counts.
+// heights puts ticks at round whole numbers up to the full height, which stands for most: these are counts.
 func (c *Chart) heights(most int64) {
-	c.Y = append(c.Y, Tick{c.Top, grouped(most)})
-	if half := most / 2; half > 0 {
-		c.Y = append(c.Y, Tick{round(c.Base - (c.Base-c.Top)*float64(half)/float64(most)), grouped(half)})
+	step := tickStep(most)
+	for n := int64(0); n <= most; n += step {
+		c.Y = append(c.Y, Tick{round(c.Base - (c.Base-c.Top)*float64(n)/float64(max(most, 1))), grouped(n)})
+	}
+}
+
+// tickStep is the least of 1, 2, 5, 10, 20, 50, … of which at most four fit into most.
+func tickStep(most int64) int64 {
+	for power := int64(1); ; power *= 10 {
+		for _, step := range []int64{power, 2 * power, 5 * power} {
+			if most/step <= 4 {
+				return step
+			}
+		}
 	}
 }
 
