@@ -1,8 +1,8 @@
 // Package trial holds the audit against the crawler, on webs that chance makes up: a polite crawl is never accused.
 //
 // A case is a number, from which everything follows: hosts and their robots.txt, the octets of URLs, heads, bodies and
-// codings, latencies, faults, when the crawl is killed and what its clock is set to in between, and which lines of the hosts'
-// access logs are left. The crawl is the whole thing (crawler, crawler/fetch, frontier/bolt, archive, index, ledger), over
+// codings, latencies, faults, when the crawl is killed and what its clock is set to in between, which lines of the hosts'
+// access logs are left, which hosts share a log, and which files of one overlap. The crawl is the whole thing (crawler, crawler/fetch, frontier/bolt, archive, index, ledger), over
 // pipes and in virtual time; only the web is made up, and it judges nothing. What the crawl leaves is audited after each life,
 // with its ledger and with the logs. A violation is the audit's mistake or the crawler's; either is to be mended.
 //

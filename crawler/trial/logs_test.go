@@ -52,33 +52,84 @@ func (a *answer) told() int {
 	return status
 }
 
-// cutLogs writes the logs of some hosts, or of all: any contiguous part of each, in any number of files, of which some are
-// lost and some compressed.
-func (x *trial) cutLogs(t *testing.T, dir string, d dice) (files []accesslog.Log) {
-	t.Helper()
-	some := d.in(2)
+// log is one log of a server: of a host, or of several.
+type log struct {
+	hosts []string
+	lines []logged
+}
+
+// logsOf are the logs of some hosts, or of all, in the order in which they were written. Some servers write one log for
+// several hosts, with the host before each line, under its name or the server's own, or without.
+func (x *trial) logsOf(d dice) (all []*log) {
+	some, groups := d.in(2), 1+d.IntN(4)
+	shared := map[int]*log{}
+	names := map[int]string{}
 	for _, name := range slices.Sorted(maps.Keys(x.logs)) {
 		if some && d.in(2) {
 			continue
 		}
-		lines := slices.Clone(x.logs[name])
-		slices.SortStableFunc(lines, func(a, b logged) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+		group := d.IntN(2 * groups)
+		if group >= groups {
+			all = append(all, &log{[]string{name}, slices.Clone(x.logs[name])})
+			continue
+		}
+		l := shared[group]
+		if l == nil {
+			l = &log{}
+			shared[group], names[group] = l, d.one("", "", "each", "server.test:80 ")
+			all = append(all, l)
+		}
+		before := names[group]
+		if before == "each" {
+			before = name + ":80 "
+			if strings.Contains(name, ":") {
+				before = name + " "
+			}
+		}
+		l.hosts = append(l.hosts, name)
+		for _, line := range x.logs[name] {
+			l.lines = append(l.lines, logged{line.at, before + line.text})
+		}
+	}
+	for _, l := range all {
+		slices.SortStableFunc(l.lines, func(a, b logged) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	}
+	return all
+}
+
+// cutLogs writes logs: any contiguous part of each, in any number of files, of which some are lost, some begin with the
+// last lines of the one before, some are there twice, and some are compressed.
+func (x *trial) cutLogs(t *testing.T, dir string, d dice) (files []accesslog.Log) {
+	t.Helper()
+	for k, l := range x.logsOf(d) {
+		lines := l.lines
 		if !d.in(4) {
 			from := d.IntN(len(lines))
 			lines = lines[from : from+d.IntN(len(lines)-from+1)]
 		}
-		lose := d.in(2)
-		for n := 0; len(lines) > 0; n++ {
-			k := len(lines)
+		lose, overlap := d.in(2), d.in(2)
+		begin, n := 0, 0
+		for end := 0; end < len(lines); {
+			end = len(lines)
 			if d.in(2) {
-				k = 1 + d.IntN(len(lines))
+				end = begin + 1 + d.IntN(len(lines)-begin)
 			}
-			if !lose || !d.in(4) {
-				path := filepath.Join(dir, fmt.Sprintf("%s.%d.log", strings.ReplaceAll(name, ":", "_"), n))
-				write(t, path, lines[:k], d.in(3))
-				files = append(files, accesslog.Log{Host: name, Path: path})
+			first := begin
+			if overlap && d.in(2) {
+				first = d.IntN(begin + 1)
 			}
-			lines = lines[k:]
+			begin = end
+			if lose && d.in(4) {
+				continue
+			}
+			for again := true; again; again = overlap && d.in(4) {
+				path := filepath.Join(dir, fmt.Sprintf("%d.%d.log", k, n))
+				write(t, path, lines[first:end], d.in(3))
+				for _, h := range l.hosts {
+					files = append(files, accesslog.Log{Host: h, Path: path})
+				}
+				n++
+			}
 		}
 	}
 	return files
