@@ -55,6 +55,9 @@ func newAudit(std stdio) *cobra.Command {
 			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.head == "" && cmd.Flags().Changed("head") { // an empty variable of a shell must not pass for a check
+				return usagef("--head is empty: give the 64 digits that curtsy ledger head printed")
+			}
 			return untilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
 		},
 	}

@@ -132,6 +132,9 @@ func taken(dir string, err error) error {
 	if _, used := mustBeFree(dir); used != nil {
 		return used
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("crawl directory: %w", &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrNotExist})
+	}
 	return fmt.Errorf("crawl directory %s: %w", dir, err)
 }
 

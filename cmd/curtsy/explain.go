@@ -70,8 +70,8 @@ func newExplain(std stdio) *cobra.Command {
 
 // check reads the question.
 func (x *explaining) check(at string, now time.Time) (err error) {
-	if x.url, err = canon.Parse(x.written); err != nil {
-		return usagef("%w; give an http or https URL of at most %d octets", err, canon.MaxLength)
+	if x.url, err = urlOf(x.written); err != nil {
+		return err
 	}
 	if at != "" {
 		if x.at, err = parseAt(at, now); err != nil {

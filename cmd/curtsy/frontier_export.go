@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -67,7 +68,7 @@ func exportFile(ctx context.Context, f *bolt.Frontier, path string) (ended ndjso
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
-		return ended, fmt.Errorf("export: %w", err)
+		return ended, fmt.Errorf("export: %w", &fs.PathError{Op: "write", Path: path, Err: err})
 	}
 	tmp := out.Name()
 	defer func() {

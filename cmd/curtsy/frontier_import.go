@@ -41,6 +41,9 @@ func newFrontierImport(std stdio) *cobra.Command {
 func importFrontier(ctx context.Context, dir, file string, partial bool, std stdio) error {
 	in, name := stdinUntil(ctx, std.in), "standard input"
 	if file != "-" {
+		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
+			return usagef("import: %s is a folder, not an export: name a file that curtsy frontier export made", file)
+		}
 		f, err := os.Open(file)
 		if err != nil {
 			return usagef("import: %w", err)

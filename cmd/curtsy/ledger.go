@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ type headJSON struct {
 }
 
 func ledgerHead(dir string, asJSON bool, std stdio) error {
-	if _, err := os.Stat(inDir(dir, ledgerName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(inDir(dir, ledgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if err := mustHoldCrawl(dir); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -100,6 +101,9 @@ func mirrorIn(dir string) (string, error) {
 		_, err := os.Stat(inDir(tree, mirror.MapFile))
 		if err == nil {
 			return tree, nil
+		}
+		if errors.Is(err, syscall.ENOTDIR) {
+			return "", notADir(dir)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", usagef("mirror: %w", err)

@@ -93,9 +93,9 @@ func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
 	}
 	urls := make([]canon.URL, len(args))
 	for i, a := range args {
-		u, err := canon.Parse(a)
+		u, err := urlOf(a)
 		if err != nil {
-			return usagef("%w", err)
+			return err
 		}
 		urls[i] = u
 	}

@@ -33,9 +33,9 @@ func newRobotsDiff(std stdio) *cobra.Command {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var urls []canon.URL
 		for _, a := range args[2:] {
-			u, err := canon.Parse(a)
+			u, err := urlOf(a)
 			if err != nil {
-				return usagef("%w", err)
+				return err
 			}
 			urls = append(urls, u)
 		}

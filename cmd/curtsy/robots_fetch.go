@@ -53,7 +53,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 	}
 	given := urls
 	if c.url != "" {
-		at, err := canon.Parse(c.url)
+		at, err := urlOf(c.url)
 		if err != nil {
 			return nil, nil, usagef("--url: %w", err)
 		}

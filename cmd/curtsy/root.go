@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -124,7 +125,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &invalid):
-		return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
+		return usagef("--%s: %w", invalid.GetFlag().Name, noNumber(invalid))
 	case errors.As(err, &unknown):
 		if p, ok := elsewhere(cmd, unknown); ok {
 			return usagef("%w; %s", err, p)
@@ -138,6 +139,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// noNumber says what a flag takes that was given something that strconv does not read.
+func noNumber(err *pflag.InvalidValueError) error {
+	var number *strconv.NumError
+	switch {
+	case !errors.As(err, &number):
+		return errors.Unwrap(err)
+	case err.GetFlag().Value.Type() == "bool":
+		return fmt.Errorf("%q: write true or false, or nothing behind the name", number.Num)
+	case errors.Is(number, strconv.ErrRange):
+		return fmt.Errorf("%q is too large", number.Num)
+	}
+	return fmt.Errorf("%q: write a whole number", number.Num)
 }
 
 // elsewhere finds what the user may know by another name, from another crawler, if it can be said with this command.

@@ -56,7 +56,23 @@ func seed(raw, tag string) (frontier.Candidate, error) {
 	case canon.ReasonOf(err) == canon.Scheme:
 		return frontier.Candidate{}, fmt.Errorf("seed %s: scheme %q is not crawled, only http and https are", quoted(raw), scheme)
 	}
+	var detail *canon.Error
+	if errors.As(err, &detail) && detail.Cause != nil {
+		return frontier.Candidate{}, fmt.Errorf("seed %s is no URL: %w", quoted(raw), detail.Cause)
+	}
 	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", quoted(raw), canon.ReasonOf(err))
+}
+
+// urlOf reads a URL that stands on the command line.
+func urlOf(raw string) (canon.URL, error) {
+	u, err := canon.Parse(raw)
+	if err == nil {
+		return u, nil
+	}
+	if _, why := seed(raw, ""); why != nil {
+		return u, usagef("%s", strings.Replace(why.Error(), "seed ", "URL ", 1))
+	}
+	return u, usagef("%w", err)
 }
 
 // badLine is a line of a seed file that is passed over.

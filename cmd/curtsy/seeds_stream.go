@@ -88,7 +88,7 @@ func (s *seedSource) next() ([]frontier.Candidate, error) {
 				return nil, usagef("%s has no usable seed", s.name)
 			}
 		default:
-			return nil, usagef("seeds: %s: %w", s.name, err)
+			return nil, usagef("seeds: %w", err)
 		}
 	}
 	if len(batch) == 0 {

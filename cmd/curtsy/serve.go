@@ -52,6 +52,9 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 	if tree != dir {
 		start = firstSeed(ctx, dir)
 	}
+	if err := mayListen(listen); err != nil {
+		return err
+	}
 	l, err := new(net.ListenConfig).Listen(ctx, networkOf(listen), listen)
 	if err != nil {
 		return usagef("--listen %s: %w", listen, err)
@@ -70,6 +73,22 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 	}
 	fmt.Fprintln(std.err, "serving until Ctrl-C")
 	return errors.Join(untilDone(ctx, l, h), h.Close())
+}
+
+// mayListen refuses what is no address with a port.
+func mayListen(at string) error {
+	const like = "write it like 127.0.0.1:8080, with port 0 for any that is free"
+	_, port, err := net.SplitHostPort(at)
+	if _, e := strconv.ParseUint(at, 10, 16); err != nil && e == nil {
+		return usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
+	}
+	if err != nil {
+		return usagef("--listen %q is no address with a port; %s", at, like)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("--listen %q: the port is no number up to 65535; %s", at, like)
+	}
+	return nil
 }
 
 // networkOf is where to listen: at an IPv4 address with IPv4 alone, else as the system has it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +76,15 @@ func openWARC(path string) (*os.File, error) {
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no file %s", path)
+	}
+	if fi, e := os.Stat(path); e == nil && fi.IsDir() {
+		if fi, e := os.Stat(inDir(path, warcName)); e == nil && fi.IsDir() {
+			path = inDir(path, warcName)
+		}
+		return fmt.Errorf("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
+	}
+	if p := (*os.PathError)(nil); errors.As(err, &p) && p.Path == path {
+		return err
 	}
 	return fmt.Errorf("read %s: %w", path, err)
 }

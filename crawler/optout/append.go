@@ -59,11 +59,14 @@ func check(text string) error {
 	if strings.ContainsAny(text, "\t\n#") {
 		return fmt.Errorf("optout: %q is no entry: a reason is given apart", text)
 	}
-	l, err := Parse("entry", []byte(text))
-	if err == nil && len(l.entries) != 1 {
-		err = fmt.Errorf("optout: %q is no entry", text)
+	l := newList("", nil)
+	if err := l.line(text, 1); err != nil {
+		return fmt.Errorf("optout: %q: %w", excerpt(text), err)
 	}
-	return err
+	if len(l.entries) != 1 {
+		return fmt.Errorf("optout: %q is no entry: write a host, .domain, address, network, or host/path", text)
+	}
+	return nil
 }
 
 // write appends text to a file, durably. Half of it is taken back: half an entry means somebody else.

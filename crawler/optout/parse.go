@@ -20,10 +20,7 @@ const (
 
 // Parse reads a list. name stands in errors, which name every bad line, up to ten.
 func Parse(name string, b []byte) (*List, error) {
-	l := &List{
-		name: name, digest: sha256.Sum256(b),
-		hosts: map[string][]place{}, suffixes: map[string]int{}, paths: map[string][]place{}, nets: map[netip.Prefix]int{},
-	}
+	l := newList(name, b)
 	var mistakes []error
 	number := 0
 	text := strings.TrimPrefix(string(b), "\ufeff")
@@ -42,6 +39,13 @@ func Parse(name string, b []byte) (*List, error) {
 		return nil, fmt.Errorf("optout: %w", errors.Join(mistakes...))
 	}
 	return l, nil
+}
+
+func newList(name string, b []byte) *List {
+	return &List{
+		name: name, digest: sha256.Sum256(b),
+		hosts: map[string][]place{}, suffixes: map[string]int{}, paths: map[string][]place{}, nets: map[netip.Prefix]int{},
+	}
 }
 
 // line reads a line.
@@ -84,7 +88,7 @@ func (l *List) enter(text string, at int) error {
 	case schemed && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
 		return errors.New("only http and https are crawled")
 	case site == "":
-		return errors.New("no host")
+		return errors.New("no host: write a host, .domain, address, network, or host/path")
 	case strings.ContainsAny(site, `?@\%`):
 		return errors.New("write a host, .domain, address, network, or host/path")
 	case strings.HasPrefix(site, "*."):

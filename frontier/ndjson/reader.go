@@ -176,6 +176,9 @@ func (r *Reader) take(b []byte) (i frontier.Item, ok bool, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
 		r.hash(b)
+		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return i, false, r.wrong(errors.New("it is no line of an export, for it is no JSON"))
+		}
 		return i, false, r.wrong(fmt.Errorf("it is no line of an export: %w", notEnd{err}))
 	}
 	if d.InputOffset() != int64(len(bytes.TrimRight(b, "\r\n"))) {

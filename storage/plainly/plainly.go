@@ -3,10 +3,12 @@
 package plainly
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,7 +19,8 @@ var words = map[string]string{
 	"dns":             "the name could not be looked up",
 	"nxdomain":        "no such host",
 	"private address": "its address is not public",
-	"connect":         "connection refused or host unreachable",
+	"connect":         "connection refused",
+	"no route":        "host unreachable",
 	"tls":             "no secure connection",
 	"timeout":         "no answer in time",
 	"reset":           "connection closed without an answer",
@@ -79,7 +82,7 @@ func Count[N int | int64](n N, thing string) string {
 // packages are the parts of curtsy whose names errors begin with.
 var packages = []string{
 	"frontier/bolt: ", "frontier/ndjson: ", "frontier: ", "crawler: ", "fetch: ", "hostlock: ", "scope: ", "optout: ",
-	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ",
+	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ", "canon: ", "toml: ",
 }
 
 // Error says an error in plain words: without the names of packages and system calls.
@@ -131,9 +134,16 @@ func each(err error, do func(error)) {
 func system(err error) string {
 	switch e := err.(type) { //nolint:errorlint // each is asked about every error of a tree
 	case *fs.PathError:
+		if made := e.Op == "write" || e.Op == "mkdir"; made && errors.Is(e.Err, fs.ErrNotExist) {
+			return cannotBeMade(e.Path)
+		}
 		return ofFile(e.Path, e.Err)
 	case *os.LinkError:
 		return ofFile(e.New, e.Err)
+	case *json.SyntaxError:
+		return "it is no JSON"
+	case *net.AddrError:
+		return "it is no ADDRESS:PORT"
 	case *os.SyscallError:
 		return cause(e.Err)
 	case *net.OpError:
@@ -149,10 +159,20 @@ func system(err error) string {
 
 // ofFile says what is wrong with a file.
 func ofFile(path string, err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case path == "":
+		return "a file without a name is none"
+	case strings.Contains(path, "\x00"):
+		return path + ": no file can have such a name"
+	case errors.Is(err, fs.ErrNotExist):
 		return "there is no " + path
 	}
 	return path + ": " + cause(err)
+}
+
+// cannotBeMade says that a file or folder could not be made for want of a place.
+func cannotBeMade(path string) string {
+	return path + " cannot be made: there is no folder " + filepath.Dir(path) + ", or it takes nothing new; name another place"
 }
 
 // cause is the innermost reason.
@@ -169,6 +189,12 @@ func cause(err error) string {
 		return "you have no permission for that"
 	case errors.Is(err, fs.ErrExist):
 		return "there is one already"
+	case errors.Is(err, syscall.EISDIR):
+		return "it is a folder, not a file"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a part of its path is a file, not a folder"
+	case errors.Is(err, syscall.EINVAL):
+		return "the system does not take that"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "somebody else listens there"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
