@@ -95,6 +95,7 @@ type Queue struct {
 	Wait    float64  `json:"wait_s,omitempty"`    // until it is due
 	Last    *float64 `json:"last_exchange_s_ago"` // null: none yet
 	State   string   `json:"state,omitempty"`     // empty when nothing keeps it from its turns
+	Never   bool     `json:"never_due,omitempty"` // it has no turn until somebody opens it, whatever Wait says
 
 	spot netip.Prefix // where it is, if it shares its address's pace
 }

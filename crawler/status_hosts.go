@@ -50,7 +50,7 @@ func overlook(ctx context.Context, f frontier.Frontier) (o overlooked, err error
 func queueOf(h frontier.Host, now time.Time) Queue {
 	q := Queue{
 		Host: origin(h.Authority), Pending: pending(h), Fetched: h.Outcomes[frontier.Fetched],
-		Pace: h.Pace.Seconds(), Wait: h.Wait.Seconds(),
+		Pace: h.Pace.Seconds(),
 	}
 	n, err := readNotes(h.Memory)
 	if err == nil && n.lastEnd != 0 {
@@ -58,11 +58,16 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 		q.Last = &ago
 	}
 	q.spot = n.spot
+	wait := h.Wait
 	switch {
 	case h.Hold.Act != 0:
 		q.State = HoldName(h.Hold.Act)
+		wait = max(wait, h.Hold.Wait)
 	case h.Condition != frontier.Open:
 		q.State = ConditionName(h.Condition)
+	}
+	if q.Never = wait == frontier.Never; !q.Never {
+		q.Wait = wait.Seconds()
 	}
 	return q
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,10 +127,19 @@ func (s *steer) run(ctx context.Context, args []string, std stdio) error {
 			return err
 		}
 	}
+	if err == nil && len(single) > 0 && noneDropped(done) {
+		return fmt.Errorf("nothing was dropped: no such URL is pending. See what is with curtsy frontier ls --urls --state pending %s; "+
+			"a whole host is dropped with curtsy frontier drop --host %s %s", word(dir), done[0].Host, word(dir))
+	}
 	if err == nil {
 		goOn(std, dir, running)
 	}
 	return err
+}
+
+// noneDropped reports whether commands for single URLs met none that is pending.
+func noneDropped(done []steered) bool {
+	return !slices.ContainsFunc(done, func(d steered) bool { return d.URLs > 0 })
 }
 
 // urls are the commands that close single URLs, by host.
@@ -149,15 +157,15 @@ func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	byHost := map[canon.Authority][]canon.URL{}
 	var order []canon.Authority
 	for _, raw := range args {
-		c, err := seed(raw, "")
+		u, err := urlOf(raw)
 		if err != nil {
-			return nil, usagef("%s", strings.Replace(err.Error(), "seed ", "URL ", 1))
+			return nil, err
 		}
-		a := c.URL.Authority()
+		a := u.Authority()
 		if byHost[a] == nil {
 			order = append(order, a)
 		}
-		byHost[a] = append(byHost[a], c.URL)
+		byHost[a] = append(byHost[a], u)
 	}
 	var all []frontier.Steering
 	for _, a := range order {

@@ -32,7 +32,7 @@ func TestWhatIsDroppedIsToldOfAStoppedCrawl(t *testing.T) {
 	if all := toldLines(t, dir); len(all) != 1 || all[0].URL != pending || all[0].Count != 0 || all[0].Outcome != "dropped" || all[0].Decision != "refuse" {
 		t.Fatalf("%+v", all)
 	}
-	inside(t, "frontier", "drop", dir, pending).want(t, exitDone)
+	inside(t, "frontier", "drop", dir, pending).want(t, exitFailed, "nothing was dropped", "ls --urls", "frontier drop --host "+strings.TrimSuffix(seed, "/"))
 	if all := toldLines(t, dir); len(all) != 1 {
 		t.Errorf("what was dropped already is told again: %+v", all)
 	}

@@ -100,10 +100,10 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 }
 
 func TestStatusSaysHowManyHostsTheirAddressLimits(t *testing.T) {
-	if got := statusText(crawler.Status{LimitedByIP: 3}, time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
+	if got := statusText(crawler.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
 		t.Errorf("%s", got)
 	}
-	if got := statusText(crawler.Status{}, time.Time{}); strings.Contains(got, "limited by IP") {
+	if got := statusText(crawler.Status{}, "", time.Time{}); strings.Contains(got, "limited by IP") {
 		t.Errorf("%s", got)
 	}
 }

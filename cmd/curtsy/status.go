@@ -35,7 +35,7 @@ func newStatus(std stdio) *cobra.Command {
 			if asJSON {
 				return writeJSON(std.out, st)
 			}
-			_, err = fmt.Fprint(std.out, statusText(st, time.Now()))
+			_, err = fmt.Fprint(std.out, statusText(st, args[0], time.Now()))
 			return err
 		},
 	}

@@ -13,13 +13,16 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// statusText is a status for people.
-func statusText(s crawler.Status, now time.Time) string {
+// statusText is a status for people. It names the command that goes on after a kill, unless dir is empty.
+func statusText(s crawler.Status, dir string, now time.Time) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("state", "%s%s", s.State, ages(s, now))
+	if s.Killed && s.State != "running" && dir != "" {
+		row("", "nothing is lost; go on with curtsy resume %s", oneLine(word(dir)))
+	}
 	row("discovered", "%d", s.Discovered)
 	for _, r := range []struct {
 		name, outcome string
@@ -111,11 +114,15 @@ func hostsText(b *strings.Builder, s crawler.Status) {
 		if q.Last != nil {
 			last = shortWait(fromSeconds(*q.Last)) + " ago"
 		}
+		due := shortWait(fromSeconds(q.Wait))
+		if q.Never {
+			due = "never"
+		}
 		state := ""
 		if q.State != "" {
 			state = "  (" + q.State + ")"
 		}
-		fmt.Fprintf(b, "%9d %9d %7s %7s %8s  %s%s\n", q.Pending, q.Fetched, shortWait(fromSeconds(q.Pace)), shortWait(fromSeconds(q.Wait)), last, oneLine(q.Host), state)
+		fmt.Fprintf(b, "%9d %9d %7s %7s %8s  %s%s\n", q.Pending, q.Fetched, shortWait(fromSeconds(q.Pace)), due, last, oneLine(q.Host), state)
 	}
 	if len(s.Resting) > 0 {
 		b.WriteString("\nLEFT ALONE\n")

@@ -72,7 +72,7 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 	default:
 		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", clockTime(elapsed), endings[s.EndedBy])
 	}
-	fmt.Fprintf(&b, "%s\n", statusText(s.Status, time.Now()))
+	fmt.Fprintf(&b, "%s\n", statusText(s.Status, "", time.Now()))
 	for _, seed := range s.Seeds {
 		fmt.Fprintf(&b, "no usable answer from seed %s\n", oneLine(seed))
 	}
