@@ -43,7 +43,7 @@ func outages() []outage {
 		{name: "look-up fails", why: "dns", lookUp: &net.DNSError{Name: "a.test", Err: "server misbehaving"}},
 		{name: "look-up takes too long", why: "dns", lookUp: &net.DNSError{Name: "a.test", IsTimeout: true}},
 		{name: "connection refused", why: "connect", dial: refused},
-		{name: "no route", why: "connect", dial: noHost},
+		{name: "no route", why: "no route", dial: noHost},
 		{name: "connecting takes too long", why: "timeout", dial: context.DeadlineExceeded},
 		{name: "no TLS behind https", why: "tls", scheme: "https", answer: body(200, file)},
 		{name: "no answer", why: "timeout", answer: silent},

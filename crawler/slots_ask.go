@@ -96,7 +96,11 @@ func (c *Crawl) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Excha
 
 // unreached reports whether no connection came about.
 func unreached(ex *fetch.Exchange) bool {
-	return ex.Failure != nil && len(ex.Request) == 0 && (ex.Failure.Class == fetch.Connect || ex.Failure.Class == fetch.Timeout)
+	if ex.Failure == nil || len(ex.Request) > 0 {
+		return false
+	}
+	class := ex.Failure.Class
+	return class == fetch.Connect || class == fetch.NoRoute || class == fetch.Timeout
 }
 
 // later ends the turn for now.

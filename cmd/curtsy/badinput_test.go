@@ -46,7 +46,7 @@ func TestWrongUsageIsExplainedWithExitCode2(t *testing.T) {
 		{"field value with a control character", "crawl --accept-language a\x01b http://127.0.0.1:9/", []string{"accept-language"}},
 		{"no certificate", "crawl --ca-file " + seeds + " http://127.0.0.1:9/", []string{"--ca-file", "holds no certificate"}},
 		{"bad trap", "crawl --trap cycle http://127.0.0.1:9/", []string{"write RULE=N or RULE=off"}},
-		{"seeds from a directory", "crawl --seeds .", []string{"seeds: ", "directory"}},
+		{"seeds from a directory", "crawl --seeds .", []string{"seeds: ", "folder"}},
 		{"status of two", "status a b", []string{"status takes one crawl directory, not 2"}},
 		{"version of something", "version x", []string{`version takes no "x"`}},
 		{"unknown command of a group", "identity st", []string{`unknown command "st"`, "did you mean set?"}},

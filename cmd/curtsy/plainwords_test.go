@@ -18,7 +18,7 @@ import (
 // Each class of failure has plain words, which a command takes for the class, too.
 func TestEachClassOfFailureHasPlainWords(t *testing.T) {
 	for _, class := range []fetch.Class{
-		fetch.DNS, fetch.NXDomain, fetch.PrivateAddress, fetch.Connect, fetch.TLS, fetch.Timeout, fetch.Reset,
+		fetch.DNS, fetch.NXDomain, fetch.PrivateAddress, fetch.Connect, fetch.NoRoute, fetch.TLS, fetch.Timeout, fetch.Reset,
 		fetch.Protocol, fetch.Incomplete, fetch.Coding, fetch.Stopped,
 	} {
 		name := string(class)

@@ -131,7 +131,7 @@ func TestRobotsUsage(t *testing.T) {
 		"give one of them":         {"check", "--file", file, "--url", "http://bakery.test/robots.txt", "http://bakery.test/"},
 		"octet 4":                  {"check", "--file", file, "--agent", "bot/2", "http://bakery.test/"},
 		`no standard "rfc9308"`:    {"check", "--file", file, "--robots-standard", "rfc9308", "http://bakery.test/"},
-		"malformed":                {"check", "--file", file, "bakery"},
+		"has no scheme":            {"check", "--file", file, "bakery"},
 		"--url":                    {"check", "--url", "bakery", "http://bakery.test/"},
 		"--batch takes everything": {"check", "--batch", "http://bakery.test/"},
 		"identity set":             {"check", "http://bakery.test/"},

@@ -23,7 +23,7 @@ func TestSeedsMustBeWrittenOut(t *testing.T) {
 		{in: "https://?q", bad: "has no host"},
 		{in: "https://:80/", bad: "has no host"},
 		{in: "", bad: "has no scheme"},
-		{in: "http://[::1", bad: "malformed"},
+		{in: "http://[::1", bad: "no URL"},
 	} {
 		c, err := seed(tt.in, "")
 		if tt.bad != "" {

@@ -83,10 +83,10 @@ func mayListen(at string) error {
 		return usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
 	}
 	if err != nil {
-		return usagef("--listen %q is no address with a port; %s", at, like)
+		return usagef("--listen %s is no address with a port; %s", at, like)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("--listen %q: the port is no number up to 65535; %s", at, like)
+		return usagef("--listen %s: the port is no number up to 65535; %s", at, like)
 	}
 	return nil
 }

@@ -74,9 +74,24 @@ func (f *Fetcher) dial(ctx context.Context, ap netip.AddrPort, end time.Time) (n
 		return nil, fmt.Errorf("dial %s: %w; raise the limit on open files or use fewer workers", ap, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return nil, &Failure{Timeout, fmt.Errorf("dial %s: no connection within %v", ap, f.c.ConnectTimeout)}
+	case noRoute(err):
+		return nil, &Failure{NoRoute, fmt.Errorf("dial %s: %w", ap, err)}
 	default:
 		return nil, &Failure{Connect, fmt.Errorf("dial %s: %w", ap, err)}
 	}
+}
+
+// noRoute reports whether err says that no packet came to the host, or none back, rather than that it refused.
+func noRoute(err error) bool {
+	for _, no := range []syscall.Errno{
+		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN, syscall.EADDRNOTAVAIL,
+		10049, 10050, 10051, 10064, 10065, // the same as Winsock numbers them, which no other system has
+	} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
 }
 
 // handshake puts TLS on l, the server's certificate verified for the host of the URL.

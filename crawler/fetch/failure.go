@@ -16,7 +16,8 @@ const (
 	NXDomain       Class = "nxdomain"        // the name does not exist
 	PrivateAddress Class = "private address" // every address of the host is refused by the guard
 	OptOut         Class = "opt-out"         // the address is on an opt-out list
-	Connect        Class = "connect"         // no connection: refused, unreachable
+	Connect        Class = "connect"         // no connection: somebody is there, and refuses it
+	NoRoute        Class = "no route"        // no connection: nobody is there, or no way leads there
 	TLS            Class = "tls"             // handshake or certificate, or an alert later on
 	Timeout        Class = "timeout"         // any of the time-outs but that of the look-up
 	Reset          Class = "reset"           // the connection ended before a complete response head

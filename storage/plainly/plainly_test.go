@@ -14,7 +14,8 @@ import (
 func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
 	for name, want := range map[string]string{
 		"nxdomain":                          "no such host",
-		"robots.txt: connect":               "robots.txt: connection refused or host unreachable",
+		"robots.txt: connect":               "robots.txt: connection refused",
+		"robots.txt: no route":              "robots.txt: host unreachable",
 		"robots.txt: reset before the kill": "robots.txt: connection closed without an answer before the kill",
 		"status 404":                        "status 404",
 		"robots.txt: status 503":            "robots.txt: status 503",
