@@ -87,6 +87,9 @@ func notInUse(err error) error {
 }
 
 func packStopped(ctx context.Context, f *bolt.Frontier, dir string, o packOptions, std stdio) error {
+	if err := completeSegment(ctx, dir, std); err != nil {
+		return err
+	}
 	parts, err := partsOf(dir)
 	if err != nil {
 		return err
@@ -153,8 +156,6 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		switch name := e.Name(); {
 		case strings.HasSuffix(name, ".warc.gz"):
 			o.Segments = append(o.Segments, path)
-		case strings.HasSuffix(name, ".open"):
-			o.LeftOut = append(o.LeftOut, fmt.Sprintf("The segment %s is not packed: the crawl was killed while it was written. curtsy resume completes it.", name))
 		case strings.HasSuffix(name, ".cut"):
 			o.LeftOut = append(o.LeftOut, fmt.Sprintf("The damaged tail %s is not packed.", name))
 		}

@@ -163,26 +163,6 @@ func TestPackSaysThatACrawlIsNotFinished(t *testing.T) {
 	}
 }
 
-// What a kill left is completed by resume; without that it stays out, and is said.
-func TestPackLeavesOutTheSegmentThatAKillLeftOpen(t *testing.T) {
-	dir := crawledBakery(t)
-	segments := segmentsOf(t, dir)
-	open := inDir(filepath.Join(dir, warcName), "curtsy-00001.warc.gz.open")
-	b, err := os.ReadFile(segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(open, b[:len(b)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, exitDone, "curtsy-00001.warc.gz.open is not packed", "curtsy resume")
-	if err := os.Rename(segments[0], inDir(filepath.Join(dir, warcName), "curtsy-00000.warc.gz.open")); err != nil {
-		t.Fatal(err)
-	}
-	inside(t, "pack", dir, "-o", filepath.Join(t.TempDir(), "y.wacz")).want(t, exitFailed, "nothing to pack", "curtsy resume")
-}
-
 func TestPackRefusesARunningCrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a crawl in another process")

@@ -309,6 +309,10 @@ func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	if _, found := foreign(t).opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{mine}}}); !strings.HasPrefix(found, "(datapackage-digest.json: key "+mine) {
 		t.Errorf("a package that nobody signed: %q", found)
 	}
+	killed := &audit.Result{Ledger: &audit.LedgerCheck{}}
+	if _, found := m.opened(killed); found != "" || !strings.Contains(strings.Join(killed.CannotShow, "\n"), "no head of the ledger is signed") {
+		t.Errorf("a ledger whose runs were all killed: %q, %q", found, killed.CannotShow)
+	}
 	if _, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{"another"}}}); !strings.Contains(found, mine+" signed the package, and another the ledger") {
 		t.Errorf("%q", found)
 	}

@@ -26,11 +26,15 @@ func (p *Package) Info(context.Context, *audit.Info, audit.Report) error { retur
 
 // Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
 func (p *Package) Close(_ context.Context, r *audit.Result, found audit.Report) error {
-	if l := r.Ledger; l != nil && p.signer != "" && !slices.Contains(l.Keys, p.signer) {
+	l := r.Ledger
+	switch {
+	case l == nil:
+	case p.signer != "" && len(l.Keys) == 0: // every run of it was killed before it signed a head
+		p.says = append(p.says, "whether who made the package also kept the ledger: no head of the ledger is signed")
+	case p.signer != "" && !slices.Contains(l.Keys, p.signer):
 		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/wacz.md)",
 			fmt.Sprintf("key %s signed the package, and %s the ledger", p.signer, strings.Join(l.Keys, ", ")))
-	}
-	if l := r.Ledger; l != nil && p.signer == "" && len(l.Keys) > 0 {
+	case p.signer == "" && len(l.Keys) > 0:
 		p.unsigned(l.Keys)
 		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
 	}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"curtsy/storage/warc"
+)
+
+// completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
+// package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
+func completeSegment(ctx context.Context, dir string, std stdio) error {
+	entries, err := os.ReadDir(inDir(dir, warcName))
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	open := ""
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".warc.gz.open") {
+			open = e.Name()
+		}
+	}
+	if open == "" {
+		return nil
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(std.err, "%s\n", plain(fmt.Sprintf(format, args...))) }
+	index, err := openIndex(ctx, dir, nil, say)
+	if err != nil {
+		return err
+	}
+	archive, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Info: warc.Info{Software: "curtsy/" + version}, Index: index, Originals: index})
+	if err != nil {
+		return errors.Join(err, index.Close())
+	}
+	say("%s, which a kill left open, is completed", open)
+	if file, n := archive.Cut(); n > 0 {
+		say("%s: the kill tore its end; %d octets of an unfinished record were cut off", file, n)
+	}
+	return errors.Join(archive.Close(), index.Close())
+}
