@@ -184,13 +184,7 @@ func (c Config) withDefaults() Config {
 // own reports whether a is the operator's own host, where Delay may go below Floor (politeness rule 18): a loopback
 // address or the name localhost.
 func (c Config) own(a canon.Authority) bool {
-	if c.LoopbackForeign {
-		return false
-	}
-	if addr, ok := a.Addr(); ok {
-		return addr.IsLoopback()
-	}
-	return a.Host() == "localhost"
+	return !c.LoopbackForeign && a.Loopback()
 }
 
 // floor is the pause that a always gets.

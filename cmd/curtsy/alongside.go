@@ -26,7 +26,7 @@ type alongside struct {
 // to keep by the file, if it is a robots.txt.
 func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fetch.Request) (x *fetch.Exchange, err error) {
 	au := r.URL.Authority()
-	if loopback(au) && !a.foreign {
+	if au.Loopback() && !a.foreign {
 		return f.Do(ctx, r)
 	}
 	among, err := f.Addresses(ctx, au)

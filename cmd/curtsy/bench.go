@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/bench"
 )
 
 // benching is what the command line of bench says.
@@ -47,7 +48,7 @@ func newBench(std stdio) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.flags = cmd.Flags()
-			return bench(cmd.Context(), &b, std)
+			return runBench(cmd.Context(), &b, std)
 		},
 	}
 	fs := cmd.Flags()
@@ -64,7 +65,7 @@ func newBench(std stdio) *cobra.Command {
 }
 
 func (b *benching) webFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&b.setup, "setup", setupOneHost, "what is measured, a `NAME`: "+setupNames())
+	fs.StringVar(&b.setup, "setup", bench.OneHost, "what is measured, a `NAME`: "+bench.Setups())
 	fs.Var(&b.pages, "pages", "`N` pages in all; 0 for what the setup has")
 	fs.Var(&b.hosts, "hosts", "`N` hosts; 0 likewise")
 	fs.Var(&b.workers, "workers", "`N` exchanges at a time; 0 likewise")
@@ -90,31 +91,46 @@ func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&b.profile, "profile", "", "write profiles of each crawl into `DIR`, of the processor and of allocations, for\ngo tool pprof, and say what each stage takes; it costs a little")
 }
 
-func bench(ctx context.Context, b *benching, std stdio) error {
-	plan, err := b.plan()
-	if err != nil {
-		return err
+// config is what the command line comes to.
+func (b *benching) config() bench.Config {
+	c := bench.Config{
+		Setup: b.setup, Rounds: int(b.rounds.n), Pages: int(b.pages.n), Hosts: int(b.hosts.n), Workers: int(b.workers.n),
+		Discovered: b.discovered, Pace: time.Duration(b.pace), Latency: time.Duration(b.latency), PeerLimit: time.Duration(b.peerLimit),
+		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Large: b.large,
+		Given: b.flags.Changed, Version: version, Unset: []string{envName("config")},
 	}
+	for _, name := range settingNames() {
+		c.Unset = append(c.Unset, envName(name))
+	}
+	return c
+}
+
+func runBench(ctx context.Context, b *benching, std stdio) error {
 	return untilSignal(ctx, func(ctx context.Context) error {
 		voice := newVoice(std.err, &b.options)
-		if plan.setup == setupScale {
-			return scale(ctx, b, plan, voice, std)
-		}
-		result, err := plan.run(ctx, voice)
+		result, err := bench.Run(ctx, b.config(), voice.say)
+		voice.finish()
 		if err != nil {
-			return err
+			return coded(err)
 		}
 		if b.json {
 			err = writeJSON(std.out, result)
 		} else {
-			err = writeBench(std.out, result)
+			err = result.WriteText(std.out)
 		}
-		return errors.Join(err, result.verdict())
+		return coded(errors.Join(err, result.Verdict()))
 	})
 }
 
-// limitReached says that a peer was stopped.
-func limitReached(limit time.Duration) string {
-	d := duration(limit)
-	return fmt.Sprintf("stopped after %s", d.String())
+// coded gives an error of a bench its exit code.
+func coded(err error) error {
+	var misused *bench.UsageError
+	var found *bench.Found
+	switch {
+	case errors.As(err, &misused):
+		return &exitError{exitUsage, err}
+	case errors.As(err, &found):
+		return &exitError{exitFound, err}
+	}
+	return err
 }

@@ -1,43 +1,16 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"runtime"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"curtsy/crawler/extract/bare"
-	"curtsy/frontier"
-	"curtsy/frontier/bolt"
-	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
+	"curtsy/cmd/curtsy/bench"
 )
 
 // What bench measures runs in processes of its own, so that processor time and memory are told apart. They are hidden
-// commands of this program.
-
-// childStats is what only the process itself knows of what it took.
-type childStats struct {
-	Mallocs    uint64 `json:"mallocs"`
-	AllocBytes uint64 `json:"alloc_bytes"`
-	GCs        uint32 `json:"gcs"`
-	PeakRSS    int64  `json:"peak_rss_bytes"` // 0 where the system does not tell
-}
-
-// saveStats writes what this process took so far.
-func saveStats(path string) error {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	b, err := json.Marshal(childStats{m.Mallocs, m.TotalAlloc, m.NumGC, peakRSS()})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, b, 0o600)
-}
+// commands of this program, which package bench calls by these names and flags.
 
 func newBenchCrawl(std stdio) *cobra.Command {
 	var stats, profile string
@@ -52,44 +25,23 @@ func newBenchCrawl(std stdio) *cobra.Command {
 			}
 			w := world{}
 			if volatile {
-				w.open = inMemory(cmd.Context())
+				w.open = bench.InMemory(cmd.Context())
 			}
 			crawl := newCrawlIn(w, std)
 			crawl.SetArgs(args[1:])
 			crawl.SilenceErrors, crawl.SilenceUsage = true, true
-			stop, err := profiled(profile)
+			stop, err := bench.Profile(profile)
 			if err != nil {
 				return err
 			}
 			err = crawl.ExecuteContext(cmd.Context())
-			return errors.Join(err, stop(), saveStats(stats))
+			return errors.Join(err, stop(), bench.SaveStats(stats))
 		},
 	}
 	cmd.Flags().StringVar(&stats, "stats", "", "`FILE`")
 	cmd.Flags().StringVar(&profile, "profile", "", "`FILE`")
 	cmd.Flags().BoolVar(&volatile, "model", false, "")
 	return cmd
-}
-
-// inMemory opens a frontier that keeps nothing, with the seeds of the file. It is what a durable one is compared with.
-func inMemory(ctx context.Context) frontierOpener {
-	return func(path string, o frontier.Options) (frontier.Frontier, error) {
-		f, err := bolt.Open(path, frontier.Options{})
-		if err != nil {
-			return nil, err
-		}
-		seeds, err := frontier.SeedsOf(ctx, f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
-		var cs []frontier.Candidate
-		for _, s := range seeds {
-			cs = append(cs, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Tag: s.Tag})
-		}
-		m := model.New(o)
-		_, err = m.Add(ctx, cs)
-		return m, err
-	}
 }
 
 func newBenchBare(stdio) *cobra.Command {
@@ -101,14 +53,14 @@ func newBenchBare(stdio) *cobra.Command {
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := benchSeeds(seeds)
+			from, err := bench.Seeds(seeds)
 			if err != nil {
-				return err
+				return coded(err)
 			}
 			stop := tuneMemory(int64(memory))
-			_, err = bare.Run(cmd.Context(), from, workers, most)
+			err = bench.Bare(cmd.Context(), from, workers, most)
 			stop()
-			return errors.Join(err, saveStats(stats))
+			return errors.Join(err, bench.SaveStats(stats))
 		},
 	}
 	cmd.Flags().StringVar(&stats, "stats", "", "`FILE`")
@@ -119,17 +71,87 @@ func newBenchBare(stdio) *cobra.Command {
 	return cmd
 }
 
-// benchSeeds reads the seeds of a bench. They are of loopback, all of them: the bare loop has no manners.
-func benchSeeds(path string) ([]string, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, usagef("%w", err)
+// newBenchNull asks for roots and throws away what comes: how fast is the web at most?
+func newBenchNull(std stdio) *cobra.Command {
+	var seeds string
+	var workers int
+	var lasts duration
+	cmd := &cobra.Command{
+		Use:    "null [flags]",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := bench.Seeds(seeds)
+			if err != nil {
+				return coded(err)
+			}
+			rate, err := bench.NullRate(cmd.Context(), from, workers, time.Duration(lasts))
+			if err != nil {
+				return err
+			}
+			return writeLine(std.out, rate)
+		},
 	}
-	seeds := strings.Fields(string(b))
-	for _, seed := range seeds {
-		if u, err := canon.Parse(seed); err != nil || !loopback(u.Authority()) {
-			return nil, usagef("%s: bench goes to loopback and nowhere else", plain(seed))
-		}
+	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
+	cmd.Flags().IntVar(&workers, "workers", 1, "`N`")
+	cmd.Flags().Var(&lasts, "lasts", "`TIME`")
+	return cmd
+}
+
+func newBenchParts(std stdio) *cobra.Command {
+	var seeds string
+	var memory size
+	cmd := &cobra.Command{
+		Use:    "parts [flags]",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := bench.Seeds(seeds)
+			if err != nil {
+				return coded(err)
+			}
+			stop := tuneMemory(int64(memory))
+			parts, err := bench.MeasureParts(cmd.Context(), from, bench.PartsPages)
+			stop()
+			if err != nil {
+				return err
+			}
+			return writeJSON(std.out, parts)
+		},
 	}
-	return seeds, nil
+	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
+	cmd.Flags().Var(&memory, "memory-limit", "`SIZE`")
+	return cmd
+}
+
+func newBenchWeb(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:    "web CONFIG",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE:   func(_ *cobra.Command, args []string) error { return coded(bench.Web(args[0], std.in, std.out)) },
+	}
+}
+
+func newBenchFrontier(std stdio) *cobra.Command {
+	var dir string
+	var urls, hosts int
+	var volatile bool
+	cmd := &cobra.Command{
+		Use:    "frontier [flags]",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			stats, err := bench.LoadFrontier(cmd.Context(), dir, urls, hosts, volatile)
+			if err != nil {
+				return coded(err)
+			}
+			return writeJSON(std.out, stats)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "`DIR`")
+	cmd.Flags().IntVar(&urls, "urls", 1000, "`N`")
+	cmd.Flags().IntVar(&hosts, "hosts", 1, "`N`")
+	cmd.Flags().BoolVar(&volatile, "model", false, "")
+	return cmd
 }

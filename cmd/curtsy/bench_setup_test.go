@@ -1,10 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/bench"
 )
 
 // A peer that does not come to an end is stopped, shown with what it did, and not run again.
@@ -34,40 +42,15 @@ func TestBench_APeerThatHangsIsStopped(t *testing.T) {
 		t.Errorf("notes: %q", out.Notes)
 	}
 	var b strings.Builder
-	if err := writeBench(&b, &out); err != nil || !strings.Contains(b.String(), "sh (2) (stopped)") {
+	if err := out.WriteText(&b); err != nil || !strings.Contains(b.String(), "sh (2) (stopped)") {
 		t.Errorf("%v\n%s", err, b.String())
-	}
-}
-
-// The lines of peers are filled in, and that of the yardstick is not run twice.
-func TestBench_PeersAreKnownByName(t *testing.T) {
-	p := &benchPlan{workers: 7}
-	p.web.Width = 3
-	for whom, want := range map[string]string{
-		vsWget:    "wget -r: wget -q -r -l inf -H -P {dir} {urls}",
-		vsWget2:   "wget2 -r: wget2 -q -r -l inf -H --max-threads 7 -P {dir} {urls}",
-		vsHTTrack: "httrack: httrack {urls} -O {dir} -q -%! -c7 -%c0 -A0 -s0",
-		vsScrapy:  "scrapy: scrapy runspider {spider} -a seeds={seeds} -s CONCURRENT_REQUESTS=7 -s CONCURRENT_REQUESTS_PER_DOMAIN=3",
-		"curl":    ": ",
-	} {
-		k := p.known(whom)
-		if got := k.name + ": " + strings.Join(k.words, " "); got != want {
-			t.Errorf("%s: %s, want %s", whom, got, want)
-		}
-	}
-	skipWithout(t, "wget2")
-	for _, vs := range [][]string{{vsBare, vsWget2}, {vsWget2, vsBare}} {
-		p := &benchPlan{workers: 7}
-		if err := p.meet(vs, nil); err != nil || len(p.contenders) != 3 {
-			t.Errorf("%q: %v, %+v", vs, err, p.contenders)
-		}
 	}
 }
 
 // With the peers that are here: all pages, and a file for each.
 func TestBench_PeersMakeMirrorsOfAllPages(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{vsWget, vsWget2, vsHTTrack} {
+	for _, name := range []string{"wget", "wget2", "httrack"} {
 		skipWithout(t, name)
 	}
 	r := ended(t, curtsy(t, "bench", "--setup", "mirror", "--rounds", "1", "--pages", "40", "--dir", t.TempDir()))
@@ -102,7 +85,7 @@ func TestBench_HostileBodiesAreHeldAgainstTheSameWebWithoutThem(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := writeBench(&b, &out); err != nil || !strings.Contains(b.String(), "br bomb of 1 GiB") || !strings.Contains(b.String(), "  2MiB  ") {
+	if err := out.WriteText(&b); err != nil || !strings.Contains(b.String(), "br bomb of 1 GiB") || !strings.Contains(b.String(), "  2MiB  ") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -119,5 +102,43 @@ func TestBench_GrowthIsMeasuredForEachSize(t *testing.T) {
 	}
 	if !slices.Equal(got, []int{802, 2002}) || out.Contenders[1].Name != "curtsy, 2002 URLs" {
 		t.Errorf("%v, %+v", got, out.Contenders)
+	}
+}
+
+func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
+	t.Parallel()
+	needsLoopback(t)
+	dir, known := t.TempDir(), "10000,1000"
+	want := map[string]int{"crawl": 4, "frontier": 5, "frontier, memory": 2}
+	if testing.Short() { // too little for a crawl that discovers
+		known, want = "1000", map[string]int{"crawl": 2, "frontier": 3, "frontier, memory": 1}
+	}
+	picture := filepath.Join(dir, "scale.svg")
+	r := ended(t, curtsy(t, "bench", "--setup", "scale", "--json", "--discovered", known, "--svg", picture, "--dir", dir))
+	r.want(t, exitDone, "frontier, 1000 URLs at 10 hosts")
+	var out bench.ScaleResult
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, s := range out.Steps {
+		kinds[s.Of]++
+		if s.CPU <= 0 || s.Of == "frontier" && s.Disk <= 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !maps.Equal(kinds, want) {
+		t.Errorf("%v, want %v", kinds, want)
+	}
+	svg, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(svg, new(struct{})); err != nil || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+		t.Errorf("%v\n%s", err, svg)
+	}
+	var b strings.Builder
+	if err := out.WriteText(&b); err != nil || strings.Count(b.String(), "\nfrontier") != want["frontier"]+want["frontier, memory"] {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }

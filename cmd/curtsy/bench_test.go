@@ -8,15 +8,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/bench"
 )
 
 // benched runs a bench, without wget2 in sight, and reads what it says.
-func benched(t *testing.T, args ...string) (benchResult, result) {
+func benched(t *testing.T, args ...string) (bench.Result, result) {
 	t.Helper()
 	cmd := curtsy(t, append([]string{"bench", "--json", "--quiet", "--rounds", "1", "--dir", t.TempDir()}, args...)...)
 	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
 	r := ended(t, cmd)
-	var out benchResult
+	var out bench.Result
 	if err := json.Unmarshal([]byte(r.out), &out); r.code == exitDone && err != nil {
 		t.Fatalf("%v: %s", err, r.out)
 	}
@@ -37,16 +39,16 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 		args []string
 		want []string // contenders
 	}{
-		{setupOneHost, []string{"--pages", "50", "--vs", "bare", "--vs", "model"}, []string{nameCurtsy, nameBare, nameBareGo, nameModel}},
-		{setupManyHosts, []string{"--pages", "50", "--hosts", "10"}, []string{nameCurtsy, nameBare, nameBareGo}},
-		{setupSaturation, []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{nameCurtsy}},
-		{setupSaturation, []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{nameCurtsy}},
-		{setupGrowth, []string{"--pages", "50", "--hosts", "5", "--vs", "bare"}, []string{nameCurtsy, nameBare, nameBareGo}},
-		{setupMirror, []string{"--pages", "50"}, []string{nameCurtsy}},
+		{"one-host", []string{"--pages", "50", "--vs", "bare", "--vs", "model"}, []string{"curtsy", "bare", "bare, Go's GC", "curtsy, model"}},
+		{"many-hosts", []string{"--pages", "50", "--hosts", "10"}, []string{"curtsy", "bare", "bare, Go's GC"}},
+		{"saturation", []string{"--pages", "50", "--hosts", "25", "--pace", "200ms", "--latency", "5ms"}, []string{"curtsy"}},
+		{"saturation", []string{"--pages", "20", "--hosts", "20", "--pace", "1s"}, []string{"curtsy"}},
+		{"growth", []string{"--pages", "50", "--hosts", "5", "--vs", "bare"}, []string{"curtsy", "bare", "bare, Go's GC"}},
+		{"mirror", []string{"--pages", "50"}, []string{"curtsy"}},
 	} {
 		t.Run(strings.Join(append([]string{tt.name}, tt.args...), " "), func(t *testing.T) {
 			t.Parallel()
-			if tt.name != setupOneHost {
+			if tt.name != "one-host" {
 				needsLoopback(t)
 			}
 			if foreign := slices.Contains(tt.args, "1s"); foreign && testing.Short() {
@@ -61,19 +63,19 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 				if f.Coverage != 1 || f.Pages != out.Pages || f.Duplicates != 0 || f.Other != 0 || f.Short != 0 {
 					t.Errorf("%s: %+v", c.Name, f)
 				}
-				if ours := c.Name == nameCurtsy || c.Name == nameModel; ours && (f.Robots < out.Hosts || f.Unannounced > 0 || f.TooMany > 0) || !ours && f.Robots != 0 {
+				if ours := c.Name == "curtsy" || c.Name == "curtsy, model"; ours && (f.Robots < out.Hosts || f.Unannounced > 0 || f.TooMany > 0) || !ours && f.Robots != 0 {
 					t.Errorf("%s: %+v", c.Name, f)
 				}
 				if x := c.Rounds[0]; x.PagesPerS <= 0 || x.CPUPerPage <= 0 || x.Allocs < 100 || x.AllocBytes < 1000 || x.PeakRSS <= 0 && runtime.GOOS != "windows" {
 					t.Errorf("%s: %+v", c.Name, x)
 				}
-				if tt.name == setupMirror && c.Rounds[0].Files < out.Pages {
+				if tt.name == "mirror" && c.Rounds[0].Files < out.Pages {
 					t.Errorf("%s: %d files", c.Name, c.Rounds[0].Files)
 				}
-				if tt.name == setupSaturation && (f.Gaps != out.Pages || f.Permitted <= 0 || f.OfAllowed <= 0 || f.OfAllowed > 1.001) {
+				if tt.name == "saturation" && (f.Gaps != out.Pages || f.Permitted <= 0 || f.OfAllowed <= 0 || f.OfAllowed > 1.001) {
 					t.Errorf("%s: %+v", c.Name, f)
 				}
-				if want := out.Hosts + 40*out.Pages; tt.name == setupGrowth && f.Known != want {
+				if want := out.Hosts + 40*out.Pages; tt.name == "growth" && f.Known != want {
 					t.Errorf("%s: %d URLs discovered, want %d", c.Name, f.Known, want)
 				}
 			}
@@ -180,42 +182,17 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 	inside(t, "bench", "bare", "--seeds", write(t, "https://www.your-domain.org/\n")).want(t, exitUsage, "loopback and nowhere else")
 }
 
-func TestSplitWords(t *testing.T) {
-	for line, want := range map[string]string{
-		`a  b c`: "a|b|c", ` 'a b' "c 'd'" `: "a b|c 'd'", `a'b c'd ""`: "ab cd|", ``: "",
-	} {
-		if got, err := splitWords(line); err != nil || strings.Join(got, "|") != want {
-			t.Errorf("%q: %q, %v; want %q", line, got, err, want)
-		}
+// A profile that the command writes is read again, and accounts for work that was done.
+func TestBench_ProfileSaysWhatEachStageTakes(t *testing.T) {
+	t.Parallel()
+	out, r := benched(t, "--pages", "300", "--vs", "none", "--profile", t.TempDir())
+	r.want(t, exitDone)
+	s := out.Contenders[0].Stages
+	total := 0.0
+	for _, ms := range s {
+		total += ms
 	}
-}
-
-// What the referee finds against the crawl is exit code 3, also of a void run; what it finds against others is not.
-func TestBench_AViolationIsAFinding(t *testing.T) {
-	ours, other := rows(nameCurtsy, 1, 1), rows("wget", 1, 1)
-	other.Rounds[1].Referee.Duplicates = 5
-	r := benchResult{Contenders: []benchRows{ours, other}}
-	r.conclude(&benchPlan{})
-	if err := r.verdict(); err != nil {
-		t.Errorf("a peer's duplicates: %v", err)
-	}
-	ours.Rounds[1].Referee.Short = 1
-	r = benchResult{Contenders: []benchRows{ours, rows(nameBare, 1, 1), rows(nameYard, 9, 9)}}
-	r.conclude(&benchPlan{})
-	var said strings.Builder
-	if code := report(&said, r.verdict()); code != exitFound || !strings.Contains(said.String(), "curtsy, round 2: 1 of 0 gaps short") {
-		t.Errorf("exit code %d: %s", code, said.String())
-	}
-}
-
-// Medians and ratios: of an even number the middle of the two, and of ratios that of each round.
-func TestBench_MediansAndRatios(t *testing.T) {
-	r := benchResult{Contenders: []benchRows{rows(nameCurtsy, 10, 40, 30, 20), rows("wget", 5, 10, 10, 2)}}
-	r.conclude(&benchPlan{})
-	if got, want := r.Contenders[0].PagesPerS, (spread{25, 10, 40}); got != want {
-		t.Errorf("median of four: %+v, want %+v", got, want)
-	}
-	if got, want := r.Ratios[0].PagesPerS, (spread{3.5, 2, 10}); got != want || r.Ratios[0].To != "wget" {
-		t.Errorf("ratio: %+v, want %+v", got, want)
+	if _, ok := s["parse"]; !ok || len(s) < 14 || total <= 0 || s["mirror"] != 0 {
+		t.Errorf("%v", s)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
 
 // maxWorkers is the largest number of workers.
@@ -47,7 +46,7 @@ func (s *settings) check(seeds []frontier.Candidate) error {
 	if err != nil {
 		return err
 	}
-	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !loopback(c.URL.Authority()) })
+	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	if foreign || s.scope == "any" || s.requisites == "all" || mapsAbroad(maps) {
 		if err := id.CheckContact(); err != nil {
 			return usagef("%w", err)
@@ -57,10 +56,4 @@ func (s *settings) check(seeds []frontier.Candidate) error {
 		return usagef("%w", err)
 	}
 	return nil
-}
-
-// loopback reports whether an authority is written as a loopback address or localhost.
-func loopback(a canon.Authority) bool {
-	addr, ok := a.Addr()
-	return ok && addr.IsLoopback() || a.Host() == "localhost"
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
@@ -29,9 +30,6 @@ func (r ran) ending() scoreboard.Ending {
 	}
 	return scoreboard.Ending{Shown: true}
 }
-
-// grace is how long a command may take to end after it was asked to.
-const grace = 10 * time.Second
 
 // crawl runs the command to its end, or to the time-out.
 func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std stdio) (_ ran, err error) {
@@ -58,8 +56,8 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	defer cancel()
 	cmd := exec.CommandContext(limited, r.command[0], r.command[1:]...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.WaitDelay = grace
-	together(cmd)
+	cmd.WaitDelay = procgroup.Grace
+	procgroup.Together(cmd)
 	voice := newVoice(std.err, &s.options)
 	defer voice.finish()
 	voice.say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
@@ -68,7 +66,7 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)
 	}
 	failed := s.watch(cmd, board, voice)
-	endAll(cmd)
+	procgroup.EndAll(cmd)
 	r.took = time.Since(begun)
 	r.interrupted = ctx.Err() != nil
 	r.timedOut = !r.interrupted && limited.Err() != nil

@@ -53,7 +53,7 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 func (x *explaining) hostLocks(e *crawler.Explanation) (*hostlock.Locks, error) {
 	a := x.url.Authority()
 	locks, err := openHostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
-	if err != nil || loopback(a) {
+	if err != nil || a.Loopback() {
 		return locks, err
 	}
 	wait, err := locks.Take(a, crawler.Floor)

@@ -91,7 +91,7 @@ func newMirror(std stdio) *cobra.Command {
 // stayHome leaves the files of other hosts out of the mirror of a site on this machine, when nobody could be told whom to
 // ask about it and nobody asked for them in so many words.
 func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std stdio) {
-	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !loopback(c.URL.Authority()) })
+	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	id := s.identity()
 	if !s.mirror || s.requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {
 		return

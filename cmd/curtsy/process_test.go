@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/cmd/curtsy/bench"
 )
 
 // asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
@@ -33,7 +35,7 @@ func beCurtsy() {
 		main()
 	}
 	code := run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
-	if err := os.WriteFile(path, []byte(strconv.FormatInt(peakRSS(), 10)), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(strconv.FormatInt(bench.PeakRSS(), 10)), 0o666); err != nil {
 		panic(err)
 	}
 	os.Exit(code)

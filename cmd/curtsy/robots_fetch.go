@@ -89,7 +89,7 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 	}
 	var seeds []frontier.Seed
 	for _, u := range given {
-		if !loopback(u.Authority()) {
+		if !u.Authority().Loopback() {
 			if err := id.CheckContact(); err != nil {
 				return nil, usagef("%w", err)
 			}

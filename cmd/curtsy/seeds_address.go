@@ -26,7 +26,7 @@ func seedsGiven(ctx context.Context, f frontier.Frontier) (g givenSeeds, err err
 		}
 		g.count++
 		a := s.URL.Authority()
-		g.named = g.named || !loopback(a)
+		g.named = g.named || !a.Loopback()
 		if _, literal := a.Addr(); met[a] || !literal && a.Host() != "localhost" {
 			continue
 		}

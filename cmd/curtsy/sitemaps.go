@@ -34,7 +34,7 @@ func (s *settings) sitemapConfig() (crawler.Sitemaps, error) {
 
 // mapsAbroad reports whether sitemaps may lead to hosts that are not on this machine.
 func mapsAbroad(maps crawler.Sitemaps) bool {
-	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !loopback(u.Authority()) })
+	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !u.Authority().Loopback() })
 }
 
 // asksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.

@@ -9,25 +9,14 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 // duration is a flag value in Go's syntax (1s, 500ms, 2h30m). A bare 0 is allowed; any other bare number has no unit.
 type duration time.Duration
 
 // String writes it the way people do: 5m, not 5m0s.
-func (d *duration) String() string {
-	if *d == 0 {
-		return "0"
-	}
-	s := time.Duration(*d).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+func (d *duration) String() string { return plainly.Duration(time.Duration(*d)) }
 
 func (d *duration) Type() string { return "duration" }
 
@@ -103,19 +92,8 @@ func (z *size) Set(s string) error {
 	return fmt.Errorf("%q is no size; write it like 100MiB, 1.5GiB or 4096B", s)
 }
 
-// formatSize writes octets exactly where a unit allows it, and with one decimal otherwise.
-func formatSize(n int64) string {
-	if n == 0 {
-		return "0"
-	}
-	for i := 3; i >= 0; i-- {
-		f := int64(units[i].factor)
-		if n >= f && n%f == 0 {
-			return strconv.FormatInt(n/f, 10) + units[i].suffix
-		}
-	}
-	return strconv.FormatInt(n, 10) + "B"
-}
+// formatSize writes octets exactly where a unit allows it.
+func formatSize(n int64) string { return plainly.Size(n) }
 
 // roughSize writes octets for people.
 func roughSize(n int64) string {

@@ -99,6 +99,12 @@ func (a Authority) Addr() (addr netip.Addr, ok bool) {
 	return addr, err == nil
 }
 
+// Loopback reports whether the host is written as an address of loopback, or as localhost.
+func (a Authority) Loopback() bool {
+	addr, ok := a.Addr()
+	return ok && addr.IsLoopback() || a.Host() == "localhost"
+}
+
 // RegistrableDomain returns the public suffix of the host with one label more (https://publicsuffix.org, private
 // suffixes included, so that each user of a hosting service counts for itself), and the host itself when there is
 // no such label, as with a single label, or when the host is an address. It is looked up at each call.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+	"unicode"
 )
 
 // words are the reasons that are no plain English by themselves.
@@ -77,6 +79,59 @@ func Count[N int | int64](n N, thing string) string {
 		return "1 " + thing
 	}
 	return strconv.FormatInt(int64(n), 10) + " " + thing + "s"
+}
+
+// Duration writes a time the way people do: 5m, not 5m0s.
+func Duration(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Size writes bytes to the byte, in the largest unit that allows it: 100MiB, 4097B.
+func Size(n int64) string {
+	if n == 0 {
+		return "0"
+	}
+	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if f := int64(1) << (40 - 10*i); n >= f && n%f == 0 {
+			return strconv.FormatInt(n/f, 10) + unit
+		}
+	}
+	return strconv.FormatInt(n, 10) + "B"
+}
+
+// OneLine makes a text from the web safe to be shown in one line: what is not printable is escaped, marks of writing
+// direction and new lines among it.
+func OneLine(s string) string { return escaped(s, unicode.IsPrint) }
+
+// Lines is OneLine for a text of several lines: new lines and tabs stay.
+func Lines(s string) string {
+	return escaped(s, func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsPrint(r) })
+}
+
+func escaped(s string, shown func(r rune) bool) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !shown(r) || r == unicode.ReplacementChar }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if shown(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRune(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
 }
 
 // packages are the parts of curtsy whose names errors begin with.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
@@ -71,6 +72,42 @@ func TestThingsAreCounted(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTimesAreWrittenAsPeopleDo(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", time.Second: "1s", 90 * time.Second: "1m30s", 5 * time.Minute: "5m", time.Hour: "1h", time.Hour + time.Second: "1h0m1s", -time.Minute: "-1m",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("%v: %q, want %q", int64(d), got, want)
+		}
+	}
+}
+
+func TestSizesAreWrittenToTheByte(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 1: "1B", 1023: "1023B", 1 << 10: "1KiB", 1<<10 + 1: "1025B", 100 << 20: "100MiB", 3 << 29: "1536MiB", 2 << 40: "2TiB", 1 << 52: "4096TiB",
+	} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Nothing that a terminal would obey, or that turns a line round, is left; what is no UTF-8 is replaced.
+func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
+	for s, want := range map[string][2]string{
+		"plain, é":        {"plain, é", "plain, é"},
+		"a\nb\tc":         {`a\nb\tc`, "a\nb\tc"},
+		"\x1b[31mred\x07": {`\x1b[31mred\a`, `\x1b[31mred\a`},
+		"\u202egpj.exe":   {`\u202egpj.exe`, `\u202egpj.exe`},
+		"\xff\xfe":        {"\ufffd\ufffd", "\ufffd\ufffd"},
+		"":                {"", ""},
+	} {
+		if got := [2]string{OneLine(s), Lines(s)}; got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 }

@@ -1,10 +1,9 @@
 package report
 
 import (
-	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"curtsy/storage/plainly"
 )
 
 // maxText is how many octets of a string from the crawl are shown.
@@ -22,20 +21,7 @@ func cleanTo(s string, limit int) string {
 		}
 		s = s[:cut] + "…"
 	}
-	shown := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
-	if strings.IndexFunc(s, func(r rune) bool { return !shown(r) }) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if shown(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRune(r)
-		b.WriteString(q[1 : len(q)-1])
-	}
-	return b.String()
+	return plainly.OneLine(s)
 }
 
 func cleaned(texts []string) []string {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ const (
 	fewPages   = 1000 // pages, with fewer of which starting a process counts as much as crawling
 )
 
-// benchYardstick is how good the bare loop is.
-type benchYardstick struct {
+// Yardstick is how good the bare loop is.
+type Yardstick struct {
 	ToWget2 float64 `json:"pages_per_s_to_wget2,omitempty"` // 0 where wget2 did not run
 	Met     bool    `json:"wget2_rule_met"`                 // at least yardTimes that
 	ToParts float64 `json:"cpu_per_page_to_parts"`          // 0 where processor time is not measured
@@ -34,12 +34,12 @@ type benchYardstick struct {
 }
 
 // measureUp holds the bare loop against both.
-func (r *benchResult) measureUp() {
+func (r *Result) measureUp() {
 	bare := r.named(nameBare)
 	if bare == nil {
 		return
 	}
-	y := &benchYardstick{}
+	y := &Yardstick{}
 	var fetch, parse, to []float64
 	for i := range min(len(r.Parts), len(bare.Rounds)) {
 		p := r.Parts[i]
@@ -51,14 +51,14 @@ func (r *benchResult) measureUp() {
 	y.Fetch, y.Parse, y.ToParts = spreadOf(fetch).Median, spreadOf(parse).Median, spreadOf(to).Median
 	y.Judged = y.ToParts > 0 && r.Pages >= fewPages
 	if yard := r.named(nameYard); yard != nil {
-		y.ToWget2 = ratioOf(bare.Rounds, yard.Rounds, func(x benchRun) float64 { return x.PagesPerS }).Median
+		y.ToWget2 = ratioOf(bare.Rounds, yard.Rounds, func(x Round) float64 { return x.PagesPerS }).Median
 		y.Met = y.ToWget2 >= yardTimes
 	}
 	r.Yardstick = y
 }
 
 // void says why the figures are worth nothing.
-func (r *benchResult) void() string {
+func (r *Result) void() string {
 	for _, name := range []string{nameBare, nameBareGo} {
 		bare := r.named(name)
 		if bare == nil {
@@ -77,7 +77,7 @@ func (r *benchResult) void() string {
 }
 
 // yardstickLines say what the bare loop is worth.
-func (r *benchResult) yardstickLines(unjudged string) (lines []string) {
+func (r *Result) yardstickLines(unjudged string) (lines []string) {
 	y := r.Yardstick
 	if y == nil {
 		return nil

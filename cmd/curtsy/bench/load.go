@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"curtsy/crawler/crawltest/benchweb"
 	"curtsy/frontier"
@@ -50,34 +48,11 @@ type loadStats struct {
 	FillTime float64 `json:"fill_s"`
 }
 
-func newBenchFrontier(std stdio) *cobra.Command {
-	var dir string
-	var urls, hosts int
-	var volatile bool
-	cmd := &cobra.Command{
-		Use:    "frontier [flags]",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if urls < 1 || hosts < 1 {
-				return usagef("bench frontier: --urls %d --hosts %d: at least one of each", urls, hosts)
-			}
-			stats, err := loadFrontier(cmd.Context(), dir, urls, hosts, volatile)
-			if err != nil {
-				return err
-			}
-			return writeJSON(std.out, stats)
-		},
+// LoadFrontier fills a frontier, on disk or a volatile one in memory, and puts pages through it.
+func LoadFrontier(ctx context.Context, dir string, urls, hosts int, volatile bool) (s loadStats, err error) {
+	if urls < 1 || hosts < 1 {
+		return s, usagef("bench frontier: --urls %d --hosts %d: at least one of each", urls, hosts)
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "`DIR`")
-	cmd.Flags().IntVar(&urls, "urls", 1000, "`N`")
-	cmd.Flags().IntVar(&hosts, "hosts", 1, "`N`")
-	cmd.Flags().BoolVar(&volatile, "model", false, "")
-	return cmd
-}
-
-// loadFrontier fills a frontier and puts pages through it.
-func loadFrontier(ctx context.Context, dir string, urls, hosts int, volatile bool) (s loadStats, err error) {
 	s = loadStats{URLs: urls, Hosts: hosts, Pages: min(loadPages, max(urls/2, 100))}
 	before := heldMemory()
 	path := filepath.Join(dir, "frontier.db")
@@ -96,7 +71,7 @@ func loadFrontier(ctx context.Context, dir string, urls, hosts int, volatile boo
 	s.RAM = max(0, float64(heldMemory()-before)/float64(urls))
 	cpu, err := l.run(ctx, s.Pages)
 	s.CPU = 1e3 * cpu.Seconds() / float64(s.Pages)
-	s.PeakRSS = peakRSS()
+	s.PeakRSS = PeakRSS()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return s, fmt.Errorf("bench: the frontier alone: %w", err)
 	}

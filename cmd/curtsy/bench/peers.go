@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	_ "embed"
@@ -35,7 +35,7 @@ func peerNames() []string { return []string{vsWget, vsWget2, vsHTTrack, vsScrapy
 // links lead into it, where it can; Scrapy keeps nothing at all.
 //
 // HTTrack bounds itself to one or a few pages per second, unless all three of -%!, -%c0 and -A0 take that away.
-func (p *benchPlan) known(whom string) peerLine {
+func (p *Plan) known(whom string) peerLine {
 	tree := p.setup == setupMirror
 	line, name := "", whom
 	switch whom {
@@ -61,7 +61,7 @@ func (p *benchPlan) known(whom string) peerLine {
 }
 
 // meetPeers takes all that are installed; of setup mirror all that make a tree.
-func (p *benchPlan) meetPeers() error {
+func (p *Plan) meetPeers() error {
 	names := peerNames()
 	if p.setup == setupMirror {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == vsScrapy })
@@ -84,5 +84,5 @@ func (p *benchPlan) meetPeers() error {
 
 // spider is what Scrapy runs: it follows all links of its hosts, and keeps nothing.
 //
-//go:embed bench_spider.py
+//go:embed spider.py
 var spider []byte

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler/crawltest/benchweb"
 )
 
@@ -25,33 +24,23 @@ type webReport struct {
 	CPU float64 `json:"cpu_s"` // of the web itself; 0 where the system does not tell
 }
 
-func newBenchWeb(std stdio) *cobra.Command {
-	return &cobra.Command{
-		Use:    "web CONFIG",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var c benchweb.Config
-			if err := json.Unmarshal([]byte(args[0]), &c); err != nil {
-				return usagef("%w", err)
-			}
-			return benchWeb(c, std)
-		},
+// Web serves a web until nobody speaks to it any more. config is a benchweb.Config as JSON.
+func Web(config string, in io.Reader, out io.Writer) error {
+	var c benchweb.Config
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return usagef("%w", err)
 	}
-}
-
-func benchWeb(c benchweb.Config, std stdio) error {
 	web, err := benchweb.Start(c)
 	if err != nil {
 		return err
 	}
-	if err := writeLine(std.out, web.Seeds()); err != nil {
+	if err := json.NewEncoder(out).Encode(web.Seeds()); err != nil {
 		return errors.Join(err, web.Close())
 	}
 	cpu := ownCPU()
-	for asked := bufio.NewScanner(std.in); asked.Scan(); {
+	for asked := bufio.NewScanner(in); asked.Scan(); {
 		now := ownCPU()
-		if err := writeLine(std.out, webReport{web.Report(), (now - cpu).Seconds()}); err != nil {
+		if err := json.NewEncoder(out).Encode(webReport{web.Report(), (now - cpu).Seconds()}); err != nil {
 			return errors.Join(err, web.Close())
 		}
 		web.Reset()
@@ -74,8 +63,8 @@ func startWeb(ctx context.Context, self string, c benchweb.Config) (_ *remoteWeb
 		return nil, err
 	}
 	w := &remoteWeb{cmd: exec.CommandContext(ctx, self, "bench", "web", string(config))}
-	together(w.cmd) // Ctrl-C is for us, who close it last
-	w.cmd.WaitDelay = grace
+	procgroup.Together(w.cmd) // Ctrl-C is for us, who close it last
+	w.cmd.WaitDelay = procgroup.Grace
 	var said strings.Builder
 	w.cmd.Stderr = &said
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
@@ -118,7 +107,7 @@ func (w *remoteWeb) hear(into any) error {
 func (w *remoteWeb) close() error { return errors.Join(w.in.Close(), w.cmd.Wait()) }
 
 // null measures how fast the web is for who throws everything away; 0 where answers are made to wait.
-func (p *benchPlan) null(ctx context.Context, m *measuring) (float64, error) {
+func (p *Plan) null(ctx context.Context, m *measuring) (float64, error) {
 	if p.web.Latency > 0 {
 		return 0, nil
 	}
@@ -129,7 +118,7 @@ func (p *benchPlan) null(ctx context.Context, m *measuring) (float64, error) {
 const nullLasts = 300 * time.Millisecond
 
 // ask runs a client of ours on the first web and hears what it says. What the referee saw of it is forgotten.
-func (p *benchPlan) ask(ctx context.Context, m *measuring, into any, args ...string) error {
+func (p *Plan) ask(ctx context.Context, m *measuring, into any, args ...string) error {
 	web, err := m.web(ctx, p.web)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -72,8 +72,8 @@ func TestStages_AreMedianOfRoundsAndPrinted(t *testing.T) {
 	for i, ms := range []float64{3, 1, 2} {
 		c.Rounds[i].Stages = stages{stageParse: ms, stageFetch: 1}
 	}
-	r := benchResult{Contenders: []benchRows{c}}
-	r.conclude(&benchPlan{})
+	r := Result{Contenders: []Rows{c}}
+	r.conclude(&Plan{})
 	var b bytes.Buffer
 	if err := r.stageTable(&b); err != nil {
 		t.Fatal(err)
@@ -82,24 +82,5 @@ func TestStages_AreMedianOfRoundsAndPrinted(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, b.String())
 		}
-	}
-}
-
-// A profile that the command writes is read again, and accounts for work that was done.
-func TestBench_ProfileSaysWhatEachStageTakes(t *testing.T) {
-	t.Parallel()
-	out, r := benched(t, "--pages", "300", "--vs", "none", "--profile", t.TempDir())
-	r.want(t, exitDone)
-	s := out.Contenders[0].Stages
-	total := 0.0
-	for _, row := range stageRows() {
-		ms, ok := s[row.name]
-		if !ok {
-			t.Errorf("%s is missing", row.name)
-		}
-		total += ms
-	}
-	if total <= 0 || s[stageMirror] != 0 {
-		t.Errorf("%v", s)
 	}
 }

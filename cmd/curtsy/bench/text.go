@@ -1,20 +1,22 @@
-package main
+package bench
 
 import (
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"curtsy/storage/plainly"
 )
 
-// writeBench prints a result for people.
-func writeBench(w io.Writer, r *benchResult) error {
+// WriteText prints a result for people.
+func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s at %s, %d at a time, %s\n", r.Setup, several(int64(r.Pages), "page"), several(int64(r.Hosts), "host"), r.Workers, several(int64(len(r.Contenders[0].Rounds)), "round"))
+	fmt.Fprintf(&b, "%s: %s at %s, %d at a time, %s\n", r.Setup, plainly.Count(r.Pages, "page"), plainly.Count(r.Hosts, "host"), r.Workers, plainly.Count(len(r.Contenders[0].Rounds), "round"))
 	if r.Pace > 0 {
 		fmt.Fprintf(&b, "the hosts ask for a pace of %g s, and answer after %g s\n", r.Pace, r.Latency)
 	}
-	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s; memory limit %s", r.Version, r.Go, r.System, several(int64(r.CPUs), "CPU"), formatSize(r.Memory))
+	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s; memory limit %s", r.Version, r.Go, r.System, plainly.Count(r.CPUs, "CPU"), plainly.Size(r.Memory))
 	if r.NullRate > 0 {
 		fmt.Fprintf(&b, "; the web alone: %.0f requests/s", r.NullRate)
 	}
@@ -33,7 +35,7 @@ func writeBench(w io.Writer, r *benchResult) error {
 }
 
 // table has a row for each contender. Figures are medians; the least and the most stand beside them.
-func (r *benchResult) table(w io.Writer) error {
+func (r *Result) table(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "WHO\tPAGES/S\t(MIN-MAX)\tCPU MS/PAGE\t(MIN-MAX)\tPEAK RSS\tALLOCS/PAGE\tCONNS/HOST\tCOVERAGE\tDUPLICATES")
 	if r.Pace > 0 {
@@ -55,7 +57,7 @@ func (r *benchResult) table(w io.Writer) error {
 			rss = fmt.Sprintf("%.1f MiB", c.PeakRSS.Median/(1<<20))
 		}
 		worst := c.worst()
-		name := plain(c.Name)
+		name := plainly.Lines(c.Name)
 		if c.stopped() {
 			name += " (stopped)"
 		}
@@ -91,7 +93,7 @@ type worstOf struct {
 	Endless                                  bool
 }
 
-func (c benchRows) worst() worstOf {
+func (c Rows) worst() worstOf {
 	w := worstOf{Coverage: c.Rounds[0].Referee.Coverage, Files: c.Rounds[0].Files}
 	for _, x := range c.Rounds {
 		f := x.Referee
@@ -103,7 +105,7 @@ func (c benchRows) worst() worstOf {
 	return w
 }
 
-func (r *benchResult) ratioTable(w io.Writer) error {
+func (r *Result) ratioTable(w io.Writer) error {
 	if len(r.Ratios) == 0 {
 		return nil
 	}
@@ -111,16 +113,16 @@ func (r *benchResult) ratioTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "CURTSY DIVIDED BY\tPAGES/S\t(MIN-MAX)\tCPU/PAGE\t(MIN-MAX)")
 	for _, q := range r.Ratios {
-		fmt.Fprintf(tw, "%s\t%.2f\t%.2f-%.2f\t%.2f\t%.2f-%.2f\n", plain(q.To), q.PagesPerS.Median, q.PagesPerS.Min, q.PagesPerS.Max,
+		fmt.Fprintf(tw, "%s\t%.2f\t%.2f-%.2f\t%.2f\t%.2f-%.2f\n", plainly.Lines(q.To), q.PagesPerS.Median, q.PagesPerS.Min, q.PagesPerS.Max,
 			q.CPUPerPage.Median, q.CPUPerPage.Min, q.CPUPerPage.Max)
 	}
 	return tw.Flush()
 }
 
-func (r *benchResult) remarks(w io.Writer) {
+func (r *Result) remarks(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, v := range r.Violations {
-		fmt.Fprintf(w, "VIOLATION  %s\n", plain(v))
+		fmt.Fprintf(w, "VIOLATION  %s\n", plainly.Lines(v))
 	}
 	if len(r.Violations) == 0 {
 		fmt.Fprintln(w, "the referee found nothing against curtsy in any round")

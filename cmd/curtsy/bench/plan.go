@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest/benchweb"
+	"curtsy/storage/plainly"
 )
 
 // The names of contenders in results.
@@ -19,13 +20,13 @@ const (
 	nameBare    = "bare"
 	nameBareGo  = "bare, Go's GC"
 	nameModel   = "curtsy, model"
-	benchSeed   = 1
+	webSeed     = 1
 	bareWords   = "the bare loop"
 	placeWhence = "{url}, {urls} or {seeds}"
 )
 
-// benchPlan is what is to be measured.
-type benchPlan struct {
+// Plan is what is to be measured.
+type Plan struct {
 	setup      string
 	web        benchweb.Config // the first that curtsy is measured on, and the only one for others
 	workers    int
@@ -33,6 +34,8 @@ type benchPlan struct {
 	memory     int64
 	maxBody    int64 // of setup hostile
 	dir        string
+	version    string
+	unset      []string      // variables that hold settings
 	profile    string        // folder for profiles of crawls; "" for none
 	peerLimit  time.Duration // after which a peer is stopped
 	contenders []contender
@@ -49,8 +52,8 @@ type contender struct {
 }
 
 // crawlArgs are the arguments of the crawl that is measured.
-func (p *benchPlan) crawlArgs(web benchweb.Config) []string {
-	args := []string{"crawl", "--quiet", "--workers", strconv.Itoa(p.workers), "--memory-limit", formatSize(p.memory), "--dir", "{dir}", "--seeds", "{seeds}"}
+func (p *Plan) crawlArgs(web benchweb.Config) []string {
+	args := []string{"crawl", "--quiet", "--workers", strconv.Itoa(p.workers), "--memory-limit", plainly.Size(p.memory), "--dir", "{dir}", "--seeds", "{seeds}"}
 	switch {
 	case web.Pace >= crawler.Floor:
 		return append(args, "--own-site", "none")
@@ -65,22 +68,22 @@ func (p *benchPlan) crawlArgs(web benchweb.Config) []string {
 	case setupMirror:
 		args = append(args, "--mirror")
 	case setupHostile:
-		args = append(args, "--max-body", formatSize(p.maxBody))
+		args = append(args, "--max-body", plainly.Size(p.maxBody))
 	}
 	return args
 }
 
-func (p *benchPlan) bareArgs(memory int64) []string {
+func (p *Plan) bareArgs(memory int64) []string {
 	most := 0
 	if p.web.Endless {
 		most = p.web.Pages
 	}
-	return []string{"bench", "bare", "--stats", "{stats}", "--memory-limit", formatSize(memory), "--workers", strconv.Itoa(p.workers),
+	return []string{"bench", "bare", "--stats", "{stats}", "--memory-limit", plainly.Size(memory), "--workers", strconv.Itoa(p.workers),
 		"--max-pages", strconv.Itoa(most), "--seeds", "{seeds}"}
 }
 
 // ownArgs are the arguments of a process that crawls a web.
-func (p *benchPlan) ownArgs(web benchweb.Config, more ...string) []string {
+func (p *Plan) ownArgs(web benchweb.Config, more ...string) []string {
 	args := append([]string{"bench", "crawl"}, more...)
 	args = append(args, "--stats", "{stats}")
 	if p.profile != "" {
@@ -90,7 +93,7 @@ func (p *benchPlan) ownArgs(web benchweb.Config, more ...string) []string {
 }
 
 // meet fills in the contenders.
-func (p *benchPlan) meet(vs []string, webs []webOf) error {
+func (p *Plan) meet(vs []string, webs []webOf) error {
 	for _, w := range webs {
 		p.contenders = append(p.contenders, contender{name: w.name, args: p.ownArgs(w.web), web: w.web, ours: true})
 	}
@@ -122,19 +125,19 @@ func (p *benchPlan) meet(vs []string, webs []webOf) error {
 }
 
 // add takes contenders for the first web.
-func (p *benchPlan) add(all ...contender) {
+func (p *Plan) add(all ...contender) {
 	for _, c := range all {
 		c.web = p.web
 		p.contenders = append(p.contenders, c)
 	}
 }
 
-func (p *benchPlan) has(name string) bool {
+func (p *Plan) has(name string) bool {
 	return slices.ContainsFunc(p.contenders, func(c contender) bool { return c.name == name })
 }
 
 // measureUp has the bare loop held against wget2.
-func (p *benchPlan) measureUp() {
+func (p *Plan) measureUp() {
 	yard := p.known(vsWget2)
 	switch _, err := exec.LookPath(yard.words[0]); {
 	case p.web.Endless:
@@ -149,7 +152,7 @@ func (p *benchPlan) measureUp() {
 }
 
 // meetPeer takes the name of a peer or a command line.
-func (p *benchPlan) meetPeer(line string) error {
+func (p *Plan) meetPeer(line string) error {
 	k := p.known(line)
 	if k.name == "" {
 		words, err := splitWords(line)

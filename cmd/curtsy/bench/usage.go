@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// peakRSS is the most memory that this process held, where /proc tells (Linux); 0 elsewhere.
-func peakRSS() int64 {
+// PeakRSS is the most memory that this process held, where /proc tells (Linux); 0 elsewhere.
+func PeakRSS() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

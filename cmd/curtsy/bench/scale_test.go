@@ -1,13 +1,9 @@
-package main
+package bench
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,7 +12,7 @@ import (
 func TestFrontierLoad_EachEngineTakesIt(t *testing.T) {
 	for _, model := range []bool{false, true} {
 		for _, hosts := range []int{1, 50, 5000} {
-			s, err := loadFrontier(t.Context(), t.TempDir(), 2000, hosts, model)
+			s, err := LoadFrontier(t.Context(), t.TempDir(), 2000, hosts, model)
 			if err != nil || s.Pages != 1000 || (s.Disk > 0) == model {
 				t.Errorf("model %v, %d hosts: %+v, %v", model, hosts, s, err)
 			}
@@ -52,42 +48,6 @@ func TestScaleSteps(t *testing.T) {
 	}
 }
 
-func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
-	t.Parallel()
-	needsLoopback(t)
-	dir, known := t.TempDir(), "10000,1000"
-	want := map[string]int{scaleCrawl: 4, scaleBolt: 5, scaleModel: 2}
-	if testing.Short() { // too little for a crawl that discovers
-		known, want = "1000", map[string]int{scaleCrawl: 2, scaleBolt: 3, scaleModel: 1}
-	}
-	picture := filepath.Join(dir, "scale.svg")
-	r := ended(t, curtsy(t, "bench", "--setup", "scale", "--json", "--discovered", known, "--svg", picture, "--dir", dir))
-	r.want(t, exitDone, "frontier, 1000 URLs at 10 hosts")
-	var out scaleResult
-	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]int{}
-	for _, s := range out.Steps {
-		kinds[s.Of]++
-		if s.CPU <= 0 || s.Of == scaleBolt && s.Disk <= 0 {
-			t.Errorf("%+v", s)
-		}
-	}
-	if !maps.Equal(kinds, want) {
-		t.Errorf("%v, want %v", kinds, want)
-	}
-	svg, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wellFormed(t, string(svg))
-	var b strings.Builder
-	if err := writeScale(&b, &out); err != nil || strings.Count(b.String(), "\nfrontier") != want[scaleBolt]+want[scaleModel] {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-}
-
 // wellFormed holds a picture to XML, and to having nothing in it that acts or is loaded.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
@@ -111,7 +71,7 @@ func wellFormed(t *testing.T, svg string) {
 
 // A point is where its logarithms say; axes go from one power of ten to another.
 func TestChart_PointsAreWhereTheirLogarithmsSay(t *testing.T) {
-	r := &scaleResult{Steps: []scaleStep{
+	r := &ScaleResult{Steps: []scaleStep{
 		{scaleBolt, "urls", loadStats{URLs: 1000, CPU: 0.01, Disk: 2000, RAM: 1000}},
 		{scaleBolt, "urls", loadStats{URLs: 10_000, CPU: 0.1, Disk: 50, RAM: 30}},
 		{scaleBolt, "urls", loadStats{URLs: 100_000, CPU: 1, Disk: 50, RAM: 30}},
@@ -126,5 +86,5 @@ func TestChart_PointsAreWhereTheirLogarithmsSay(t *testing.T) {
 			t.Errorf("%s is missing:\n%s", want, svg)
 		}
 	}
-	wellFormed(t, string(scaleSVG(&scaleResult{})))
+	wellFormed(t, string(scaleSVG(&ScaleResult{})))
 }

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -11,39 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
-// newBenchNull asks for roots and throws away what comes: how fast is the web at most?
-func newBenchNull(std stdio) *cobra.Command {
-	var seeds string
-	var workers int
-	var lasts duration
-	cmd := &cobra.Command{
-		Use:    "null [flags]",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := benchSeeds(seeds)
-			if err != nil {
-				return err
-			}
-			rate, err := nullRate(cmd.Context(), from, workers, time.Duration(lasts))
-			if err != nil {
-				return err
-			}
-			return writeLine(std.out, rate)
-		},
-	}
-	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
-	cmd.Flags().IntVar(&workers, "workers", 1, "`N`")
-	cmd.Flags().Var(&lasts, "lasts", "`TIME`")
-	return cmd
-}
-
-// nullRate is how many requests per second are answered to so many connections.
-func nullRate(ctx context.Context, seeds []string, workers int, lasts time.Duration) (float64, error) {
+// NullRate asks for roots and throws away what comes: how fast is the web at most? It is how many requests per second are answered to so many connections.
+func NullRate(ctx context.Context, seeds []string, workers int, lasts time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 	var asked atomic.Int64

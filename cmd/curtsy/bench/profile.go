@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 // sampleEvery is how many octets are allocated, on average, for one of them to be noted down in a profile of allocations.
 const sampleEvery = 16 << 10
 
-// profiled writes two profiles of what goes on until stop, if there is a path for them: of the processor, and of what is
+// Profile writes two profiles of what goes on until stop, if there is a path for them: of the processor, and of what is
 // allocated.
-func profiled(path string) (stop func() error, err error) {
+func Profile(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil
 	}

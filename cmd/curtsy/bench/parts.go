@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -10,63 +10,36 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"curtsy/crawler/extract/bare"
+	"curtsy/storage/plainly"
 )
 
 // What a loop cannot do without is measured in each round, by a process that does nothing else: pages are read over a
 // plain connection, parsed with x/net/html, and their links resolved with net/url. The bare loop is held against that.
 
-// benchParts is processor time per page.
-type benchParts struct {
+// Parts is processor time per page.
+type Parts struct {
 	Pages int     `json:"pages"`
 	Fetch float64 `json:"fetch_cpu_ms_per_page"`
 	Parse float64 `json:"parse_cpu_ms_per_page"`
 }
 
-// partsPages are enough for a figure: 10 MiB of pages.
-const partsPages = 500
-
-func newBenchParts(std stdio) *cobra.Command {
-	var seeds string
-	var memory size
-	cmd := &cobra.Command{
-		Use:    "parts [flags]",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := benchSeeds(seeds)
-			if err != nil {
-				return err
-			}
-			stop := tuneMemory(int64(memory))
-			parts, err := measureParts(cmd.Context(), from, partsPages)
-			stop()
-			if err != nil {
-				return err
-			}
-			return writeJSON(std.out, parts)
-		},
-	}
-	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
-	cmd.Flags().Var(&memory, "memory-limit", "`SIZE`")
-	return cmd
-}
+// PartsPages are enough for a figure: 10 MiB of pages.
+const PartsPages = 500
 
 // measureParts has the parts measured, if the bare loop is there to be held against them.
-func (p *benchPlan) measureParts(ctx context.Context, m *measuring, r *benchResult) error {
+func (p *Plan) measureParts(ctx context.Context, m *measuring, r *Result) error {
 	if !p.has(nameBare) {
 		return nil
 	}
-	var parts benchParts
-	err := p.ask(ctx, m, &parts, "bench", "parts", "--memory-limit", formatSize(p.memory))
+	var parts Parts
+	err := p.ask(ctx, m, &parts, "bench", "parts", "--memory-limit", plainly.Size(p.memory))
 	r.Parts = append(r.Parts, parts)
 	return err
 }
 
-// measureParts follows links from seed after seed, each within its host, to as many pages as that in all.
-func measureParts(ctx context.Context, seeds []string, most int) (parts benchParts, err error) {
+// MeasureParts follows links from seed after seed, each within its host, to as many pages as that in all.
+func MeasureParts(ctx context.Context, seeds []string, most int) (parts Parts, err error) {
 	var fetch, parse time.Duration
 	for _, seed := range seeds {
 		if parts.Pages >= most {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -14,12 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler/crawltest/benchweb"
 	"curtsy/storage/mirror"
 )
 
-// benchPatience is how long one run of curtsy may take, or of the bare loop.
-const benchPatience = time.Hour
+// patience is how long one run of curtsy may take, or of the bare loop.
+const patience = time.Hour
 
 // measuring is what all runs of a bench share.
 type measuring struct {
@@ -36,8 +37,7 @@ type servedWeb struct {
 }
 
 // run measures all contenders, in rounds. Each round begins with another one, so that none always runs after the same.
-func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult, err error) {
-	defer voice.finish()
+func (p *Plan) run(ctx context.Context, say Say) (result *Result, err error) {
 	m, err := p.prepare()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult,
 			if err != nil {
 				return nil, fmt.Errorf("bench: %s, round %d: %w", c.name, round+1, err)
 			}
-			voice.say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, p.rounds, c.name, run.PagesPerS, run.CPUPerPage)
+			say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, p.rounds, c.name, run.PagesPerS, run.CPUPerPage)
 			row.Rounds = append(row.Rounds, run)
 		}
 		if err := p.measureParts(ctx, m, result); err != nil {
@@ -69,7 +69,7 @@ func (p *benchPlan) run(ctx context.Context, voice *voice) (result *benchResult,
 	return result, nil
 }
 
-func (p *benchPlan) prepare() (_ *measuring, err error) {
+func (p *Plan) prepare() (_ *measuring, err error) {
 	m := &measuring{webs: map[benchweb.Config]*servedWeb{}}
 	if p.profile != "" {
 		if err := os.MkdirAll(p.profile, 0o777); err != nil {
@@ -82,7 +82,7 @@ func (p *benchPlan) prepare() (_ *measuring, err error) {
 	if m.dir, err = os.MkdirTemp(p.dir, "curtsy-bench-"); err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
-	m.env = benchEnv(os.Environ(), filepath.Join(m.dir, "user"))
+	m.env = cleanEnv(os.Environ(), p.unset, filepath.Join(m.dir, "user"))
 	if err := os.WriteFile(filepath.Join(m.dir, "spider.py"), spider, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("bench: %w", err), m.close())
 	}
@@ -115,13 +115,10 @@ func (m *measuring) web(ctx context.Context, c benchweb.Config) (*servedWeb, err
 	return w, nil
 }
 
-// benchEnv is an environment in which nothing but the bench decides: no settings, no choices for the collector, and a
+// cleanEnv is an environment in which nothing but the bench decides: no settings, no choices for the collector, and a
 // user of its own who has configured nothing.
-func benchEnv(env []string, user string) []string {
-	drop := []string{"GOGC", "GOMEMLIMIT", envName("config")}
-	for _, name := range settingNames() {
-		drop = append(drop, envName(name))
-	}
+func cleanEnv(env, unset []string, user string) []string {
+	drop := append([]string{"GOGC", "GOMEMLIMIT"}, unset...)
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(drop, name)
@@ -133,7 +130,7 @@ func benchEnv(env []string, user string) []string {
 }
 
 // measure runs a contender once.
-func (p *benchPlan) measure(ctx context.Context, m *measuring, c contender, round int) (run benchRun, err error) {
+func (p *Plan) measure(ctx context.Context, m *measuring, c contender, round int) (run Round, err error) {
 	web, err := m.web(ctx, c.web)
 	if err != nil {
 		return run, err
@@ -165,7 +162,7 @@ func (p *benchPlan) measure(ctx context.Context, m *measuring, c contender, roun
 	if err != nil {
 		return run, err
 	}
-	run = newBenchRun(ended, own, report)
+	run = newRound(ended, own, report)
 	if c.ours && p.profile != "" {
 		if run.Stages, err = stagesOf(in.profile, report.Pages); err != nil {
 			return run, err
@@ -182,7 +179,7 @@ func (p *benchPlan) measure(ctx context.Context, m *measuring, c contender, roun
 }
 
 // profileOf is where the profile of a run goes.
-func (p *benchPlan) profileOf(c contender, round int) string {
+func (p *Plan) profileOf(c contender, round int) string {
 	return filepath.Join(p.profile, fmt.Sprintf("%s-%d.pprof", strings.NewReplacer(", ", "-", " ", "-").Replace(c.name), round+1))
 }
 
@@ -195,8 +192,8 @@ type endedRun struct {
 }
 
 // runOnce runs a command to its end.
-func (p *benchPlan) runOnce(ctx context.Context, m *measuring, c contender, words []string) (e endedRun, err error) {
-	patience := benchPatience
+func (p *Plan) runOnce(ctx context.Context, m *measuring, c contender, words []string) (e endedRun, err error) {
+	patience := patience
 	if c.peer {
 		patience = p.peerLimit
 	} else {
@@ -209,21 +206,21 @@ func (p *benchPlan) runOnce(ctx context.Context, m *measuring, c contender, word
 	cmd.Stdout, cmd.Stderr = &lastWords{b: &said}, &lastWords{b: &said}
 	cmd.WaitDelay = peerGrace
 	if !c.peer {
-		cmd.Env, cmd.WaitDelay = m.env, grace
+		cmd.Env, cmd.WaitDelay = m.env, procgroup.Grace
 	}
-	together(cmd)
+	procgroup.Together(cmd)
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return e, err
 	}
 	failed := cmd.Wait()
 	e = endedRun{took: time.Since(began), state: cmd.ProcessState, said: strings.TrimSpace(said.String())}
-	endAll(cmd)
+	procgroup.EndAll(cmd)
 	switch {
 	case ctx.Err() != nil:
 		return e, ctx.Err()
 	case limited.Err() != nil && !c.peer:
-		return e, fmt.Errorf("it was not over after %v", benchPatience)
+		return e, fmt.Errorf("it was not over after %v", patience)
 	case failed != nil && !c.peer: // a peer may complain as it likes: what it fetched is what counts
 		return e, fmt.Errorf("%w: %s", failed, e.said)
 	}

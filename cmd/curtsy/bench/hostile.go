@@ -1,9 +1,11 @@
-package main
+package bench
 
 import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"curtsy/storage/plainly"
 )
 
 // addedRSS is how much more memory a crawl held at most because one body was hostile.
@@ -15,7 +17,7 @@ type addedRSS struct {
 }
 
 // addUp holds each hostile web against the same web without what is hostile.
-func (r *benchResult) addUp() {
+func (r *Result) addUp() {
 	sound := r.Contenders[0]
 	for _, c := range r.Contenders[1:] {
 		var added []float64
@@ -27,7 +29,7 @@ func (r *benchResult) addUp() {
 }
 
 // addedTable says what hostile bodies cost.
-func (r *benchResult) addedTable(w io.Writer) error {
+func (r *Result) addedTable(w io.Writer) error {
 	if len(r.Added) == 0 {
 		return nil
 	}
@@ -37,7 +39,7 @@ func (r *benchResult) addedTable(w io.Writer) error {
 	mib := func(octets float64) string { return fmt.Sprintf("%.1f MiB", octets/(1<<20)) }
 	for _, a := range r.Added {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.1f-%.1f\t%s\t%.2f\n", a.Of, mib(a.Without.Median), mib(a.With.Median), mib(a.Added.Median),
-			a.Added.Min/(1<<20), a.Added.Max/(1<<20), formatSize(r.MaxBody), a.Added.Median/float64(max(r.MaxBody, 1)))
+			a.Added.Min/(1<<20), a.Added.Max/(1<<20), plainly.Size(r.MaxBody), a.Added.Median/float64(max(r.MaxBody, 1)))
 	}
 	return tw.Flush()
 }

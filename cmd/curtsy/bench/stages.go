@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/google/pprof/profile"
+
+	"curtsy/storage/plainly"
 )
 
 // Where processor time goes is read from a profile. A sample is a stack of functions; it belongs to the stage of the
@@ -131,7 +133,7 @@ func stageFor(function string) (stage string) {
 }
 
 // medianStages is the median of rounds, stage by stage.
-func medianStages(rounds []benchRun) stages {
+func medianStages(rounds []Round) stages {
 	if len(rounds) == 0 || rounds[0].Stages == nil {
 		return nil
 	}
@@ -147,7 +149,7 @@ func medianStages(rounds []benchRun) stages {
 }
 
 // stageTable prints what each stage of curtsy takes.
-func (r *benchResult) stageTable(w io.Writer) error {
+func (r *Result) stageTable(w io.Writer) error {
 	for _, c := range r.Contenders {
 		if c.Stages == nil {
 			continue
@@ -158,7 +160,7 @@ func (r *benchResult) stageTable(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(tw, "STAGE OF %s\tCPU MS/PAGE\tSHARE\n", strings.ToUpper(plain(c.Name)))
+		fmt.Fprintf(tw, "STAGE OF %s\tCPU MS/PAGE\tSHARE\n", strings.ToUpper(plainly.Lines(c.Name)))
 		for _, row := range stageRows() {
 			if x := c.Stages[row.name]; x > 0 {
 				fmt.Fprintf(tw, "%s\t%.4f\t%.1f %%\n", row.name, x, 100*x/total)

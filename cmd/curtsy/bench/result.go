@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"cmp"
@@ -8,47 +8,48 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest/benchweb"
+	"curtsy/storage/plainly"
 )
 
-// benchSchema is the version of the JSON form.
-const benchSchema = 1
+// schema is the version of the JSON form.
+const schema = 1
 
-// benchResult is what a bench found.
-type benchResult struct {
-	Schema     int          `json:"schema"`
-	Version    string       `json:"curtsy"`
-	Go         string       `json:"go"`
-	System     string       `json:"system"`
-	CPUs       int          `json:"cpus"`
-	Time       time.Time    `json:"time"`
-	Setup      string       `json:"setup"`
-	Pages      int          `json:"pages"`
-	Hosts      int          `json:"hosts"`
-	Workers    int          `json:"workers"`
-	Pace       float64      `json:"pace_s,omitempty"`
-	Latency    float64      `json:"latency_s,omitempty"`
-	Memory     int64        `json:"memory_limit_bytes"`
-	Dir        string       `json:"dir"` // where crawls were kept: its disk counts
-	NullRate   float64      `json:"null_requests_per_s,omitempty"`
-	Contenders []benchRows  `json:"contenders"`
-	Ratios     []benchRatio `json:"ratios"`
-	Parts      []benchParts `json:"parts,omitempty"` // of the bare loop, by round
-	MaxBody    int64        `json:"max_body_bytes,omitempty"`
-	Added      []addedRSS   `json:"peak_rss_added,omitempty"` // of setup hostile
-	Violations []string     `json:"violations"`               // of curtsy, in any round
-	Void       string       `json:"void,omitempty"`           // why the figures are worth nothing
-	Notes      []string     `json:"notes"`
+// Result is what a bench found.
+type Result struct {
+	Schema     int        `json:"schema"`
+	Version    string     `json:"curtsy"`
+	Go         string     `json:"go"`
+	System     string     `json:"system"`
+	CPUs       int        `json:"cpus"`
+	Time       time.Time  `json:"time"`
+	Setup      string     `json:"setup"`
+	Pages      int        `json:"pages"`
+	Hosts      int        `json:"hosts"`
+	Workers    int        `json:"workers"`
+	Pace       float64    `json:"pace_s,omitempty"`
+	Latency    float64    `json:"latency_s,omitempty"`
+	Memory     int64      `json:"memory_limit_bytes"`
+	Dir        string     `json:"dir"` // where crawls were kept: its disk counts
+	NullRate   float64    `json:"null_requests_per_s,omitempty"`
+	Contenders []Rows     `json:"contenders"`
+	Ratios     []Ratio    `json:"ratios"`
+	Parts      []Parts    `json:"parts,omitempty"` // of the bare loop, by round
+	MaxBody    int64      `json:"max_body_bytes,omitempty"`
+	Added      []addedRSS `json:"peak_rss_added,omitempty"` // of setup hostile
+	Violations []string   `json:"violations"`               // of curtsy, in any round
+	Void       string     `json:"void,omitempty"`           // why the figures are worth nothing
+	Notes      []string   `json:"notes"`
 
-	Yardstick *benchYardstick `json:"yardstick,omitempty"`
+	Yardstick *Yardstick `json:"yardstick,omitempty"`
 }
 
-// benchRows are the rounds of a contender, and what they come to.
-type benchRows struct {
-	Name    string     `json:"name"`
-	Command []string   `json:"command"`
-	Ours    bool       `json:"ours"` // curtsy
-	Peer    bool       `json:"peer"` // a command of somebody else
-	Rounds  []benchRun `json:"rounds"`
+// Rows are the rounds of a contender, and what they come to.
+type Rows struct {
+	Name    string   `json:"name"`
+	Command []string `json:"command"`
+	Ours    bool     `json:"ours"` // curtsy
+	Peer    bool     `json:"peer"` // a command of somebody else
+	Rounds  []Round  `json:"rounds"`
 
 	PagesPerS  spread `json:"pages_per_s"`
 	CPUPerPage spread `json:"cpu_ms_per_page"`
@@ -59,8 +60,8 @@ type benchRows struct {
 	Stages     stages `json:"stages_cpu_ms_per_page,omitempty"` // medians, with --profile
 }
 
-// benchRun is one round of a contender. A page is a distinct one.
-type benchRun struct {
+// Round is one round of a contender. A page is a distinct one.
+type Round struct {
 	Wall       float64 `json:"wall_s"` // from the start of the process to its end
 	User       float64 `json:"user_s"`
 	System     float64 `json:"system_s"`
@@ -86,15 +87,15 @@ type spread struct {
 	Max    float64 `json:"max"`
 }
 
-// benchRatio holds curtsy against another: the median of the ratios of each round, which ran close to each other.
-type benchRatio struct {
+// Ratio holds curtsy against another: the median of the ratios of each round, which ran close to each other.
+type Ratio struct {
 	To         string `json:"to"`
 	PagesPerS  spread `json:"pages_per_s"`
 	CPUPerPage spread `json:"cpu_per_page"`
 }
 
-func newBenchRun(e endedRun, own childStats, web webReport) benchRun {
-	r := benchRun{
+func newRound(e endedRun, own childStats, web webReport) Round {
+	r := Round{
 		Wall: e.took.Seconds(), User: e.state.UserTime().Seconds(), System: e.state.SystemTime().Seconds(), PeakRSS: own.PeakRSS,
 		GCs: own.GCs, Referee: web.Report, Stopped: e.stopped,
 	}
@@ -113,15 +114,15 @@ func newBenchRun(e endedRun, own childStats, web webReport) benchRun {
 	return r
 }
 
-func (p *benchPlan) newResult(m *measuring) *benchResult {
-	r := &benchResult{
-		Schema: benchSchema, Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+func (p *Plan) newResult(m *measuring) *Result {
+	r := &Result{
+		Schema: schema, Version: p.version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
 		Time: time.Now().UTC().Truncate(time.Second), Setup: p.setup, Pages: p.web.Pages, Hosts: p.web.Hosts, Workers: p.workers,
 		Pace: p.web.Pace.Seconds(), Latency: p.web.Latency.Seconds(), Memory: p.memory, Dir: m.dir,
-		Ratios: []benchRatio{}, Violations: []string{}, Notes: []string{},
+		Ratios: []Ratio{}, Violations: []string{}, Notes: []string{},
 	}
 	for _, c := range p.contenders {
-		r.Contenders = append(r.Contenders, benchRows{Name: c.name, Command: c.args, Ours: c.ours, Peer: c.peer})
+		r.Contenders = append(r.Contenders, Rows{Name: c.name, Command: c.args, Ours: c.ours, Peer: c.peer})
 	}
 	if p.setup == setupHostile {
 		r.MaxBody = p.maxBody
@@ -130,7 +131,7 @@ func (p *benchPlan) newResult(m *measuring) *benchResult {
 }
 
 // conclude makes medians and ratios of the rounds, and says what is wrong with them.
-func (r *benchResult) conclude(p *benchPlan) {
+func (r *Result) conclude(p *Plan) {
 	for i := range r.Contenders {
 		r.Contenders[i].sum()
 	}
@@ -139,10 +140,10 @@ func (r *benchResult) conclude(p *benchPlan) {
 		if other.Ours && other.Name != nameModel {
 			continue // another web
 		}
-		r.Ratios = append(r.Ratios, benchRatio{
+		r.Ratios = append(r.Ratios, Ratio{
 			To:         other.Name,
-			PagesPerS:  ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.PagesPerS }),
-			CPUPerPage: ratioOf(ours.Rounds, other.Rounds, func(x benchRun) float64 { return x.CPUPerPage }),
+			PagesPerS:  ratioOf(ours.Rounds, other.Rounds, func(x Round) float64 { return x.PagesPerS }),
+			CPUPerPage: ratioOf(ours.Rounds, other.Rounds, func(x Round) float64 { return x.CPUPerPage }),
 		})
 	}
 	r.best()
@@ -155,7 +156,7 @@ func (r *benchResult) conclude(p *benchPlan) {
 	}
 	for _, c := range r.Contenders {
 		if c.stopped() {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s was %s, with %d of %d pages asked for; it was not run again", plain(c.Name), limitReached(p.peerLimit), c.Rounds[len(c.Rounds)-1].Referee.Pages, c.Rounds[0].Referee.Expected))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was %s, with %d of %d pages asked for; it was not run again", plainly.Lines(c.Name), "stopped after "+plainly.Duration(p.peerLimit), c.Rounds[len(c.Rounds)-1].Referee.Pages, c.Rounds[0].Referee.Expected))
 		}
 	}
 	if r.NullRate > 0 && r.NullRate < slowWeb*ours.PagesPerS.Median {
@@ -166,11 +167,11 @@ func (r *benchResult) conclude(p *benchPlan) {
 	}
 }
 
-// verdict is how the command ends: what the referee found comes first.
-func (r *benchResult) verdict() error {
+// Verdict is how the command ends: what the referee found comes first.
+func (r *Result) Verdict() error {
 	switch {
 	case len(r.Violations) > 0:
-		return &exitError{exitFound, fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", r.Violations[0])}
+		return &Found{fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", r.Violations[0])}
 	case r.Void != "":
 		return fmt.Errorf("the run is void: %s", r.Void)
 	}
@@ -181,19 +182,19 @@ func (r *benchResult) verdict() error {
 const slowWeb = 4
 
 // best adds the ratio to the fastest of the peers, where there are several.
-func (r *benchResult) best() {
-	peers := slices.DeleteFunc(slices.Clone(r.Contenders), func(c benchRows) bool { return !c.Peer })
+func (r *Result) best() {
+	peers := slices.DeleteFunc(slices.Clone(r.Contenders), func(c Rows) bool { return !c.Peer })
 	if len(peers) < 2 {
 		return
 	}
-	fastest := slices.MaxFunc(peers, func(a, b benchRows) int { return cmp.Compare(a.PagesPerS.Median, b.PagesPerS.Median) })
-	q := r.Ratios[slices.IndexFunc(r.Ratios, func(q benchRatio) bool { return q.To == fastest.Name })]
+	fastest := slices.MaxFunc(peers, func(a, b Rows) int { return cmp.Compare(a.PagesPerS.Median, b.PagesPerS.Median) })
+	q := r.Ratios[slices.IndexFunc(r.Ratios, func(q Ratio) bool { return q.To == fastest.Name })]
 	q.To = "the fastest peer, " + q.To
 	r.Ratios = append(r.Ratios, q)
 }
 
 // violate gathers what is wrong with curtsy's own runs.
-func (r *benchResult) violate(p *benchPlan) {
+func (r *Result) violate(p *Plan) {
 	for _, c := range r.Contenders {
 		if !c.Ours {
 			continue
@@ -210,34 +211,34 @@ func (r *benchResult) violate(p *benchPlan) {
 	}
 }
 
-func (r *benchResult) named(name string) *benchRows {
-	i := slices.IndexFunc(r.Contenders, func(c benchRows) bool { return c.Name == name })
+func (r *Result) named(name string) *Rows {
+	i := slices.IndexFunc(r.Contenders, func(c Rows) bool { return c.Name == name })
 	if i < 0 {
 		return nil
 	}
 	return &r.Contenders[i]
 }
 
-func (c *benchRows) sum() {
-	of := func(f func(benchRun) float64) spread {
+func (c *Rows) sum() {
+	of := func(f func(Round) float64) spread {
 		var all []float64
 		for _, x := range c.Rounds {
 			all = append(all, f(x))
 		}
 		return spreadOf(all)
 	}
-	c.PagesPerS = of(func(x benchRun) float64 { return x.PagesPerS })
-	c.CPUPerPage = of(func(x benchRun) float64 { return x.CPUPerPage })
-	c.PeakRSS = of(func(x benchRun) float64 { return float64(x.PeakRSS) })
-	c.Allocs = of(func(x benchRun) float64 { return x.Allocs })
-	c.OfAllowed = of(func(x benchRun) float64 { return x.Referee.OfAllowed })
-	c.Steady = of(func(x benchRun) float64 { return x.Referee.Steady })
+	c.PagesPerS = of(func(x Round) float64 { return x.PagesPerS })
+	c.CPUPerPage = of(func(x Round) float64 { return x.CPUPerPage })
+	c.PeakRSS = of(func(x Round) float64 { return float64(x.PeakRSS) })
+	c.Allocs = of(func(x Round) float64 { return x.Allocs })
+	c.OfAllowed = of(func(x Round) float64 { return x.Referee.OfAllowed })
+	c.Steady = of(func(x Round) float64 { return x.Referee.Steady })
 	c.Stages = medianStages(c.Rounds)
 }
 
 // stopped reports whether a peer came to its limit.
-func (c *benchRows) stopped() bool {
-	return slices.ContainsFunc(c.Rounds, func(x benchRun) bool { return x.Stopped })
+func (c *Rows) stopped() bool {
+	return slices.ContainsFunc(c.Rounds, func(x Round) bool { return x.Stopped })
 }
 
 // spreadOf is the median of an even number between the two in the middle.
@@ -251,7 +252,7 @@ func spreadOf(all []float64) spread {
 }
 
 // ratioOf is the ratio of two contenders, round by round.
-func ratioOf(a, b []benchRun, f func(benchRun) float64) spread {
+func ratioOf(a, b []Round, f func(Round) float64) spread {
 	var all []float64
 	for i := range min(len(a), len(b)) {
 		if d := f(b[i]); d > 0 {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ type chartLine struct {
 }
 
 // scaleCharts are what the steps show.
-func scaleCharts(r *scaleResult) []chart {
+func scaleCharts(r *ScaleResult) []chart {
 	line := func(name, of, varied string, y func(scaleStep) float64) chartLine {
 		l := chartLine{name: name}
 		for _, s := range r.Steps {
@@ -62,7 +62,7 @@ text{font:11px system-ui,sans-serif;fill:#24292f}.t{font-weight:600;font-size:13
 `
 
 // scaleSVG draws the charts side by side. It is a picture alone: no script, nothing loaded.
-func scaleSVG(r *scaleResult) []byte {
+func scaleSVG(r *ScaleResult) []byte {
 	charts := scaleCharts(r)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Cost as the work grows">`+"\n", chartWidth*len(charts), chartHeight)

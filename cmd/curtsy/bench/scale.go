@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -15,7 +15,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler/crawltest/benchweb"
+	"curtsy/storage/plainly"
 )
 
 // The same work with more and more known: what does a page cost, and a URL? Whole crawls are measured as far as they take
@@ -45,8 +47,8 @@ type scaleStep struct {
 	loadStats
 }
 
-// scaleResult is what the command prints.
-type scaleResult struct {
+// ScaleResult is what --setup scale found.
+type ScaleResult struct {
 	Schema  int         `json:"schema"`
 	Version string      `json:"curtsy"`
 	Go      string      `json:"go"`
@@ -57,43 +59,38 @@ type scaleResult struct {
 	Steps   []scaleStep `json:"steps"`
 }
 
-// scale measures all steps, and prints and draws them.
-func scale(ctx context.Context, b *benching, p *benchPlan, voice *voice, std stdio) (err error) {
+// scale measures all steps, and draws them.
+func (c *Config) scale(ctx context.Context, p *Plan, say Say) (_ Report, err error) {
 	urls := []int{1000, 10_000, 100_000, 1_000_000}
-	if b.flags.Changed("discovered") {
-		urls = slices.Sorted(slices.Values(b.discovered))
+	if c.Given("discovered") {
+		urls = slices.Sorted(slices.Values(c.Discovered))
 	}
-	if b.large {
+	if c.Large {
 		urls = append(urls, scaleLarge)
 	}
 	if len(urls) == 0 || urls[0] < 1 {
-		return usagef("--discovered: write how many URLs, at least 1")
+		return nil, usagef("--discovered: write how many URLs, at least 1")
 	}
 	m, err := p.prepare()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
-	r := scaleResult{Schema: benchSchema, Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+	r := ScaleResult{Schema: schema, Version: p.version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
 		Time: time.Now().UTC().Truncate(time.Second), Dir: m.dir}
 	for _, step := range scaleSteps(urls) {
 		if err := p.step(ctx, m, &step); err != nil {
-			voice.finish()
-			return fmt.Errorf("bench: %s with %s at %s: %w", step.Of, several(int64(step.URLs), "URL"), several(int64(step.Hosts), "host"), err)
+			return nil, fmt.Errorf("bench: %s with %s at %s: %w", step.Of, plainly.Count(step.URLs, "URL"), plainly.Count(step.Hosts, "host"), err)
 		}
-		voice.say("%s, %s at %s: %.3f CPU ms per page", step.Of, several(int64(step.URLs), "URL"), several(int64(step.Hosts), "host"), step.CPU)
+		say("%s, %s at %s: %.3f CPU ms per page", step.Of, plainly.Count(step.URLs, "URL"), plainly.Count(step.Hosts, "host"), step.CPU)
 		r.Steps = append(r.Steps, step)
 	}
-	voice.finish()
-	if b.svg != "" {
-		if err := os.WriteFile(b.svg, scaleSVG(&r), 0o666); err != nil {
-			return fmt.Errorf("bench: %w", err)
+	if c.SVG != "" {
+		if err := os.WriteFile(c.SVG, scaleSVG(&r), 0o666); err != nil {
+			return nil, fmt.Errorf("bench: %w", err)
 		}
 	}
-	if b.json {
-		return writeJSON(std.out, r)
-	}
-	return writeScale(std.out, &r)
+	return &r, nil
 }
 
 // scaleSteps are the measurements, for so many URLs and for a ladder of hosts.
@@ -130,7 +127,7 @@ func scaleSteps(urls []int) (all []scaleStep) {
 }
 
 // step does a measurement.
-func (p *benchPlan) step(ctx context.Context, m *measuring, s *scaleStep) error {
+func (p *Plan) step(ctx context.Context, m *measuring, s *scaleStep) error {
 	if s.Of == scaleCrawl {
 		return p.crawlStep(ctx, m, s)
 	}
@@ -144,7 +141,7 @@ func (p *benchPlan) step(ctx context.Context, m *measuring, s *scaleStep) error 
 		args = append(args, "--model")
 	}
 	cmd := exec.CommandContext(ctx, m.self, args...)
-	cmd.Env, cmd.WaitDelay = m.env, grace
+	cmd.Env, cmd.WaitDelay = m.env, procgroup.Grace
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -155,8 +152,8 @@ func (p *benchPlan) step(ctx context.Context, m *measuring, s *scaleStep) error 
 }
 
 // crawlStep measures a whole crawl: with few hosts one that discovers ever more, with many one that fetches all.
-func (p *benchPlan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) error {
-	web := benchweb.Config{Seed: benchSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
+func (p *Plan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) error {
+	web := benchweb.Config{Seed: webSeed, Hosts: s.Hosts, Pages: s.Pages, Width: 1, Endless: s.Varied == "urls"}
 	if web.Endless {
 		web.Width = p.workers
 	}
@@ -165,16 +162,19 @@ func (p *benchPlan) crawlStep(ctx context.Context, m *measuring, s *scaleStep) e
 		return err
 	}
 	if found := run.Referee.Violations(); len(found) > 0 {
-		return &exitError{exitFound, fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", found[0])}
+		return &Found{fmt.Errorf("the referee found what a polite and complete crawl does not do: %s", found[0])}
 	}
 	s.CPU, s.PeakRSS = run.CPUPerPage, run.PeakRSS
 	return nil
 }
 
-// writeScale prints the steps for people.
-func writeScale(w io.Writer, r *scaleResult) error {
+// Verdict is nil: what the referee found ended the bench before.
+func (r *ScaleResult) Verdict() error { return nil }
+
+// WriteText prints the steps for people.
+func (r *ScaleResult) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s\n\n", r.Version, r.Go, r.System, several(int64(r.CPUs), "CPU"))
+	fmt.Fprintf(&b, "curtsy %s, %s, %s, %s\n\n", r.Version, r.Go, r.System, plainly.Count(r.CPUs, "CPU"))
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "WHAT\tURLS KNOWN\tHOSTS\tPAGES\tCPU MS/PAGE\tDISK/URL\tRAM/URL\tPEAK RSS")
 	octets := func(x float64) string {
