@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/seats"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -110,6 +111,9 @@ type fetcher interface {
 	Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error)
 	CloseIdle(a canon.Authority)
 }
+
+// AtOnce is how many exchanges a crawl of so many workers has under way at most, those with slow hosts among them.
+func AtOnce(workers int) int { return seats.New(workers).Most() }
 
 // Barrier returns what the frontier must call before each commit: it makes the records durable, then the lines that
 // name them.

@@ -152,6 +152,9 @@ func (c *Crawl) end(why string) { c.drain(ended(why)) }
 // as they came, as those are that the end of the grace cuts; an error is a failure of our own state, and what was finished
 // before it is kept.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
+	if err := c.cfg.Ledger.Begin(context.WithoutCancel(ctx)); err != nil {
+		return Summary{}, err
+	}
 	if c.cfg.MaxTime > 0 {
 		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.end(EndedMaxTime) })
 		defer stop.Stop()

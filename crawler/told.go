@@ -112,7 +112,10 @@ func tell(ctx context.Context, r storage.Recorder, l storage.Ledger, all []stora
 	if len(all) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // what they tell has happened
+	ctx = context.WithoutCancel(ctx)     // what they tell has happened
+	if err := l.Begin(ctx); err != nil { // before the archive has a file
+		return err
+	}
 	for _, line := range all {
 		if err := r.Refuse(ctx, line); err != nil {
 			return err

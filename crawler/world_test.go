@@ -71,6 +71,8 @@ type lines struct {
 	all []storage.Line
 }
 
+func (l *lines) Begin(ctx context.Context) error { return ctx.Err() }
+
 func (l *lines) Append(ctx context.Context, line storage.Line) error {
 	if err := ctx.Err(); err != nil {
 		return err

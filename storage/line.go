@@ -80,7 +80,9 @@ type Line struct {
 
 // Ledger keeps lines. Its methods may be called concurrently.
 type Ledger interface {
-	// Append adds l. It does not sync.
+	// Begin says that a run begins, and makes that durable: a Crawl calls it before its first exchange.
+	Begin(ctx context.Context) error
+	// Append adds l. It need not be durable before the next Sync.
 	Append(ctx context.Context, l Line) error
 	// Sync makes durable what was appended before the call.
 	Sync(ctx context.Context) error

@@ -185,16 +185,21 @@ func (e *evidence) lineWith(t *testing.T, parts ...string) int {
 func (e *evidence) again(t *testing.T, dir string, size int64, drop func(storage.Line) bool) {
 	t.Helper()
 	var lines []storage.Line
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
-		if err != nil {
+	var bound string
+	for e, err := range ledger.Scan(inDir(dir, ledgerName)) {
+		switch {
+		case err != nil:
 			t.Fatal(err)
+		case e.Mark != nil && e.Mark.Kind == ledger.KindRun:
+			bound = e.Mark.Warcinfo
+		case e.Mark == nil && e.Problem == nil:
+			lines = append(lines, e.Line)
 		}
-		lines = append(lines, l)
 	}
 	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), SegmentSize: size})
+	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), SegmentSize: size, Warcinfo: bound})
 	if err != nil {
 		t.Fatal(err)
 	}

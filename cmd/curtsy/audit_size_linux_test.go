@@ -28,7 +28,7 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName)})
+	book, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Warcinfo: w.InfoSHA256()})
 	if err != nil {
 		t.Fatal(err)
 	}

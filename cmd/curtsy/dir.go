@@ -165,7 +165,7 @@ func (d *crawlDir) openEvidence(ctx context.Context, info warc.Info, earlier []s
 	if d.archive, err = warc.Open(warc.Options{Dir: inDir(d.path, warcName), Name: "curtsy", Info: info, Index: d.index, Originals: d.index}); err != nil {
 		return err
 	}
-	if d.ledger, err = openLedger(d.path, say); err != nil {
+	if d.ledger, err = openLedger(d.path, d.archive.InfoSHA256(), say); err != nil {
 		return err
 	}
 	for _, cut := range []func() (string, int64){d.archive.Cut, d.ledger.Cut} {

@@ -17,7 +17,8 @@ import (
 
 // openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
 // crawl: the chain is the same without it.
-func openLedger(dir string, say func(string, ...any)) (*ledger.Writer, error) {
+// The mark of its run binds the digest of the archive's warcinfo records.
+func openLedger(dir, warcinfo string, say func(string, ...any)) (*ledger.Writer, error) {
 	var key ed25519.PrivateKey
 	path, err := ledgerKey.path()
 	if err == nil {
@@ -29,7 +30,7 @@ func openLedger(dir string, say func(string, ...any)) (*ledger.Writer, error) {
 	if err != nil {
 		say("the ledger is chained and not signed: %v", err)
 	}
-	return ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Key: key, Software: "curtsy/" + version})
+	return ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Key: key, Software: "curtsy/" + version, Warcinfo: warcinfo})
 }
 
 // newLedger is the group of commands about the ledger of a crawl.

@@ -22,6 +22,7 @@ func (s *settings) politenessFields() warc.Fields {
 		{Name: "ip-delay-ms", Value: millis(time.Duration(s.ipDelay))},
 		{Name: "max-crawl-delay-ms", Value: millis(time.Duration(s.maxCrawlDelay))},
 		{Name: "own-sites", Value: strings.Join(s.ownSite, ", ")},
+		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.workers.n)))},
 		{Name: "keep-noarchive", Value: strconv.FormatBool(s.keepNoArchive)},
 	}
 	for _, v := range s.lists.Versions() {

@@ -191,7 +191,7 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 		},
 	})
 	must(err)
-	e.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(l.dir, "ledger"), SegmentSize: segment, Software: "curtsy/1"})
+	e.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(l.dir, "ledger"), SegmentSize: segment, Software: "curtsy/1", Warcinfo: e.archive.InfoSHA256()})
 	must(err)
 	for _, cut := range []func() (string, int64){e.archive.Cut, e.ledger.Cut} {
 		_, n := cut()

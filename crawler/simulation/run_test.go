@@ -39,6 +39,8 @@ func (c *counter) Sync(context.Context) error { return nil }
 // countedLedger is the other half of a counter: both have a Sync.
 type countedLedger struct{ *counter }
 
+func (l countedLedger) Begin(context.Context) error { return nil }
+
 func (l countedLedger) Append(context.Context, storage.Line) error {
 	l.lines.Add(1)
 	return nil

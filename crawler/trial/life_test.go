@@ -84,7 +84,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 		return c, err
 	}
 	c.crawl, err = crawler.New(ctx, crawler.Config{
-		Frontier: c.front, Fetcher: c.fetcher, Recorder: c.archive, Ledger: c.ledger, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
+		Frontier: c.front, Fetcher: c.fetcher, Recorder: c.archive, Ledger: book{c.ledger, c}, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: o.delay, IPDelay: o.ipDelay, Standard: o.standard,
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny},
 	})
@@ -111,7 +111,8 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	if err != nil {
 		return err
 	}
-	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Key: ed25519.NewKeyFromSeed(make([]byte, 32))})
+	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Key: ed25519.NewKeyFromSeed(make([]byte, 32)),
+		Warcinfo: c.archive.InfoSHA256()})
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	if err != nil {
 		return err
 	}
-	return crawler.TellQuarantined(ctx, c.archive, c.ledger, quarantined)
+	return crawler.TellQuarantined(ctx, c.archive, book{c.ledger, c}, quarantined)
 }
 
 // barrier is the frontier's, and notes what is durable.
@@ -130,21 +131,46 @@ func (c *crawl) barrier(ctx context.Context) error {
 	if err := crawler.Barrier(c.archive, c.ledger)(ctx); err != nil {
 		return err
 	}
+	c.durable(evidence(c.dir))
+	return nil
+}
+
+// durable notes that files are durable as they are.
+func (c *crawl) durable(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, path := range evidence(c.dir) {
+	for _, path := range paths {
 		if s, err := os.Stat(path); err == nil { // else it was packed meanwhile
 			c.synced[path] = s.Size()
 		}
 	}
-	return nil
+}
+
+// book is the ledger of a crawl, of which each sync is noted.
+type book struct {
+	*ledger.Writer
+	c *crawl
+}
+
+func (b book) Begin(ctx context.Context) error { return b.noted(b.Writer.Begin(ctx)) }
+func (b book) Sync(ctx context.Context) error  { return b.noted(b.Writer.Sync(ctx)) }
+
+func (b book) noted(err error) error {
+	if err == nil {
+		b.c.durable(ledgerFiles(b.c.dir))
+	}
+	return err
 }
 
 // evidence are the files that archive and ledger append to.
 func evidence(dir string) []string {
 	open, _ := filepath.Glob(filepath.Join(dir, "warc", "*.open")) // the pattern is no bad one
+	return append(open, ledgerFiles(dir)...)
+}
+
+func ledgerFiles(dir string) []string {
 	lines, _ := filepath.Glob(filepath.Join(dir, "ledger", "*.jsonl"))
-	return append(open, lines...)
+	return lines
 }
 
 func (c *crawl) seed(ctx context.Context, w *web, hosts int) error {

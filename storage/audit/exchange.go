@@ -77,5 +77,8 @@ type Info struct {
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
 
+	AtOnce int `json:"-"` // exchanges that are under way at most; 0 where that is not said
+
 	date, began time.Time // WARC-Date of its record, and of run-began
+	sha256      string    // of its block, in hexadecimal digits
 }

@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +16,12 @@ func (a *audit) warcinfo(rec *warc.Record, at Place) {
 	a.flush(0)
 	in := &Info{Place: at}
 	in.date, _, _ = instant(rec.Fields.Get("WARC-Date"))
+	whole := sha256.New()
+	rec.Block = io.TeeReader(rec.Block, whole)
 	a.read.begin(rec, false)
 	err := told(&a.read, in.add)
 	a.read.rest()
+	in.sha256 = hex.EncodeToString(whole.Sum(nil))
 	a.digests(rec, at, "")
 	if a.read.src.err != nil {
 		return
@@ -75,6 +81,8 @@ func (in *Info) read() {
 			in.Floor = ms
 		case "ip-delay-ms":
 			in.IPDelay = ms
+		case "exchanges-at-once":
+			in.AtOnce, _ = strconv.Atoi(f[1]) // what is no number says nothing
 		case "run-began":
 			in.began, _, _ = instant(f[1])
 		case "own-sites":

@@ -54,9 +54,10 @@ type Ledger struct {
 	check     *LedgerCheck
 	all       *sorted.Sorter
 	runs      runs
-	steps     []Finding // exchanges behind a clock that is said to have been set back
 	unsent    unsent
-	plain     bool // a segment has no chain: it is older than the refusals in archives
+	size      int64 // of the ledger, when it was read
+	running   bool  // it grew since then
+	plain     bool  // a segment has no chain: it is older than the refusals in archives
 	problem   []ledger.Entry
 	kills     []ledger.Entry // what a stop leaves that was no good one: nothing is wrong with the chain
 	more      int64          // problems beyond maxProblems
@@ -79,7 +80,11 @@ func NewLedger(ctx context.Context, o LedgerOptions) (*Ledger, error) {
 	if o.Head != nil {
 		l.check.Lodged = o.Head.String()
 	}
-	if err := l.read(ctx); err != nil {
+	var err error
+	if l.size, err = sizeOf(o.Dir); err == nil {
+		err = l.read(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("audit: %w", err), l.all.Close())
 	}
 	return l, nil
@@ -136,7 +141,7 @@ func (l *Ledger) fault(e ledger.Entry) {
 func (l *Ledger) mark(m *ledger.Mark) {
 	switch m.Kind {
 	case ledger.KindRun:
-		l.runs.begin(m.Time)
+		l.runs.begin(m)
 	case ledger.KindHead:
 		l.check.Head = m.Chain.String()
 		l.check.Unsigned = m.Key == nil
@@ -153,7 +158,7 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	d := &e.Line
 	l.check.Lines++
 	l.check.Since++
-	l.runs.line(d.Time)
+	l.runs.trace(d.Time)
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	switch {
 	case d.Record != "":
@@ -175,21 +180,16 @@ func (l *Ledger) add(a account) error {
 	return l.all.Add(l.buf)
 }
 
-// Info implements Witness.
-func (l *Ledger) Info(context.Context, *Info, Report) error { return nil }
-
 // Exchange implements Witness.
 func (l *Ledger) Exchange(_ context.Context, e *Exchange, found Report) error {
 	l.check.Records++
 	l.hides(e, found)
-	l.stepped(e)
-	l.runs.met(e.File)
+	l.stepped(e, found)
 	return l.add(recordAccount(e))
 }
 
 // Refused implements Witness.
 func (l *Ledger) Refused(_ context.Context, d *storage.Line, at Place, _ Report) error {
-	l.runs.met(at.File)
 	return l.add(refusalAccount(false, placeText(at), d))
 }
 
@@ -202,7 +202,11 @@ func (l *Ledger) Close(ctx context.Context, r *Result, found Report) (err error)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
 		return err
 	}
-	l.claimed(found)
+	running, err := l.grown()
+	if err != nil {
+		return err
+	}
+	l.running = running
 	if err := l.groups(ctx, func(lines, records []account) { l.judge(lines, records, found) }); err != nil {
 		return err
 	}
@@ -244,10 +248,10 @@ func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)
 func (l *Ledger) lastTraces(lines, records []account) {
 	both := min(len(lines), len(records))
 	for i := range both {
-		l.runs.paired(&lines[i], records[i].at().File)
+		l.runs.paired(&lines[i])
 	}
 	for i := both; i < len(records); i++ {
-		l.runs.recorded(records[i].traced(), records[i].at().File, records[i].fields[fieldURL])
+		l.runs.recorded(&records[i])
 	}
 }
 
@@ -255,7 +259,11 @@ func (l *Ledger) lastTraces(lines, records []account) {
 func (l *Ledger) judge(lines, records []account, found Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
-		if said := differences(&lines[i], &records[i]); said != "" {
+		said := differences(&lines[i], &records[i])
+		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun && of != lines[i].run {
+			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
+		}
+		if said != "" {
 			f := lines[i].finding(LedgerDiffers, "line and record of an exchange tell the same", lines[i].place+": "+said)
 			f.Place = records[i].at()
 			found(f)
@@ -280,9 +288,11 @@ func (l *Ledger) alone(a *account, code Code, required, observed string, found R
 	if code == LedgerMissing {
 		l.check.Untold++
 	}
-	if l.runs.inFlight(a) {
+	if l.runs.inFlight(a, l.running) {
 		l.check.InFlight++
 		f.Code, f.Note, f.Observed = CrashInFlight, true, f.Observed+": in flight at a crash"
+	} else if x := l.runs.known(l.runs.of(f.File)); code == LedgerMissing && x != nil && x.killed && x.untold > x.most() {
+		f.Observed += fmt.Sprintf(", as %d exchanges of its run have: a kill leaves %d at most", x.untold, x.most())
 	}
 	found(f)
 }

@@ -1,46 +1,60 @@
 package audit
 
 import (
-	"slices"
 	"time"
+
+	"curtsy/storage/ledger"
 )
 
 // atCrash is how much of what lies before the last trace of a killed run may stand in the archive or in the ledger
 // alone: each is written through buffers of its own, which are synced together at every commit of the frontier.
 const atCrash = 30 * time.Second
 
-// atStart is the same for a run of which the ledger knows nothing: the first commit of the frontier syncs it.
-const atStart = 5 * time.Second
+// atBegin is by how much the first date of a run may lie before the mark of its beginning: both are read off the clock, in
+// two places.
+const atBegin = 2 * time.Second
 
 // lostAfter is how long behind the last trace a kill may have come, and with it the requests that left none: as long as
 // the longest pause of a host that is waited for by default (docs/politeness.md, rule 7).
 const lostAfter = 5 * time.Minute
 
 // maxKnown bounds the runs that are kept. Nothing is excused by what goes beyond.
-const maxKnown = 1000
+const maxKnown = 100_000
+
+// usualAtOnce is how many exchanges a run has under way at most that does not say so: 64 workers, and four times as many
+// slow ones (docs/politeness.md, rule 25).
+const usualAtOnce = 5 * 64
 
 // runs follows the runs of a crawl by the marks of its ledger. What a kill tears off belongs to the run that was killed:
 // two kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run from another.
-// A line is of the run whose mark stands before it in the ledger, a record of the one whose lines tell of its file, for a
-// run begins a file of its own.
+// A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark binds the warcinfo
+// record of its file. A mark is durable before the first exchange of its run, so there is no file without one.
 type runs struct {
 	count   int64
 	crashed int64     // runs that did not end in good order, as the marks tell
 	all     []runTold // the first is what stands before the first mark
+	at      int       // the one that the ledger tells of now; beyond them where there are too many
 	open    bool
 
-	files  []string // of the archive, in its order
-	kills  kills
-	ran    map[string]int       // as of, by exchanges alone: two runs may tell a refusal alike
-	of     map[string]int       // those that have a record with a line, and the run of that line
-	traces map[string]time.Time // the last of the records without a line, by file
+	bound map[string][]int // the runs whose marks bind a warcinfo record, by its digest
+	files map[string]int   // the run of each file of the archive; noRun when no mark binds its warcinfo record
+	last  int              // the latest run of the files so far
+
+	reading string // the file that is read
+	past    int    // the latest run of those before it
 }
+
+// noRun is the run of a file of which no mark tells.
+const noRun = -1
 
 // runTold is one run, as marks and lines tell.
 type runTold struct {
 	killed      bool      // it did not end in good order
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
-	first, told time.Time // its first and its last line
+
+	alone  time.Time // the last of its records without a line
+	untold int       // how many exchanges these are
+	atOnce int       // how many it has under way at most, as its warcinfo record tells
 
 	// pairs are the latest starts of exchanges in the time that a kill may tear off that both have, by authority. Archive
 	// and ledger are appended to, and an authority's exchanges come one after the other: what is missing of it before
@@ -49,21 +63,57 @@ type runTold struct {
 }
 
 func newRuns() runs {
-	return runs{all: []runTold{{}}, of: map[string]int{}, ran: map[string]int{}, traces: map[string]time.Time{}}
+	return runs{all: []runTold{{}}, bound: map[string][]int{}, files: map[string]int{}}
 }
 
 // begin takes the mark of a run's beginning.
-func (r *runs) begin(t time.Time) {
+func (r *runs) begin(m *ledger.Mark) {
 	r.close()
 	r.count++
 	r.open = true
-	if len(r.all) < maxKnown {
-		r.all = append(r.all, runTold{begun: t, last: t})
+	same := r.bound[m.Warcinfo]
+	if n := len(same); n > 0 && same[n-1] == r.at && r.all[r.at].begun.Equal(m.Time) {
+		return // killed in the microsecond in which it began, it is one with the run that followed: nothing tells their files apart
 	}
+	if r.at = len(r.all); r.at == maxKnown {
+		return
+	}
+	if m.Warcinfo != "" {
+		r.bound[m.Warcinfo] = append(same, r.at)
+	}
+	r.all = append(r.all, runTold{begun: m.Time, last: m.Time, atOnce: usualAtOnce})
+}
+
+// file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
+// record only if neither says when it began: then the file is of the first that it may be of.
+func (r *runs) file(in *Info) int {
+	if in.File != r.reading {
+		r.past, r.reading = r.last, in.File
+	}
+	n := noRun
+	for _, of := range r.bound[in.sha256] {
+		if n = of; n >= r.last {
+			break
+		}
+	}
+	r.files[in.File] = n
+	r.last = max(r.last, n)
+	if x := r.known(n); x != nil && in.AtOnce > 0 {
+		x.atOnce = in.AtOnce
+	}
+	return n
+}
+
+// of is the run of a file.
+func (r *runs) of(file string) int {
+	if n, ok := r.files[file]; ok {
+		return n
+	}
+	return noRun
 }
 
 // now is the run of what stands in the ledger next.
-func (r *runs) now() int { return int(r.count) }
+func (r *runs) now() int { return r.at }
 
 // known returns the run of that number, or nil.
 func (r *runs) known(n int) *runTold {
@@ -71,16 +121,6 @@ func (r *runs) known(n int) *runTold {
 		return nil
 	}
 	return &r.all[n]
-}
-
-// line takes the time of a line.
-func (r *runs) line(t time.Time) {
-	if x := r.known(r.now()); x != nil {
-		if x.told = later(x.told, t); x.first.IsZero() {
-			x.first = t
-		}
-	}
-	r.trace(t)
 }
 
 // trace takes the time of a line or a head.
@@ -117,18 +157,18 @@ func (x *runTold) torn(t time.Time) bool {
 	return x != nil && x.killed && !t.Before(x.last.Add(-atCrash)) && !t.After(x.last)
 }
 
-// recorded takes the end of what stands in the archive alone, in a file of it.
-func (r *runs) recorded(t time.Time, file, url string) {
-	r.kills.add(file, url)
-	r.traces[file] = later(r.traces[file], t)
+// recorded takes what stands in the archive alone.
+func (r *runs) recorded(a *account) {
+	if x := r.known(r.of(a.at().File)); x != nil {
+		x.alone = later(x.alone, a.traced())
+		if !a.refusal {
+			x.untold++
+		}
+	}
 }
 
 // paired takes an exchange that both have.
-func (r *runs) paired(line *account, file string) {
-	r.of[file] = line.run
-	if !line.refusal {
-		r.ran[file] = line.run
-	}
+func (r *runs) paired(line *account) {
 	x, t := r.known(line.run), fromMicro(line.began)
 	if !x.torn(t) {
 		return
@@ -142,20 +182,23 @@ func (r *runs) paired(line *account, file string) {
 }
 
 // inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of its run.
-func (r *runs) inFlight(a *account) bool {
+// running says that the crawl goes on: then the archive has what came while it was read, too.
+func (r *runs) inFlight(a *account, running bool) bool {
 	t := a.traced()
 	if a.line {
 		x := r.known(a.run)
 		return x.torn(t) && !x.passed(a)
 	}
-	file := a.at().File
-	n, lined := r.of[file]
-	if !lined {
-		return r.unknown(t, file) && !t.Before(r.traces[file].Add(-atStart))
+	x := r.known(r.of(a.at().File))
+	if x == nil || !x.killed || x.passed(a) || fromMicro(a.began).Before(x.begun.Add(-atBegin)) {
+		return false
 	}
-	x := r.known(n)
-	return x != nil && x.killed && (x.torn(t) || !t.Before(r.traces[file].Add(-atCrash))) && !x.passed(a)
+	return (x.torn(t) || !t.Before(x.alone.Add(-atCrash))) && (running || a.refusal || x.untold <= x.most())
 }
+
+// most is how many exchanges a kill of x may leave in the archive without a line: those whose lines are not durable, and
+// those that are under way.
+func (x *runTold) most() int { return ledger.MaxUnsynced + x.atOnce }
 
 // passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
 func (x *runTold) passed(a *account) bool {
@@ -166,44 +209,6 @@ func (x *runTold) passed(a *account) bool {
 	return ok && !a.traced().After(t)
 }
 
-// unknown reports whether a run that was killed before the ledger held even the mark of its beginning can have written at t
-// what stands in a file without a line. Not so when a run that ended in good order was at work then: one between those of
-// the files before and behind, behind the last line of the one before, or before the first of the one behind.
-func (r *runs) unknown(t time.Time, file string) bool {
-	at := max(slices.Index(r.files, file), 0)
-	if r.planted(at) {
-		return false
-	}
-	from, to := 0, len(r.all)
-	for i, name := range r.files {
-		n, lined := r.of[name]
-		switch {
-		case !lined:
-		case i < at:
-			from = n
-		case to == len(r.all):
-			to = n
-		}
-	}
-	for i := from; i < min(to+1, len(r.all)); i++ {
-		x := &r.all[i]
-		if x.killed || t.Before(x.begun) || !t.Before(x.last) {
-			continue
-		}
-		if (i != from || at == 0 || !t.Before(x.told)) && (i != to || !t.After(x.first)) {
-			return false
-		}
-	}
-	return true
-}
-
-// met notes a file of the archive.
-func (r *runs) met(file string) {
-	if n := len(r.files); n == 0 || r.files[n-1] != file {
-		r.files = append(r.files, file)
-	}
-}
-
 // around reports whether a request that was sent at some instant from one to the other may have left no trace because a run
 // was killed.
 func (r *runs) around(from, to time.Time) bool {
@@ -211,13 +216,7 @@ func (r *runs) around(from, to time.Time) bool {
 		return !to.Before(begun) && !to.Before(last.Add(-atCrash)) && !from.After(last.Add(lostAfter)) && !from.After(r.next(last))
 	}
 	for i := range r.all {
-		if x := &r.all[i]; x.killed && lost(x.begun, x.last) {
-			return true
-		}
-	}
-	for file, last := range r.traces {
-		n, lined := r.of[file]
-		if x := r.known(n); (!lined && r.unknown(last, file) || lined && x != nil && x.killed) && lost(time.Time{}, last) {
+		if x := &r.all[i]; x.killed && (lost(x.begun, x.last) || !x.alone.IsZero() && lost(x.begun, x.alone)) {
 			return true
 		}
 	}

@@ -30,13 +30,17 @@ func lived(t *testing.T, lives ...life) (dir string, es []*Exchange) {
 		next := t.TempDir()
 		synctest.Test(t, func(t *testing.T) { // a bubble of its own: its clock begins anew, and can be set
 			time.Sleep(one.at)
-			w, err := ledger.Open(ledger.Options{Dir: dir, Key: ed25519.NewKeyFromSeed(make([]byte, 32))})
+			file := fmt.Sprintf("%d.warc.gz", i)
+			w, err := ledger.Open(ledger.Options{Dir: dir, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Warcinfo: infoOf(file)})
+			if err == nil {
+				err = w.Begin(t.Context())
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			for k := range one.n {
 				e, l := pair(begun+k, time.Now())
-				e.File = fmt.Sprintf("%d.warc.gz", i)
+				e.File = file
 				e.Record = fmt.Sprintf("urn:%d-%d", i, k)
 				l.Record = e.Record
 				es = append(es, e)
@@ -108,12 +112,12 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 func TestAroundAKill(t *testing.T) {
 	at := func(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 	r := newRuns()
-	r.begin(at(0))
+	r.begin(&ledger.Mark{Time: at(0)})
 	r.trace(at(100))
 	r.end() // in good order
-	r.begin(at(110))
+	r.begin(&ledger.Mark{Time: at(110)})
 	r.trace(at(115))
-	r.begin(at(120)) // the one before was killed
+	r.begin(&ledger.Mark{Time: at(120)}) // the one before was killed
 	r.trace(at(125))
 	r.end()
 	r.close()

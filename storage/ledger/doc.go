@@ -28,7 +28,8 @@
 //
 //   - begin is the first line of a segment: schema, the segment's number, how many decisions come before it, and the
 //     running hash before it, so that a segment can be checked alone and the last one is enough to go on from.
-//   - run begins a run of the crawl; cut is how many octets of a torn line the Open before it cut off.
+//   - run begins a run of the crawl; cut is how many octets of a torn line the Open before it cut off, and
+//     warcinfo_sha256 binds what the archive says of this run.
 //   - head, of why "segment" at the end of a complete segment and of why "end" where a run ended in good order: how
 //     many decisions come before it and, with a key, the public key (Ed25519, RFC 8032) and the signature of the words
 //     "curtsy ledger head", a newline and the 64 digits of the head's chain.
@@ -43,10 +44,10 @@
 //
 // # Writing
 //
-// Append encodes into a buffer; Sync writes it and makes it durable. A kill loses at most the lines since the last
-// Sync. The first failure of a write or a sync poisons the Writer: it cannot know what reached the disk, so it
-// refuses everything after. The marks of segment and run come with the first line behind them: a run without a line
-// leaves none, unless it has to end one that was killed. A goroutine packs complete segments while lines are appended,
+// Begin makes the mark of a run durable before its first exchange. Append encodes into a buffer; Sync writes it and makes
+// it durable. A kill loses at most the lines since the last Sync, of which MaxUnsynced are of exchanges. The first failure of a write or a sync poisons the Writer: it cannot know what reached the disk, so it
+// refuses everything after. Without Begin the marks of segment and run come with the first line behind them: such a run
+// leaves none without a line, unless it has to end one that was killed. A goroutine packs complete segments while lines are appended,
 // and Close waits for it. Broken off anywhere it leaves one whole reading; the next Open does it again.
 //
 // # Reading

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,7 @@ type Mark struct {
 	Software string    // begin: name/version; may be empty
 	Time     time.Time // run, head
 	Cut      int64     // run: octets that were cut off because a kill had torn a line
+	Warcinfo string    // run: the SHA-256 of the block of its warcinfo records, in hexadecimal digits; may be empty
 	Why      string    // head
 
 	Key   ed25519.PublicKey // head: nil when it is not signed
@@ -52,6 +54,7 @@ type markJSON struct {
 	Software string    `json:"software"`
 	Time     time.Time `json:"time"`
 	Cut      int64     `json:"cut"`
+	Warcinfo string    `json:"warcinfo_sha256"`
 	Why      string    `json:"why"`
 	Key      string    `json:"key"`
 }
@@ -78,6 +81,9 @@ func appendMark(b []byte, m Mark) []byte {
 		}
 	case KindRun:
 		b = strconv.AppendInt(append(b, `,"cut":`...), m.Cut, 10)
+		if m.Warcinfo != "" {
+			b = append(append(append(b, `,"warcinfo_sha256":"`...), m.Warcinfo...), '"')
+		}
 	case KindHead:
 		b = append(append(append(b, `,"why":"`...), m.Why...), '"')
 		b = strconv.AppendInt(append(b, `,"segment":`...), int64(m.Segment), 10)
@@ -101,7 +107,7 @@ func parseMark(line []byte, s sealed) (*Mark, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return nil, err
 	}
-	m := &Mark{Kind: j.Mark, Schema: j.Schema, Segment: j.Segment, Lines: j.Lines, Software: j.Software, Time: j.Time, Cut: j.Cut, Why: j.Why, Sig: s.sig}
+	m := &Mark{Kind: j.Mark, Schema: j.Schema, Segment: j.Segment, Lines: j.Lines, Software: j.Software, Time: j.Time, Cut: j.Cut, Warcinfo: j.Warcinfo, Why: j.Why, Sig: s.sig}
 	if len(s.stated) != len(m.Chain) {
 		return nil, fmt.Errorf("a mark states all of the running hash")
 	}
@@ -112,6 +118,9 @@ func parseMark(line []byte, s sealed) (*Mark, error) {
 	case m.Kind == KindBegin:
 		m.Before = *j.Before
 	case m.Kind == KindRun:
+		if m.Warcinfo != "" && !isDigest(m.Warcinfo) {
+			return nil, fmt.Errorf("warcinfo_sha256 is none")
+		}
 	case m.Kind == KindHead:
 		if m.Why != WhySegment && m.Why != WhyEnd {
 			return nil, fmt.Errorf("a head of why %.80q is not known", m.Why)
@@ -127,6 +136,11 @@ func parseMark(line []byte, s sealed) (*Mark, error) {
 		return nil, fmt.Errorf("a mark %.80q is not known", m.Kind)
 	}
 	return m, nil
+}
+
+// isDigest reports whether s is a SHA-256 in hexadecimal digits.
+func isDigest(s string) bool {
+	return len(s) == longHex && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Signed reports whether m is a head whose signature is right.

@@ -30,7 +30,16 @@ type Options struct {
 	Key ed25519.PrivateKey
 
 	Software string // name/version, for the begin marks; may be empty
+
+	// Warcinfo is the SHA-256, in hexadecimal digits, of the block of the warcinfo records that this run writes: the run's
+	// mark binds it. The record must say when the run began, or one run's is like another's. Empty means that nothing is
+	// archived.
+	Warcinfo string
 }
+
+// MaxUnsynced is how many lines of exchanges there may be that are not durable: Append syncs before there are more. So a
+// kill leaves at most that many exchanges in an archive without their lines, and those that were being written down.
+const MaxUnsynced = 256
 
 // Writer appends lines to a ledger. It is a storage.Ledger; its methods may be called concurrently.
 type Writer struct {
@@ -38,6 +47,7 @@ type Writer struct {
 	limit    int64 // SegmentSize
 	key      ed25519.PrivateKey
 	software string
+	warcinfo string
 	sys      system
 	opened   time.Time // when this run began
 
@@ -55,6 +65,8 @@ type Writer struct {
 
 	chain *running // over everything appended
 	lines int64    // decisions in it
+	told  int64    // of those, the ones of exchanges
+	safe  int64    // of those, the durable ones
 	here  int64    // decisions in this segment
 	begun bool     // this segment has its begin mark
 	going bool     // this run has its mark
@@ -71,35 +83,59 @@ var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
 // nothing.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
+// Begin implements storage.Ledger.
+func (w *Writer) Begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("ledger: begin: %w", err)
+	}
+	w.mu.Lock()
+	if w.err == nil {
+		w.ready()
+	}
+	w.mu.Unlock()
+	return w.Sync(ctx)
+}
+
 // Append implements storage.Ledger.
 func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: append: %w", err)
 	}
+	if full, err := w.append(&l); err != nil || !full {
+		return err
+	}
+	return w.Sync(context.WithoutCancel(ctx)) // the line is there
+}
+
+// append adds a line, and reports whether as many as may be are not durable.
+func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return w.err
+		return false, w.err
 	}
 	if w.here > 0 && w.size+int64(len(w.buf)) >= w.limit {
 		if err := w.complete(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	w.ready()
 	from := len(w.buf)
-	w.line = l // a line that is read by its fields would escape, once for each
+	w.line = *l // a line that is read by its fields would escape, once for each
 	w.buf = w.line.AppendJSON(w.buf)
 	if n := len(w.buf) - from + chainRoom; n > maxLine {
 		w.buf = slices.Clone(w.buf[:from])
-		return fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
+		return false, fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
 	}
 	w.buf = w.chain.seal(w.buf, from, shortHex, nil)
 	w.lines, w.here, w.ended = w.lines+1, w.here+1, false
-	if len(w.buf) < bufferSize {
-		return nil
+	if l.Record != "" {
+		w.told++
 	}
-	return w.flush()
+	if len(w.buf) >= bufferSize {
+		err = w.flush()
+	}
+	return w.told-w.safe >= MaxUnsynced, err
 }
 
 // ready puts the marks that are due before a line.
@@ -110,7 +146,7 @@ func (w *Writer) ready() {
 	}
 	if !w.going {
 		w.going, w.ended = true, false
-		w.mark(Mark{Kind: KindRun, Time: w.opened, Cut: w.cut})
+		w.mark(Mark{Kind: KindRun, Time: w.opened, Cut: w.cut, Warcinfo: w.warcinfo})
 	}
 }
 
@@ -170,6 +206,7 @@ func (w *Writer) complete() error {
 		w.file = nil
 		return w.poison("complete", err)
 	}
+	w.safe = w.told
 	w.pack(w.number)
 	w.next()
 	return nil
@@ -190,7 +227,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if w.err == nil {
 		_ = w.flush() // a failure is in w.err
 	}
-	number, file, size, synced, err := w.number, w.file, w.size, w.synced, w.err
+	number, file, size, synced, told, err := w.number, w.file, w.size, w.synced, w.told, w.err
 	w.mu.Unlock()
 	if err != nil || file == nil || size == synced {
 		return err
@@ -207,7 +244,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	case err != nil: // the system may have dropped what it could not write, so a second try proves nothing
 		return w.poison("sync", err)
 	}
-	w.synced = max(w.synced, size)
+	w.synced, w.safe = max(w.synced, size), max(w.safe, told)
 	return nil
 }
 

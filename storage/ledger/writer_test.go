@@ -414,3 +414,56 @@ func BenchmarkAppend(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// The mark of a run is durable when Begin returns, with what it binds, and stands before the run's first line once.
+func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
+	dir, bound := t.TempDir(), strings.Repeat("0b", 32)
+	w := open(t, Options{Dir: dir, Warcinfo: bound})
+	if err := w.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	abandon(t, w) // a kill right after it
+	w = open(t, Options{Dir: dir})
+	for range 2 {
+		if err := w.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, w, numbered(1))
+	closing(t, w)
+	var got []string
+	for e, err := range Scan(dir) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Problem != nil:
+			got = append(got, string(e.Problem.Fault))
+		case e.Mark != nil:
+			got = append(got, e.Mark.Kind+e.Mark.Warcinfo)
+		default:
+			got = append(got, "line")
+		}
+	}
+	if want := []string{"begin", "run" + bound, string(NoEnd), "run", "line", "head"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := Open(Options{Dir: dir, Warcinfo: "0B"}); err == nil {
+		t.Error("what is no digest was taken")
+	}
+}
+
+// No more than MaxUnsynced lines of exchanges are ever not durable; refusals and the like do not count.
+func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
+	d := &disk{left: 1 << 20}
+	w := on(open(t, Options{Dir: t.TempDir()}), d)
+	defer w.Close()
+	for i := range 3*MaxUnsynced + 7 {
+		write(t, w, numbered(i))
+		l := numbered(i)
+		l.Record = "urn:uuid:of-an-exchange"
+		write(t, w, l)
+		if want := (i + 1) / MaxUnsynced; d.syncs != want {
+			t.Fatalf("%d syncs after %d exchanges, want %d", d.syncs, i+1, want)
+		}
+	}
+}

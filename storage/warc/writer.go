@@ -104,6 +104,10 @@ func Open(o Options) (*Writer, error) {
 // nothing. A segment without a whole exchange is cut altogether and is gone.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
+// InfoSHA256 returns the SHA-256, in hexadecimal digits, of the block of the warcinfo records of this Writer: all its
+// segments begin with the same.
+func (w *Writer) InfoSHA256() string { return w.info.sha256(w.name) }
+
 // Record implements storage.Recorder. The octets of r are read before it returns and not kept.
 func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Receipt, err error) {
 	p, err := w.press()

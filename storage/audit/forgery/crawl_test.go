@@ -104,7 +104,7 @@ func crawl(t *testing.T, dir string) {
 		must(err)
 		archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Info: info(), Index: index, Originals: index})
 		must(err)
-		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1"})
+		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256()})
 		must(err)
 		front := model.New(frontier.Options{Barrier: crawler.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())
@@ -130,7 +130,8 @@ func info() warc.Info {
 	return warc.Info{
 		Software: "curtsy/1", Operator: "The tests", Contact: contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
 		Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}, {Name: "ip-delay-ms", Value: "500"},
-			{Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"}},
+			{Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"},
+			{Name: "exchanges-at-once", Value: "320"}},
 	}
 }
 

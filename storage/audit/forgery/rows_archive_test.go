@@ -288,15 +288,10 @@ var strayRows = []row{
 	declaring("no User-Agent is declared", audit.BadRecord, "http-header-user-agent: ", "x-was: "),
 	declaring("another product token is declared", audit.UserAgent, "product-token: curtsy", "product-token: Lantern"),
 	declaring("a longer pace is declared", audit.Gap, "pace-floor-ms: 1000", "pace-floor-ms: 4000"),
-	{class: inArchive, name: "a shorter pace is declared", why: "less than a second is believed of no one, so it frees from nothing", forge: func(e *evidence) {
-		e.kind("warcinfo")[0].replace(e.t, "pace-floor-ms: 1000", "pace-floor-ms: 10")
-	}},
-	{class: inArchive, name: "hosts are declared the operator's own", why: "it frees from nothing: only loopback and an archived proof do", forge: func(e *evidence) {
-		e.kind("warcinfo")[0].replace(e.t, "own-sites: none", "own-sites: bakery.test")
-	}},
-	{class: inArchive, name: "another operator is declared", why: "who runs a crawl is nobody's to know but the operator's; the key that signs the ledger shows that it stays the same", forge: func(e *evidence) {
-		e.kind("warcinfo")[0].replace(e.t, "operator: The tests", "operator: The others")
-	}},
+	declaring("a shorter pace is declared", audit.LedgerDiffers, "pace-floor-ms: 1000", "pace-floor-ms: 10"),
+	declaring("hosts are declared the operator's own", audit.LedgerDiffers, "own-sites: none", "own-sites: bakery.test"),
+	declaring("another operator is declared", audit.LedgerDiffers, "operator: The tests", "operator: The others"),
+	declaring("more exchanges at once are declared", audit.LedgerDiffers, "exchanges-at-once: 320", "exchanges-at-once: 99999"),
 	{class: inArchive, name: "a second warcinfo record", found: audit.BadRecord, forge: func(e *evidence) {
 		e.records = slices.Insert(e.records, 4, e.kind("warcinfo")[0].clone())
 		e.records[4].set("WARC-Record-ID", "<urn:uuid:00000000-0000-4000-8000-000000000007>")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/ledger"
 )
 
 // fileRows forge which files the archive has.
@@ -17,8 +18,78 @@ var fileRows = []row{
 			e.file(n+1, at.Add(-10*time.Millisecond), robots, page)
 		}
 	}},
+	{class: inArchive, name: "a file of a run that the ledger does not know is put behind the last one", found: audit.LedgerMissing, forge: func(e *evidence) {
+		e.foreignRun("first.test")
+	}},
+	{class: inArchive, name: "the same, of a crawl that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+		e.killed()
+		e.foreignRun("first.test")
+	}},
+	{class: inArchive, name: "several such files that share a URL", found: audit.LedgerMissing, forge: func(e *evidence) {
+		e.killed()
+		e.foreignRun("first.test", "first.test", "first.test")
+	}},
+	{class: inArchive, name: "more pages than a kill leaves are put behind the end of a crawl that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+		e.killed()
+		e.pages(ledger.MaxUnsynced+321, time.Second)
+	}},
+	{class: inArchive, name: "a page of the day before the crawl is put behind the end of one that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+		e.killed()
+		e.pages(1, -24*time.Hour)
+	}},
+	{class: inArchive, name: "a page is put behind the end of a crawl that was killed",
+		why: "so much a kill may leave: it is named as in flight, and an access log tells", forge: func(e *evidence) {
+			e.killed()
+			e.pages(1, time.Second)
+		}},
+	{class: inArchive, name: "a WARC file is put into a folder beside the others", found: audit.BadRecord, forge: func(e *evidence) {
+		at := e.end().Add(time.Minute)
+		e.file(1, at, e.planted(1, 0, "http://first.test/robots.txt", at))
+		e.more["more/curtsy-00001.warc"] = e.more["curtsy-00001.warc"]
+		delete(e.more, "curtsy-00001.warc")
+	}},
+	{class: inBoth, name: "another operator is declared, and the mark of the run binds it", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+		info := e.kind("warcinfo")[0]
+		info.replace(e.t, "operator: The tests", "operator: The others")
+		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":"`+strings.TrimPrefix(digest(info.block), "sha256:")+`"`)
+		e.resign()
+	}},
+	{class: inLedger, name: "the mark of the run is taken out", found: audit.LedgerDiffers, forge: func(e *evidence) {
+		e.cut(e.line(`"mark":"run"`))
+		e.resign()
+	}},
+	{class: inLedger, name: "what the mark of the run binds", found: audit.LedgerDiffers, forge: func(e *evidence) {
+		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":`+other)
+		e.resign()
+	}},
+	{class: inLedger, name: "the mark of the run binds nothing", found: audit.LedgerDiffers, forge: func(e *evidence) {
+		e.edit(e.line(`"mark":"run"`), `,"warcinfo_sha256":"[0-9a-f]+"`, "")
+		e.resign()
+	}},
 	{class: inBoth, name: "a page is dated before the one before it, in a file of its own", found: audit.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
 	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: audit.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
+}
+
+// killed makes the crawl one that did not end in good order.
+func (e *evidence) killed() { e.cut(len(e.book) - 1) }
+
+// foreignRun puts files behind the last one, each with a page and said to be of a run of its own.
+func (e *evidence) foreignRun(hosts ...string) {
+	for n, host := range hosts {
+		at := e.end().Add(time.Duration(n+1) * time.Minute)
+		robots, page := e.planted(n, 0, "http://"+host+"/robots.txt", at), e.planted(n, 1, "http://"+host+"/", at.Add(time.Second))
+		e.file(n+1, at.Add(-10*time.Millisecond), robots, page)
+		e.more[fmt.Sprintf("curtsy-%05d.warc", n+1)][0].block += "run-began: " + at.Format(stamp) + "\r\n"
+	}
+}
+
+// pages puts robots.txt of so many hosts behind all else, as long behind the last exchange.
+func (e *evidence) pages(hosts int, behind time.Duration) {
+	end := e.end()
+	for n := range hosts {
+		at := end.Add(behind + time.Duration(n)*10*time.Millisecond)
+		e.records = append(e.records, e.planted(n, 0, fmt.Sprintf("http://planted%d.test/robots.txt", n), at).all()...)
+	}
 }
 
 // hasten brings the last exchange with a host to a moment behind the one before it, or before that one, and gives it a file
@@ -60,11 +131,11 @@ func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 	for _, r := range x.all() {
 		for i := range r.fields {
 			if f := &r.fields[i]; strings.HasPrefix(f.Value, "<urn:uuid:") && f.Name != "WARC-Warcinfo-ID" {
-				f.Value = f.Value[:len("<urn:uuid:")] + fmt.Sprintf("%d%d", n, m) + f.Value[len("<urn:uuid:")+2:]
+				f.Value = f.Value[:len("<urn:uuid:")] + fmt.Sprintf("%06x", 16*n+m) + f.Value[len("<urn:uuid:")+6:]
 			}
 		}
 		r.set("WARC-Target-URI", url)
-		r.set("WARC-IP-Address", fmt.Sprintf("198.18.9.%d", n))
+		r.set("WARC-IP-Address", fmt.Sprintf("198.19.%d.%d", n/250, n%250))
 	}
 	x.told.del("WARC-IP-Address")
 	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")

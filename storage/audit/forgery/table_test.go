@@ -93,6 +93,9 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 			tr.o.Witnesses, lo.Crashed, lo.Whole = append(tr.o.Witnesses, book), book.Crashed, true
 		}
 	}
+	if tr.l.Dir != "" && tr.pack == nil {
+		tr.o.Witnesses = append(tr.o.Witnesses, audit.NotRead(filepath.Dir(tr.o.Files[0]), tr.o.Files))
+	}
 	if len(tr.logs) > 0 {
 		tr.o.Witnesses = append(tr.o.Witnesses, accesslog.Compare(lo))
 	}
