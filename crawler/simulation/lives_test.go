@@ -187,7 +187,8 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 		Info: warc.Info{
 			Software: "curtsy/1", Contact: identity.Contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",
 			Fields: warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: "1000"},
-				{Name: "ip-delay-ms", Value: "500"}, {Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"}},
+				{Name: "ip-delay-ms", Value: "500"}, {Name: "max-crawl-delay-ms", Value: "300000"}, {Name: "own-sites", Value: "none"},
+				{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}},
 		},
 	})
 	must(err)

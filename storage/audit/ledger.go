@@ -260,7 +260,7 @@ func (l *Ledger) judge(lines, records []account, found Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
 		said := differences(&lines[i], &records[i])
-		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun && of != lines[i].run {
+		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun && !l.runs.alike(of, lines[i].run) {
 			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
 		}
 		if said != "" {

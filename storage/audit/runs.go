@@ -52,6 +52,8 @@ type runTold struct {
 	killed      bool      // it did not end in good order
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
+	warcinfo string // the digest that its mark binds
+
 	alone  time.Time // the last of its records without a line
 	untold int       // how many exchanges these are
 	atOnce int       // how many it has under way at most, as its warcinfo record tells
@@ -81,7 +83,7 @@ func (r *runs) begin(m *ledger.Mark) {
 	if m.Warcinfo != "" {
 		r.bound[m.Warcinfo] = append(same, r.at)
 	}
-	r.all = append(r.all, runTold{begun: m.Time, last: m.Time, atOnce: usualAtOnce})
+	r.all = append(r.all, runTold{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo})
 }
 
 // file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
@@ -102,6 +104,12 @@ func (r *runs) file(in *Info) int {
 		x.atOnce = in.AtOnce
 	}
 	return n
+}
+
+// alike reports whether two runs are one, or have the same warcinfo record, so that nothing tells their files apart.
+func (r *runs) alike(n, m int) bool {
+	x, y := r.known(n), r.known(m)
+	return n == m || x != nil && y != nil && x.warcinfo == y.warcinfo
 }
 
 // of is the run of a file.
