@@ -4,38 +4,39 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
 
 // someNotes are those on a host in the middle of a crawl.
-func someNotes(tb testing.TB) notes {
+func someNotes(tb testing.TB) host.State {
 	tb.Helper()
 	u, err := canon.Parse("http://h.test/viewtopic.php?t=17")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	const id = urnUUID + "00112233-4455-6677-8899-aabbccddeeff"
-	n := notes{lastEnd: 1e15, pages: 17, run: 3, due: pace{time.Second, byFloor}, source: policySource{record: id, body: id, bodyAt: 1e15}}
+	const id = "urn:uuid:00112233-4455-6677-8899-aabbccddeeff"
+	n := host.State{LastEnd: 1e15, Pages: 17, Run: 3, Due: host.Pace{Pause: time.Second, By: host.ByFloor}, Source: host.Source{Record: id, Body: id, BodyAt: 1e15}}
 	for range 7 {
-		n.heard(20 * time.Millisecond)
+		n.Hear(20 * time.Millisecond)
 	}
 	var h trap.History
 	h.Turn(u)
-	n.history = h.Append(nil)
+	n.History = h.Append(nil)
 	return n
 }
 
 // Each turn reads the notes on its host and writes them: into what there is, and with no more than the two ids as strings.
 func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
 	n := someNotes(t)
-	kept := n.append(nil)
-	if got := testing.AllocsPerRun(100, func() { kept = n.append(kept[:0]) }); got != 0 {
+	kept := n.Append(nil)
+	if got := testing.AllocsPerRun(100, func() { kept = n.Append(kept[:0]) }); got != 0 {
 		t.Errorf("written: %v allocations", got)
 	}
 	if got := testing.AllocsPerRun(100, func() {
-		if _, err := readNotes(kept); err != nil {
+		if _, err := host.Read(kept); err != nil {
 			t.Fatal(err)
 		}
 	}); got > 2 {
@@ -74,13 +75,13 @@ func TestPaper_IsBlankWhenItIsUsedAgain(t *testing.T) {
 
 func BenchmarkNotes(b *testing.B) {
 	n := someNotes(b)
-	kept := n.append(nil)
+	kept := n.Append(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		n, err := readNotes(kept)
+		n, err := host.Read(kept)
 		if err != nil {
 			b.Fatal(err)
 		}
-		kept = n.append(kept[:0])
+		kept = n.Append(kept[:0])
 	}
 }

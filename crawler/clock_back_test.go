@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -25,9 +26,9 @@ func TestRule17_AClockSetBackBetweenRunsOwesNoMoreThanThePace(t *testing.T) {
 					t.Fatal(got, err)
 				}
 				turn, begin := got.Turns[0], time.Now()
-				had := notes{lastEnd: begin.Add(ahead).UnixMicro(), run: 1}
+				had := host.State{LastEnd: begin.Add(ahead).UnixMicro(), Run: 1}
 				if _, err := w.front.Finish(t.Context(), []frontier.Result{{
-					Authority: turn.Authority, Token: turn.Token, Host: &frontier.HostUpdate{Memory: had.append(nil), Pace: time.Millisecond},
+					Authority: turn.Authority, Token: turn.Token, Host: &frontier.HostUpdate{Memory: had.Append(nil), Pace: time.Millisecond},
 				}}); err != nil {
 					t.Fatal(err)
 				}

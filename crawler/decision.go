@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/crawler/extract"
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -36,7 +37,7 @@ type decision struct {
 	ahead   *reading           // the page, if it was read already
 	found   frontier.Candidate // the task as it was found
 	attempt int
-	pace    pace // that was to be kept before it
+	pace    host.Pace // that was to be kept before it
 	gap     time.Duration
 	before  before             // what was archived of the URL in an earlier generation
 	change  string             // since then
@@ -47,7 +48,7 @@ type decision struct {
 // settle writes a task's line and closes it, or returns it to its host to come again.
 func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d decision) error {
 	if d.outcome == 0 {
-		again := frontier.Deferral{Print: task.Print, After: v.rest.url, Reason: d.reason, URL: d.instead}
+		again := frontier.Deferral{Print: task.Print, After: v.rest.URL, Reason: d.reason, URL: d.instead}
 		v.result.Deferred = append(v.result.Deferred, again)
 		return c.line(ctx, v, task, d, "deferred")
 	}
@@ -79,7 +80,7 @@ func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decisi
 	}
 	l := c.lineOf(v, found)
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
-	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.d, d.pace.by, d.gap, d.change
+	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, d.change
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joined(d.asks.Raw), d.prefs
 	d.exchanged(&l)
 	if d.ex != nil {

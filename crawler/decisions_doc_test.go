@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -105,6 +106,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 			reasons = append(reasons, s)
 		}
 	}
+	reasons = append(reasons, host.Aborted, host.TooSlow)
 	reasons = append(reasons, literals(t, ".", `"(redirect [a-z ]+|too slow)"`)...)
 	reasons = append(reasons, constants(t, "fetch", "Class|TooLarge")...)
 	reasons = append(reasons, reasonHops, "trap:copy",
@@ -130,7 +132,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 		"## `outcome`":  append(outcomes, "deferred"),
 		"## `change`: since the generation before":                 constants(t, ".", "Change[A-Z].*"),
 		"## `kind`: how a URL was found":                           constants(t, ".", "kind[A-Z].*"),
-		"## `pace_by`: who asked for the pause before an exchange": constants(t, ".", "by[A-Z].*"),
+		"## `pace_by`: who asked for the pause before an exchange": constants(t, "host", "By[A-Z].*"),
 		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
 		"## `reason` of what an exchange came to":                  reasons,
 		"## `reason` of a refusal or a hold":                       append(rules, reasonMaps, frontier.ReasonOperator, frontier.ReasonQuarantined),

@@ -39,8 +39,8 @@
 //
 // # The host
 //
-// What is known of a host is data in the frontier: its robots state and a few octets of notes (response times,
-// failures in a row). notes decides what an exchange means for the host: the pace, a park, retirement. No goroutine
+// What is known of a host is data in the frontier: its robots state and a few bytes of memory (response times,
+// failures in a row). Package host decides what an exchange means for the host: the pace, a park, retirement. No goroutine
 // belongs to a host or a URL, and nobody sleeps while holding a turn.
 //
 // A host that is the operator's own (own.go says how that is proved) may be asked for several pages at once where nobody
@@ -63,7 +63,7 @@
 // # Lines
 //
 // A line says which pause was due before its exchange, the pace or the rest that the exchange before was followed by, and
-// which exchange last said what the host's policy is; both are in the host's notes. Refusals and holds of one rule at one
+// which exchange last said what the host's policy is; both are in the host's memory. Refusals and holds of one rule at one
 // host have a thousand lines and are counted from then on (tally).
 //
 // # A run

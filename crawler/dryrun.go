@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
@@ -54,8 +55,8 @@ func (c *Crawl) Answers(ctx context.Context) ([]HostAnswer, error) {
 			a.Robots, a.Status = robotsAnswer(s), s.Status()
 		}
 		a.PaceS = a.Pace.Seconds()
-		if n, err := readNotes(h.Memory); err == nil && !c.cfg.own(h.Authority) {
-			a.spot = n.spot
+		if n, err := host.Read(h.Memory); err == nil && !c.cfg.own(h.Authority) {
+			a.spot = n.Spot
 		}
 		out = append(out, a)
 		return true

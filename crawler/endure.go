@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
 )
@@ -41,7 +42,7 @@ func (c *Crawl) endure(ctx context.Context, v *visit, task frontier.Task, d deci
 		}
 		if err == nil || !late(ctx, err) {
 			return errors.Join(err, c.aborted(ctx, v, err, func(ctx context.Context) error {
-				d.reason, d.pace = reasonAborted, v.kept
+				d.reason, d.pace = host.Aborted, v.kept
 				return c.line(ctx, v, task, d, "deferred")
 			}))
 		}
@@ -49,10 +50,10 @@ func (c *Crawl) endure(ctx context.Context, v *visit, task frontier.Task, d deci
 	}
 	v.undo(before)
 	v.cut(c)
-	if v.kept.by != "" {
+	if v.kept.By != "" {
 		d.pace = v.kept
 	}
-	if d.attempt >= broken.again() {
+	if d.attempt >= host.Broken.Attempts() {
 		d.outcome = frontier.Failed
 	}
 	return c.settle(context.WithoutCancel(ctx), v, task, d)

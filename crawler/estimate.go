@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -33,7 +34,7 @@ func (l *longest) note(v *visit) {
 			n++
 		}
 	}
-	need := time.Duration(n) * v.pace.d
+	need := time.Duration(n) * v.pace.Pause
 	if v.turn.Authority == l.authority || need > l.need {
 		*l = longest{v.turn.Authority, need}
 	}
@@ -71,7 +72,7 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 			return Estimate{}, err
 		}
 		if spot, need := all.longest(); need > e.Left {
-			e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, byAddress, all.word(spot)
+			e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, host.ByAddress, all.word(spot)
 		}
 		return e, nil
 	})
@@ -81,8 +82,8 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 // that rests does not count.
 func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Duration) {
 	// A turn costs its pace and the exchange itself, which the response times measure.
-	n, _ := readNotes(h.Memory) // damaged ones are none
-	exchange := n.response()
+	n, _ := host.Read(h.Memory) // damaged ones are none
+	exchange := n.Response()
 	pace, by := c.cfg.usualPace(h, &n)
 	if h.Width > 1 {
 		exchange /= time.Duration(h.Width)
@@ -98,20 +99,20 @@ func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Durat
 }
 
 // usualPace is the pace of a host between two turns, and who asks for it.
-func (c Config) usualPace(h frontier.Host, n *notes) (pace time.Duration, by string) {
+func (c Config) usualPace(h frontier.Host, n *host.State) (pace time.Duration, by string) {
 	floor := c.floor(h.Authority)
 	if c.ownBy(h.Authority, n) {
 		floor = c.Delay
 	}
 	if h.Pace <= floor {
-		return floor, byFloor
+		return floor, host.ByFloor
 	}
 	return h.Pace, "asked for by the site"
 }
 
-// ownBy reports whether a host is the operator's own, as its notes have it.
-func (c Config) ownBy(a canon.Authority, n *notes) bool {
-	return c.own(a) || c.claimed(a) && n.proved
+// ownBy reports whether a host is the operator's own, as is remembered of it.
+func (c Config) ownBy(a canon.Authority, n *host.State) bool {
+	return c.own(a) || c.claimed(a) && n.Proved
 }
 
 // isResting reports whether a host is left alone for more than its pace.

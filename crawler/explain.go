@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
@@ -79,11 +80,11 @@ type facts struct {
 	stats   frontier.Stats
 	host    frontier.Host
 	known   bool // the host is
-	notes   notes
+	memory  host.State
 	history trap.History
 	own     bool
 	floor   time.Duration
-	micros  int64 // now, on the clock of the notes
+	micros  int64 // now, on the steady clock
 	state   robots.State
 	rules   rules
 	gate    *gate
@@ -138,10 +139,10 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 	if k.host, k.known, err = c.cfg.Frontier.Host(ctx, a); err != nil {
 		return err
 	}
-	if k.notes, err = readNotes(k.host.Memory); err != nil {
+	if k.memory, err = host.Read(k.host.Memory); err != nil {
 		return fmt.Errorf("%s: %w", a, err)
 	}
-	if k.history, err = trap.Read(k.notes.history); err != nil {
+	if k.history, err = trap.Read(k.memory.History); err != nil {
 		return fmt.Errorf("crawler: %s: %w", a, err)
 	}
 	if len(k.host.Robots) > 0 {
@@ -149,10 +150,10 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 			return fmt.Errorf("crawler: %s: robots state: %w", a, err)
 		}
 	}
-	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, notes: k.notes}
+	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, memory: k.memory}
 	c.owns(v)
 	k.own, k.floor = v.own, v.floor
-	if !k.own && k.notes.spot.IsValid() {
+	if !k.own && k.memory.Spot.IsValid() {
 		if k.sharing, err = c.sharing.ask(ctx, c.findSharing); err != nil {
 			return err
 		}
@@ -180,7 +181,7 @@ func explain(cfg Config, k *facts) Explanation {
 		URL:   explainURL(k.Written, k.URL),
 		Scope: ExplainedScope{In: k.scope.In, Rule: k.scope.Rule, ForGood: !k.scope.In && k.scope.Timeless, Asked: []ExplainedRule{}},
 		State: k.explainState(), Host: k.explainHost(), Traps: k.traps(cfg.Traps),
-		Robots: robotsOf(k.gate, PolicyCrawl, k.URL, k.state, k.rules, k.notes.source.record, k.now),
+		Robots: robotsOf(k.gate, PolicyCrawl, k.URL, k.state, k.rules, k.memory.Source.Record, k.now),
 		Pace:   k.explainPace(cfg), Budgets: k.budgets(cfg), NotFollowed: notFollowed(k.stats.Counts),
 	}
 	for _, o := range k.asked {
@@ -209,8 +210,8 @@ func (e *Explanation) ExplainPolicy(cfg Config, source string, u canon.URL, s ro
 		r.book = g.learn(digest, body)
 	}
 	e.Robots = robotsOf(g, source, u, s, r, record, now.UTC())
-	e.Pace.ask(byCrawlDelay, e.Robots.delay)
-	e.Pace.ask(byRequestRate, e.Robots.rate)
+	e.Pace.ask(host.ByCrawlDelay, e.Robots.delay)
+	e.Pace.ask(host.ByRequestRate, e.Robots.rate)
 	e.Conclude()
 }
 
@@ -230,7 +231,7 @@ func notFollowed(counts map[string]int64) map[string]int64 {
 func (e *Explanation) Past(at time.Time) {
 	at = at.UTC()
 	e.At = &at
-	e.Pace.ask(byAddress, nil)
+	e.Pace.ask(host.ByAddress, nil)
 	e.Host = ExplainedHost{Known: e.Host.Known, Own: e.Host.Own}
 	e.Budgets = []Budget{}
 	e.State.Seen, e.State.State, e.State.Reason = false, stateUnknown, ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
@@ -22,20 +23,21 @@ func (e *ExplainedPace) ask(by string, s *float64) {
 }
 
 // respond sets the term of the response times. An own host has none (politeness rule 18).
-func (e *ExplainedPace) respond(n *notes, own bool) {
+func (e *ExplainedPace) respond(n *host.State, own bool) {
 	e.Responses = nil
-	k := int(min(n.next, uint64(len(n.responses))))
-	for _, d := range n.responses[:k] {
+	times := n.Times()
+	for _, d := range times {
 		e.Responses = append(e.Responses, d.Seconds())
 	}
-	median := n.response()
+	median := n.Response()
 	if own || median == 0 {
 		return
 	}
 	for i := range e.Terms {
-		if t := &e.Terms[i]; t.By == byResponseTime {
-			t.Seconds = seconds(min(responseFactor*median, responseMost))
-			t.Note = fmt.Sprintf("%d × %v, the median of the last %d; %v at most", responseFactor, median.Round(time.Microsecond), k, responseMost)
+		if t := &e.Terms[i]; t.By == host.ByResponseTime {
+			t.Seconds = seconds(host.ResponsePace(median))
+			t.Note = fmt.Sprintf("%d × %v, the median of the last %d; %v at most",
+				host.ResponseFactor, median.Round(time.Microsecond), len(times), host.ResponseMost)
 		}
 	}
 	e.choose()
@@ -43,7 +45,7 @@ func (e *ExplainedPace) respond(n *notes, own bool) {
 
 // choose finds the winner: the largest, of equal ones the first.
 func (e *ExplainedPace) choose() {
-	e.By, e.Seconds = byFloor, 0
+	e.By, e.Seconds = host.ByFloor, 0
 	for i, t := range e.Terms {
 		if t.Seconds != nil && (i == 0 || *t.Seconds > e.Seconds) {
 			e.By, e.Seconds = t.By, *t.Seconds
@@ -63,14 +65,14 @@ func (e *ExplainedPace) due() (time.Duration, string) {
 // ExplainResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
 // instant of the past.
 func (e *Explanation) ExplainResponses(times []time.Duration, last time.Time) {
-	var n notes
+	var n host.State
 	for _, d := range times {
-		n.heard(d)
+		n.Hear(d)
 	}
-	e.Pace.ask(byResponseTime, nil)
+	e.Pace.ask(host.ByResponseTime, nil)
 	e.Pace.respond(&n, e.Host.Own)
 	e.Pace.Last, e.Pace.Rest, e.Pace.RestBy = instantOf(last), 0, ""
-	e.Pace.ask(byRateLimit, nil)
+	e.Pace.ask(host.ByRateLimit, nil)
 	e.Conclude()
 }
 

@@ -3,6 +3,7 @@ package crawler
 import (
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -61,8 +62,8 @@ func (k *facts) explainHost() ExplainedHost {
 	}
 	h := k.host
 	e.Condition, e.Reason, e.Leased = ConditionName(h.Condition), h.Reason, h.Leased
-	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.notes.pages)
-	e.Failures, e.Throttles, e.Refusals = int64(k.notes.failures), int64(k.notes.throttles), int64(k.notes.refusals)
+	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.memory.Pages)
+	e.Failures, e.Throttles, e.Refusals = int64(k.memory.Failures), int64(k.memory.Throttles), int64(k.memory.Refusals)
 	if h.Wait > 0 {
 		e.Until = k.in(h.Wait)
 	}
@@ -129,7 +130,7 @@ const (
 func (k *facts) budgets(cfg Config) []Budget {
 	all := []Budget{
 		{EndedMaxPages, k.stats.Counts[CountPages], limitTo(cfg.MaxPages)},
-		{EndedMaxPerHost, int64(k.notes.pages), limitTo(cfg.MaxPerHost)},
+		{EndedMaxPerHost, int64(k.memory.Pages), limitTo(cfg.MaxPerHost)},
 		{EndedMaxBytes, k.stats.Counts[CountBytes], limitTo(cfg.MaxBytes)},
 		{budgetTime, int64(k.elapsed / time.Second), limitTo(int64(cfg.MaxTime / time.Second))},
 		{budgetDepth, int64(k.candidate().Depth), nil},
@@ -151,27 +152,27 @@ func limitTo(n int64) *int64 {
 
 // explainPace says who asks for which pause.
 func (k *facts) explainPace(cfg Config) ExplainedPace {
-	e := ExplainedPace{Terms: []PaceTerm{{By: byFloor, Seconds: seconds(k.floor)}, {By: byCrawlDelay}, {By: byRequestRate}, {By: byRateLimit}, {By: byResponseTime}}}
+	e := ExplainedPace{Terms: []PaceTerm{{By: host.ByFloor, Seconds: seconds(k.floor)}, {By: host.ByCrawlDelay}, {By: host.ByRequestRate}, {By: host.ByRateLimit}, {By: host.ByResponseTime}}}
 	if book := k.rules.book; book != nil {
 		var asks ExplainedRobots
 		asks.asks(book)
-		e.ask(byCrawlDelay, asks.delay)
-		e.ask(byRequestRate, asks.rate)
+		e.ask(host.ByCrawlDelay, asks.delay)
+		e.ask(host.ByRequestRate, asks.rate)
 	}
-	if d := k.notes.space(k.micros); d > 0 {
-		e.ask(byRateLimit, seconds(d))
+	if d := k.memory.Spacing(k.micros); d > 0 {
+		e.ask(host.ByRateLimit, seconds(d))
 	}
-	e.respond(&k.notes, k.own)
-	if due := k.notes.due; due.by != "" {
-		e.RestBy, e.Rest = due.by, due.d.Seconds()
+	e.respond(&k.memory, k.own)
+	if due := k.memory.Due; due.By != "" {
+		e.RestBy, e.Rest = due.By, due.Pause.Seconds()
 	}
-	if k.notes.lastEnd != 0 {
-		e.Last = instantOf(time.UnixMicro(k.notes.lastEnd))
+	if k.memory.LastEnd != 0 {
+		e.Last = instantOf(time.UnixMicro(k.memory.LastEnd))
 	}
 	if !k.own {
 		e.Address = cfg.IPDelay.Seconds()
 	}
-	if t, ok := k.sharing.term(k.notes.spot); ok {
+	if t, ok := k.sharing.term(k.memory.Spot); ok {
 		e.Terms = append(e.Terms, t)
 	}
 	e.choose()

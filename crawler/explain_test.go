@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -31,13 +32,13 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 		k := &facts{floor: []time.Duration{0, Floor, 3 * time.Second}[rng.IntN(3)], own: rng.IntN(3) == 0, micros: 1000}
 		k.rules.book = robots.Terms{}.Parse([]byte(body))
 		for range rng.IntN(8) {
-			k.notes.heard(time.Duration(rng.IntN(9_000_000)) * time.Microsecond)
+			k.memory.Hear(time.Duration(rng.IntN(9_000_000)) * time.Microsecond)
 		}
 		if rng.IntN(2) == 0 {
-			k.notes.spaced, k.notes.spacedUntil = uint64(rng.IntN(5_000_000)), int64(rng.IntN(2000))
+			k.memory.Spaced, k.memory.SpacedUntil = uint64(rng.IntN(5_000_000)), int64(rng.IntN(2000))
 		}
-		got, want := k.explainPace(Config{}), paceOf(k.floor, k.own, k.rules.book, &k.notes, k.micros)
-		if got.By != want.by || time.Duration(got.Seconds*1e9).Round(time.Microsecond) != want.d.Round(time.Microsecond) {
+		got, want := k.explainPace(Config{}), host.Terms{Floor: k.floor, Own: k.own, Rules: k.rules.book}.Pace(&k.memory, k.micros)
+		if got.By != want.By || time.Duration(got.Seconds*1e9).Round(time.Microsecond) != want.Pause.Round(time.Microsecond) {
 			t.Fatalf("%+v, the pace that is kept is %+v", got, want)
 		}
 		won[got.By]++
@@ -94,9 +95,9 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *facts, _ *Config) {
 			k.host.Condition, k.host.Reason, k.host.Wait = frontier.Parked, "status 503", time.Minute
 		}, AnswerMay, "not before 2026-11-22T10:01:00.000Z (parked: status 503)", time.Minute},
-		{func(k *facts, _ *Config) { k.notes.lastEnd = k.now.Add(-400 * time.Millisecond).UnixMicro() }, AnswerMay, "10:00:00.600Z (floor)", 600 * time.Millisecond},
+		{func(k *facts, _ *Config) { k.memory.LastEnd = k.now.Add(-400 * time.Millisecond).UnixMicro() }, AnswerMay, "10:00:00.600Z (floor)", 600 * time.Millisecond},
 		{func(k *facts, _ *Config) {
-			k.notes.lastEnd, k.notes.due = k.now.UnixMicro(), pace{2 * time.Minute, byRetryAfter}
+			k.memory.LastEnd, k.memory.Due = k.now.UnixMicro(), host.Pace{Pause: 2 * time.Minute, By: host.ByRetryAfter}
 		}, AnswerMay, "10:02:00.000Z (retry-after)", 2 * time.Minute},
 		{func(k *facts, _ *Config) {
 			k.entry.Deferred, k.entry.Attempts, k.entry.Wait, k.entry.Reason = true, 1, time.Minute, "timeout"
@@ -143,7 +144,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		}, AnswerHost, "parked by operator: by phone, until 2026-11-22T11", time.Hour},
 		{func(k *facts, _ *Config) { k.host.Hold = frontier.Hold{Act: frontier.Drop} }, AnswerHost, "dropped by operator", -1},
 		{func(k *facts, c *Config) { c.MaxPages, k.stats.Counts = 5, map[string]int64{CountPages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
-		{func(k *facts, c *Config) { c.MaxPerHost, k.notes.pages = 2, 2 }, AnswerBudget, "--max-per-host 2", -1},
+		{func(k *facts, c *Config) { c.MaxPerHost, k.memory.Pages = 2, 2 }, AnswerBudget, "--max-per-host 2", -1},
 		{func(k *facts, c *Config) { c.MaxBytes, k.stats.Counts = 5, map[string]int64{CountBytes: 4} }, AnswerMay, "due now", 0},
 	} {
 		e := explanationOf(t, c.change)

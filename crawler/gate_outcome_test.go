@@ -21,6 +21,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/robots"
 )
 
@@ -323,7 +324,7 @@ func TestGate_3_1_CancelledByOurOwnShutdown(t *testing.T) {
 			if s := g.policy("http://a.test/"); s != (robots.State{}) {
 				t.Errorf("it says something of the policy: %+v", s)
 			}
-			if rs := g.archive.records; len(rs) != 1 || rs[0].Line.Reason != reasonAborted || len(g.ledger.all) != 1 { // it was asked for
+			if rs := g.archive.records; len(rs) != 1 || rs[0].Line.Reason != host.Aborted || len(g.ledger.all) != 1 { // it was asked for
 				t.Errorf("%+v, %+v", rs, g.ledger.all)
 			}
 			g.mended.Store(true)

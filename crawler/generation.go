@@ -3,6 +3,7 @@ package crawler
 import (
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -43,17 +44,17 @@ func (g Generation) Counts() map[string]int64 {
 // NextHost is what is kept of a host in the next generation: all that politeness needs (its condition, how long it rests,
 // its pace, its robots policy, what is in a row), and nothing of what it brought.
 func NextHost(h frontier.Host) (frontier.Host, error) {
-	n, err := readNotes(h.Memory)
+	n, err := host.Read(h.Memory)
 	if err != nil {
 		return h, err
 	}
-	n.pages, n.maps, n.history = 0, 0, nil
+	n.Pages, n.Sitemaps, n.History = 0, 0, nil
 	next := frontier.Host{Authority: h.Authority, HostUpdate: h.HostUpdate, Hold: h.Hold, Wait: h.Wait}
 	if next.Condition == frontier.Retired { // of a run
 		next.Condition, next.Reason = frontier.Open, ""
 	}
 	if len(h.Memory) > 0 {
-		next.Memory = n.append(nil)
+		next.Memory = n.Append(nil)
 	}
 	return next, nil
 }

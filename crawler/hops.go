@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -203,7 +204,7 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 		ready = false
 	}
 	if !ready {
-		v.rest.wait = max(v.rest.wait, again)
+		v.rest.Wait = max(v.rest.Wait, again)
 	}
 	return ready, nil
 }
@@ -211,9 +212,9 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 // holdRest is how long a host rests whose robots.txt leads to one that the operator holds.
 func holdRest(h frontier.Hold) time.Duration {
 	if h.Act == frontier.Park {
-		return min(h.Wait, longestRest)
+		return min(h.Wait, host.LongestRest)
 	}
-	return longestRest
+	return host.LongestRest
 }
 
 // hop leases the authority that a want leads to and makes the exchange.
@@ -235,7 +236,7 @@ func (c *Crawl) hop(ctx context.Context, seat *seats.Seat, w want) error {
 			return nil
 		}
 		if owed := there.owed(c); owed > 0 {
-			there.rest.wait = owed
+			there.rest.Wait = owed
 			c.gate.hops.again(w)
 			return nil
 		}
@@ -266,6 +267,6 @@ func (c *Crawl) heed(v *visit, w want, ex robots.Exchange) {
 		return
 	}
 	v.knows(rules{book: c.gate.learn(sha256.Sum256(ex.Body), ex.Body)})
-	v.rest.atLeast(v.pace)
+	v.rest.AtLeast(v.pace)
 	c.bear(v)
 }

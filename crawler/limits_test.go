@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -104,12 +105,12 @@ func TestRule07_RequestRate(t *testing.T) {
 }
 
 func TestRule09_TheResponseTimeTerm(t *testing.T) {
-	n := notes{}
-	n.heard(20 * time.Second)
-	if p := paceOf(Floor, false, nil, &n, 0); p != (pace{30 * time.Second, byResponseTime}) {
+	n := host.State{}
+	n.Hear(20 * time.Second)
+	if p := (host.Terms{Floor: Floor}).Pace(&n, 0); p != (host.Pace{Pause: 30 * time.Second, By: host.ByResponseTime}) {
 		t.Errorf("%+v: at most 30 s", p)
 	}
-	if p := paceOf(Floor, true, nil, &n, 0); p != (pace{Floor, byFloor}) {
+	if p := (host.Terms{Floor: Floor, Own: true}).Pace(&n, 0); p != (host.Pace{Pause: Floor, By: host.ByFloor}) {
 		t.Errorf("%+v: own hosts are not spared", p)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -73,7 +74,7 @@ func (c *Crawl) isOwn(v *visit, a canon.Authority) bool {
 // ruled puts a verdict of the host's policy into a line.
 func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
 	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, plain(verdict.Rule), plain(verdict.Group), plain(verdict.RunnerUp)
-	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.notes.source.record
+	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.memory.Source.Record
 	if verdict.Digest != ([32]byte{}) {
 		l.RobotsSHA256 = hex.EncodeToString(verdict.Digest[:])
 	}
@@ -189,7 +190,7 @@ func (c *Crawl) writeRefusal(ctx context.Context, l storage.Line) error {
 // outlinksOf are the links of an answer as they were found: whether they are followed is another matter.
 func outlinksOf(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
 	var out []storage.Outlink
-	if a, _ := classify(ex); a == redirected {
+	if a, _ := host.Classify(ex); a == host.Redirected {
 		if to, err := ex.URL.Resolve(ex.Header.Get("Location")); err == nil {
 			out = append(out, storage.Outlink{URL: to.String(), Kind: kindRedirect})
 		}

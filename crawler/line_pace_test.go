@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/hostile"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -57,7 +58,7 @@ func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
 		w.reopen()
 		w.run()
 		by := keptPaces(t, w.ledger.all)
-		for _, who := range []string{byFloor, byResponseTime, byRetryAfter, byErrors, byRobots} {
+		for _, who := range []string{host.ByFloor, host.ByResponseTime, host.ByRetryAfter, host.ByErrors, host.ByRobots} {
 			if by[who] == 0 {
 				t.Errorf("nobody waited for %q: %v", who, slices.Sorted(maps.Keys(by)))
 			}
@@ -87,11 +88,11 @@ func TestRule11_TheLineSaysThatRetryAfterWasDue(t *testing.T) {
 		w.cfg.MaxWait = time.Hour
 		w.run()
 		keptPaces(t, w.ledger.all)
-		var paces []pace
+		var paces []host.Pace
 		for _, l := range w.ledger.all {
-			paces = append(paces, pace{l.Pace, l.PaceBy})
+			paces = append(paces, host.Pace{Pause: l.Pace, By: l.PaceBy})
 		}
-		want := []pace{{Floor, byFloor}, {Floor, byFloor}, {300 * time.Second, byRetryAfter}, {Floor, byFloor}}
+		want := []host.Pace{{Pause: Floor, By: host.ByFloor}, {Pause: Floor, By: host.ByFloor}, {Pause: 300 * time.Second, By: host.ByRetryAfter}, {Pause: Floor, By: host.ByFloor}}
 		if !slices.Equal(paces, want) {
 			t.Errorf("%v, want %v", paces, want)
 		}
@@ -113,7 +114,7 @@ func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
 		w.cfg.PerHost = 3
 		w.run()
 		overlapping := 0
-		if by := keptPaces(t, w.ledger.all); by[byErrors] != 1 {
+		if by := keptPaces(t, w.ledger.all); by[host.ByErrors] != 1 {
 			t.Errorf("who asked for the pace: %v; one exchange came after a rest", by)
 		}
 		for i, l := range w.ledger.all {
@@ -154,7 +155,7 @@ func TestLine_AnAbortedExchangeIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := w.ledger.all[len(w.ledger.all)-1]
-		if l.URL != "http://a.test/" || l.Reason != reasonAborted || l.Attempt != 1 || l.Record == "" || l.Pace != Floor {
+		if l.URL != "http://a.test/" || l.Reason != host.Aborted || l.Attempt != 1 || l.Record == "" || l.Pace != Floor {
 			t.Errorf("%+v", l)
 		}
 		w.run()

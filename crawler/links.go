@@ -6,6 +6,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -14,9 +15,9 @@ import (
 
 // page reads what an answer says to robots and what it names, if it is a page or a
 // style sheet or the like: those in scope become candidates. ahead, if not nil, is the page as it was read already.
-func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a answer, ahead *reading) (page extract.Page, isHTML bool, err error) {
+func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a host.Answer, ahead *reading) (page extract.Page, isHTML bool, err error) {
 	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
-	if a != answered || ex.Body == nil {
+	if a != host.Answered || ex.Body == nil {
 		page.Robots, err = c.directives(ctx, ex)
 		return page, false, err
 	}

@@ -162,7 +162,7 @@ func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
 func (c *Crawl) prepare(v *visit, task frontier.Task) frontier.Task {
 	task = c.asMap(v, task)
 	if task.Kind == frontier.KindMap {
-		v.notes.maps++
+		v.memory.Sitemaps++
 	}
 	return task
 }

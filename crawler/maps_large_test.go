@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -242,8 +243,8 @@ func TestSitemaps_OctetsCountForTheBudget(t *testing.T) {
 }
 
 func TestNotes_KeepTheCountOfSitemapsBesideForbidden(t *testing.T) {
-	for _, n := range []notes{{}, {forbidden: true}, {maps: 7}, {maps: maxMaps, forbidden: true}} {
-		if got, err := readNotes(n.append(nil)); err != nil || !reflect.DeepEqual(got, n) {
+	for _, n := range []host.State{{}, {Forbidden: true}, {Sitemaps: 7}, {Sitemaps: maxMaps, Forbidden: true}} {
+		if got, err := host.Read(n.Append(nil)); err != nil || !reflect.DeepEqual(got, n) {
 			t.Errorf("%+v, %v, want %+v", got, err, n)
 		}
 	}

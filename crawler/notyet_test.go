@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -68,7 +69,7 @@ func TestRule18_TheLineOfTheProofSaysThePaceOfItsAddress(t *testing.T) {
 		w.share(func(string) []string { return []string{"8.8.8.8"} })
 		w.run()
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionOwner && (l.PaceBy != byAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
+			if l.Decision == decisionOwner && (l.PaceBy != host.ByAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
 				t.Errorf("pace %v by %q, gap %v", l.Pace, l.PaceBy, l.Gap)
 			}
 		}
@@ -85,9 +86,9 @@ func TestATurnWithoutAnExchangeCountsNoSitemap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := readNotes(h.Memory)
-		if got := len(w.asked("a.test")); err != nil || n.maps != 1 || got != 4 {
-			t.Errorf("%d sitemaps counted of one; %d requests, %v", n.maps, got, err)
+		n, err := host.Read(h.Memory)
+		if got := len(w.asked("a.test")); err != nil || n.Sitemaps != 1 || got != 4 {
+			t.Errorf("%d sitemaps counted of one; %d requests, %v", n.Sitemaps, got, err)
 		}
 	})
 }

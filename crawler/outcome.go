@@ -4,16 +4,17 @@ import (
 	"net/http"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
 
 // conclude decides how a task ends by its exchange, or that it comes again.
-func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a answer, why string, d *decision) {
+func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a host.Answer, why string, d *decision) {
 	d.outcome, d.reason = frontier.Failed, why
 	switch a {
-	case answered:
+	case host.Answered:
 		d.outcome = frontier.Fetched
 		if ex.Truncated != "" {
 			v.count(CountTruncated, 1)
@@ -24,19 +25,19 @@ func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a ans
 		if v.listed.reason != "" {
 			d.reason, d.note = v.listed.reason, v.listed.note
 		}
-	case redirected:
+	case host.Redirected:
 		c.redirect(v, task, ex.Header.Get("Location"), d)
-	case gone:
+	case host.Gone:
 		d.outcome = frontier.Gone
-	case unwanted, guarded:
+	case host.Unwanted, host.Guarded:
 		d.outcome = frontier.Dropped
-	case refused:
-		if v.notes.forbidden && ex.Status == http.StatusForbidden && v.notes.pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
+	case host.Refused:
+		if v.memory.Forbidden && ex.Status == http.StatusForbidden && v.memory.Pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
 			v.leave(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
 		}
 	default:
 		hollow := why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
-		if task.Attempts+1 < a.again() || hollow {
+		if task.Attempts+1 < a.Attempts() || hollow {
 			d.outcome = 0
 		}
 	}
@@ -86,9 +87,7 @@ const (
 	reasonHops       = "trap:redirect-chain"
 	reasonMaxPerHost = "budget: max-per-host"
 	reasonPanic      = "panic"
-	reasonLease      = "lease"   // it took longer than a lease allows
-	reasonAborted    = "aborted" // the crawl was
-	reasonSlow       = "slow"    // less than the least speed came, or others needed the place of a slow exchange
+	reasonLease      = "lease" // it took longer than a lease allows
 )
 
 // short cuts a URL for a reason.

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -28,7 +29,7 @@ import (
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 
 const (
-	proofLife     = day
+	proofLife     = host.Day
 	maxProof      = 4 << 10 // octets of the file that are read
 	decisionOwner = "owner" // an exchange for the proof, or why there was none
 
@@ -53,7 +54,7 @@ func (c Config) claimed(a canon.Authority) bool {
 // owns says whether the host of v is own now, and which floor it has.
 func (c *Crawl) owns(v *visit) {
 	a := v.turn.Authority
-	v.own = c.cfg.own(a) || c.cfg.claimed(a) && v.notes.proved && !v.lapsed()
+	v.own = c.cfg.own(a) || c.cfg.claimed(a) && v.memory.Proved && !v.lapsed()
 	v.floor = max(c.cfg.Delay, Floor)
 	if v.own {
 		v.floor = c.cfg.Delay
@@ -68,8 +69,8 @@ func (c *Crawl) unproved(v *visit) bool {
 // lapsed reports whether the proof was never looked for, or too long ago. Until it is looked for anew the host is a
 // foreign one.
 func (v *visit) lapsed() bool {
-	since := time.Since(time.UnixMicro(v.notes.provedAt))
-	return v.notes.provedAt == 0 || since >= proofLife || since < 0
+	since := time.Since(time.UnixMicro(v.memory.ProvedAt))
+	return v.memory.ProvedAt == 0 || since >= proofLife || since < 0
 }
 
 // prove looks for the proof. When it returns false the turn is over: it was spent on the exchange.
@@ -92,11 +93,11 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	}
 	line.Attempt = 1
 	ex, err := c.ask(ctx, v, fetch.Request{URL: u, Accept: robotsAccept, MaxBody: maxProof, Partial: true})
-	line.Pace, line.PaceBy = v.kept.d, v.kept.by
+	line.Pace, line.PaceBy = v.kept.Pause, v.kept.By
 	if errors.Is(err, errNotYet) {
 		return false, nil
 	}
-	line.Time, line.Reason = v.end, reasonAborted
+	line.Time, line.Reason = v.end, host.Aborted
 	cut := func(ctx context.Context) error {
 		_, err := c.write(ctx, line, evidence{})
 		return err
@@ -125,12 +126,12 @@ func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept
 	line.Gap = v.gap(c, ex.Start)
 	if stopped(ex) {
-		return c.writeStopped(ctx, v, line, ex, func() { v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex)) })
+		return c.writeStopped(ctx, v, line, ex, func() { v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
 	}
-	a, why := classify(ex)
-	v.exchanged(c, ex, a, why, restful(a, ex.Status))
+	a, why := host.Classify(ex)
+	v.exchanged(c, ex, a, why, host.ObeysRetryAfter(a, ex.Status))
 	ok := false
-	if a == answered {
+	if a == host.Answered {
 		if ok, err = holds(ex, OwnerValue(c.cfg.OwnKey, v.turn.Authority.Host())); err != nil {
 			return err
 		}
@@ -166,12 +167,12 @@ func holds(ex *fetch.Exchange, value string) (bool, error) {
 
 // proved notes what became of the proof. The operator is told when that is new.
 func (c *Crawl) proved(v *visit, ok bool, why string) {
-	news := v.notes.provedAt == 0 || v.notes.proved != ok
-	v.notes.proved, v.notes.provedAt = ok, time.Now().UnixMicro()
+	news := v.memory.ProvedAt == 0 || v.memory.Proved != ok
+	v.memory.Proved, v.memory.ProvedAt = ok, time.Now().UnixMicro()
 	c.owns(v)
 	v.knows(v.rules)
 	if !v.end.IsZero() {
-		v.rest.atLeast(v.pace)
+		v.rest.AtLeast(v.pace)
 	}
 	switch host := origin(v.turn.Authority); {
 	case !news:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -144,7 +145,7 @@ func (c *Crawl) follows(ctx context.Context, task frontier.Task, r *fetch.Reques
 // meaning is what an exchange says of its URL: itself or, with a 304, the archived answer that it confirms.
 type meaning struct {
 	*fetch.Exchange // whose head and body speak for the URL
-	answer          answer
+	answer          host.Answer
 	why             string
 	body            io.Closer // of the archived answer; nil when the exchange speaks for itself
 }
@@ -159,7 +160,7 @@ func (m meaning) close() error {
 // meaning tells what an exchange says, and notes in d which answer still holds.
 func (c *Crawl) meaning(task frontier.Task, ex *fetch.Exchange, d *decision) meaning {
 	m := meaning{Exchange: ex}
-	m.answer, m.why = classify(ex)
+	m.answer, m.why = host.Classify(ex)
 	if c.cfg.Past == nil || ex.Failure != nil || ex.Status != http.StatusNotModified {
 		return m
 	}
@@ -177,11 +178,11 @@ func (c *Crawl) meaning(task frontier.Task, ex *fetch.Exchange, d *decision) mea
 		URL: ex.URL, Start: ex.Start, End: ex.End, Status: d.before.Status, Header: header,
 		Body: body, PayloadDigest: d.before.Payload,
 	}
-	m.body, m.answer, m.why = closer, answered, ""
+	m.body, m.answer, m.why = closer, host.Answered, ""
 	d.holds = &d.before.Original
 	if want := c.request(1, task).Want; want != nil {
 		if rule := want(d.before.Status, header); rule != "" { // the wishes of the operator may be others by now
-			m.answer, m.why = unwanted, rule
+			m.answer, m.why = host.Unwanted, rule
 		}
 	}
 	return m

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -47,12 +48,12 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 		need.Action = robots.Judge
 	}
 	if need.Action != robots.Fetch { // an old policy may have been mended since
-		if c.bear(v); v.rest.condition > frontier.Parked {
+		if c.bear(v); v.rest.Condition > frontier.Parked {
 			return false, nil
 		}
 	}
 	if owed := v.owed(c); owed > 0 {
-		v.rest.wait = max(v.rest.wait, owed)
+		v.rest.Wait = max(v.rest.Wait, owed)
 		return false, nil
 	}
 	if w, ok := c.gate.hops.serve(v.turn.Authority); ok {
@@ -75,7 +76,7 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 func (v *visit) unused() bool {
 	learned := v.state.Fetched()
 	age := time.Since(learned)
-	return !learned.IsZero() && learned.UnixMicro() >= v.notes.lastEnd && age >= 0 && age < day
+	return !learned.IsZero() && learned.UnixMicro() >= v.memory.LastEnd && age >= 0 && age < host.Day
 }
 
 // fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. ready says that it could not, but that the
@@ -88,7 +89,7 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 	}
 	w := want{from: v.turn.Authority, need: need, url: u, attempt: v.state.Failures() + 1}
 	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
-		w.holds = v.notes.source.original(need.URL)
+		w.holds = v.memory.Source.Original(need.URL)
 	}
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
@@ -117,7 +118,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 		MaxBody: robots.MaxBody + 1, Partial: true,
 		FirstByteTimeout: RobotsFirstByte, WholeTimeout: RobotsWhole,
 	})
-	line.Pace, line.PaceBy = v.kept.d, v.kept.by
+	line.Pace, line.PaceBy = v.kept.Pause, v.kept.By
 	if errors.Is(err, errNotYet) {
 		return heard, false, nil
 	}
@@ -142,12 +143,12 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 	}
 	line.Gap = v.gap(c, ex.Start)
 	if stopped(ex) {
-		return heard, false, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, cutOff, reasonAborted) })
+		return heard, false, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, host.CutOff, host.Aborted) })
 	}
 	if heard.Exchange, err = heardOf(ex, w.need.URL); err != nil {
 		return heard, false, err
 	}
-	a, why := classify(ex)
+	a, why := host.Classify(ex)
 	v.exchangedPolicy(c, ex, a, why)
 	v.imposes(&line)
 	c.postpones(v, &line, w, heard.Exchange)
@@ -207,18 +208,18 @@ func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) 
 }
 
 // exchangedPolicy is exchanged for robots.txt, where Retry-After means something with any answer (politeness rule 11).
-func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a answer, why string) {
-	if a == unwanted && ex.Failure != nil {
-		a = unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
+func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a host.Answer, why string) {
+	if a == host.Unwanted && ex.Failure != nil {
+		a = host.Unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
 	}
-	if a == refused || a == gone {
-		a = answered // robots.txt that is not to be had is no refusal of the host: RFC 9309 2.3.1.3
+	if a == host.Refused || a == host.Gone {
+		a = host.Answered // robots.txt that is not to be had is no refusal of the host: RFC 9309 2.3.1.3
 	}
 	reason := "robots.txt"
 	if why != "" {
 		reason += ": " + why
 	}
-	v.heard(c, ex, said{answer: a, why: reason, robots: true}, true)
+	v.heard(c, ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
 	if len(ex.Request) > 0 {
 		v.count(CountRobots, 1)
 	}
@@ -229,9 +230,9 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
 	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex.Exchange, now)
 	if !v.state.Fetched().Equal(before) {
-		v.notes.source.said(v.state, ex)
+		v.memory.Source.Learn(v.state, ex.Status, ex.record, ex.date)
 	}
-	v.notes.forbidden = ex.Status == http.StatusForbidden
+	v.memory.Forbidden = ex.Status == http.StatusForbidden
 	digest, ruled := v.state.Body()
 	switch {
 	case ruled && digest == sha256.Sum256(ex.Body):
@@ -243,7 +244,7 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 		v.knows(rules{all: all})
 	}
 	if !v.end.IsZero() {
-		v.rest.atLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
+		v.rest.AtLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
 	}
 	v.policyOver(failures, ex.Failure)
 	if need.Action == robots.Wait {
@@ -266,9 +267,9 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 func (c *Crawl) logUnreachable(v *visit) {
 	again := ""
 	if c.budget.answered() || c.patient.Load() {
-		again = fmt.Sprintf("; asked again in %v", v.rest.wait.Round(time.Second))
+		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
 	}
-	c.cfg.Log("%s: nothing may be fetched: %s%s", origin(v.turn.Authority), plainly.Reason(v.rest.reason), again)
+	c.cfg.Log("%s: nothing may be fetched: %s%s", origin(v.turn.Authority), plainly.Reason(v.rest.Reason), again)
 }
 
 // policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that
@@ -280,19 +281,19 @@ func (v *visit) policyOver(failures int, failure string) {
 		if v.blamed || failure == string(fetch.PrivateAddress) || failure == reasonOptOut {
 			return
 		}
-		var r rest
-		v.notes.failed(&r, firstBroken, whyUnreachable(v.state))
-		v.leave(r.condition, r.reason, 0)
-		v.rest.atLeast(pace{r.wait, r.by})
+		var r host.Rest
+		v.memory, r = host.WithoutPolicy(v.memory, whyUnreachable(v.state))
+		v.leave(r.Condition, r.Reason, 0)
+		v.rest.AtLeast(host.Pace{Pause: r.Wait, By: r.By})
 	case v.state.Failures() == 0 && v.state.Hops() == 0:
-		v.notes.mended(true)
+		v.memory = host.WithPolicy(v.memory)
 	}
 }
 
 // bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
 func (c *Crawl) bear(v *visit) {
-	if site := asked(v.rules.book); site.d > max(c.cfg.MaxCrawlDelay, v.floor) {
-		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.by, site.d, c.cfg.MaxCrawlDelay), 0)
+	if site := host.Asked(v.rules.book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
+		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}
 }
 

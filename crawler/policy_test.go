@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -348,7 +349,7 @@ func TestTheLineOfARobotsExchange(t *testing.T) {
 			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
 				t.Errorf("%+v", l)
 			}
-			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != byRobots) {
+			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != host.ByRobots) {
 				t.Errorf("attempt %d: pace %v by %q", l.Attempt, l.Pace, l.PaceBy)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/robots"
 )
 
@@ -158,8 +159,8 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 		}
 		for _, row := range tableOf(t, rest, "| asked for | |") {
 			if row[0] == "pause" {
-				if want, err := time.ParseDuration(row[1]); err != nil || asked(books[ourToken]).d != want {
-					t.Errorf("%q asks for a pause of %v, not %s", file, asked(books[ourToken]).d, row[1])
+				if want, err := time.ParseDuration(row[1]); err != nil || host.Asked(books[ourToken]).Pause != want {
+					t.Errorf("%q asks for a pause of %v, not %s", file, host.Asked(books[ourToken]).Pause, row[1])
 				}
 				continue
 			}
@@ -177,13 +178,13 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 
 // What the table of answers says of a URL is how the answer is classed, and how often it is asked for.
 func TestTheTableOfAnswersIsTrue(t *testing.T) {
-	fates := map[string][]answer{
-		"fetched":                  {answered},
-		"gone":                     {gone},
-		"failed":                   {refused, useless},
-		"failed or dropped":        {useless, guarded},
-		"again later":              {throttled, broken, unreachable, nowhere},
-		"the target is a new URL,": {redirected},
+	fates := map[string][]host.Answer{
+		"fetched":                  {host.Answered},
+		"gone":                     {host.Gone},
+		"failed":                   {host.Refused, host.Useless},
+		"failed or dropped":        {host.Useless, host.Guarded},
+		"again later":              {host.Throttled, host.Broken, host.Unreachable, host.Nowhere},
+		"the target is a new URL,": {host.Redirected},
 	}
 	number := regexp.MustCompile(`\d{3}`)
 	seen := 0
@@ -202,8 +203,8 @@ func TestTheTableOfAnswersIsTrue(t *testing.T) {
 		}
 		for _, ex := range answers {
 			seen++
-			got, why := classify(ex)
-			if n := strconv.Itoa(got.again()); n != row[2] {
+			got, why := host.Classify(ex)
+			if n := strconv.Itoa(got.Attempts()); n != row[2] {
 				t.Errorf("%s: asked for %s times, the page says %s", why, n, row[2])
 			}
 			ok := false

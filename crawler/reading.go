@@ -8,6 +8,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage/mediatype"
@@ -68,7 +69,7 @@ func (c *Crawl) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchang
 			r = nil
 		}
 	}()
-	if a, _ := classify(ex); a != answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" {
+	if a, _ := host.Classify(ex); a != host.Answered || task.Kind == frontier.KindMap || ex.Body == nil || ex.Undecoded != "" {
 		return nil
 	}
 	if kind, err := readAs(task, ex); err != nil || kind != extract.KindPage {

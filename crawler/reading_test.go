@@ -15,6 +15,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -46,11 +47,11 @@ func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]str
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := readNotes(hosts[0].Memory)
+		n, err := host.Read(hosts[0].Memory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told["history"] = fmt.Sprint(len(n.history)) // the same shapes, in another order
+		told["history"] = fmt.Sprint(len(n.History)) // the same shapes, in another order
 	})
 	return told, counts
 }

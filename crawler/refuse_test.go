@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -109,12 +110,13 @@ func TestRule12_NXDOMAINIsTriedTwiceARun(t *testing.T) {
 			t.Errorf("failures %v: the next run tries again", s.Status.Failures)
 		}
 	})
-	var n notes // twice, without an answer in between
+	var n host.State // twice, without an answer in between
 	for range 5 {
-		if r := n.after(said{answer: nowhere, why: "nxdomain"}, Floor); r.condition != frontier.Parked {
-			t.Fatalf("condition %d", r.condition)
+		var r host.Rest
+		if n, r = host.After(n, host.Signal{Answer: host.Nowhere, Why: "nxdomain"}, host.Terms{Floor: Floor}); r.Condition != frontier.Parked {
+			t.Fatalf("condition %d", r.Condition)
 		}
-		n.after(said{answer: answered}, Floor)
+		n, _ = host.After(n, host.Signal{Answer: host.Answered}, host.Terms{Floor: Floor})
 	}
 }
 
@@ -151,7 +153,7 @@ func TestRule12_OurOwnLimitsCostTheHostItsPaceAlone(t *testing.T) {
 			t.Errorf("ended by %q, failures %v: %+v", s.EndedBy, s.Status.Failures, s.Status.Resting)
 		}
 		for _, l := range w.ledger.all {
-			if l.Attempt > 1 || l.Gap > Floor+time.Millisecond && l.PaceBy == byFloor {
+			if l.Attempt > 1 || l.Gap > Floor+time.Millisecond && l.PaceBy == host.ByFloor {
 				t.Errorf("%+v", l)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -128,8 +129,8 @@ func TestRule06_EveryCauseParksTheHostAndDecidesNothing(t *testing.T) {
 				for i := 1; i < len(tries); i++ {
 					least := min(time.Minute<<(i-1), time.Hour)
 					most := least*6/5 + 21*time.Minute // jitter, and an exchange without end
-					if i >= failuresToPark {
-						most = longestRest*6/5 + 21*time.Minute
+					if i >= host.FailuresToPark {
+						most = host.LongestRest*6/5 + 21*time.Minute
 					}
 					if gap := tries[i] - tries[i-1]; gap < least || gap > most {
 						t.Errorf("try %d came %v after the one before, want %v to %v", i+1, gap, least, most)

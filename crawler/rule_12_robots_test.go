@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -33,7 +34,7 @@ func TestRule12_ARobotsThatComesToNothingCountsAsAFailure(t *testing.T) {
 				g := newGated(t, "http", tt.answer)
 				g.cfg.MaxWait, g.cfg.MaxTime = 2*time.Hour, 90*time.Hour
 				s := g.run()
-				if n, want := len(g.asked("a.test")), tt.each*failuresToPark*parksToRetire; n != want || s.EndedBy != EndedWaiting {
+				if n, want := len(g.asked("a.test")), tt.each*host.FailuresToPark*host.ParksToRetire; n != want || s.EndedBy != EndedWaiting {
 					t.Errorf("%d exchanges, want %d; ended by %q", n, want, s.EndedBy)
 				}
 				h, _, err := g.front.Host(t.Context(), parse(t, "http://a.test/").Authority())
@@ -62,7 +63,7 @@ func TestRule12_ACircleOfTwoHostsEndsForBoth(t *testing.T) {
 		if s.EndedBy != EndedWaiting || len(s.Status.Resting) != 2 {
 			t.Errorf("%+v", s)
 		}
-		if n := len(w.asked("a.test")) + len(w.asked("b.test")); n > 4*failuresToPark*parksToRetire {
+		if n := len(w.asked("a.test")) + len(w.asked("b.test")); n > 4*host.FailuresToPark*host.ParksToRetire {
 			t.Errorf("%d exchanges", n)
 		}
 	})
@@ -79,8 +80,8 @@ func TestRule12_ARedirectOfRobotsIsNoFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := readNotes(h.Memory); err != nil || n.failures != 0 {
-			t.Errorf("%d failures, %v", n.failures, err)
+		if n, err := host.Read(h.Memory); err != nil || n.Failures != 0 {
+			t.Errorf("%d failures, %v", n.Failures, err)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 )
 
 // accounted fails the test unless each request that a host saw has its record, and each attempt its record but those that
@@ -121,7 +122,7 @@ func TestRule17_AnAbortArchivesARequestHalfSent(t *testing.T) {
 		t.Cleanup(func() { f.Close() })
 		w.cfg.Fetcher = f
 		w.aborted(3*time.Second, 0)
-		if rs := w.archive.records; len(rs) != 1 || !bytes.Equal(rs[0].Request, []byte("GET /robot")) || rs[0].Response != nil || rs[0].Line.Reason != reasonAborted {
+		if rs := w.archive.records; len(rs) != 1 || !bytes.Equal(rs[0].Request, []byte("GET /robot")) || rs[0].Response != nil || rs[0].Line.Reason != host.Aborted {
 			t.Errorf("%+v", rs)
 		}
 	})
@@ -129,10 +130,10 @@ func TestRule17_AnAbortArchivesARequestHalfSent(t *testing.T) {
 
 // An answer that came whole, and that an abort leaves nobody time to read, is archived, and asked for again.
 func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
-	for _, host := range []string{"a.test", "localhost"} {
-		t.Run(host, func(t *testing.T) {
+	for _, at := range []string{"a.test", "localhost"} {
+		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, []string{"http://" + host + "/"}, &crawltest.Site{Name: host, Handler: http.HandlerFunc(
+				w := newWorld(t, []string{"http://" + at + "/"}, &crawltest.Site{Name: at, Handler: http.HandlerFunc(
 					afterRobots(func(rw http.ResponseWriter, _ *http.Request) {
 						rw.Header().Set("Content-Type", "text/html")
 						fmt.Fprint(rw, "<a href=/more>more</a>")
@@ -151,13 +152,13 @@ func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 					t.Fatalf("%v: %+v", err, s.Status)
 				}
 				w.accounted(0)
-				if last := w.archive.records[len(w.archive.records)-1]; last.Line.Reason != reasonAborted || last.Truncated != "" || last.PayloadSize == 0 {
+				if last := w.archive.records[len(w.archive.records)-1]; last.Line.Reason != host.Aborted || last.Truncated != "" || last.PayloadSize == 0 {
 					t.Errorf("%+v", last)
 				}
 				w.reopen()
 				w.run()
-				w.wantOutcomes("http://"+host+"/", "deferred: aborted", "fetched: unavailable")
-				w.wantOutcomes("http://"+host+"/more", "fetched: unavailable")
+				w.wantOutcomes("http://"+at+"/", "deferred: aborted", "fetched: unavailable")
+				w.wantOutcomes("http://"+at+"/more", "fetched: unavailable")
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -128,27 +129,27 @@ func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
 // What politeness needs of a host outlives a generation; what it brought does not.
 func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 	a := parse(t, "http://a.test/").Authority()
-	n := notes{
-		lastEnd: 5_000_000, failures: 3, throttles: 2, refusals: 1, pages: 70, maps: 4, forbidden: true, run: 9, spaced: 7, spacedUntil: 8,
-		due: pace{time.Minute, byRetryAfter}, source: policySource{record: "r", body: "b", bodyAt: 3}, history: []byte{1},
+	n := host.State{
+		LastEnd: 5_000_000, Failures: 3, Throttles: 2, Refusals: 1, Pages: 70, Sitemaps: 4, Forbidden: true, Run: 9, Spaced: 7, SpacedUntil: 8,
+		Due: host.Pace{Pause: time.Minute, By: host.ByRetryAfter}, Source: host.Source{Record: "r", Body: "b", BodyAt: 3}, History: []byte{1},
 	}
 	h := frontier.Host{
 		Authority: a, Wait: time.Hour, Queued: 3, Hold: frontier.Hold{Act: frontier.Park},
-		HostUpdate: frontier.HostUpdate{Condition: frontier.Refused, Reason: "no", Pace: time.Minute, Robots: []byte("policy"), Memory: n.append(nil)},
+		HostUpdate: frontier.HostUpdate{Condition: frontier.Refused, Reason: "no", Pace: time.Minute, Robots: []byte("policy"), Memory: n.Append(nil)},
 	}
 	next, err := NextHost(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := readNotes(next.Memory)
+	got, err := host.Read(next.Memory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.pages != 0 || got.maps != 0 || got.history != nil {
-		t.Errorf("it still counts %d pages, %d maps, %d octets of history", got.pages, got.maps, len(got.history))
+	if got.Pages != 0 || got.Sitemaps != 0 || got.History != nil {
+		t.Errorf("it still counts %d pages, %d maps, %d octets of history", got.Pages, got.Sitemaps, len(got.History))
 	}
-	got.pages, got.maps, got.history = n.pages, n.maps, n.history
-	if string(got.append(nil)) != string(h.Memory) {
+	got.Pages, got.Sitemaps, got.History = n.Pages, n.Sitemaps, n.History
+	if string(got.Append(nil)) != string(h.Memory) {
 		t.Errorf("%+v, want %+v", got, n)
 	}
 	if next.Condition != frontier.Refused || next.Reason != "no" || next.Pace != h.Pace || next.Wait != h.Wait || string(next.Robots) != "policy" || next.Hold != h.Hold || next.Queued != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -151,7 +152,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 				}
 				cut := 0
 				for _, r := range w.archive.records {
-					if r.Line.Reason != reasonAborted {
+					if r.Line.Reason != host.Aborted {
 						continue
 					}
 					cut++

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
 )
 
 // trouble is a way to fail, and what politeness rules 11 and 12 make of it.
@@ -70,7 +71,7 @@ func (tr trouble) patience(robots bool) time.Duration {
 // asks are the values of Retry-After, and what they ask for at an instant. A negative time is none.
 func asks() map[string]time.Duration {
 	return map[string]time.Duration{
-		"": -1, "10": 10 * time.Second, "date": 5 * time.Minute, "0": 0, "-5": day, "soon": day, "999999999": day, "90000": 25 * time.Hour,
+		"": -1, "10": 10 * time.Second, "date": 5 * time.Minute, "0": 0, "-5": host.Day, "soon": host.Day, "999999999": host.Day, "90000": 25 * time.Hour,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -26,10 +27,10 @@ type sharing struct {
 func (c *Crawl) findSharing(ctx context.Context) (sharing, error) {
 	all := sharing{every: c.cfg.IPDelay, at: map[netip.Prefix]*sharers{}}
 	err := eachHost(ctx, c.cfg.Frontier, mostLooked, func(h frontier.Host) bool {
-		n, err := readNotes(h.Memory)
+		n, err := host.Read(h.Memory)
 		pace, _ := c.cfg.usualPace(h, &n)
 		if err == nil && !c.cfg.ownBy(h.Authority, &n) && !isResting(h, pace) {
-			all.add(n.spot, pending(h), pace)
+			all.add(n.Spot, pending(h), pace)
 		}
 		return true
 	})
@@ -104,5 +105,5 @@ func (all sharing) term(spot netip.Prefix) (PaceTerm, bool) {
 	if d == 0 || len(all.at[spot].paces) < 2 {
 		return PaceTerm{}, false
 	}
-	return PaceTerm{By: byAddress, Seconds: seconds(d), Note: fmt.Sprintf("one exchange in %v for the %s", all.every, all.word(spot))}, true
+	return PaceTerm{By: host.ByAddress, Seconds: seconds(d), Note: fmt.Sprintf("one exchange in %v for the %s", all.every, all.word(spot))}, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 )
 
@@ -75,7 +76,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		case shared != nil:
 			return nil, errors.Join(shared, ex.Close())
 		}
-		v.notes.spot = spotOf(r.Addr.Addr())
+		v.memory.Spot = spotOf(r.Addr.Addr())
 		if another := c.addresses.used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
 			return ex, nil
 		}
@@ -108,7 +109,7 @@ func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
 	if err != nil {
 		return err
 	}
-	v.rest.wait = max(v.rest.wait, wait)
+	v.rest.Wait = max(v.rest.Wait, wait)
 	c.patient.Store(true)
 	c.gate.hops.ownTurn(v.turn.Authority)
 	return errNotYet
@@ -119,10 +120,10 @@ func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
 func (v *visit) keptFor(c *Crawl, due time.Time) {
 	switch {
 	case due.IsZero():
-	case v.notes.lastEnd == 0:
-		v.kept = pace{c.cfg.IPDelay, byAddress}
+	case v.memory.LastEnd == 0:
+		v.kept = host.Pace{Pause: c.cfg.IPDelay, By: host.ByAddress}
 	default:
-		v.kept = v.kept.atLeast(v.since(c, due), byAddress)
+		v.kept = v.kept.AtLeast(v.since(c, due), host.ByAddress)
 	}
 }
 
@@ -131,7 +132,7 @@ func (c *Crawl) lock(v *visit) (wait time.Duration, err error) {
 	if c.cfg.HostLocks == nil || v.locked {
 		return 0, nil
 	}
-	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.d)
+	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.Pause)
 	if back := c.cfg.HostLocks.SetBack(); back > 0 {
 		c.toldBack.Do(func() {
 			c.cfg.Log("the clock was set back by %v: hosts rest for no longer than they were to", back.Round(time.Second))
@@ -149,7 +150,7 @@ func (c *Crawl) unlock(v *visit) error {
 	v.locked = false
 	rest := time.Duration(0)
 	if !v.end.IsZero() {
-		rest = v.pace.d - time.Since(v.end)
+		rest = v.pace.Pause - time.Since(v.end)
 	}
 	return c.cfg.HostLocks.Release(v.turn.Authority, rest)
 }

@@ -18,6 +18,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
 )
@@ -131,7 +132,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		}
 		byAddr := 0
 		for _, l := range w.ledger.all {
-			if l.PaceBy == byAddress {
+			if l.PaceBy == host.ByAddress {
 				byAddr++
 				if l.Gap > 0 && l.Gap < l.Pace {
 					t.Errorf("%s: gap %v, pace %v", l.URL, l.Gap, l.Pace)

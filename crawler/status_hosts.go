@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 )
 
@@ -52,12 +53,12 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 		Host: origin(h.Authority), Pending: pending(h), Fetched: h.Outcomes[frontier.Fetched],
 		Pace: h.Pace.Seconds(),
 	}
-	n, err := readNotes(h.Memory)
-	if err == nil && n.lastEnd != 0 {
-		ago := max(now.Sub(time.UnixMicro(n.lastEnd)), 0).Seconds()
+	n, err := host.Read(h.Memory)
+	if err == nil && n.LastEnd != 0 {
+		ago := max(now.Sub(time.UnixMicro(n.LastEnd)), 0).Seconds()
 		q.Last = &ago
 	}
-	q.spot = n.spot
+	q.spot = n.Spot
 	wait := h.Wait
 	switch {
 	case h.Hold.Act != 0:

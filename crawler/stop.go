@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -79,7 +80,7 @@ func (c *Crawl) tellStopped(ctx context.Context, v *visit, task frontier.Task, e
 	if !dialled(ex) {
 		return nil
 	}
-	v.exchanged(c, ex, cutOff, reasonAborted, heedsRetryAfter(ex))
+	v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
 	return c.keepUntold(ctx, v, task, ex, d)
 }
 
@@ -92,7 +93,7 @@ func (c *Crawl) keepUntold(ctx context.Context, v *visit, task frontier.Task, ex
 		return err
 	}
 	c.wishes(v, ex, asks, &d)
-	d.reason = reasonAborted
+	d.reason = host.Aborted
 	return c.line(ctx, v, task, d, "deferred")
 }
 
@@ -103,7 +104,7 @@ func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, e
 		return nil
 	}
 	exchanged()
-	line.Time, line.Reason = ex.End, reasonAborted
+	line.Time, line.Reason = ex.End, host.Aborted
 	v.imposes(&line)
 	e := evidence{ex: ex}
 	e.exchanged(&line)
@@ -115,6 +116,6 @@ func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, e
 func heedsRetryAfter(ex *fetch.Exchange) bool {
 	whole := *ex
 	whole.Failure = nil
-	a, _ := classify(&whole)
-	return restful(a, ex.Status)
+	a, _ := host.Classify(&whole)
+	return host.ObeysRetryAfter(a, ex.Status)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/mediatype"
@@ -33,12 +34,12 @@ func (c *Crawl) story(ctx context.Context, v *visit) error {
 		v.leave(frontier.Retired, reasonDryRun, 0)
 		return nil
 	}
-	if c.cfg.MaxPerHost > 0 && int64(v.notes.pages) >= c.cfg.MaxPerHost {
+	if c.cfg.MaxPerHost > 0 && int64(v.memory.Pages) >= c.cfg.MaxPerHost {
 		v.leave(frontier.Retired, reasonMaxPerHost, 0)
 		return nil
 	}
 	suspect := slices.ContainsFunc(tasks, func(t frontier.Task) bool { return t.Stops > 0 })
-	alone := suspect || v.due().d > 0 // a suspect has its turn alone, and so has what comes first after a rest
+	alone := suspect || v.due().Pause > 0 // a suspect has its turn alone, and so has what comes first after a rest
 	if c.width(v) > 1 && v.turn.Width > 1 && !alone {
 		return c.flock(ctx, v, tasks)
 	}
@@ -67,7 +68,7 @@ func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdic
 	case !verdict.Allowed:
 		d := decision{kind: decisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}
 		return verdict, true, c.settle(ctx, v, task, d)
-	case task.Kind == frontier.KindMap && v.notes.maps >= maxMaps:
+	case task.Kind == frontier.KindMap && v.memory.Sitemaps >= maxMaps:
 		return verdict, true, c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: reasonMaps, outcome: frontier.Dropped})
 	}
 	if rule := c.held(v, task); rule != "" {
@@ -81,7 +82,7 @@ func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdic
 func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict) (err error) {
 	d := decision{kind: decisionAllow, verdict: verdict, attempt: task.Attempts + 1}
 	v.was, v.listed = task.Candidate, listed{}
-	maps := v.notes.maps
+	maps := v.memory.Sitemaps
 	task = c.prepare(v, task)
 	r := c.request(v.turn.Width, task)
 	if d.before, err = c.follows(ctx, task, &r); err != nil {
@@ -89,7 +90,7 @@ func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verd
 	}
 	ex, err := c.ask(ctx, v, r)
 	if errors.Is(err, errNotYet) {
-		v.notes.maps = maps
+		v.memory.Sitemaps = maps
 	}
 	if err != nil {
 		return err
@@ -121,12 +122,12 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) (err error) {
 	m := c.meaning(task, ex, &d)
 	defer func() { err = errors.Join(err, m.close()) }()
-	v.exchanged(c, ex, m.answer, m.why, restful(m.answer, ex.Status))
+	v.exchanged(c, ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, ex.Status))
 	if task.Kind != frontier.KindMap {
 		v.meet(task)
 	}
 
-	if m.answer == answered && task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
+	if m.answer == host.Answered && task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
 		c.extend(v, task)
 	}
 	page, isHTML, err := c.page(ctx, v, task, m.Exchange, m.answer, d.ahead)
@@ -142,7 +143,7 @@ func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex 
 	}
 	if isHTML {
 		v.pages++
-		v.notes.pages++
+		v.memory.Pages++
 		v.count(CountPages, 1)
 	}
 	return c.settle(context.WithoutCancel(ctx), v, task, d)

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/seats"
 	"curtsy/frontier"
 )
@@ -66,7 +67,7 @@ func (c *Crawl) take(ctx context.Context, seat *seats.Seat, t frontier.Turn, sto
 	case panicked:
 		// Not over one task (see attempt) but over what all of them need: the host is left for this run.
 		v.undo(before)
-		v.state, v.notes.source = before.state, before.notes.source
+		v.state, v.memory.Source = before.state, before.memory.Source
 		v.cut(c)
 		v.leave(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
@@ -145,15 +146,15 @@ func (c *Crawl) hostOf(v *visit) error {
 		return fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
 	}
 	p.history = v.history.Append(p.history[:0])
-	v.notes.history = p.history
+	v.memory.History = p.history
 	if !v.end.IsZero() {
-		v.notes.due = pace{v.rest.wait.Truncate(time.Microsecond), v.rest.by}
+		v.memory.Due = host.Pace{Pause: v.rest.Wait.Truncate(time.Microsecond), By: v.rest.By}
 	}
-	p.memory = v.notes.append(p.memory[:0])
+	p.memory = v.memory.Append(p.memory[:0])
 	v.result.Host = &frontier.HostUpdate{
-		Condition: v.rest.condition,
-		Reason:    v.rest.reason,
-		Pace:      v.pace.d,
+		Condition: v.rest.Condition,
+		Reason:    v.rest.Reason,
+		Pace:      v.pace.Pause,
 		Width:     c.width(v),
 		Robots:    p.robots,
 		Memory:    p.memory,
@@ -164,8 +165,8 @@ func (c *Crawl) hostOf(v *visit) error {
 
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
-	if v.rest.condition > frontier.Parked && v.rest.reason != reasonDryRun {
-		c.cfg.Log("%s: left alone: %s", origin(v.turn.Authority), v.rest.reason)
+	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
+		c.cfg.Log("%s: left alone: %s", origin(v.turn.Authority), v.rest.Reason)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

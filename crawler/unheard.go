@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -17,12 +18,12 @@ import (
 // unheard is the last rest of a host by the ledger.
 type unheard struct {
 	end  time.Time // of the exchange that imposed it
-	rest pace
+	rest host.Pace
 	why  string
 }
 
 // until is when it is over.
-func (u unheard) until() time.Time { return u.end.Add(u.rest.d) }
+func (u unheard) until() time.Time { return u.end.Add(u.rest.Pause) }
 
 // maxUnheard bounds how many hosts are remembered. A ledger of ours names far fewer within an hour of its end.
 const maxUnheard = 1 << 18
@@ -42,10 +43,10 @@ func (c *Crawl) readUnheard() (map[canon.Authority]unheard, error) {
 			c.patient.Store(true)
 		}
 		u, err := canon.Parse(l.URL)
-		if err != nil || l.Rest <= 0 || l.Rest > longestAfter {
+		if err != nil || l.Rest <= 0 || l.Rest > host.LongestAfter {
 			continue
 		}
-		said := unheard{endOf(l), pace{l.Rest, l.RestBy}, whyRests(l)}
+		said := unheard{endOf(l), host.Pace{Pause: l.Rest, By: l.RestBy}, whyRests(l)}
 		if said.end.After(now) { // a clock was set back
 			said.end = now
 		}
@@ -74,38 +75,38 @@ func whyRests(l storage.Line) string {
 	return why + " before the kill"
 }
 
-// recollect sets down in the notes the exchange that the frontier does not know of, if there was one.
+// recollect sets down in the memory of the host the exchange that the frontier does not know of, if there was one.
 func (c *Crawl) recollect(v *visit) {
 	said, ok := c.unheard[v.turn.Authority]
-	if end := c.clock.micros(said.end); ok && end > v.notes.lastEnd+roundingOfLines {
-		v.notes.lastEnd, v.notes.due = end, said.rest
+	if end := c.clock.micros(said.end); ok && end > v.memory.LastEnd+roundingOfLines {
+		v.memory.LastEnd, v.memory.Due = end, said.rest
 	}
 }
 
-// roundingOfLines is by how many microseconds the end of an exchange may differ in ledger and notes.
+// roundingOfLines is by how many microseconds the end of an exchange may differ between ledger and frontier.
 const roundingOfLines = 10
 
 // rests makes the host wait for what is left of its rest, if nothing was asked of it since, and reports whether any is:
 // then the turn is over.
 func (c *Crawl) rests(v *visit) bool {
 	said, ok := c.unheard[v.turn.Authority]
-	left := min(time.Until(said.until()), said.rest.d)
-	if !ok || left <= 0 || v.notes.lastEnd > c.clock.micros(said.end)+roundingOfLines {
+	left := min(time.Until(said.until()), said.rest.Pause)
+	if !ok || left <= 0 || v.memory.LastEnd > c.clock.micros(said.end)+roundingOfLines {
 		return false
 	}
-	v.rest.condition, v.rest.reason = frontier.Parked, said.why
-	if left > day {
-		v.rest.condition = frontier.Retired // politeness rule 11
+	v.rest.Condition, v.rest.Reason = frontier.Parked, said.why
+	if left > host.Day {
+		v.rest.Condition = frontier.Retired // politeness rule 11
 	}
-	v.rest.atLeast(pace{left, said.rest.by})
+	v.rest.AtLeast(host.Pace{Pause: left, By: said.rest.By})
 	return true
 }
 
 // imposes puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
 func (v *visit) imposes(l *storage.Line) {
-	switch v.rest.by {
-	case byRetryAfter, byErrors, byRateLimit:
-		l.Rest, l.RestBy = v.rest.wait, v.rest.by
+	switch v.rest.By {
+	case host.ByRetryAfter, host.ByErrors, host.ByRateLimit:
+		l.Rest, l.RestBy = v.rest.Wait, v.rest.By
 	}
 }
 
@@ -117,6 +118,6 @@ func (c *Crawl) postpones(v *visit, l *storage.Line, w want, ex robots.Exchange)
 	}
 	_, need := c.gate.terms.Next(v.state, origin(w.from), ex, v.end)
 	if need.Action == robots.Wait && need.After > l.Rest {
-		l.Rest, l.RestBy = need.After, byRobots
+		l.Rest, l.RestBy = need.After, host.ByRobots
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/seats"
 	"curtsy/crawler/trap"
@@ -18,17 +19,17 @@ import (
 
 // visit is one turn in the making: the lease, what we know of the host, and the result it will finish with.
 type visit struct {
-	turn  frontier.Turn
-	clock clock
-	own   bool
-	floor time.Duration
-	notes notes
-	state robots.State
-	rules rules
-	pace  pace // as it was when the turn began; anew once there are new rules, or a new response time
+	turn   frontier.Turn
+	clock  clock
+	own    bool
+	floor  time.Duration
+	memory host.State
+	state  robots.State
+	rules  rules
+	pace   host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
 
-	kept   pace // that was kept before the turn's exchange, the address's included
-	locked bool // the host's lock is ours
+	kept   host.Pace // that was kept before the turn's exchange, the address's included
+	locked bool      // the host's lock is ours
 	seat   *seats.Seat
 
 	result  frontier.Result
@@ -36,7 +37,7 @@ type visit struct {
 	refused []refusal          // found and refused, without a line of the ledger yet
 	seeds   []string           // seeds that ended without a usable answer, with why
 	end     time.Time          // of this turn's exchange; zero when there was none
-	rest    rest               // what the exchange means for the host
+	rest    host.Rest          // what the exchange means for the host
 	pages   int64              // 2xx HTML answers this turn brought
 	first   bool               // this is the host's first turn of the run
 	learned bool               // a robots.txt was learned in this turn
@@ -47,7 +48,7 @@ type visit struct {
 
 	entry *optout.Hit // that kept an exchange for robots.txt from being made; nil for none
 
-	history trap.History // as notes.history has it
+	history trap.History // as memory.History has it
 	copied  bool         // the page is a copy whose links are dropped
 
 	// after, if not nil, is done when the turn is finished: work that must not hold this lease.
@@ -59,15 +60,15 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v := &visit{turn: t, clock: c.clock, paper: c.papers.Get().(*paper)}
 	v.result = v.paper.begin(t)
 	var err error
-	if v.notes, err = readNotes(t.Host.Memory); err != nil {
+	if v.memory, err = host.Read(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)
 	}
-	v.first = v.notes.run != c.run
-	if v.history, err = trap.Read(v.notes.history); err != nil {
+	v.first = v.memory.Run != c.run
+	if v.history, err = trap.Read(v.memory.History); err != nil {
 		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
-	v.notes.lost = v.notes.lost || v.first && c.unclean
-	v.notes.begin(c.run, c.clock.micros(time.Now()))
+	v.memory.Lost = v.memory.Lost || v.first && c.unclean
+	v.memory.Begin(c.run, c.clock.micros(time.Now()))
 	c.recollect(v)
 	if len(t.Host.Robots) > 0 {
 		if err = v.state.UnmarshalBinary(t.Host.Robots); err != nil {
@@ -95,18 +96,23 @@ func (c *Crawl) recall(ctx context.Context, v *visit) error {
 // knows sets the rules that hold for the host from now on.
 func (v *visit) knows(r rules) {
 	v.rules = r
-	v.pace = paceOf(v.floor, v.own, r.book, &v.notes, v.clock.micros(time.Now()))
+	v.pace = v.terms().Pace(&v.memory, v.clock.micros(time.Now()))
+}
+
+// terms are those that hold for the host now.
+func (v *visit) terms() host.Terms {
+	return host.Terms{Floor: v.floor, Own: v.own, Rules: v.rules.book}
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
 // host, or a longer --delay than that of the last run, ask for more than was waited for. It is never more than the pace,
-// though the clock was set back since the last run: notes.begin sees to that.
+// though the clock was set back since the last run: host.State.Begin sees to that.
 func (v *visit) owed(c *Crawl) time.Duration {
-	if v.notes.lastEnd == 0 {
+	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	since := time.Duration(c.clock.micros(time.Now())-v.notes.lastEnd) * time.Microsecond
-	if owed := v.pace.d - since; owed > time.Microsecond { // what rounding may leave
+	since := time.Duration(c.clock.micros(time.Now())-v.memory.LastEnd) * time.Microsecond
+	if owed := v.pace.Pause - since; owed > time.Microsecond { // what rounding may leave
 		return owed
 	}
 	return 0
@@ -118,39 +124,32 @@ func (v *visit) cut(c *Crawl) {
 		return
 	}
 	v.end = time.Now()
-	v.notes.lastEnd, v.notes.lost = c.clock.micros(v.end), false
-	v.rest.atLeast(v.pace)
+	v.memory = host.Cut(v.memory, c.clock.micros(v.end))
+	v.rest.AtLeast(v.pace)
 }
 
 // exchanged notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
 // something with this answer.
-func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a answer, why string, obey bool) {
-	v.heard(c, ex, said{answer: a, why: why}, obey)
+func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a host.Answer, why string, obey bool) {
+	v.heard(c, ex, host.Signal{Answer: a, Why: why}, obey)
 }
 
 // heard is exchanged for what was said of a page or of robots.txt.
-func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
+func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.End.After(v.end) {
 		v.end = ex.End
 	}
-	now := c.clock.micros(ex.End)
-	v.blamed = s.answer.blame() || s.answer == throttled
-	v.notes.heard(ex.ResponseTime)
-	v.notes.lastEnd, v.notes.lost = max(v.notes.lastEnd, now), false
-	if s.limit = rateLimit(ex.Header); obey {
-		s.after = retryAfter(ex.Header, ex.End)
+	x.Ended, x.Response, x.RateLimit = c.clock.micros(ex.End), ex.ResponseTime, host.ReadRateLimit(ex.Header)
+	if obey {
+		x.RetryAfter = host.ReadRetryAfter(ex.Header, ex.End)
 	}
-	if !s.after.given {
-		v.notes.spacing(s.limit, now)
-	}
-	v.pace = paceOf(v.floor, v.own, v.rules.book, &v.notes, now)
-	if v.rest = v.notes.after(s, v.pace.d); v.rest.by == "" {
-		v.rest.by = v.pace.by
-	}
-	if class := failureClass(s.answer, ex); class != "" {
+	v.blamed = x.Answer.IsFailure() || x.Answer == host.Throttled
+	v.memory, v.rest = host.After(v.memory, x, v.terms())
+	v.pace = v.terms().Pace(&v.memory, x.Ended)
+	if class := host.FailureClass(x.Answer, ex); class != "" {
 		v.count(countPrefixFailures+class, 1)
 	}
-	if s.after.odd {
+	if x.RetryAfter.Odd {
 		v.count(CountOddRetryAfter, 1)
 	}
 	if len(ex.Request) == 0 {
@@ -172,38 +171,38 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, s said, obey bool) {
 // gap is the time from the end of the host's previous exchange to start; 0 when there was none that is known, or when they
 // overlapped.
 func (v *visit) gap(c *Crawl, start time.Time) time.Duration {
-	if v.notes.lost {
+	if v.memory.Lost {
 		return 0
 	}
 	return v.since(c, start)
 }
 
-// since is gap as far as the notes know.
+// since is gap as far as is remembered.
 func (v *visit) since(c *Crawl, start time.Time) time.Duration {
-	if v.notes.lastEnd == 0 {
+	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	return max(time.Duration(c.clock.micros(start)-v.notes.lastEnd)*time.Microsecond, 0)
+	return max(time.Duration(c.clock.micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
 }
 
 // due is the pause that must lie between the host's last exchange and its next one: the pace, or the rest that the last
 // exchange was followed by.
-func (v *visit) due() pace { return v.pace.atLeast(v.notes.due.d, v.notes.due.by) }
+func (v *visit) due() host.Pace { return v.pace.AtLeast(v.memory.Due.Pause, v.memory.Due.By) }
 
 // leave makes the host rest beyond what the exchange asks for; a wait is one for its robots.txt.
 func (v *visit) leave(condition frontier.Condition, reason string, wait time.Duration) {
-	if condition >= v.rest.condition {
-		v.rest.condition, v.rest.reason = condition, reason
+	if condition >= v.rest.Condition {
+		v.rest.Condition, v.rest.Reason = condition, reason
 	}
-	v.rest.atLeast(pace{wait, byRobots})
+	v.rest.AtLeast(host.Pace{Pause: wait, By: host.ByRobots})
 }
 
 // wait is how long the host waits for its next turn, from now: its rest counts from the end of the exchange.
 func (v *visit) wait() time.Duration {
 	if v.end.IsZero() {
-		return v.rest.wait
+		return v.rest.Wait
 	}
-	return v.rest.wait - time.Since(v.end)
+	return v.rest.Wait - time.Since(v.end)
 }
 
 // dry reports whether nothing of the host is left to do, as far as this turn knows; it has found so many new URLs.
@@ -230,7 +229,7 @@ func (v *visit) mark() visit {
 func (v *visit) undo(before visit) {
 	counts := v.result.Counts
 	v.result, v.refused, v.seeds = before.result, before.refused, before.seeds
-	v.pages, v.notes.pages = before.pages, before.notes.pages
+	v.pages, v.memory.Pages = before.pages, before.memory.Pages
 	for name, n := range counts {
 		switch name {
 		case CountExchanges, CountBytes, CountAnswers, CountRobots, CountOddRetryAfter:

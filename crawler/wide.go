@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -20,7 +21,7 @@ const wideTurn = time.Minute
 
 // width is how many exchanges v may have in flight, as far as is known now.
 func (c *Crawl) width(v *visit) int {
-	if v.own && v.pace.d == 0 && v.rest.condition == frontier.Open && c.cfg.PerHost > 1 {
+	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 {
 		return c.cfg.PerHost
 	}
 	return 1
@@ -53,12 +54,12 @@ type wide struct {
 	free    []*seats.Seat   // for exchanges not begun, the worker's own among them
 	tickets int             // of the budget
 	landed  chan flight
-	begun   bool      // an exchange, or more
-	closing bool      // no further exchange is begun
-	failed  bool      // an exchange made the host rest: what was in flight then counts for that one
-	rows    rows      // as they were before that exchange
-	due     time.Time // when the host may be asked again, by all that was said in this turn
-	by      string    // who asked for that
+	begun   bool       // an exchange, or more
+	closing bool       // no further exchange is begun
+	failed  bool       // an exchange made the host rest: what was in flight then counts for that one
+	rows    host.State // as they were before that exchange
+	due     time.Time  // when the host may be asked again, by all that was said in this turn
+	by      string     // who asked for that
 	until   time.Time
 }
 
@@ -90,7 +91,7 @@ func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) (err
 		}
 	}
 	if !v.end.IsZero() {
-		v.rest.atLeast(pace{w.due.Sub(v.end), w.by})
+		v.rest.AtLeast(host.Pace{Pause: w.due.Sub(v.end), By: w.by})
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 		w.sitDown(f.seat)
 		f.ahead() // or the body would be closed under its reader
 		if aborted && err == nil && (f.ex != nil || f.err != nil) {
-			d := decision{kind: decisionAllow, verdict: f.verdict, reason: reasonAborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
+			d := decision{kind: decisionAllow, verdict: f.verdict, reason: host.Aborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
 			d.ex, d.found, d.headOnly = f.ex, f.was, !w.c.cfg.KeepNoArchive
 			err = w.c.line(context.WithoutCancel(ctx), w.v, f.task, d, "deferred")
 		}
@@ -194,7 +195,7 @@ func (w *wide) stale() bool {
 
 // room takes what one more exchange needs: a seat and a ticket. The first in flight has the worker's own.
 func (w *wide) room() bool {
-	if most := w.c.cfg.MaxPerHost; most > 0 && int64(w.v.notes.pages)+int64(w.aloft) >= most {
+	if most := w.c.cfg.MaxPerHost; most > 0 && int64(w.v.memory.Pages)+int64(w.aloft) >= most {
 		return false
 	}
 	if len(w.free) == 0 {
@@ -225,9 +226,9 @@ func (w *wide) sitDown(seat *seats.Seat) {
 func (w *wide) land(ctx context.Context, f flight) error {
 	v := w.v
 	w.sitDown(f.seat)
-	before, rows, pages := v.rest, v.notes.rows(), v.pages
+	before, rows, pages := v.rest, v.memory, v.pages
 	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
-		v.notes.setRows(w.rows)
+		v.memory = v.memory.WithRowsOf(w.rows)
 	}
 	d := decision{kind: decisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept, ahead: f.ahead()}
 	if err := w.c.attempted(ctx, v, f, d); err != nil {
@@ -239,15 +240,15 @@ func (w *wide) land(ctx context.Context, f flight) error {
 	v.pages = pages
 
 	if w.failed {
-		v.notes.setRows(rows)
+		v.memory = v.memory.WithRowsOf(rows)
 	}
-	if due := v.end.Add(v.rest.wait); due.After(w.due) {
-		w.due, w.by = due, v.rest.by
+	if due := v.end.Add(v.rest.Wait); due.After(w.due) {
+		w.due, w.by = due, v.rest.By
 	}
-	if before.condition > v.rest.condition {
-		v.rest.condition, v.rest.reason = before.condition, before.reason
+	if before.Condition > v.rest.Condition {
+		v.rest.Condition, v.rest.Reason = before.Condition, before.Reason
 	}
-	if v.rest.condition != frontier.Open && !w.failed {
+	if v.rest.Condition != frontier.Open && !w.failed {
 		w.failed, w.rows = true, rows
 	}
 	w.closing = w.closing || w.c.width(v) == 1 // a host that rests has no width
@@ -307,18 +308,4 @@ func unsettled(tasks []frontier.Task, r frontier.Result) (left []frontier.Task) 
 		}
 	}
 	return left
-}
-
-// rows are what is counted in a row.
-type rows struct {
-	failures, throttles, parks, unknown uint64
-	pageFailed                          bool
-}
-
-func (n *notes) rows() rows {
-	return rows{n.failures, n.throttles, n.parks, n.unknown, n.pageFailed}
-}
-
-func (n *notes) setRows(r rows) {
-	n.failures, n.throttles, n.parks, n.unknown, n.pageFailed = r.failures, r.throttles, r.parks, r.unknown, r.pageFailed
 }

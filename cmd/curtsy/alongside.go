@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/robots"
 )
@@ -75,7 +76,7 @@ func waited(ctx context.Context, ask func() (time.Duration, error)) error {
 
 // rest is the pace that a crawl would keep after x.
 func (a alongside) rest(x *fetch.Exchange, token string) (time.Duration, error) {
-	rest := max(a.floor, crawler.ResponsePace(x.ResponseTime))
+	rest := max(a.floor, host.ResponsePace(x.ResponseTime))
 	if x.URL.RequestURI() != "/robots.txt" || x.Status != 200 || x.Body == nil {
 		return rest, nil
 	}

@@ -1,4 +1,4 @@
-package crawler
+package host
 
 import (
 	"encoding/binary"
@@ -12,44 +12,45 @@ import (
 	"curtsy/storage"
 )
 
-// policySource says where the archive has a host's robots policy. The zero value says that it is not known: nothing was
-// asked yet, or by a version that did not note it.
-type policySource struct {
-	record string // id of the record of the exchange that last said what the policy is
+// Source says where the archive has a host's robots policy. The zero value says that it is not known: nothing was
+// asked yet.
+type Source struct {
+	Record string // id of the record of the exchange that last said what the policy is
 	// body is the exchange that brought the file, if the policy is one: of those that said since that it still holds (304)
 	// none has it. Its URL is the one that a conditional request goes to (RFC 9110 8.8: validators are of one resource).
-	body   string // id of its record
-	bodyAt int64  // its date, microseconds of the wall clock
+	Body   string // id of its record
+	BodyAt int64  // its date, microseconds of the wall clock
 }
 
-// original is the exchange that brought the file, for an answer of url that it still holds; nil when it is not known.
-func (s policySource) original(url string) *storage.Original {
-	if s.body == "" {
+// Original is the exchange that brought the file, for an answer of url that it still holds; nil when it is not known.
+func (s Source) Original(url string) *storage.Original {
+	if s.Body == "" {
 		return nil
 	}
-	return &storage.Original{URL: url, Date: time.UnixMicro(s.bodyAt).UTC(), ID: s.body}
+	return &storage.Original{URL: url, Date: time.UnixMicro(s.BodyAt).UTC(), ID: s.Body}
 }
 
-// said notes that an exchange said what the policy is, which is now in state.
-func (s *policySource) said(state robots.State, ex archived) {
-	s.record = ex.record
+// Learn notes that an exchange, of that status and archived as record at date, said what the policy is, which is now in
+// state.
+func (s *Source) Learn(state robots.State, status int, record string, date time.Time) {
+	s.Record = record
 	switch _, ruled := state.Body(); {
 	case !ruled:
-		s.body, s.bodyAt = "", 0
-	case ex.Status != http.StatusNotModified:
-		s.body, s.bodyAt = ex.record, ex.date.UnixMicro()
+		s.Body, s.BodyAt = "", 0
+	case status != http.StatusNotModified:
+		s.Body, s.BodyAt = record, date.UnixMicro()
 	}
 }
 
-func (s policySource) append(b []byte) []byte {
+func (s Source) append(b []byte) []byte {
 	var id [maxID + 1]byte
-	b = appendOctets(b, packID(id[:0], s.record))
-	b = appendOctets(b, packID(id[:0], s.body))
-	return binary.AppendVarint(b, s.bodyAt)
+	b = appendOctets(b, packID(id[:0], s.Record))
+	b = appendOctets(b, packID(id[:0], s.Body))
+	return binary.AppendVarint(b, s.BodyAt)
 }
 
-func (r *notesReader) source() policySource {
-	return policySource{record: unpackID(r.octets()), body: unpackID(r.octets()), bodyAt: r.varint()}
+func (r *decoder) source() Source {
+	return Source{Record: unpackID(r.bytes()), Body: unpackID(r.bytes()), BodyAt: r.varint()}
 }
 
 // An id of a record is kept in the octets of its UUID where it has one (RFC 9562 4), behind a number that says so;
@@ -123,17 +124,17 @@ func unpackID(p []byte) string {
 
 // paceWords are those who ask for a pace, by their numbers in the notes; the numbers are stable on disk.
 var paceWords = [...]string{
-	"", byFloor, byCrawlDelay, byRequestRate, byResponseTime, byAddress, byRateLimit, byRetryAfter, byErrors, byRobots,
+	"", ByFloor, ByCrawlDelay, ByRequestRate, ByResponseTime, ByAddress, ByRateLimit, ByRetryAfter, ByErrors, ByRobots,
 }
 
 func paceNumber(by string) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }
 
 // pace reads a pause and who asked for it.
-func (r *notesReader) pace() pace {
+func (r *decoder) pace() Pace {
 	d, by := time.Duration(r.uvarint())*time.Microsecond, r.uvarint()
 	if by >= uint64(len(paceWords)) {
 		r.bad = true
-		return pace{}
+		return Pace{}
 	}
-	return pace{d, paceWords[by]}
+	return Pace{d, paceWords[by]}
 }

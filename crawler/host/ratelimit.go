@@ -1,4 +1,4 @@
-package crawler
+package host
 
 import (
 	"net/http"
@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// limit is what a RateLimit field asks for (draft-ietf-httpapi-ratelimit-headers, politeness rule 14). The zero value
+// RateLimit is what a RateLimit field asks for (draft-ietf-httpapi-ratelimit-headers, politeness rule 14). The zero value
 // asks for nothing.
-type limit struct {
-	given bool
-	wait  time.Duration // nothing may be asked for so long: a quota is used up
-	space time.Duration // between two exchanges, so that a quota lasts until it is filled again
-	until time.Duration // how long space holds
+type RateLimit struct {
+	Given bool
+	Wait  time.Duration // nothing may be asked for so long: a quota is used up
+	Space time.Duration // between two exchanges, so that a quota lasts until it is filled again
+	Until time.Duration // how long space holds
 }
 
-// rateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left of it, and
+// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left of it, and
 // t, the seconds until it is filled again. The draft has servers send structured fields (RFC 9651); one that is
 // malformed anywhere is ignored whole, as section 4.2 there asks for. A quota without r or t says nothing. Like
 // Retry-After one of over a year asks for a day. Of several quotas each must be kept, so the longest times hold.
-func rateLimit(h http.Header) limit {
+func ReadRateLimit(h http.Header) RateLimit {
 	quotas, ok := readQuotas(strings.Join(h.Values("RateLimit"), ","))
 	if !ok {
-		return limit{}
+		return RateLimit{}
 	}
-	var l limit
+	var l RateLimit
 	for _, q := range quotas {
 		if !q.hasLeft || !q.hasReset {
 			continue
 		}
-		l.given = true
-		reset := day
-		if q.reset <= int64(longestAfter/time.Second) {
+		l.Given = true
+		reset := Day
+		if q.reset <= int64(LongestAfter/time.Second) {
 			reset = time.Duration(q.reset) * time.Second
 		}
 		if q.left == 0 {
-			l.wait = max(l.wait, reset)
+			l.Wait = max(l.Wait, reset)
 			continue
 		}
 		left := time.Duration(q.left)
@@ -44,26 +44,26 @@ func rateLimit(h http.Header) limit {
 			space++ // never shorter than t/r
 		}
 		if space > 0 {
-			l.space, l.until = max(l.space, space), max(l.until, reset)
+			l.Space, l.Until = max(l.Space, space), max(l.Until, reset)
 		}
 	}
 	return l
 }
 
-// spacing keeps what a RateLimit field asks for, until its quota is filled again or another field comes.
-func (n *notes) spacing(l limit, now int64) {
-	if !l.given {
+// limit keeps what a RateLimit field asks for, until its quota is filled again or another field comes.
+func (n *State) limit(l RateLimit, now int64) {
+	if !l.Given {
 		return
 	}
-	n.spaced, n.spacedUntil = uint64((l.space+time.Microsecond-1)/time.Microsecond), now+l.until.Microseconds()
+	n.Spaced, n.SpacedUntil = uint64((l.Space+time.Microsecond-1)/time.Microsecond), now+l.Until.Microseconds()
 }
 
-// space is the pause that RateLimit asks for now, in microseconds of the steady clock.
-func (n *notes) space(now int64) time.Duration {
-	if now >= n.spacedUntil || n.spaced > uint64(longestAfter/time.Microsecond) {
+// Spacing is the pause that RateLimit asks for now, in microseconds of the steady clock.
+func (n *State) Spacing(now int64) time.Duration {
+	if now >= n.SpacedUntil || n.Spaced > uint64(LongestAfter/time.Microsecond) {
 		return 0
 	}
-	return time.Duration(n.spaced) * time.Microsecond
+	return time.Duration(n.Spaced) * time.Microsecond
 }
 
 // quota is an item of the field.

@@ -1,0 +1,16 @@
+// Package host knows what an exchange means for the host that was asked: when it may be asked again, and whether at all.
+// It is pure. State is what is remembered of a host from turn to turn, a value that a frontier keeps as bytes; After takes
+// a state and a Signal, what an exchange told of the host, and gives the next state and the Rest that follows:
+//
+//	state, rest := host.After(state, signal, terms)
+//
+// Classify reduces an exchange to an Answer: which of the schedules of politeness rules 11 to 13 it belongs to. Terms are
+// what holds beside the answers: the floor, whose host it is, and what its robots.txt asks for. Their Pace is the least
+// pause between the end of one exchange and the start of the next (rule 9); a rest is never shorter.
+//
+// Failures, 429s and 503s, and refusals are counted in rows, which outlive the process. An answer ends a row; a failure to
+// answer does not, and an answer for robots.txt ends none that a page is part of.
+//
+// Instants are microseconds of the crawl's steady clock, unless a name says that they are of the wall clock. The package
+// has no clock, does no I/O, and starts nothing.
+package host

@@ -1,0 +1,78 @@
+package host
+
+import (
+	"time"
+
+	"curtsy/robots"
+)
+
+// Who asked for a pace; the words stand in the ledger.
+const (
+	ByFloor        = "floor"
+	ByCrawlDelay   = "crawl-delay"
+	ByRequestRate  = "request-rate"
+	ByResponseTime = "response time"
+	ByAddress      = "address"
+	ByRateLimit    = "ratelimit"
+	ByRetryAfter   = "retry-after"
+	ByErrors       = "errors"     // the rest after failures, or after a 429 or 503 without Retry-After
+	ByRobots       = "robots.txt" // that could not be had, and is asked for again later
+)
+
+// The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
+const (
+	ResponseFactor = 5
+	ResponseMost   = 30 * time.Second
+)
+
+// Pace is the pause that is kept between the end of one exchange and the start of the next.
+type Pace struct {
+	Pause time.Duration
+	By    string // who asked for it; empty for nobody
+}
+
+// AtLeast raises p to d.
+func (p Pace) AtLeast(d time.Duration, by string) Pace {
+	if d > p.Pause {
+		return Pace{d, by}
+	}
+	return p
+}
+
+// Asked is the pace that the policies of a site ask for; zero when they ask for none.
+func Asked(book *robots.Rulebook) Pace {
+	var p Pace
+	if book == nil {
+		return p
+	}
+	if d, ok := book.CrawlDelay(); ok {
+		p = p.AtLeast(d, ByCrawlDelay)
+	}
+	if d, ok := book.RequestRate(); ok {
+		p = p.AtLeast(d, ByRequestRate)
+	}
+	return p
+}
+
+// Terms are what holds for a host beside what it answers.
+type Terms struct {
+	Floor time.Duration    // the least pace
+	Own   bool             // the operator's own host (politeness rule 18): its response times add nothing
+	Rules *robots.Rulebook // what robots.txt asks for; nil for nothing
+}
+
+// Pace is the largest of floor, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
+// operator's own, five times the usual response time.
+func (t Terms) Pace(s *State, now int64) Pace {
+	site := Asked(t.Rules)
+	p := Pace{t.Floor, ByFloor}.AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), ByRateLimit)
+	if !t.Own {
+		p = p.AtLeast(ResponsePace(s.Response()), ByResponseTime)
+	}
+	return p
+}
+
+// ResponsePace is the pause that a host gets which takes so long to answer.
+func ResponsePace(response time.Duration) time.Duration {
+	return min(ResponseFactor*response, ResponseMost)
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	"curtsy/frontier"
+)
+
+// State is what the crawl remembers of a host from turn to turn, beside its robots state. The frontier keeps it as
+// frontier.HostUpdate.Memory. The zero value is a host never met.
+type State struct {
+	times   [5]time.Duration // the last response times; zero entries are not filled yet
+	heard   uint64           // responses written so far
+	LastEnd int64            // when the last exchange ended, microseconds of the crawl's steady clock; 0: never
+
+	Failures  uint64 // exchanges in a row that failed by the host's fault (politeness rule 12)
+	Throttles uint64 // 429 and 503 in a row (rule 11)
+	Refusals  uint64 // 401, 402, 403, 407, 451 in a row (rule 13)
+	Pages     uint64 // 2xx HTML answers
+	Forbidden bool   // robots.txt answered 403
+	Sitemaps  uint64 // exchanges for sitemaps; on disk in one number with forbidden, which is its lowest bit
+
+	Run     uint64 // the run that the next two count for
+	Parks   uint64 // hours of rest after failuresToPark failures
+	Unknown uint64 // NXDOMAIN, without an answer in between
+
+	PageFailed  bool   // a page, and not robots.txt alone, is among the failures or throttles in a row
+	Spaced      uint64 // microseconds that a RateLimit field asks for between exchanges (rule 14)
+	SpacedUntil int64  // when that ends, on the clock of lastEnd
+	Proved      bool   // the proof of rule 18 was there when it was looked for
+	ProvedAt    int64  // when it was looked for, microseconds of the wall clock; 0: never
+
+	Due    Pace         // the rest that the last exchange was followed by, in whole microseconds
+	Source Source       // where the archive has the host's robots policy
+	Spot   netip.Prefix // the address that the host was last asked at, as far as the pace goes; invalid: none that shares
+	Lost   bool         // a kill came since lastEnd: there may have been an exchange that nothing is known of
+
+	// History is what the traps of politeness rule 22 remember of the host, at most MaxHistory bytes. Nothing here
+	// knows what they mean.
+	History []byte
+}
+
+// MaxHistory leaves room for all else in what a frontier keeps for a host.
+const MaxHistory = frontier.MaxMemory - 320
+
+var (
+	errDamaged = errors.New("host: what was remembered of it is damaged")
+	errVersion = errors.New("host: what was remembered of it is of another version of the program")
+)
+
+// Begin forgets what was counted for an earlier run. No exchange ended after now: a wall clock that was set back
+// between two runs must not make a host wait for it to catch up.
+func (n *State) Begin(run uint64, now int64) {
+	if n.Run != run {
+		n.Run, n.Parks, n.Unknown = run, 0, 0
+		if !n.PageFailed {
+			// An outage of robots.txt alone may last: its state keeps the schedule (rule 6), and no host is refused for
+			// good over it that was asked once a day.
+			n.Throttles = 0
+		}
+	}
+	// A host that was refused gets a turn only when the operator has opened it: that is a new beginning.
+	if n.Refusals >= noToRefuse {
+		n.Refusals = 0
+	}
+	if n.Throttles >= noToRefuse {
+		n.Throttles = 0
+	}
+	if n.LastEnd > now {
+		n.SpacedUntil -= n.LastEnd - now
+		n.LastEnd, n.Due = now, Pace{} // how much of that rest is over is not known
+	}
+	n.SpacedUntil = min(n.SpacedUntil, now+LongestAfter.Microseconds())
+}
+
+// Hear remembers a response time.
+func (n *State) Hear(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	n.times[n.heard%uint64(len(n.times))] = d
+	n.heard++
+}
+
+// Times are the response times that are remembered, in no order that means anything.
+func (n *State) Times() []time.Duration { return n.times[:min(n.heard, uint64(len(n.times)))] }
+
+// Response is the median of the last response times; zero when there is none. Of an even number it is the larger of
+// the middle two, so that the pace errs towards the longer.
+func (n *State) Response() time.Duration {
+	k := int(min(n.heard, uint64(len(n.times))))
+	if k == 0 {
+		return 0
+	}
+	s := n.times
+	slices.Sort(s[:k])
+	return s[k/2]
+}
+
+// WithRowsOf is s with what o has counted in a row.
+func (s State) WithRowsOf(o State) State {
+	s.Failures, s.Throttles, s.Parks, s.Unknown, s.PageFailed = o.Failures, o.Throttles, o.Parks, o.Unknown, o.PageFailed
+	return s
+}
