@@ -106,7 +106,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 			reasons = append(reasons, s)
 		}
 	}
-	reasons = append(reasons, host.Aborted, host.TooSlow)
+	reasons = append(reasons, host.Aborted, host.TooSlow, host.OverTime)
 	reasons = append(reasons, literals(t, ".", `"(redirect [a-z ]+|too slow)"`)...)
 	reasons = append(reasons, constants(t, "fetch", "Class|TooLarge")...)
 	reasons = append(reasons, reasonHops, "trap:copy",

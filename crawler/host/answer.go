@@ -28,8 +28,9 @@ const (
 
 // Reasons that are none of a server's.
 const (
-	Aborted = "aborted" // the crawl was
-	TooSlow = "slow"    // less than the least speed came, or others needed the place of a slow exchange
+	Aborted  = "aborted"  // the crawl was
+	OverTime = "too slow" // longer than one exchange may take
+	TooSlow  = "slow"     // less than the least speed came, or others needed the place of a slow exchange
 )
 
 // Classify says which answer an exchange is, and why in a few stable words.
@@ -47,7 +48,7 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 		case errors.Is(f, fetch.ErrSlow):
 			return Unreachable, TooSlow
 		case errors.Is(f, fetch.ErrWhole):
-			return Unwanted, "too slow"
+			return Unwanted, OverTime
 		}
 		return Unreachable, string(f.Class)
 	}
