@@ -1,48 +1,41 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
 
-// steer obeys an operator's command.
+// steer obeys an operator's command. What it closes is told by Frontier, which was opened with Tell.
 func (c *Crawl) steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, badOrder{err}
 	}
 	defer c.overlook.forget()
-	did, err := c.cfg.Frontier.Steer(ctx, s)
-	err = errors.Join(err, TellDropped(ctx, c.cfg.Recorder, c.cfg.Ledger, s, did))
-	c.gathered.note()
-	return did, err
+	return c.cfg.Frontier.Steer(ctx, s)
 }
 
-// TellDropped writes down what an operator's Drop closed. A line names what the operator named: a URL, or a host by its
-// root. It counts what was closed where that is not just the URL named.
-func TellDropped(ctx context.Context, r storage.Recorder, l storage.Ledger, s frontier.Steering, did frontier.Steered) error {
-	if s.Act != frontier.Drop || did.URLs == 0 {
-		return nil
+// Tell is for frontier.Options: it writes down what an operator closes, before the frontier says so. A line names a URL, or
+// counts what a host had left, and then names the host by its root.
+func Tell(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.Closings) error {
+	return func(ctx context.Context, closed frontier.Closings) error {
+		var all []storage.Line
+		for _, c := range closed.URLs {
+			all = append(all, dropped(begun(c)))
+		}
+		hosts := slices.SortedFunc(maps.Keys(closed.Hosts), func(a, b canon.Authority) int { return cmp.Compare(a.String(), b.String()) })
+		for _, a := range hosts {
+			all = append(all, dropped(storage.Line{Time: time.Now(), URL: origin(a) + "/", Count: closed.Hosts[a]}))
+		}
+		return tell(ctx, r, l, all)
 	}
-	var all []storage.Line
-	line := dropped(storage.Line{Time: time.Now()})
-	for _, u := range s.URLs {
-		line.URL = u.String()
-		all = append(all, line)
-	}
-	switch {
-	case len(s.URLs) == 0:
-		line.URL, line.Count = origin(s.Authority)+"/", did.URLs
-		all = []storage.Line{line}
-	case int64(len(s.URLs)) != did.URLs: // the others were closed already, or not known; which is not said
-		all[0].Count = did.URLs
-		all = all[:1]
-	}
-	return tell(ctx, r, l, all)
 }
 
 // TellQuarantined writes down that URLs were set aside when the frontier was opened.

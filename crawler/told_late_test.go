@@ -11,14 +11,10 @@ import (
 	"curtsy/frontier"
 )
 
-// drop drops a host, as an operator does while the crawl is running, and says how many URLs that closed at once.
+// drop drops a host, as an operator does while the crawl is running.
 func (w *world) drop(url string) {
 	s := frontier.Steering{Act: frontier.Drop, Authority: parse(w.t, url).Authority()}
-	did, err := w.front.Steer(w.t.Context(), s)
-	if err == nil {
-		err = TellDropped(w.t.Context(), w.archive, w.ledger, s, did)
-	}
-	if err != nil {
+	if _, err := w.front.Steer(w.t.Context(), s); err != nil {
 		w.t.Error(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // What an operator takes out of a running crawl has its lines, in the archive as in the ledger, before the command is answered.
 func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 	a, l := &archive{}, &lines{}
-	front := model.New(frontier.Options{Barrier: Barrier(a, l)})
+	front := model.New(frontier.Options{Barrier: Barrier(a, l), Tell: Tell(a, l)})
 	defer front.Close()
 	f, err := fetch.New(fetch.Config{})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 		{frontier.Steering{Act: frontier.Park, Authority: host}, nil, 0},
 		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[:2]}, []string{"http://a.test/1", "http://a.test/2"}, 0},
 		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[:2]}, nil, 0},
-		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[1:3]}, []string{"http://a.test/2"}, 1},
+		{frontier.Steering{Act: frontier.Drop, Authority: host, URLs: us[1:3]}, []string{"http://a.test/3"}, 0},
 		{frontier.Steering{Act: frontier.Drop, Authority: host}, []string{"http://a.test/"}, 2},
 		{frontier.Steering{Act: frontier.Drop, Authority: host}, nil, 0},
 	} {
@@ -63,13 +63,25 @@ func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 	}
 }
 
-// A line that cannot be written is an error of the command: nothing is lost in silence.
+// A line that cannot be written is an error of the command, and nothing is dropped: nothing is lost in silence.
 func TestADropThatCannotBeWrittenDownIsSaid(t *testing.T) {
 	broken := errors.New("no room")
-	s := frontier.Steering{Act: frontier.Drop, Authority: parse(t, "http://a.test/").Authority()}
 	a := &timed{err: broken}
 	a.refusedAt = append(a.refusedAt, startClock().start.AddDate(0, 0, -1))
-	if err := TellDropped(t.Context(), a, &lines{}, s, frontier.Steered{URLs: 3}); !errors.Is(err, broken) {
+	front := model.New(frontier.Options{Tell: Tell(a, &lines{})})
+	u := parse(t, "http://a.test/")
+	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := front.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: u.Authority()}); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+	if err := front.Close(); !errors.Is(err, broken) {
+		t.Errorf("Close: %v", err)
+	}
+	front = front.Reopen(frontier.Options{})
+	defer front.Close()
+	if st, err := front.Stats(t.Context()); err != nil || st.Queued != 1 {
+		t.Errorf("%+v, %v", st, err)
 	}
 }

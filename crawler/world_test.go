@@ -135,7 +135,7 @@ func newWorldLeased(t *testing.T, lease time.Duration, seeds []string, web *craw
 func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltest.Web) *world {
 	t.Helper()
 	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}}
-	w.front = model.New(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
+	w.front = model.New(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Tell: Tell(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
 	t.Cleanup(func() { w.front.Close() })
 	var cs []frontier.Candidate
 	for _, s := range seeds {

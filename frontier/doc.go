@@ -30,7 +30,7 @@
 //
 //	closed ─ Retry ─▶ pending             Disallowed, Failed, Gone, Dropped or Held; no attempt counted, its old place
 //	host refused, retired ─ Retry, Steer(Resume) ─▶ open
-//	pending ─ Steer(Drop) ─▶ closed       Dropped with ReasonOperator
+//	pending ─ Steer(Drop) ─▶ closed       Dropped with ReasonOperator, told by Options.Tell
 //
 // A URL is queued, in flight (leased) or deferred while it is pending, and closed for ever after; only an
 // operator's command, Retry, opens it again, and likewise a host that is Refused. Discovered is the sum of all of
@@ -71,7 +71,8 @@
 //     counts, touches no lease, and is durable when it returns. What it forgets of robots it forgets in the same
 //     instant, so that no turn judges a URL that is tried again by the old policy.
 //   - Finish returns when its results are applied (sealed); they are durable at the next group commit, at most
-//     GroupDelay or GroupPages later. Sync waits for it. Before each commit the engine calls Options.Barrier, so
+//     GroupDelay or GroupPages later. Sync waits for it. Before each commit the engine calls Options.Tell, if it closes what an
+//     operator drops, and Options.Barrier, so
 //     that archive and ledger are durable before the frontier says Done.
 //   - In flight means claimed and not yet durably finished. Delivery is at least once: a kill repeats at most
 //     what was in flight.

@@ -98,6 +98,10 @@ type Options struct {
 	// rely on. Its error fails the commit. Nil means nothing to do.
 	Barrier func(ctx context.Context) error
 
+	// Tell is called before the Barrier of a commit that closes what an operator drops. Its error fails the commit. So
+	// each is told before it is durable; after a death in between it is told again. Nil tells nobody.
+	Tell func(ctx context.Context, c Closings) error
+
 	// LeaseLength is how long a turn may last. Zero means 40 minutes.
 	LeaseLength time.Duration
 

@@ -61,6 +61,15 @@ type Steered struct {
 	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them: Finished.Dropped
 }
 
+// Closings are what a commit closes with ReasonOperator, but for what the answer to a Finish or an Add names.
+type Closings struct {
+	// URLs are those that a Drop named, and those that were under a lease at a Drop of theirs or of their host, when that
+	// has expired or the frontier has stopped. They are as they were accepted.
+	URLs []Candidate
+
+	Hosts map[canon.Authority]int64 // how many others, of hosts that were dropped
+}
+
 // Hold is what an operator commanded about a host, and what holds. The zero value is nothing. It outlives restarts and
 // is not touched by what turns say of the host.
 type Hold struct {

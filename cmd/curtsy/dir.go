@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -120,18 +121,13 @@ func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.I
 		return nil, err
 	}
 	d := &crawlDir{path: dir}
+	opened := d.guards(&o)
 	defer func() {
-		if err != nil {
+		if opened(); err != nil {
 			err = errors.Join(err, d.close())
 		}
 	}()
 	// The frontier's lock is the directory's: nothing else is touched before it is held.
-	o.Barrier = func(ctx context.Context) error {
-		if d.archive == nil || d.ledger == nil {
-			return nil
-		}
-		return crawler.Barrier(d.archive, d.ledger)(ctx)
-	}
 	if d.frontier, err = open(inDir(dir, frontierName), o); err != nil {
 		if errors.Is(err, bolt.ErrInUse) {
 			return nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(dir))
@@ -150,10 +146,37 @@ func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.I
 	if err := d.openEvidence(ctx, info, earlier, say); err != nil {
 		return nil, err
 	}
+	opened()
 	if err := d.tellQuarantined(ctx, d.frontier); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// guards has the frontier that o is for write down what it closes, and make archive and ledger durable, before each commit.
+// Its commits wait until opened is called: when those are open, or will not be.
+func (d *crawlDir) guards(o *frontier.Options) (opened func()) {
+	ready := make(chan struct{})
+	whole := func(ctx context.Context) bool {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		}
+		return ctx.Err() == nil && d.archive != nil && d.ledger != nil
+	}
+	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
+		if !whole(ctx) {
+			return errors.New("archive and ledger are not open")
+		}
+		return crawler.Tell(d.archive, d.ledger)(ctx, closed)
+	}
+	o.Barrier = func(ctx context.Context) error {
+		if !whole(ctx) {
+			return nil
+		}
+		return crawler.Barrier(d.archive, d.ledger)(ctx)
+	}
+	return sync.OnceFunc(func() { close(ready) })
 }
 
 // openEvidence opens archive, index and ledger of a directory whose frontier is held.

@@ -49,7 +49,7 @@ func newFrontierLs(std stdio) *cobra.Command {
 			if err := l.check(); err != nil {
 				return err
 			}
-			return reading(cmd.Context(), args[0], func(ctx context.Context, f *bolt.Frontier) error { return l.run(ctx, f, std.out) })
+			return reading(cmd.Context(), args[0], func(ctx context.Context, f *bolt.Frontier) error { return l.run(ctx, f, std) })
 		},
 	}
 	fs := cmd.Flags()
@@ -87,7 +87,7 @@ func (l *listing) check() error {
 	return nil
 }
 
-func (l *listing) run(ctx context.Context, f *bolt.Frontier, to io.Writer) error {
+func (l *listing) run(ctx context.Context, f *bolt.Frontier, std stdio) error {
 	var only []canon.Authority
 	if len(l.hosts) > 0 {
 		var err error
@@ -95,10 +95,12 @@ func (l *listing) run(ctx context.Context, f *bolt.Frontier, to io.Writer) error
 			return err
 		}
 	}
-	out := bufio.NewWriter(to)
+	out := bufio.NewWriter(std.out)
 	list := l.listHosts
 	if l.urls {
-		list = l.listURLs
+		list = func(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
+			return l.listURLs(ctx, f, only, out, std.err)
+		}
 	}
 	if err := list(ctx, f, only, out); err != nil {
 		return err
@@ -106,9 +108,12 @@ func (l *listing) run(ctx context.Context, f *bolt.Frontier, to io.Writer) error
 	return out.Flush()
 }
 
-func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
-	return f.Export(ctx, func(i frontier.Item) error {
+func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer, aside io.Writer) error {
+	return f.List(ctx, func(i frontier.Item) error {
 		e := i.URL
+		if i.Totals != nil && only == nil {
+			l.sayUnlisted(i.Totals, aside)
+		}
 		if e == nil || only != nil && !slices.Contains(only, e.URL.Authority()) || !l.wantsURL(e) {
 			return nil
 		}
@@ -122,6 +127,23 @@ func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.A
 		_, err := fmt.Fprintf(out, "%-10s  %s%s\n", stateOf(e), oneLine(e.URL.String()), why)
 		return err
 	})
+}
+
+// sayUnlisted says how many URLs, of those asked for, were dropped as they were found: the frontier counts them, and has no
+// more of them.
+func (l *listing) sayUnlisted(all *frontier.Totals, to io.Writer) {
+	if l.outcome != "" && l.outcome != frontier.Dropped.String() || l.state != "" && l.state != "closed" {
+		return
+	}
+	var n int64
+	for reason, some := range all.Reasons {
+		if l.reason == "" || reason == plainly.Name(l.reason) {
+			n += some
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(to, "not listed: %d more, dropped as they were found; the ledger has them\n", n)
+	}
 }
 
 func stateOf(e *frontier.Entry) string {

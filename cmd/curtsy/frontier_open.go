@@ -30,21 +30,14 @@ type atRest struct {
 	settings *settings
 }
 
-// Steer obeys, and writes down what was dropped, as a running crawl does.
+// Steer obeys. What it drops is written down on the way (openAtRest), and without a ledger nothing is.
 func (f atRest) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
-	if s.Act != frontier.Drop {
-		return f.Frontier.Steer(ctx, s)
+	if s.Act == frontier.Drop {
+		if err := mustBeWhole(f.dir); err != nil { // before anything is changed
+			return frontier.Steered{}, err
+		}
 	}
-	if err := mustBeWhole(f.dir); err != nil { // before anything is changed
-		return frontier.Steered{}, err
-	}
-	did, err := f.Frontier.Steer(ctx, s)
-	if did.URLs == 0 {
-		return did, err
-	}
-	return did, errors.Join(err, f.tell(ctx, func(d *crawlDir) error {
-		return crawler.TellDropped(ctx, d.archive, d.ledger, s, did)
-	}))
+	return f.Frontier.Steer(ctx, s)
 }
 
 // Add enters seeds, and writes down those of hosts that an operator has dropped.
@@ -56,6 +49,30 @@ func (f atRest) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Adde
 	return added, errors.Join(err, f.tell(ctx, func(d *crawlDir) error {
 		return crawler.TellBarred(ctx, d.archive, d.ledger, cs, added)
 	}))
+}
+
+// openAtRest opens the frontier of the stopped crawl in dir. What the opening itself closes has its line when it returns.
+func openAtRest(ctx context.Context, dir string) (f atRest, err error) {
+	s, err := stoppedSettings(dir)
+	if err != nil {
+		return f, err
+	}
+	f.dir, f.settings = dir, s
+	o, evidence := s.frontierOptions(), f
+	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
+		return evidence.tell(ctx, func(d *crawlDir) error { return crawler.Tell(d.archive, d.ledger)(ctx, closed) })
+	}
+	if f.Frontier, err = bolt.Open(inDir(dir, frontierName), o); err != nil {
+		return f, inUse(err, dir)
+	}
+	// One at a time has the archive open: the frontier's commit, or who calls tell.
+	if err = errors.Join(removeLeftOvers(dir), f.Sync(ctx)); err == nil {
+		err = f.tellQuarantined(ctx)
+	}
+	if err != nil {
+		return f, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // tell opens the evidence for lines. What a kill left of it is mended, as by resume.
@@ -98,19 +115,12 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 		}
 		return true, orderError(err)
 	}
-	s, err := stoppedSettings(dir)
+	rest, err := openAtRest(ctx, dir)
 	if err != nil {
 		return false, err
 	}
-	f, err := bolt.Open(inDir(dir, frontierName), s.frontierOptions())
-	if err != nil {
-		return false, inUse(err, dir)
-	}
-	rest := atRest{f, dir, s}
-	if err = errors.Join(removeLeftOvers(dir), rest.tellQuarantined(ctx)); err == nil {
-		err = do(rest)
-	}
-	return false, orderError(errors.Join(err, f.Close()))
+	err = do(rest)
+	return false, orderError(errors.Join(err, rest.Close()))
 }
 
 // orderError makes a command that is wrong in itself a usage error.

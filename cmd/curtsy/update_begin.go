@@ -42,10 +42,11 @@ func beginGeneration(ctx context.Context, dir string, before func() error) (g cr
 	if err != nil {
 		return g, err
 	}
-	old, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
+	rest, err := openAtRest(ctx, dir)
 	if err != nil {
-		return g, inUse(err, dir)
+		return g, err
 	}
+	old := rest.Frontier
 	closed := false
 	defer func() {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
+	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
@@ -81,11 +82,17 @@ func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
+	later := errors.New("without an index nothing is archived: the next opening tells and closes it")
+	options.Tell = func(context.Context, frontier.Closings) error { return later }
 	f, err := bolt.Open(inDir(dir, frontierName), options) // its lock is the directory's
 	if err != nil {
 		return inUse(err, dir)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if cerr := f.Close(); !errors.Is(cerr, later) {
+			err = errors.Join(err, cerr)
+		}
+	}()
 	if err := cdxj.Rebuild(ctx, inDir(dir, warcName), inDir(dir, indexName), func(what string) {
 		fmt.Fprintf(std.err, "curtsy: %s; see curtsy warc check\n", plain(what))
 	}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -35,6 +36,7 @@ type crawl struct {
 	ledger  *ledger.Writer
 	fetcher *fetch.Fetcher
 	crawl   *crawler.Crawl
+	ready   chan struct{} // closed when archive and ledger are open, or will not be
 
 	mu     sync.Mutex
 	synced map[string]int64 // sizes of files after the last sync
@@ -48,6 +50,8 @@ type settings struct {
 	workers  int
 	maxBody  int64
 	keep     bool // the bodies of pages that ask not to be archived
+	lease    time.Duration
+	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
 }
 
 func draw(seed uint64) settings {
@@ -67,7 +71,7 @@ func draw(seed uint64) settings {
 
 // open opens a crawl directory in the web that s serves.
 func open(ctx context.Context, dir string, o settings, s *server, lasts time.Duration) (c *crawl, err error) {
-	c = &crawl{dir: dir, synced: map[string]int64{}}
+	c = &crawl{dir: dir, synced: map[string]int64{}, ready: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -79,12 +83,16 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 	if err := c.openEvidence(ctx, o); err != nil {
 		return c, err
 	}
+	var recorder storage.Recorder = c.archive
+	if o.recorder != nil {
+		recorder = o.recorder(recorder)
+	}
 	c.fetcher, err = fetch.New(fetch.Config{Identity: identity, SpoolDir: filepath.Join(dir, "spool"), Resolve: s.resolve, Dial: s.dial})
 	if err != nil {
 		return c, err
 	}
 	c.crawl, err = crawler.New(ctx, crawler.Config{
-		Frontier: c.front, Fetcher: c.fetcher, Recorder: c.archive, Ledger: book{c.ledger, c}, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
+		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
 		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: o.delay, IPDelay: o.ipDelay, Standard: o.standard,
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny},
 	})
@@ -92,7 +100,8 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 }
 
 func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
-	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.delay, Barrier: c.barrier})
+	defer close(c.ready)
+	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.delay, LeaseLength: o.lease, Barrier: c.barrier, Tell: c.tell})
 	if err != nil {
 		return err
 	}
@@ -125,7 +134,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 
 // barrier is the frontier's, and notes what is durable.
 func (c *crawl) barrier(ctx context.Context) error {
-	if c.archive == nil || c.ledger == nil {
+	if <-c.ready; c.archive == nil || c.ledger == nil {
 		return nil
 	}
 	if err := crawler.Barrier(c.archive, c.ledger)(ctx); err != nil {
@@ -160,6 +169,14 @@ func (b book) noted(err error) error {
 		b.c.durable(ledgerFiles(b.c.dir))
 	}
 	return err
+}
+
+// tell is the frontier's.
+func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
+	if <-c.ready; c.archive == nil || c.ledger == nil {
+		return errors.New("there is no ledger")
+	}
+	return crawler.Tell(c.archive, book{c.ledger, c})(ctx, closed)
 }
 
 // evidence are the files that archive and ledger append to.

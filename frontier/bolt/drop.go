@@ -51,6 +51,7 @@ func (f *Frontier) dropLeft(h *host, r ref) bool {
 func (f *Frontier) dropBatch(h *host) int64 {
 	refs := h.takeAny(maxPrints)
 	f.dropRefs(h, refs)
+	f.open.untold.addHost(h, int64(len(refs)))
 	if len(refs) < maxPrints {
 		f.setClosing(h, false)
 	}
@@ -132,6 +133,9 @@ func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 		taken := h.takeThese(refs)
 		f.dropRefs(h, taken)
 		closed += int64(len(taken))
+		for _, r := range taken {
+			f.open.untold.tasks = append(f.open.untold.tasks, ended{ref: r, host: id})
+		}
 		f.markDropped(h, now, func(r ref) bool {
 			_, yes := slices.BinarySearch(refs, r)
 			return yes

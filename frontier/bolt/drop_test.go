@@ -15,12 +15,17 @@ import (
 func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	const all = 2*maxPrints + 100
 	for _, way := range []string{"open", "export"} {
-		var armed, commits atomic.Int64
+		var armed, commits, told, kept atomic.Int64
 		dead := errors.New("dead")
-		e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {
+		hear := func(_ context.Context, c frontier.Closings) error {
+			told.Store(c.Hosts[authority(t, "a")])
+			return nil
+		}
+		e := newEngine(t, t.TempDir(), frontier.Options{Tell: hear, Barrier: func(context.Context) error {
 			if armed.Load() > 0 && commits.Add(1) > armed.Load() {
 				return dead
 			}
+			kept.Add(told.Swap(0))
 			return nil
 		}})
 		e.add(e.links("a", 0, all))
@@ -42,6 +47,12 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		st := e.stats()
 		if st.Outcomes[frontier.Dropped] != all || st.Queued != 1 || st.Reasons[frontier.Dropped][frontier.ReasonOperator] != all {
 			t.Errorf("%s: %d dropped, %d queued", way, st.Outcomes[frontier.Dropped], st.Queued)
+		}
+		if err := e.Sync(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if n := kept.Load(); way == "open" && n != all {
+			t.Errorf("%d are told and durable, want %d", n, all)
 		}
 		if n := e.steer(s); n != (frontier.Steered{}) {
 			t.Errorf("%s: a repeat does %+v", way, n)

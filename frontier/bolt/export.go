@@ -21,6 +21,15 @@ import (
 // After a death the items tell what the next opening would have made of it: what was in flight counts one more stop, and
 // is in quarantine after the last one; what an operator had dropped is Dropped.
 func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
+	return f.export(ctx, false, yield)
+}
+
+// List is Export for people: a URL is what Stats counts it as, which what a death left is until the next opening.
+func (f *Frontier) List(ctx context.Context, yield func(frontier.Item) error) error {
+	return f.export(ctx, true, yield)
+}
+
+func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.Item) error) error {
 	if !f.readOnly {
 		return fmt.Errorf("frontier/bolt: export %s: it is open for a crawl: close it, and open it with OpenReadOnly", f.path)
 	}
@@ -28,7 +37,7 @@ func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) 
 	if err != nil {
 		return err
 	}
-	e := &exporter{f: f, totals: frontier.Totals{
+	e := &exporter{f: f, stored: stored, totals: frontier.Totals{
 		Refused: map[canon.Authority]int64{}, Reasons: map[string]int64{}, Capped: st.Capped, Counts: st.Counts,
 	}}
 	e.yield = func(i frontier.Item) error {
@@ -50,6 +59,7 @@ func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) 
 // exporter is an export under way.
 type exporter struct {
 	f      *Frontier
+	stored bool // see List
 	yield  func(frontier.Item) error
 	now    int64
 	hosts  []*portrait

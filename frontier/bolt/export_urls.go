@@ -78,10 +78,11 @@ func (e *exporter) entry(b *block, r ref, h *host, end ending) (*frontier.Entry,
 	if stored := e.f.retries[r]; stored != nil {
 		t = *stored
 	}
-	if _, yes := slices.BinarySearch(e.flight.refs, r); yes {
+	if _, yes := slices.BinarySearch(e.flight.refs, r); yes && !e.stored {
 		t.stop(e.flight)
 	}
 	switch {
+	case e.stored:
 	case t.dropped, h.closing():
 		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
 		return x, nil

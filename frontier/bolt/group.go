@@ -24,6 +24,7 @@ type group struct {
 	seeds   []frontier.Seed
 	blobs   []blob
 	dirty   []*host
+	untold  untold
 	totals  []byte // set when it is sealed
 	flight  []byte // likewise; nil when it is what it was
 	octets  int64  // that it will add to the file, roughly

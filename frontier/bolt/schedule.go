@@ -110,7 +110,7 @@ func (f *Frontier) expire(now int64) {
 		if h := f.leased(e); h != nil {
 			f.touch(now)
 			f.totals.counts[frontier.ReasonExpired]++
-			f.release(h, now)
+			f.lapse(h, now)
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (f *Frontier) takeBack(drafts []*draft) {
 	f.touch(now)
 	for _, d := range drafts {
 		if h := f.byName[d.turn.Authority]; h.lease == d.lease {
-			f.release(h, now)
+			f.lapse(h, now)
 		}
 	}
 }

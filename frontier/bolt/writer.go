@@ -70,6 +70,9 @@ func (f *Frontier) nextGroup(ctx context.Context) *group {
 
 // commit makes g durable: what it relies on first, then g in one transaction.
 func (f *Frontier) commit(ctx context.Context, g *group) error {
+	if err := f.tellDropped(ctx, g); err != nil {
+		return err
+	}
 	if f.options.Barrier != nil {
 		if err := f.options.Barrier(ctx); err != nil {
 			return fmt.Errorf("frontier/bolt: commit %s: barrier: %w", f.path, err)

@@ -21,7 +21,7 @@ type rule struct {
 func Run(t *testing.T, h Harness) {
 	rules := slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(),
 		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules(), retryRules(), retryHostRules(),
-		suspectRules(), recordRules(), quarantineRules(), steerRules(), dropRules(), capRules(), depthRules(), sizeRules(), surveyRules(), seedRules())
+		suspectRules(), recordRules(), quarantineRules(), steerRules(), dropRules(), tellRules(), capRules(), depthRules(), sizeRules(), surveyRules(), seedRules())
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			if r.crash && h.Crash == nil {

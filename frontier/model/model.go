@@ -20,6 +20,7 @@ type Model struct {
 	dealer  dealer
 	journal []event
 	durable int         // events that a crash does not lose
+	told    int         // of what an operator had closed, what Options.Tell was called with and is durable
 	epoch   uint64      // of this opening
 	claims  uint64      // in this opening
 	known   uint64      // of these, the last of which it is durable that it was made
@@ -44,7 +45,7 @@ var _ frontier.Frontier = (*Model)(nil)
 
 // New returns an empty frontier.
 func New(o frontier.Options) *Model {
-	return newModel(nil, opened{options: o})
+	return newModel(nil, 0, opened{options: o})
 }
 
 // Reopen returns the frontier that is found when the place that m kept is opened again. It panics when m is still
@@ -59,22 +60,31 @@ func (m *Model) Reopen(o frontier.Options) *Model {
 	if !m.clean {
 		how.unclean, how.flight = true, m.flight
 	}
-	return newModel(m.journal[:m.durable], how)
+	return newModel(m.journal[:m.durable], m.told, how)
 }
 
-// newModel opens the frontier that journal tells of. That it has been opened is durable before anything else.
-func newModel(journal []event, how opened) *Model {
+// newModel opens the frontier that journal tells of, of which Options.Tell has been told so much. That it has been opened is
+// durable before anything else; what is closed by that is told with the first commit, or after the next opening.
+func newModel(journal []event, told int, how opened) *Model {
 	journal = append(slices.Clip(journal), event{at: time.Now(), opened: &how})
 	s := fold(journal)
-	return &Model{
+	m := &Model{
 		dealer:  newDealer(s),
 		journal: journal,
 		durable: len(journal),
+		told:    told,
 		wanted:  len(journal),
 		epoch:   uint64(s.openings),
 		changed: make(chan struct{}),
 	}
+	if m.untold() {
+		m.arm()
+	}
+	return m
 }
+
+// untold reports whether there is something for Options.Tell. The caller holds mu, or m alone.
+func (m *Model) untold() bool { return m.told < len(m.dealer.operated) }
 
 // Crash ends m as kill -9 would end a process: what was applied but not committed is lost.
 func (m *Model) Crash() {
@@ -172,7 +182,7 @@ func (m *Model) tick() {
 // flush sees to it that all events so far become durable. The caller holds mu.
 func (m *Model) flush() {
 	m.wanted, m.awaited, m.results = len(m.journal), m.claims, 0
-	if m.running || m.wanted == m.durable && m.awaited == m.known {
+	if m.running || m.wanted == m.durable && m.awaited == m.known && !m.untold() {
 		return
 	}
 	m.running, m.idle = true, make(chan struct{})
@@ -183,15 +193,15 @@ func (m *Model) flush() {
 func (m *Model) commit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.known < m.awaited) {
-		group, claims, flight := len(m.journal), m.claims, m.dealer.flight()
-		err := m.barrier()
+	for m.err == nil && !m.crashed && (m.durable < m.wanted || m.known < m.awaited || m.untold()) {
+		group, told, claims, flight := len(m.journal), len(m.dealer.operated), m.claims, m.dealer.flight()
+		err := m.barrier(m.dealer.operated[m.told:told])
 		switch {
 		case m.crashed:
 		case err != nil:
 			m.err = fmt.Errorf("frontier/model: commit: barrier: %w", err)
 		default:
-			m.durable, m.known, m.flight = group, claims, flight
+			m.durable, m.told, m.known, m.flight = group, told, claims, flight
 		}
 		m.broadcast()
 	}
@@ -199,17 +209,22 @@ func (m *Model) commit() {
 	close(m.idle)
 }
 
-// barrier calls Options.Barrier without mu, which the caller holds before and after.
-func (m *Model) barrier() error {
-	call := m.dealer.options.Barrier
-	if call == nil {
-		return nil
-	}
+// barrier calls Options.Tell and Options.Barrier without mu, which the caller holds before and after.
+func (m *Model) barrier(closed []operated) error {
+	tell, call := m.dealer.options.Tell, m.dealer.options.Barrier
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	m.abandon = cancel
 	m.mu.Unlock()
 	defer m.mu.Lock()
+	if tell != nil && len(closed) > 0 {
+		if err := tell(ctx, droppedBy(closed)); err != nil {
+			return err
+		}
+	}
+	if call == nil {
+		return nil
+	}
 	return call(ctx)
 }
 

@@ -30,6 +30,8 @@ type state struct {
 	blobs   map[[sha256.Size]byte][]byte
 	reasons map[frontier.Outcome]map[string]int64
 	counts  map[string]int64
+
+	operated []operated // all that was closed for an operator and no answer to a Finish named, ever
 }
 
 // event is one thing that happened. Exactly one of the fields after at is set.
@@ -92,7 +94,7 @@ func (s *state) apply(e event) frontier.Added {
 	case e.expired != nil:
 		s.counts[frontier.ReasonExpired] += int64(len(e.expired))
 		for _, a := range e.expired {
-			s.sweep(s.hosts[a])
+			s.lapse(s.hosts[a])
 		}
 	default:
 		for _, c := range e.added {
@@ -116,7 +118,7 @@ func (s *state) open(now time.Time, o opened) {
 		s.floor = now.Add(o.options.Pace)
 	}
 	for _, h := range s.order {
-		s.sweep(h)
+		s.lapse(h)
 	}
 	s.suspect(o)
 	for _, h := range s.order {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // steered is the event of a Steer.
@@ -51,16 +52,22 @@ func (s *state) steer(now time.Time, e *steered) {
 	switch {
 	case len(e.URLs) > 0 && known != nil:
 		for _, u := range e.URLs {
-			if t := known.find(frontier.Print(secret, u)); t != nil {
-				s.drop(known, t, e)
+			if t := known.find(frontier.Print(secret, u)); t != nil && s.drop(known, t, e) {
+				s.operated = append(s.operated, operated{url: t.first})
 			}
 		}
 	case len(e.URLs) > 0:
 	case e.Act == frontier.Drop:
 		h := s.host(now, e.Authority)
 		h.hold = hold{act: frontier.Drop, reason: e.Reason}
+		n := int64(0)
 		for _, t := range slices.Clone(h.pending) {
-			s.drop(h, t, e)
+			if s.drop(h, t, e) {
+				n++
+			}
+		}
+		if n > 0 {
+			s.operated = append(s.operated, operated{host: e.Authority, n: n})
 		}
 	case e.Act == frontier.Park:
 		h := s.host(now, e.Authority)
@@ -76,13 +83,14 @@ func (s *state) steer(now time.Time, e *steered) {
 	}
 }
 
-// drop closes t, now or when its lease ends.
-func (s *state) drop(h *host, t *task, e *steered) {
+// drop closes t, now or when its lease ends, and reports whether it is now.
+func (s *state) drop(h *host, t *task, e *steered) bool {
 	if e.tasks[t.Print] {
 		t.drop = true
-		return
+		return false
 	}
 	s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
+	return true
 }
 
 // sweep closes what was to be dropped when the lease of h ended, which it has.
@@ -95,6 +103,39 @@ func (s *state) sweep(h *host) {
 			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
 		}
 	}
+}
+
+// operated is a URL that was closed for an operator, or so many of a host.
+type operated struct {
+	url  frontier.Candidate
+	host canon.Authority
+	n    int64
+}
+
+// droppedBy is what Options.Tell is called with.
+func droppedBy(all []operated) frontier.Closings {
+	d := frontier.Closings{Hosts: map[canon.Authority]int64{}}
+	for _, o := range all {
+		if o.n > 0 {
+			d.Hosts[o.host] += o.n
+		} else {
+			d.URLs = append(d.URLs, o.url)
+		}
+	}
+	return d
+}
+
+// lapse is sweep where no answer to a call can name what is closed.
+func (s *state) lapse(h *host) {
+	if h == nil {
+		return
+	}
+	for _, t := range h.pending {
+		if t.drop {
+			s.operated = append(s.operated, operated{url: t.first})
+		}
+	}
+	s.sweep(h)
 }
 
 // Steer implements frontier.Frontier.

@@ -1,0 +1,232 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// slowDisk is an archive that now and then takes longer than a lease lasts.
+type slowDisk struct {
+	storage.Recorder
+	lease time.Duration
+	mu    sync.Mutex
+	dice  dice
+}
+
+func (s *slowDisk) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
+	s.mu.Lock()
+	slow := s.dice.in(6)
+	s.mu.Unlock()
+	if slow {
+		select {
+		case <-time.After(s.lease):
+		case <-ctx.Done():
+		}
+	}
+	return s.Recorder.Record(ctx, r)
+}
+
+// dropCounts is how many URLs an operator has dropped, as each of three sees it.
+type dropCounts struct{ status, list, ledger int64 }
+
+// countDrops counts in the directory of a crawl that is stopped.
+func countDrops(t *testing.T, dir string) (n dropCounts) {
+	t.Helper()
+	f, err := bolt.OpenReadOnly(filepath.Join(dir, "frontier.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.status = st.Reasons[frontier.Dropped][frontier.ReasonOperator]
+	err = f.List(t.Context(), func(i frontier.Item) error {
+		if i.URL != nil && i.URL.Outcome == frontier.Dropped && i.URL.Reason == frontier.ReasonOperator {
+			n.list++
+		}
+		if i.Totals != nil {
+			n.list += i.Totals.Reasons[frontier.ReasonOperator]
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := map[string]storage.Line{} // what was decided last of a URL. A turn whose lease has run out may write what it decided later
+	for l, err := range ledger.Read(filepath.Join(dir, "ledger")) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case l.Reason == frontier.ReasonOperator && l.Count > 0:
+			n.ledger += l.Count
+		case l.Outcome != "" && !l.Time.Before(last[l.URL].Time):
+			last[l.URL] = l
+		}
+	}
+	for raw, l := range last {
+		if l.Reason != frontier.ReasonOperator {
+			continue
+		}
+		u, err := canon.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := f.Seen(t.Context(), []canon.URL{u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[0] { // else a kill took back the page that named it
+			n.ledger++
+		}
+	}
+	return n
+}
+
+// After any sequence of drops, expired leases, kills and openings, status, ledger and the list of URLs count the same.
+func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
+	cases := uint64(12)
+	if os.Getenv("CURTSY_LONG") != "" {
+		cases = 300
+	}
+	first := uint64(1)
+	if v, err := strconv.ParseUint(os.Getenv("CURTSY_CASE"), 10, 64); err == nil {
+		first, cases = v, 1
+	}
+	var dropped, expired int64
+	for n := first; n < first+cases; n++ {
+		d, e := tryDrops(t, n)
+		dropped, expired = dropped+d, expired+e
+	}
+	t.Logf("%d cases: %d URLs dropped, %d leases expired", cases, dropped, expired)
+	if cases > 1 && (dropped == 0 || expired == 0) {
+		t.Error("nothing was tried")
+	}
+}
+
+// tryDrops lives the lives of a case, of which all but the last end by a kill.
+func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
+	t.Helper()
+	root := directory(t)
+	defer os.RemoveAll(root)
+	x := &trial{web: &web{seed: n, hosts: 12}, seeds: 8, set: draw(n), dice: throw(n, "drops"), logs: map[string][]logged{}}
+	x.dir = filepath.Join(root, "0")
+	x.set.lease = 20 * time.Second
+	x.set.recorder = func(r storage.Recorder) storage.Recorder {
+		return &slowDisk{Recorder: r, lease: x.set.lease, dice: throw(n, "disk", x.dir)}
+	}
+	lives := 2 + x.dice.IntN(3)
+	for life := range lives {
+		next := ""
+		if life < lives-1 {
+			next = filepath.Join(root, strconv.Itoa(life+1))
+		}
+		synctest.Test(t, func(t *testing.T) { expired += x.liveDropping(t, next) })
+		if next != "" {
+			x.dir = next
+			synctest.Test(t, func(t *testing.T) { x.look(t) })
+		}
+		got := countDrops(t, x.dir)
+		if got.status != got.list || got.status != got.ledger {
+			t.Errorf("case %d, life %d: %+v", n, life, got)
+		}
+		dropped = got.status
+		if t.Failed() {
+			return dropped, expired
+		}
+	}
+	return dropped, expired
+}
+
+// look opens the directory after a kill, as any command does that changes something.
+func (x *trial) look(t *testing.T) {
+	time.Sleep(began + x.elapsed)
+	c, err := open(t.Context(), x.dir, x.set, &server{w: x.web}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// liveDropping is one life in which an operator drops and resumes hosts, and drops single URLs. It ends by a kill that leaves
+// next, or with an empty next by itself.
+func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
+	time.Sleep(began + x.elapsed)
+	start := time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{w: x.web, asked: map[string]int{}, answers: map[string]int{}, true: time.Now, log: func(*host, logged) {}}
+	c, err := open(ctx, x.dir, x.set, s, 4*time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.seed(ctx, x.web, x.seeds); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.crawl.Run(ctx)
+		ended <- err
+	}()
+	for range 1 + x.dice.IntN(12) {
+		time.Sleep(time.Duration(x.dice.IntN(8000)) * time.Millisecond)
+		if err := x.command(ctx, c.front); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next != "" {
+		time.Sleep(time.Duration(x.dice.IntN(40_000)) * time.Millisecond)
+		synctest.Wait()
+		s.mu.Lock()
+		s.killed = true
+		s.mu.Unlock()
+		c.leave(t, next, x.dice)
+		cancel()
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	st, err := c.front.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.elapsed += time.Since(start)
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	s.wg.Wait()
+	return st.Counts[frontier.ReasonExpired]
+}
+
+// command is one of an operator's.
+func (x *trial) command(ctx context.Context, f frontier.Frontier) error {
+	u, err := canon.Parse(fmt.Sprintf("http://%s%s", x.web.host(x.dice.IntN(x.web.hosts)).name, x.dice.one("/", "/1", "/a")))
+	if err != nil {
+		return err
+	}
+	order := frontier.Steering{Act: frontier.Drop, Authority: u.Authority()}
+	switch x.dice.IntN(4) {
+	case 0:
+		order.Act = frontier.Resume
+	case 1:
+		order.URLs = []canon.URL{u}
+	}
+	_, err = f.Steer(ctx, order)
+	return err
+}
