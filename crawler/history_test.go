@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/traps"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -48,11 +49,11 @@ func trapsCrawl(t *testing.T, site *crawltest.Site, limits trap.Limits) (*world,
 // Politeness rule 22: what only looks like a trap is crawled whole. That it was is for the referee to say.
 func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 	for _, site := range []*crawltest.Site{
-		crawltest.Forum("forum.test", scaled(5000)),
-		crawltest.Tiles("tiles.test", scaled(20_000)),
-		crawltest.OlderPosts("diary.test", 300),
-		crawltest.Shop("shop.test", scaled(3000)),
-		crawltest.Wiki("wiki.test", scaled(3000)),
+		traps.Forum("forum.test", scaled(5000)),
+		traps.Tiles("tiles.test", scaled(20_000)),
+		traps.OlderPosts("diary.test", 300),
+		traps.Shop("shop.test", scaled(3000)),
+		traps.Wiki("wiki.test", scaled(3000)),
 	} {
 		t.Run(site.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,12 +78,12 @@ func TestRule22_WhatHasNoEndIsLeft(t *testing.T) {
 		rule string // of what is held; "" when nothing is
 		copy bool   // copies were met
 	}{
-		{crawltest.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
-		{crawltest.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
-		{crawltest.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
-		{crawltest.Mirrored("mirrored.test", 3), "", true},
-		{crawltest.Facets("facets.test", queries+learn), trap.RuleQueries, true},
-		{crawltest.SoftNotFound("soft.test", 6), "", true},
+		{traps.Calendar("calendar.test", false, queries+learn), trap.RuleQueries, false},
+		{traps.Calendar("almanac.test", true, template), trap.RuleTemplate, false},
+		{traps.Sessions("sessions.test", 5, 5*queries+learn), trap.RuleQueries, true},
+		{traps.Mirrored("mirrored.test", 3), "", true},
+		{traps.Facets("facets.test", queries+learn), trap.RuleQueries, true},
+		{traps.SoftNotFound("soft.test", 6), "", true},
 	} {
 		t.Run(tt.site.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -116,7 +117,7 @@ func (w *world) requestsIn(host, prefix string) (n int) {
 // The history is of the host and not of the run: it is there after a restart.
 func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 120))
+		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 120))
 		w.cfg.Traps = trap.Limits{Queries: 100}
 		for _, pages := range []int64{40, 80, 0} {
 			w.cfg.MaxPages = pages
@@ -131,7 +132,7 @@ func TestRule22_TheHistoryOutlivesARun(t *testing.T) {
 // Politeness rule 22: what is held has a line that says so and names the rule, and is there to be released.
 func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
+		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 999))
 		w.cfg.Traps = trap.Limits{Queries: 50}
 		s := w.run()
 		var held []string
@@ -163,7 +164,7 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 // A released URL that fails at first is tried again like any other: to be released twice would be asking too much.
 func TestRule22_AReleasedURLThatFailsIsNotHeldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Calendar("calendar.test", false, 999)
+		site := traps.Calendar("calendar.test", false, 999)
 		w := newWorld(t, []string{"http://calendar.test/"}, site)
 		w.cfg.Traps = trap.Limits{Queries: 50}
 		w.run()
@@ -206,21 +207,21 @@ func TestRule22_ASeedIsNotHeld(t *testing.T) {
 
 func TestRule22_ARuleThatIsOffHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
+		w := newWorld(t, []string{"http://calendar.test/"}, traps.Calendar("calendar.test", false, 999))
 		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Queries: -1}, 300
 		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Held != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 999))
+		w := newWorld(t, []string{"http://soft.test/"}, traps.SoftNotFound("soft.test", 999))
 		w.cfg.Traps, w.cfg.MaxPages = trap.Limits{Copy: -1}, 100
 		if s := w.run(); s.EndedBy != EndedMaxPages || s.Status.Links[trap.RuleCopy] != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // the links of the first generation of copies are followed: 1 + 5 + 25
-		w := newWorld(t, []string{"http://soft.test/"}, crawltest.SoftNotFound("soft.test", 31))
+		w := newWorld(t, []string{"http://soft.test/"}, traps.SoftNotFound("soft.test", 31))
 		w.cfg.Traps = trap.Limits{Copy: 2}
 		w.run()
 		w.judged(crawltest.Rules{})

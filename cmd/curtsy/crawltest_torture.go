@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
+	"curtsy/crawler/crawltest/torture"
 )
 
 // tortureMap is where the torture site is served, and what a mirror of it leaves out.
@@ -45,7 +46,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std stdio) err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := crawltest.Torture()
+	o := torture.New()
 	if err := o.Start(); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std stdio) err
 	return nil
 }
 
-func writeTorture(w io.Writer, o *crawltest.Ordeal, asJSON bool) error {
+func writeTorture(w io.Writer, o *torture.Web, asJSON bool) error {
 	if asJSON {
 		m := tortureMap{Seed: o.Seed(), Hosts: map[string]string{}}
 		for _, h := range o.Hosts() {

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/traps"
 	"curtsy/crawler/scope"
 )
 
 // almanac is a crawl that ended because all that was left of a calendar is held: two URLs, next month and the one before.
 func almanac(t *testing.T) (dir string, web *crawltest.Web) {
 	t.Helper()
-	web = crawltest.New(crawltest.Calendar("calendar.test", false, 60))
+	web = crawltest.New(traps.Calendar("calendar.test", false, 60))
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/torture"
 )
 
 // mirrorer is a program that makes mirrors: the command line that has it make one of a site in a folder. {seed} is the
@@ -132,7 +133,7 @@ func tableOf(list []mirrored) string {
 }
 
 // pagesIn counts the pages that a mirror should hold and does, by their ids.
-func pagesIn(t *testing.T, dir string, o *crawltest.Ordeal) int {
+func pagesIn(t *testing.T, dir string, o *torture.Web) int {
 	t.Helper()
 	ids := map[string]bool{}
 	s := treeOf(t, dir)

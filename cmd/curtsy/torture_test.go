@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/torture"
 )
 
 // ordeal serves the torture site.
-func ordeal(t *testing.T) *crawltest.Ordeal {
+func ordeal(t *testing.T) *torture.Web {
 	t.Helper()
-	o := crawltest.Torture()
+	o := torture.New()
 	if err := o.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func ordeal(t *testing.T) *crawltest.Ordeal {
 }
 
 // absentOf says of a URL whether it is one that no mirror of an ordeal holds.
-func absentOf(o *crawltest.Ordeal) func(string) bool {
+func absentOf(o *torture.Web) func(string) bool {
 	set := map[string]bool{}
 	for _, a := range o.Absent {
 		set[o.Local(a.URL)] = true
@@ -36,7 +37,7 @@ func absentOf(o *crawltest.Ordeal) func(string) bool {
 // origin is the torture site itself, as a shelf: what a browser finds there is what it should find in a mirror.
 type origin struct {
 	t    *testing.T
-	o    *crawltest.Ordeal
+	o    *torture.Web
 	seen map[string]string
 }
 
@@ -92,7 +93,7 @@ func TestTortureSiteItselfIsWhole(t *testing.T) {
 	b := browse(t, origin{t, o, map[string]string{}}, absent)
 	t.Logf("%v", b)
 	for _, what := range b.broken() {
-		if slices.ContainsFunc(o.Absent, func(a crawltest.Absent) bool { return strings.Contains(what, o.Local(a.URL)) }) {
+		if slices.ContainsFunc(o.Absent, func(a torture.Absent) bool { return strings.Contains(what, o.Local(a.URL)) }) {
 			continue
 		}
 		t.Errorf("%s", what)

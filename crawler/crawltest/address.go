@@ -74,6 +74,14 @@ func (w *Web) listening(addr string) listener {
 	return nil
 }
 
+// Local returns the URL under which a resource is reached without a hook. What is not in the web stays as it is.
+func (w *Web) Local(u string) string {
+	if w.local == nil {
+		return u
+	}
+	return w.local.Replace(u)
+}
+
 // LoopbackURL returns the URL under which a site's root can be fetched without Resolve and Dial,
 // "http://127.0.0.1:41234/", while the web is started with Start; otherwise, and for an unknown name, "".
 func (w *Web) LoopbackURL(host string) string {

@@ -126,7 +126,7 @@ func (t *Trial) see(h *host) sighting {
 	fault := func(x *Exchange, format string, args ...any) { s.found = append(s.found, t.Find(x, format, args...)) }
 	for _, x := range t.hosts[h.name] {
 		s.requests++
-		at = at || site.Addrs == nil && len(e.At) == 0 || slices.ContainsFunc(e.At, func(target string) bool { return key(target) == x.key })
+		at = at || site.Addrs == nil && len(e.At) == 0 || slices.ContainsFunc(e.At, func(target string) bool { return Key(target) == x.key })
 		s.octets = max(s.octets, x.Octets)
 		if !x.End.IsZero() {
 			s.longest = max(s.longest, x.End.Sub(x.Start))
@@ -164,7 +164,7 @@ func (t *Trial) see(h *host) sighting {
 
 // covers reports whether a key is a target, or below one that ends in a slash.
 func covers(target, k string) bool {
-	target = key(target)
+	target = Key(target)
 	return k == target || target != "/" && strings.HasSuffix(target, "/") && strings.HasPrefix(k, target)
 }
 
@@ -172,7 +172,7 @@ func covers(target, k string) bool {
 func (t *Trial) missing(h *host, targets []string) []Finding {
 	var found []Finding
 	for _, target := range targets {
-		k := key(target)
+		k := Key(target)
 		if !slices.ContainsFunc(t.hosts[h.name], func(x *Exchange) bool {
 			return x.key == k && x.Method == http.MethodGet && !x.failed && !x.Cut && !x.End.IsZero()
 		}) {

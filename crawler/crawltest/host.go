@@ -41,7 +41,7 @@ const RobotsPath = "/robots.txt"
 func (h *host) set(s Site) {
 	v := &served{Site: s, host: h.name, pages: make(map[string]*leaf, len(s.Pages)+1)}
 	for target, p := range s.Pages {
-		k := key(target)
+		k := Key(target)
 		v.pages[k] = leafOf(place{h.name, k}, p)
 	}
 	if s.Robots.given() || v.pages[RobotsPath] == nil && s.Handler == nil {
@@ -124,7 +124,7 @@ func (h *host) fails(k string, l *leaf, method string) bool {
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.web.conns.Add(1) // net/http lets go of a Raw's connection: the web still waits until the answer is in the log
 	defer h.web.conns.Done()
-	k := key(targetOf(r))
+	k := Key(targetOf(r))
 	x := h.web.referee.begin(h, k, r)
 	note := &noting{ResponseWriter: w, x: x, referee: h.web.referee}
 	whole := false
@@ -252,4 +252,12 @@ func zip(body []byte) []byte {
 	_, _ = z.Write(body) // a bytes.Buffer takes everything
 	_ = z.Close()
 	return b.Bytes()
+}
+
+// stored codes with Brotli up to 65,536 octets without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then an empty last
+// one).
+func stored(body []byte) []byte {
+	head := uint32(len(body)-1)<<4 | 1<<20 // WBITS 16, not last, MNIBBLES 4, MLEN-1, ISUNCOMPRESSED
+	out := append([]byte{byte(head), byte(head >> 8), byte(head >> 16)}, body...)
+	return append(out, 3)
 }

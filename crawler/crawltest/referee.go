@@ -203,7 +203,7 @@ func (x *Exchange) Before(y *Exchange) bool {
 
 // byEnd orders exchanges by their ends; those under way come last.
 // Asks reports whether a request is for a target, in whatever spelling.
-func (x *Exchange) Asks(target string) bool { return x.key == key(target) }
+func (x *Exchange) Asks(target string) bool { return x.key == Key(target) }
 
 // Key is the spelling of the target under which all equivalent ones are found.
 func (x *Exchange) Key() string { return x.key }

@@ -68,7 +68,7 @@ func (r *rover) found(base *url.URL, ref string) {
 	if strings.Contains(target, "/older/older/older/older/") || strings.Contains(target, "/x/x/x/x/") {
 		return
 	}
-	if k := u.Host + key(target); !r.seen[k] {
+	if k := u.Host + Key(target); !r.seen[k] {
 		r.seen[k] = true
 		h := r.hosts[u.Host]
 		h.queue = append(h.queue, "http://"+u.Host+target)

@@ -11,9 +11,9 @@ type place struct{ host, key string }
 
 func (p place) String() string { return "http://" + p.host + p.key }
 
-// key returns the spelling under which all equivalent spellings of a request target are found (RFC 3986 6.2.2). An
+// Key returns the spelling under which all equivalent spellings of a request target are found (RFC 3986 6.2.2). An
 // empty query counts as none.
-func key(target string) string {
+func Key(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	if target == "" || target[0] != '/' {
 		target = "/" + target
@@ -21,11 +21,11 @@ func key(target string) string {
 	if strings.IndexByte(target, '?') == len(target)-1 {
 		target = target[:len(target)-1]
 	}
-	return spell(target)
+	return Spell(target)
 }
 
-// spell decodes escaped unreserved octets, writes other escapes in upper case and escapes what cannot stand in a URI.
-func spell(s string) string {
+// Spell decodes escaped unreserved octets, writes other escapes in upper case and escapes what cannot stand in a URI.
+func Spell(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -67,7 +67,7 @@ func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 		return place{}, false
 	}
 	// Escaped first: url.URL.EscapedPath would encode a whole path anew for one octet that displeases it.
-	u, err := base.Parse(spell(strings.TrimSpace(ref)))
+	u, err := base.Parse(Spell(strings.TrimSpace(ref)))
 	if err != nil || u.Scheme != "http" {
 		return place{}, false
 	}
@@ -79,7 +79,29 @@ func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	if u.RawQuery != "" {
 		target += "?" + u.RawQuery
 	}
-	return place{h.name, key(target)}, true
+	return place{h.name, Key(target)}, true
+}
+
+// Leads returns what a reference on the page of a URL leads to, both in the web's own names; ok is false when that is outside
+// the web or no http URL.
+func (w *Web) Leads(from, ref string) (to string, ok bool) {
+	at, ok := w.resolve(place{}, from)
+	if !ok {
+		return "", false
+	}
+	p, ok := w.resolve(at, ref)
+	return p.String(), ok
+}
+
+// Pages returns what a host serves at each key: as its Site has it, with type, status and body filled in.
+func (w *Web) Pages(host string) map[string]Page {
+	pages := map[string]Page{}
+	for k, l := range w.hosts[host].now().pages {
+		p := l.Page
+		p.Body = string(l.body)
+		pages[k] = p
+	}
+	return pages
 }
 
 // named returns the host that a URL's authority or a Host field means: by its name, or by its port on loopback. It is

@@ -27,8 +27,8 @@ func TestRFC3986_6_2_2_Key(t *testing.T) {
 		{"/a#b", "/a"},
 		{"/a;b=1,2!$'()*+@:", "/a;b=1,2!$'()*+@:"},
 	} {
-		if got := key(tc.target); got != tc.key {
-			t.Errorf("key(%q) = %q, want %q", tc.target, got, tc.key)
+		if got := Key(tc.target); got != tc.key {
+			t.Errorf("Key(%q) = %q, want %q", tc.target, got, tc.key)
 		}
 	}
 }
@@ -65,16 +65,16 @@ func FuzzKeyOfEquivalentSpellings(f *testing.F) {
 	f.Add("/stra\u00dfe/%2f", uint(1))
 	f.Add("/%%34%31", uint(0))
 	f.Fuzz(func(t *testing.T, target string, at uint) {
-		k := key(target)
+		k := Key(target)
 		if !strings.Contains(target, "%") {
-			if again := key(k); again != k {
-				t.Errorf("key(%q) = %q, whose key is %q", target, k, again)
+			if again := Key(k); again != k {
+				t.Errorf("Key(%q) = %q, whose key is %q", target, k, again)
 			}
 		}
 		if i := int(at % uint(len(k))); i > 0 && unreserved(k[i]) && !strings.Contains(k, "%") {
 			for _, escape := range []string{"%%%02x", "%%%02X"} {
-				if other := k[:i] + fmt.Sprintf(escape, k[i]) + k[i+1:]; key(other) != k {
-					t.Errorf("key(%q) = %q, want %q", other, key(other), k)
+				if other := k[:i] + fmt.Sprintf(escape, k[i]) + k[i+1:]; Key(other) != k {
+					t.Errorf("Key(%q) = %q, want %q", other, Key(other), k)
 				}
 			}
 		}

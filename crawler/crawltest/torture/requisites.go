@@ -1,7 +1,11 @@
-package crawltest
+package torture
+
+import (
+	"curtsy/crawler/crawltest"
+)
 
 // requisites are what HTML embeds.
-func (r *rack) requisites() {
+func (r *builder) requisites() {
 	r.show("/html/images.html", "Images", `
 <img src="img/plain.png" data-want="{{want img/plain.png}}">
 <img src=img/unquoted.gif data-want="{{want img/unquoted.gif}}">
@@ -47,15 +51,15 @@ for (const img of document.querySelectorAll(".lazy")) {
 }
 
 // heads is a page whose head has what heads can have.
-func (r *rack) heads() {
+func (r *builder) heads() {
 	r.shown = append(r.shown, "/html/head.html")
-	r.put("/html/head.css", Page{Body: ":root { --style-head: 1 }"})
-	r.put("/html/alternate.css", Page{Body: ":root { --style-alternate: 1 }"})
-	r.put("/html/print.css", Page{Body: "body { color: black; background: url(img/print.png) }"})
+	r.put("/html/head.css", crawltest.Page{Body: ":root { --style-head: 1 }"})
+	r.put("/html/alternate.css", crawltest.Page{Body: ":root { --style-alternate: 1 }"})
+	r.put("/html/print.css", crawltest.Page{Body: "body { color: black; background: url(img/print.png) }"})
 	for _, name := range []string{"script", "deferred", "async"} {
-		r.put("/html/"+name+".js", Page{Body: "(window.ran = window.ran || []).push(\"" + name + "\");\n"})
+		r.put("/html/"+name+".js", crawltest.Page{Body: "(window.ran = window.ran || []).push(\"" + name + "\");\n"})
 	}
-	r.put("/html/site.webmanifest", Page{Type: "application/manifest+json", Body: `{"name": "Ordeal", "start_url": "head.html?from=home", "icons": [
+	r.put("/html/site.webmanifest", crawltest.Page{Type: "application/manifest+json", Body: `{"name": "Ordeal", "start_url": "head.html?from=home", "icons": [
  {"src": "img/icon-192.png", "sizes": "192x192", "type": "image/png"}, {"src": "\/html\/img\/icon-512.png"}],
  "screenshots": [{"src": "img/screen.png"}]}`})
 	r.html("/html/head.html?from=home", whole("The head, from home", "", ""))
@@ -83,7 +87,7 @@ func (r *rack) heads() {
 }
 
 // frames embeds documents.
-func (r *rack) frames() {
+func (r *builder) frames() {
 	for _, name := range []string{"frame", "framed", "embedded", "nested", "left", "right"} {
 		r.html("/html/"+name+".html", whole("A frame: "+name, "", `<img src="img/`+name+`.png" data-want="{{want img/`+name+`.png}}">`))
 	}
@@ -105,20 +109,20 @@ func (r *rack) frames() {
 }
 
 // media are sounds, films and drawings.
-func (r *rack) media() {
+func (r *builder) media() {
 	r.show("/media/sounds.html", "Sounds and films", `
 <audio src="plain.wav" preload="metadata" data-want-seconds="{{want plain.wav}}"></audio>
 <audio preload="metadata" controls data-want-seconds="{{want first.wav}}"><source src="first.wav" type="audio/wav"><source src="second.wav" type="audio/wav">{{want second.wav}}</audio>
 <video src="film.wav" poster="poster.png" preload="metadata" data-want-seconds="{{want film.wav}}" data-want-poster="{{want poster.png}}">
 <track kind="subtitles" srclang="en" src="words.vtt" default data-want-cues="{{want words.vtt}}"></video>`)
 
-	r.put("/media/sprite.svg", Page{Type: "image/svg+xml", Body: `<svg xmlns="http://www.w3.org/2000/svg"><symbol id="star" viewBox="0 0 10 10"><rect width="10" height="10"/></symbol></svg>`})
-	r.put("/media/chart.svg", Page{Type: "image/svg+xml", Body: `<?xml version="1.0"?>` + "\n" + `<?xml-stylesheet href="chart.css" type="text/css"?>` + "\n" +
+	r.put("/media/sprite.svg", crawltest.Page{Type: "image/svg+xml", Body: `<svg xmlns="http://www.w3.org/2000/svg"><symbol id="star" viewBox="0 0 10 10"><rect width="10" height="10"/></symbol></svg>`})
+	r.put("/media/chart.svg", crawltest.Page{Type: "image/svg+xml", Body: `<?xml version="1.0"?>` + "\n" + `<?xml-stylesheet href="chart.css" type="text/css"?>` + "\n" +
 		svg(90, 60, `<style>@import "chart2.css"; .b { fill: url(#grad) }</style><defs><linearGradient id="grad"><stop stop-color="red"/></linearGradient></defs>`+
 			`<image xlink:href="in-svg.png" width="20" height="20"/><image href="in-svg2.png?a=1&amp;b=2" width="20" height="20"/><use href="#part"/><rect class="b" id="part" width="5" height="5"/>`+
 			`<a xlink:href="../html/images.html"><text y="50">images</text></a>`)})
-	r.put("/media/chart.css", Page{Body: "rect { stroke: black; }"})
-	r.put("/media/chart2.css", Page{Body: "text { background: url(in-svg-css.png) }"})
+	r.put("/media/chart.css", crawltest.Page{Body: "rect { stroke: black; }"})
+	r.put("/media/chart2.css", crawltest.Page{Body: "text { background: url(in-svg-css.png) }"})
 	r.show("/media/drawings.html", "Drawings", `
 <svg width="200" height="40">
 <image href="inline.png" width="20" height="20" data-want="{{want inline.png}}"></image>

@@ -1,14 +1,16 @@
-package crawltest
+package traps
 
 import (
 	"strings"
 	"testing"
+
+	"curtsy/crawler/crawltest"
 )
 
 // What looks like a trap has so many URLs that can be reached, as its name says.
 func TestWholeSitesAreLinkedThroughout(t *testing.T) {
 	for _, tt := range []struct {
-		site *Site
+		site *crawltest.Site
 		kind string // in the URLs that there are so many of
 		want int
 	}{
@@ -19,7 +21,7 @@ func TestWholeSitesAreLinkedThroughout(t *testing.T) {
 		{Wiki("a.test", 100), "/wiki/", 100},
 		{Wiki("a.test", 100), "action=history", 100},
 	} {
-		reached := New(tt.site).Reach("curtsy", "http://a.test/")
+		reached := crawltest.New(tt.site).Reach("curtsy", "http://a.test/")
 		n := 0
 		for _, u := range reached {
 			if strings.Contains(u, tt.kind) {
@@ -34,7 +36,7 @@ func TestWholeSitesAreLinkedThroughout(t *testing.T) {
 
 // No two topics, articles or products have one text.
 func TestWholeSitesSayEverythingOnce(t *testing.T) {
-	for _, site := range []*Site{Forum("a.test", 500), Wiki("b.test", 300), Shop("c.test", 300), OlderPosts("d.test", 300)} {
+	for _, site := range []*crawltest.Site{Forum("a.test", 500), Wiki("b.test", 300), Shop("c.test", 300), OlderPosts("d.test", 300)} {
 		texts := map[string]string{}
 		for target, p := range site.Pages {
 			if other, there := texts[p.Text]; there && p.Text != "" {
@@ -47,12 +49,11 @@ func TestWholeSitesSayEverythingOnce(t *testing.T) {
 
 // Sites without end lead on from every page, to what was not there before.
 func TestEndlessSitesHaveNoEnd(t *testing.T) {
-	for _, site := range []*Site{
+	for _, site := range []*crawltest.Site{
 		Calendar("a.test", false, 1), Calendar("a.test", true, 1), Sessions("a.test", 3, 1),
 		Mirrored("a.test", 1), Facets("a.test", 1), SoftNotFound("a.test", 1),
 	} {
-		w := New(site)
-		host := w.hosts["a.test"].now()
+		w, trap := crawltest.New(site), site.Traps[0]
 		queue, met := []string{site.Pages["/"].Links[0]}, map[string]bool{}
 		for len(queue) > 0 && len(met) < 300 {
 			target := queue[0]
@@ -60,18 +61,18 @@ func TestEndlessSitesHaveNoEnd(t *testing.T) {
 				continue
 			}
 			met[target] = true
-			l := host.page(target)
-			if l == nil || !l.links() || host.trapped(target) == nil {
-				t.Fatalf("%s: %s is no page of the trap", site.Traps[0].Prefix, target)
+			p := trap.Page(target)
+			if !strings.HasPrefix(target, trap.Prefix) || p.Type != "" || p.Status != 0 && p.Status != 200 || p.Redirect != "" {
+				t.Fatalf("%s: %s is no page of the trap", trap.Prefix, target)
 			}
-			for _, ref := range l.Links {
-				if p, ok := w.resolve(place{"a.test", target}, ref); ok && p.key != "/" {
-					queue = append(queue, p.key)
+			for _, ref := range p.Links {
+				if to, ok := w.Leads("http://a.test"+target, ref); ok && to != "http://a.test/" {
+					queue = append(queue, strings.TrimPrefix(to, "http://a.test"))
 				}
 			}
 		}
 		if len(met) < 300 {
-			t.Errorf("%s ends after %d pages", site.Traps[0].Prefix, len(met))
+			t.Errorf("%s ends after %d pages", trap.Prefix, len(met))
 		}
 	}
 }

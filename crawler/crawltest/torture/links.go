@@ -1,7 +1,11 @@
-package crawltest
+package torture
+
+import (
+	"curtsy/crawler/crawltest"
+)
 
 // links are the ways to write a link.
-func (r *rack) links() {
+func (r *builder) links() {
 	for _, name := range []string{"plain", "unquoted", "single", "upper", "padded", "entity", "proto", "absolute", "scheme", "back", "area", "next", "cited", "form", "refresh", "ping"} {
 		r.html("/links/"+name+".html", whole("A target: "+name, "", `<p id="part">A part of it.</p><a href="." data-want-page="{{page .}}">back</a>`))
 	}
@@ -43,10 +47,10 @@ ded.html	" data-want-page="{{page padded.html}}">space and a line's end within</
 }
 
 // bases are pages with a base element.
-func (r *rack) bases() {
+func (r *builder) bases() {
 	r.html("/base/deep/er/target.html", whole("Below the base", "", ""))
 	r.html("/base/deep/er/frame.html", whole("A frame below the base", "", ""))
-	r.put("/base/deep/er/base.css", Page{Body: ":root { --style-base: 1 }\n#bg { background-image: url(in-sheet.png) }\n"})
+	r.put("/base/deep/er/base.css", crawltest.Page{Body: ":root { --style-base: 1 }\n#bg { background-image: url(in-sheet.png) }\n"})
 	page := func(target, base, resolved string) {
 		r.shown = append(r.shown, target)
 		r.html(target, `<!DOCTYPE html><html><head><meta charset=utf-8><base href="`+base+`" target="_self"><title>A base</title><base href="/second/is/ignored/">
@@ -62,7 +66,7 @@ func (r *rack) bases() {
 	r.lack("error", false, "/base/deep/er/what.html?x=1")
 	page("/base/absolute.html", "http://torture.test/base/deep/er/", "/base/deep/er/")
 	page("/base/schemeless.html", "//torture.test/base/deep/er/", "/base/deep/er/")
-	r.put("/base/deep/er/", Page{Type: "text/html", Body: "<title>The base</title>"})
+	r.put("/base/deep/er/", crawltest.Page{Type: "text/html", Body: "<title>The base</title>"})
 	r.shown = append(r.shown, "/base/late.html", "/base/away.html")
 	r.html("/base/late.html", `<title>Late</title><body data-page="{{me}}"><a href="deep/er/target.html" data-want-page="{{page deep/er/target.html}}">target</a><!-- <base href="/nowhere/"> --><script>"<base href='/nowhere/'>"</script>`)
 	r.html("/base/away.html", `<!DOCTYPE html><html><head><title>A base elsewhere</title><base href="//cdn.test/based/"></head><body data-page="{{me}}">
@@ -70,8 +74,8 @@ func (r *rack) bases() {
 }
 
 // redirects are links that lead through them.
-func (r *rack) redirects() {
-	moved := func(from string, status int, to string) { r.put(from, Page{Status: status, Redirect: to}) }
+func (r *builder) redirects() {
+	moved := func(from string, status int, to string) { r.put(from, crawltest.Page{Status: status, Redirect: to}) }
 	moved("/r/1", 301, "/r/2")
 	moved("/r/2", 302, "3?x=1")
 	moved("/r/3?x=1", 307, "//torture.test/r/end.html")
@@ -88,7 +92,7 @@ func (r *rack) redirects() {
 	moved("/r/far.png", 301, "//cdn.test/far.png")
 	moved("/r/style", 302, "/r/real/style.css")
 	moved("/r/frame", 302, "/r/end.html")
-	r.put("/r/real/style.css", Page{Body: ":root { --style-moved: 1 }\n#moved { background-image: url(bg.png) }\n"})
+	r.put("/r/real/style.css", crawltest.Page{Body: ":root { --style-moved: 1 }\n#moved { background-image: url(bg.png) }\n"})
 	r.html("/r/end.html", whole("The end of redirects", "", `<p id="part">part</p><a href="real/" data-want-page="{{page real/}}">relative to the end</a>`))
 	r.html("/r/real/", whole("Real", "", ""))
 	r.show("/r/", "Redirects", `<link rel="stylesheet" href="style">{{embed style}}

@@ -1,13 +1,15 @@
-package crawltest
+package torture
 
 import (
 	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+
+	"curtsy/crawler/crawltest"
 )
 
-// Ordeal is a web made to try a mirror by: whatever a page can be made of, and whatever a name of a file can be. A browser
+// Web is made to try a mirror by: whatever a page can be made of, and whatever a name of a file can be. A browser
 // that opens the mirror can tell that the right thing came: each picture has a size of its own, each sound a length,
 // each font an advance, each page an id, and the pages say in data-want attributes what they expect.
 //
@@ -24,21 +26,21 @@ import (
 //	data-fonts          on body: FAMILY:ADVANCE of the letter A at 100px
 //
 // A crawl begins at Seed and has the authority of Seed as its scope; requisites are at up to three steps off it.
-type Ordeal struct {
-	*Web
+type Web struct {
+	*crawltest.Web
 
 	// Absent is what no faithful mirror holds, in the order of the URLs.
 	Absent []Absent
 }
 
-// Absent is a resource that pages of an Ordeal refer to and that a mirror leaves alone.
+// Absent is a resource that pages of a Web refer to and that a mirror leaves alone.
 type Absent struct {
 	URL   string // in the web's own names
 	Why   string // "robots", "scope", "error", "noarchive", "hops"
 	Embed bool   // a page embeds it: opening the page asks for it
 }
 
-// The hosts of an Ordeal.
+// The hosts.
 const (
 	tortureHost   = "torture.test"   // the scope
 	cdnHost       = "cdn.test"       // one step off it
@@ -49,11 +51,11 @@ const (
 	neighbourHost = "neighbour.test" // only links lead there
 )
 
-// Torture returns the web of an ordeal.
-func Torture() *Ordeal {
-	r := newRack(tortureHost, cdnHost, fontsHost, deepHost, beyondHost, closedHost, neighbourHost)
-	r.sites[tortureHost].Robots = Robots{Body: "User-agent: *\nDisallow: /private/\n"}
-	r.sites[closedHost].Robots = Robots{Body: "User-agent: *\nDisallow: /\n"}
+// New returns that web.
+func New() *Web {
+	r := newBuilder(tortureHost, cdnHost, fontsHost, deepHost, beyondHost, closedHost, neighbourHost)
+	r.sites[tortureHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /private/\n"}
+	r.sites[closedHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /\n"}
 	r.requisites()
 	r.sheets()
 	r.media()
@@ -68,29 +70,21 @@ func Torture() *Ordeal {
 	r.missing()
 	r.home()
 	r.expect()
-	o := &Ordeal{Web: New(r.all()...), Absent: r.absent}
+	o := &Web{Web: crawltest.New(r.all()...), Absent: r.absent}
 	slices.SortFunc(o.Absent, func(a, b Absent) int { return cmp.Compare(a.URL, b.URL) })
 	return o
 }
 
 // Seed returns the URL that a crawl begins with, under which it needs no hook: "" unless the web is started with Start.
-func (o *Ordeal) Seed() string { return o.LoopbackURL(tortureHost) }
-
-// Local returns the URL under which a resource is reached without a hook. What is not in the web stays as it is.
-func (o *Ordeal) Local(u string) string {
-	if o.local == nil {
-		return u
-	}
-	return o.local.Replace(u)
-}
+func (o *Web) Seed() string { return o.LoopbackURL(tortureHost) }
 
 // Judge lets the referee judge a visit by the crawler of a product token, or by none in particular, that began at Seed.
-func (o *Ordeal) Judge(token string) Report {
-	return o.referee.Judge(Rules{Token: token, Seeds: []string{"http://" + tortureHost + "/"}})
+func (o *Web) Judge(token string) crawltest.Report {
+	return o.Referee().Judge(crawltest.Rules{Token: token, Seeds: []string{"http://" + tortureHost + "/"}})
 }
 
 // Pages returns the URLs of the pages that a mirror should hold, in order: HTML in scope that is not absent.
-func (o *Ordeal) Pages() []string {
+func (o *Web) Pages() []string {
 	var urls []string
 	for _, k := range o.pages() {
 		urls = append(urls, place{tortureHost, k}.String())
@@ -99,10 +93,11 @@ func (o *Ordeal) Pages() []string {
 }
 
 // IDs returns what the pages are known by, those of them that say it, without repetition.
-func (o *Ordeal) IDs() []string {
+func (o *Web) IDs() []string {
 	var ids []string
+	served := o.Web.Pages(tortureHost)
 	for _, k := range o.pages() {
-		body := strings.ReplaceAll(string(o.hosts[tortureHost].now().pages[k].body), "\x00", "")
+		body := strings.ReplaceAll(served[k].Body, "\x00", "")
 		if _, rest, ok := strings.Cut(body, "data-page="); ok {
 			rest = strings.TrimLeft(rest, `"`)
 			ids = append(ids, rest[:strings.IndexAny(rest, `" >`)])
@@ -112,15 +107,15 @@ func (o *Ordeal) IDs() []string {
 	return slices.Compact(ids)
 }
 
-func (o *Ordeal) pages() []string {
+func (o *Web) pages() []string {
 	absent := map[string]bool{}
 	for _, a := range o.Absent {
 		absent[a.URL] = true
 	}
 	var keys []string
-	for k, l := range o.hosts[tortureHost].now().pages {
+	for k, p := range o.Web.Pages(tortureHost) {
 		u := place{tortureHost, k}.String()
-		if l.Status == http.StatusOK && l.Redirect == "" && strings.HasPrefix(l.Type, "text/html") && !absent[u] && !strings.HasPrefix(k, "/private/") {
+		if p.Status == http.StatusOK && p.Redirect == "" && strings.HasPrefix(p.Type, "text/html") && !absent[u] && !strings.HasPrefix(k, "/private/") {
 			keys = append(keys, k)
 		}
 	}

@@ -1,4 +1,4 @@
-package crawltest
+package torture
 
 import (
 	"fmt"
@@ -7,28 +7,35 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"curtsy/crawler/crawltest"
 )
 
-// rack is what an Ordeal is put together on.
-type rack struct {
+// place is a resource: the authority of its site, and the key of its target.
+type place struct{ host, key string }
+
+func (p place) String() string { return "http://" + p.host + p.key }
+
+// builder is what the web is put together on.
+type builder struct {
 	order  []string
-	sites  map[string]*Site
+	sites  map[string]*crawltest.Site
 	count  int              // pictures, sounds and fonts so far
 	wants  map[place]string // what a page expects of each
 	shown  []string         // targets of the pages that the home page links to
 	absent []Absent
 }
 
-func newRack(hosts ...string) *rack {
-	r := &rack{order: hosts, sites: map[string]*Site{}, wants: map[place]string{}}
+func newBuilder(hosts ...string) *builder {
+	r := &builder{order: hosts, sites: map[string]*crawltest.Site{}, wants: map[place]string{}}
 	for _, name := range hosts {
-		r.sites[name] = &Site{Name: name, Pages: map[string]Page{}}
+		r.sites[name] = &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{}}
 	}
 	return r
 }
 
-func (r *rack) all() []*Site {
-	sites := make([]*Site, len(r.order))
+func (r *builder) all() []*crawltest.Site {
+	sites := make([]*crawltest.Site, len(r.order))
 	for i, name := range r.order {
 		sites[i] = r.sites[name]
 	}
@@ -36,7 +43,7 @@ func (r *rack) all() []*Site {
 }
 
 // lack notes what is not to be in a mirror.
-func (r *rack) lack(why string, embed bool, urls ...string) {
+func (r *builder) lack(why string, embed bool, urls ...string) {
 	for _, u := range urls {
 		if strings.HasPrefix(u, "/") {
 			u = "http://" + tortureHost + u
@@ -46,27 +53,27 @@ func (r *rack) lack(why string, embed bool, urls ...string) {
 }
 
 // put adds a resource to the site in scope.
-func (r *rack) put(target string, p Page) { r.sites[tortureHost].Pages[target] = p }
+func (r *builder) put(target string, p crawltest.Page) { r.sites[tortureHost].Pages[target] = p }
 
 // at resolves a reference on a page.
-func (r *rack) at(page, ref string) place {
+func (r *builder) at(page, ref string) place {
 	base, err := url.Parse("http://" + tortureHost + page)
 	if err != nil {
 		panic(err) // pages are ours
 	}
-	u, err := base.Parse(spell(ref))
+	u, err := base.Parse(crawltest.Spell(ref))
 	if err != nil || r.sites[u.Host] == nil {
-		panic(fmt.Sprintf("crawltest: %s refers to %q: %v", page, ref, err))
+		panic(fmt.Sprintf("torture: %s refers to %q: %v", page, ref, err))
 	}
 	target := u.EscapedPath()
 	if u.RawQuery != "" {
 		target += "?" + u.RawQuery
 	}
-	return place{u.Host, key(target)}
+	return place{u.Host, crawltest.Key(target)}
 }
 
 // want makes what a page refers to, unless it is there, and returns what the page expects of it.
-func (r *rack) want(p place) string {
+func (r *builder) want(p place) string {
 	if w := r.wants[p]; w != "" {
 		return w
 	}
@@ -95,10 +102,10 @@ func id(p place) string {
 //	{link REF}      REF, and a link to it
 //	{embed REF}     REF, and it is embedded
 //	{want REF}      what is to be expected of the picture, sound or font at REF, which is made; and it is embedded
-func (r *rack) html(target, text string) { r.page(target, text, Page{}) }
+func (r *builder) html(target, text string) { r.page(target, text, crawltest.Page{}) }
 
 // page is html with more to be said of the page.
-func (r *rack) page(target, text string, p Page) {
+func (r *builder) page(target, text string, p crawltest.Page) {
 	var b strings.Builder
 	for {
 		before, rest, more := strings.Cut(text, "{{")
@@ -118,7 +125,7 @@ func (r *rack) page(target, text string, p Page) {
 }
 
 // show is html of a page that the home page links to.
-func (r *rack) show(target, title, body string) {
+func (r *builder) show(target, title, body string) {
 	r.shown = append(r.shown, target)
 	r.html(target, whole(title, "", body))
 }
@@ -130,7 +137,7 @@ func whole(title, more, body string) string {
 }
 
 // fill does what stands in braces in the text of a page.
-func (r *rack) fill(page, order string, p *Page) string {
+func (r *builder) fill(page, order string, p *crawltest.Page) string {
 	verb, rest, _ := strings.Cut(order, " ")
 	ref, final, _ := strings.Cut(rest, " ")
 	switch verb {
@@ -152,21 +159,21 @@ func (r *rack) fill(page, order string, p *Page) string {
 		p.Embeds = append(p.Embeds, ref)
 		return r.want(r.at(page, ref))
 	}
-	panic(fmt.Sprintf("crawltest: %s: {{%s}}", page, order)) // pages are ours
+	panic(fmt.Sprintf("torture: %s: {{%s}}", page, order)) // pages are ours
 }
 
 // expect says what a correct crawler does with the hosts that only requisites are at: it fetches all of them up to three
 // steps off the scope, and nothing further.
-func (r *rack) expect() {
-	const rule Rule = "requisites off the scope"
+func (r *builder) expect() {
+	const rule crawltest.Rule = "requisites off the scope"
 	for _, name := range []string{cdnHost, fontsHost, deepHost} {
-		e := &Expect{Rule: rule}
+		e := &crawltest.Expect{Rule: rule}
 		for target := range r.sites[name].Pages {
 			e.Fetched = append(e.Fetched, target)
 		}
 		slices.Sort(e.Fetched)
 		r.sites[name].Expect = e
 	}
-	r.sites[beyondHost].Expect = &Expect{Rule: rule, Left: []string{"/"}}
-	r.sites[closedHost].Expect = &Expect{Rule: rule, Left: []string{"/"}}
+	r.sites[beyondHost].Expect = &crawltest.Expect{Rule: rule, Left: []string{"/"}}
+	r.sites[closedHost].Expect = &crawltest.Expect{Rule: rule, Left: []string{"/"}}
 }

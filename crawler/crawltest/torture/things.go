@@ -1,4 +1,4 @@
-package crawltest
+package torture
 
 import (
 	"bytes"
@@ -9,10 +9,12 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+
+	"curtsy/crawler/crawltest"
 )
 
-// made makes the n-th resource of an ordeal, by its extension, and says what tells it from all others.
-func made(ext string, n int) (Page, string) {
+// made makes the n-th resource, by its extension, and says what tells it from all others.
+func made(ext string, n int) (crawltest.Page, string) {
 	switch ext {
 	case ".wav":
 		return wav(n)
@@ -25,11 +27,11 @@ func made(ext string, n int) (Page, string) {
 }
 
 // picture makes a picture that is n pixels wider than eight.
-func picture(ext string, n int) (Page, string) {
+func picture(ext string, n int) (crawltest.Page, string) {
 	w, h := 8+n, 8+n%5
 	size := sizeOf(w, h)
 	if ext == ".svg" {
-		return Page{Type: "image/svg+xml", Body: svg(w, h, "")}, size
+		return crawltest.Page{Type: "image/svg+xml", Body: svg(w, h, "")}, size
 	}
 	img := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.White, color.RGBA{uint8(40 * n), uint8(n), 120, 255}})
 	for i := range img.Pix {
@@ -37,7 +39,7 @@ func picture(ext string, n int) (Page, string) {
 	}
 	var b bytes.Buffer
 	var err error
-	p := Page{Type: "image/png"}
+	p := crawltest.Page{Type: "image/png"}
 	switch ext {
 	case ".gif":
 		p.Type, err = "image/gif", gif.Encode(&b, img, nil)
@@ -60,7 +62,7 @@ func svg(w, h int, within string) string {
 }
 
 // wav makes silence: a tenth of a second for each n.
-func wav(n int) (Page, string) {
+func wav(n int) (crawltest.Page, string) {
 	const rate = 4000 // samples of one octet a second
 	length := uint32(rate / 10 * n)
 	var b bytes.Buffer
@@ -76,25 +78,17 @@ func wav(n int) (Page, string) {
 	b.WriteString("data")
 	put(length)
 	b.Write(bytes.Repeat([]byte{0x80}, int(length)))
-	return Page{Type: "audio/wav", Body: b.String()}, fmt.Sprintf("%.1f", float64(n)/10)
+	return crawltest.Page{Type: "audio/wav", Body: b.String()}, fmt.Sprintf("%.1f", float64(n)/10)
 }
 
 // track makes WebVTT of n%7+1 cues.
-func track(n int) (Page, string) {
+func track(n int) (crawltest.Page, string) {
 	var b bytes.Buffer
 	b.WriteString("WEBVTT\n")
 	for i := range n%7 + 1 {
 		fmt.Fprintf(&b, "\n00:0%d.000 --> 00:0%d.900\nline %d\n", i, i, i)
 	}
-	return Page{Type: "text/vtt; charset=utf-8", Body: b.String()}, fmt.Sprint(n%7 + 1)
-}
-
-// stored codes with Brotli up to 65,536 octets without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then an empty last
-// one).
-func stored(body []byte) []byte {
-	head := uint32(len(body)-1)<<4 | 1<<20 // WBITS 16, not last, MNIBBLES 4, MLEN-1, ISUNCOMPRESSED
-	out := append([]byte{byte(head), byte(head >> 8), byte(head >> 16)}, body...)
-	return append(out, 3)
+	return crawltest.Page{Type: "text/vtt; charset=utf-8", Body: b.String()}, fmt.Sprint(n%7 + 1)
 }
 
 func sizeOf(w, h int) string { return fmt.Sprintf("%dx%d", w, h) }

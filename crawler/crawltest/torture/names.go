@@ -1,8 +1,10 @@
-package crawltest
+package torture
 
 import (
 	"html"
 	"strings"
+
+	"curtsy/crawler/crawltest"
 )
 
 // nameTargets are names that file systems, or who writes to them, find hard. Each is a page of its own.
@@ -36,25 +38,25 @@ func nameTargets() []string {
 }
 
 // names are pages whose URLs make bad names of files, and pictures and pages that share a name.
-func (r *rack) names() {
+func (r *builder) names() {
 	var list strings.Builder
 	for _, target := range nameTargets() {
 		body := `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`
 		// Braces cannot stand in what the rack fills in: the targets have them escaped.
-		r.page("/names/"+target, whole("A name", "", body), Page{Type: "text/html"})
+		r.page("/names/"+target, whole("A name", "", body), crawltest.Page{Type: "text/html"})
 		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` + strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
 	}
 	// A directory with and without its slash: one answer, two answers, and a redirect from one to the other.
 	same := whole("With and without a slash", "", "")
 	for _, target := range []string{"/names/same", "/names/same/"} {
-		r.put(target, Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "psame")})
+		r.put(target, crawltest.Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "psame")})
 	}
 	r.html("/names/differ", whole("Without a slash", "", ""))
 	r.html("/names/differ/", whole("With a slash", "", ""))
-	r.put("/names/moved", Page{Status: 301, Redirect: "/names/moved/"})
+	r.put("/names/moved", crawltest.Page{Status: 301, Redirect: "/names/moved/"})
 	r.html("/names/moved/", whole("Moved to the slash", "", ""))
-	r.put("/names/copy1.html", Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "pcopy")})
-	r.put("/names/copy2.html", Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "pcopy")})
+	r.put("/names/copy1.html", crawltest.Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "pcopy")})
+	r.put("/names/copy2.html", crawltest.Page{Type: "text/html", Body: strings.ReplaceAll(same, "{{me}}", "pcopy")})
 
 	r.show("/names/", "Names", "<ul>\n"+list.String()+`</ul>
 <a href="{{link /names/same}}" data-want-page="psame">same</a> <a href="{{link /names/same/}}" data-want-page="psame">same/</a>

@@ -1,8 +1,12 @@
-package crawltest
+package torture
+
+import (
+	"curtsy/crawler/crawltest"
+)
 
 // sheets are what style sheets embed.
-func (r *rack) sheets() {
-	r.put("/css/main.css", Page{Body: `@charset "utf-8";
+func (r *builder) sheets() {
+	r.put("/css/main.css", crawltest.Page{Body: `@charset "utf-8";
 @import "chain1.css";
 @import url(media.css) screen and (min-width: 1px);
 @import url( 'layered.css' ) layer(low) supports(display: block);
@@ -34,15 +38,15 @@ line.png") }
 @font-face { font-family: woff; src: url(fonts/letter.woff) format("woff"), url("fonts/letter.ttf?#iefix") format("truetype") }
 @font-face { font-family: ttf; src: local("no such font"), url('fonts/plain.ttf') }
 `})
-	r.put("/css/chain1.css", Page{Body: "@import \"deep/chain2.css\";\n:root { --style-chain1: 1 }\n"})
-	r.put("/css/deep/chain2.css", Page{Body: "@import url(\"../deeper/still/chain3.css?v=3\");\n:root { --style-chain2: 1 }\n"})
-	r.put("/css/deeper/still/chain3.css?v=3", Page{Body: "@import \"/css/chain1.css\"; /* in a circle */\n:root { --style-chain3: 1 }\n#chained { background-image: url(chained.png) }\n"})
-	r.put("/css/media.css", Page{Body: ":root { --style-media: 1 }\n"})
-	r.put("/css/layered.css", Page{Body: ":root { --style-layered: 1 }\n"})
-	r.put("/css/in-style.css", Page{Body: ":root { --style-in-style: 1 }\n"})
-	r.put("/css/empty.css", Page{Type: "text/css"})
-	r.put("/css/theme.php?skin=dark&v=2", Page{Type: "text/css", Body: ":root { --style-theme: 1 }\n#themed { background-image: url(bg/themed.png) }\n"})
-	r.put("/css/latin.css", Page{Type: "text/css; charset=iso-8859-1", Body: "/* \xe9t\xe9 */ :root { --style-latin: 1 }\n#latin { background-image: url(bg/caf\xe9.png) }\n"})
+	r.put("/css/chain1.css", crawltest.Page{Body: "@import \"deep/chain2.css\";\n:root { --style-chain1: 1 }\n"})
+	r.put("/css/deep/chain2.css", crawltest.Page{Body: "@import url(\"../deeper/still/chain3.css?v=3\");\n:root { --style-chain2: 1 }\n"})
+	r.put("/css/deeper/still/chain3.css?v=3", crawltest.Page{Body: "@import \"/css/chain1.css\"; /* in a circle */\n:root { --style-chain3: 1 }\n#chained { background-image: url(chained.png) }\n"})
+	r.put("/css/media.css", crawltest.Page{Body: ":root { --style-media: 1 }\n"})
+	r.put("/css/layered.css", crawltest.Page{Body: ":root { --style-layered: 1 }\n"})
+	r.put("/css/in-style.css", crawltest.Page{Body: ":root { --style-in-style: 1 }\n"})
+	r.put("/css/empty.css", crawltest.Page{Type: "text/css"})
+	r.put("/css/theme.php?skin=dark&v=2", crawltest.Page{Type: "text/css", Body: ":root { --style-theme: 1 }\n#themed { background-image: url(bg/themed.png) }\n"})
+	r.put("/css/latin.css", crawltest.Page{Type: "text/css; charset=iso-8859-1", Body: "/* \xe9t\xe9 */ :root { --style-latin: 1 }\n#latin { background-image: url(bg/caf\xe9.png) }\n"})
 
 	probe := func(id, ref string) string {
 		return `<i id="` + id + `" data-css="background-image" data-want="{{want ` + ref + `}}">` + id + "</i>\n"
@@ -76,20 +80,20 @@ line.png") }
 }
 
 // elsewhere are requisites on other hosts, each step one further off the scope.
-func (r *rack) elsewhere() {
+func (r *builder) elsewhere() {
 	cors := map[string]string{"Access-Control-Allow-Origin": "*"}
-	on := func(host, target string, p Page) {
+	on := func(host, target string, p crawltest.Page) {
 		p.Header = cors
 		r.sites[host].Pages[target] = p
 	}
-	on(cdnHost, "/one.css", Page{Body: "@import \"//fonts.test/two.css\";\n:root { --style-one: 1 }\n#one { background-image: url(one.png) }\n"})
-	on(fontsHost, "/two.css", Page{Body: "@import url(http://deep.test/three.css);\n:root { --style-two: 1 }\n#two { background-image: url(/two.png) }\n" +
+	on(cdnHost, "/one.css", crawltest.Page{Body: "@import \"//fonts.test/two.css\";\n:root { --style-one: 1 }\n#one { background-image: url(one.png) }\n"})
+	on(fontsHost, "/two.css", crawltest.Page{Body: "@import url(http://deep.test/three.css);\n:root { --style-two: 1 }\n#two { background-image: url(/two.png) }\n" +
 		"@font-face { font-family: far; src: url(far.woff) format(\"woff\") }\n"})
-	on(deepHost, "/three.css", Page{Body: "@import \"http://beyond.test/four.css\";\n:root { --style-three: 1 }\n"})
-	on(beyondHost, "/four.css", Page{Body: ":root { --style-four: 1 }\n"})
-	on(cdnHost, "/lib.js", Page{Body: "(window.ran = window.ran || []).push(\"lib\");\n"})
-	on(neighbourHost, "/", Page{Title: "The neighbour"})
-	on(neighbourHost, "/page.html", Page{Title: "The neighbour's page"})
+	on(deepHost, "/three.css", crawltest.Page{Body: "@import \"http://beyond.test/four.css\";\n:root { --style-three: 1 }\n"})
+	on(beyondHost, "/four.css", crawltest.Page{Body: ":root { --style-four: 1 }\n"})
+	on(cdnHost, "/lib.js", crawltest.Page{Body: "(window.ran = window.ran || []).push(\"lib\");\n"})
+	on(neighbourHost, "/", crawltest.Page{Title: "The neighbour"})
+	on(neighbourHost, "/page.html", crawltest.Page{Title: "The neighbour's page"})
 	r.show("/cdn.html", "From other hosts", `
 <link rel="stylesheet" href="http://cdn.test/one.css"><script src="//cdn.test/lib.js" crossorigin="anonymous"></script>
 <img src="//cdn.test/pic.png" data-want="{{want //cdn.test/pic.png}}">

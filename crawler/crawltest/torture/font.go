@@ -1,16 +1,18 @@
-package crawltest
+package torture
 
 import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"curtsy/crawler/crawltest"
 )
 
 // font makes a font of one letter, A, a square that is 300 + n units of 1,000 wide.
-func font(ext string, n int) (Page, string) {
+func font(ext string, n int) (crawltest.Page, string) {
 	advance := 300 + n
 	tables := fontTables(advance)
-	p, want := Page{Type: "font/ttf"}, fmt.Sprintf("%.1f", float64(advance)/10)
+	p, want := crawltest.Page{Type: "font/ttf"}, fmt.Sprintf("%.1f", float64(advance)/10)
 	if ext == ".woff" {
 		p.Type, p.Body = "font/woff", woff(tables)
 		return p, want
