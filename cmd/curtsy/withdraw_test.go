@@ -50,7 +50,7 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 		"mistyped scheme":       {world{}, []string{"https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
 		"mistyped name":         {nobodyKnows(), []string{"http://mistypd.example/"}, plainly.Reason("nxdomain")},
 		"no name server":        {lookUp, []string{"http://one.example/"}, plainly.Reason("dns")},
-		"unreachable":           {fails(syscall.EHOSTUNREACH), []string{"http://one.example/"}, plainly.Reason("connect")},
+		"unreachable":           {fails(syscall.EHOSTUNREACH), []string{"http://one.example/"}, plainly.Reason("no route")},
 		"no answer":             {fails(os.ErrDeadlineExceeded), []string{"http://one.example/"}, plainly.Reason("timeout")},
 		"not public":            {inner, []string{"http://one.example/"}, "see --allow-net"},
 		"several, each its own": {world{}, []string{deadPort(t), "https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
