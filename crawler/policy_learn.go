@@ -1,0 +1,102 @@
+package crawler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/host"
+	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage/plainly"
+)
+
+// learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
+func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
+	before, failures := v.state.Fetched(), v.state.Failures()
+	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex.Exchange, now)
+	if !v.state.Fetched().Equal(before) {
+		v.memory.Source.Learn(v.state, ex.Status, ex.record, ex.date)
+	}
+	v.memory.Forbidden = ex.Status == http.StatusForbidden
+	digest, ruled := v.state.Body()
+	switch {
+	case ruled && digest == sha256.Sum256(ex.Body):
+		v.result.Blobs = append(v.result.Blobs, ex.Body)
+		v.knows(rules{book: c.gate.learn(digest, ex.Body)})
+		v.learned = true
+	case !ruled:
+		all, _ := v.state.Verdict()
+		v.knows(rules{all: all})
+	}
+	if !v.end.IsZero() {
+		v.rest.AtLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
+	}
+	v.policyOver(failures, ex.Failure)
+	if need.Action == robots.Wait {
+		reason := whyUnreachable(v.state)
+		v.leave(frontier.Parked, reason, need.After)
+		if ex.Failure == string(fetch.PrivateAddress) {
+			v.leave(frontier.Retired, reason+": see --allow-net", 0)
+		}
+		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
+			v.leave(frontier.Retired, reason, 0)
+		}
+		c.logUnreachable(v)
+	}
+	c.bear(v)
+	return need
+}
+
+// logUnreachable says that a host's robots.txt cannot be had. When it is asked for again is said only once some host has
+// answered: before that the run does not wait for it.
+func (c *Crawl) logUnreachable(v *visit) {
+	again := ""
+	if c.budget.answered() || c.patient.Load() {
+		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
+	}
+	c.cfg.Log("%s: nothing may be fetched: %s%s", origin(v.turn.Authority), plainly.Reason(v.rest.Reason), again)
+}
+
+// policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that
+// cannot be had is a failure (politeness rule 12) though each of its answers was sound, as those of a circle of redirects
+// are. An exchange that failed has counted already; our own guard and an opt-out are no failures of the host.
+func (v *visit) policyOver(failures int, failure string) {
+	switch {
+	case v.state.Failures() > failures:
+		if v.blamed || failure == string(fetch.PrivateAddress) || failure == reasonOptOut {
+			return
+		}
+		var r host.Rest
+		v.memory, r = host.WithoutPolicy(v.memory, whyUnreachable(v.state))
+		v.leave(r.Condition, r.Reason, 0)
+		v.rest.AtLeast(host.Pace{Pause: r.Wait, By: r.By})
+	case v.state.Failures() == 0 && v.state.Hops() == 0:
+		v.memory = host.WithPolicy(v.memory)
+	}
+}
+
+// bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
+func (c *Crawl) bear(v *visit) {
+	if site := host.Asked(v.rules.book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
+		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
+	}
+}
+
+// whyUnreachable says why a policy cannot be had.
+func whyUnreachable(s robots.State) string {
+	if f := s.Failure(); f != "" {
+		return "robots.txt: " + f
+	}
+	return "robots.txt: status " + strconv.Itoa(s.Status())
+}
+
+// digestOf is the SHA-256 of a body as the ledger writes it.
+func digestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
