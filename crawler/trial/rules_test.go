@@ -70,8 +70,9 @@ func (h *host) moved(target string) *answer {
 	fmt.Sscanf(target, "/rules/%d", &hop)
 	d := throw(h.w.seed, "moved", h.name, target)
 	a := &answer{status: 200, media: "text/plain", body: []byte(h.text(d)), latency: h.slow}
+	far := throw(h.w.seed, "far", h.name) // to just before the most redirects that any standard follows, or beyond
 	switch {
-	case d.in(3) && hop < 8:
+	case far.in(4) && hop < 3+far.IntN(9), d.in(3) && hop < 8:
 		a.status = 301
 		a.field("Location", "/rules"+h.tail(d, hop+1))
 	case d.in(6):

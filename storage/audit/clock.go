@@ -53,6 +53,9 @@ func (a *audit) step(h *host) {
 		}
 		return t
 	}
+	if h.met {
+		h.cross(true) // a step comes between two runs
+	}
 	h.lost = h.lost || h.met
 	h.met, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0
 	h.rest, h.restAt, h.backoff, h.spaced, h.emptied = time.Time{}, time.Time{}, time.Time{}, 0, 0

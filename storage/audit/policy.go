@@ -39,17 +39,7 @@ const (
 	day     = 24 * time.Hour
 	minLife = 5 * time.Minute // what this crawler makes of less (docs/politeness.md, rule 4)
 	grace   = time.Minute     // between the verdict and the first octet of the request: resolver, queue at the address, connection
-	maxHops = 5               // RFC 9309 2.3.1.2
 )
-
-// hop is a redirect of a robots.txt, waiting for the exchange that follows it.
-type hop struct {
-	origin string // the authority that the rules at its end bind
-	file   string // in which it was followed; empty before
-	spare  int    // how often it may be followed again there: others wait for the same URL, and each may ask for it
-	n      int
-	chain  []string // the URLs asked so far
-}
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
 func (a *audit) robots(h *half, own *host) {
@@ -68,38 +58,6 @@ func (a *audit) robots(h *half, own *host) {
 		}
 		a.learn(h, to, w, asked)
 	}
-}
-
-// due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
-// that was killed may have to go on where it was.
-func (a *audit) due(key string, e *Exchange) (waiting []hop) {
-	all := a.hops[key]
-	spare := -1
-	for i := range all {
-		if !all[i].served(e) {
-			waiting = append(waiting, all[i])
-			spare++
-		}
-	}
-	if !a.ours() {
-		delete(a.hops, key)
-		return waiting
-	}
-	for i := range all {
-		switch w := &all[i]; {
-		case w.served(e):
-		case w.file != e.File:
-			w.file, w.spare = e.File, spare
-		case w.spare > 0:
-			w.spare--
-		}
-	}
-	return waiting
-}
-
-// served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
-func (w *hop) served(e *Exchange) bool {
-	return e.Line != nil && e.Line.Decision == "allow" || w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
@@ -197,45 +155,6 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 		to.before = to.policy.text
 	}
 	to.policy, to.payload, to.learnedFor = next, e.Payload, 0
-}
-
-// follow takes a redirect (RFC 9309 2.3.1.2).
-func (a *audit) follow(h *half, to *host, w hop, asked string) {
-	now := h.e.End()
-	p, err := resolve(h.e.URL, h.said.location.value)
-	chain := append(slices.Clip(w.chain), asked)
-	switch {
-	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.authority+p.target):
-		if a.strict() {
-			a.fail(to, now, "a redirect that leads nowhere")
-			return
-		}
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
-	case w.n >= maxHops: // "crawlers MAY assume that the robots.txt file is unavailable"
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
-	default:
-		k := p.key
-		a.expected(h)
-		if len(a.hops) >= maxExpected {
-			a.forgetHop()
-		}
-		waiting := slices.DeleteFunc(a.hops[k], func(o hop) bool { return o.origin == to.name })
-		if len(waiting) < 1000 {
-			a.hops[k] = append(waiting, hop{origin: to.name, n: w.n + 1, chain: chain})
-		}
-	}
-}
-
-// forgetHop forgets one redirect, rather one that was followed.
-func (a *audit) forgetHop() {
-	one := ""
-	for old, waiting := range a.hops {
-		one = old
-		if !slices.ContainsFunc(waiting, func(w hop) bool { return w.file == "" }) {
-			break
-		}
-	}
-	delete(a.hops, one)
 }
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
