@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // ControlFile is the name of the file, in the crawl directory, that says how to reach a running crawl.

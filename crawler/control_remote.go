@@ -18,7 +18,7 @@ import (
 	"curtsy/crawler/mutual"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // ErrNotRunning says that no crawl answers for a directory.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/bundle"
-	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
 

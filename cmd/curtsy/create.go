@@ -15,7 +15,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // defaultDir is where a crawl goes that names no directory: the first seed's host and the date.

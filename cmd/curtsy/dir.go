@@ -16,8 +16,8 @@ import (
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )

@@ -15,8 +15,8 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 )

@@ -12,8 +12,8 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"
-	"curtsy/storage/durable"
 )
 
 func newFrontierImport(std stdio) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler/fetch"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // identityNames are the settings that identity set keeps.

@@ -22,8 +22,8 @@ var openedOtherwise = map[string]string{
 	"crawler/control_handler.go:snapshot":   "the permissions of a file that was just made",
 	"storage/cdxj/merge.go:mergeFew":        "a temporary file, just made",
 	"storage/mirror/swap_linux.go:syncTree": "the directory itself",
-	"storage/durable/durable.go:Output":     "a device that a user names",
-	"storage/durable/durable.go:Names":      "a folder",
+	"frontier/durable/durable.go:Output":    "a device that a user names",
+	"frontier/durable/durable.go:Names":     "a folder",
 	"crawler/optout/append.go:write":        "a user's list, or one that was inspected",
 	"crawler/optout/file.go:read":           "a user's list, or one that was inspected",
 }
@@ -32,7 +32,7 @@ var openedOtherwise = map[string]string{
 func TestFilesOfACrawlDirectoryAreOpenedInOneWay(t *testing.T) {
 	root := filepath.Join("..", "..")
 	met := map[string]bool{}
-	for _, pkg := range []string{"crawler", "crawler/optout", "frontier/bolt", "storage/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/mirror", "storage/report", "storage/wacz"} {
+	for _, pkg := range []string{"crawler", "crawler/optout", "frontier/bolt", "frontier/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/mirror", "storage/report", "storage/wacz"} {
 		files, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler/optout"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // newOptOut is the group of commands about those who do not want to be crawled.

@@ -13,7 +13,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
 

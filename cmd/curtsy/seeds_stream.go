@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"curtsy/frontier"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // seedBatch is how many seeds are in hand at a time: a list may have millions.

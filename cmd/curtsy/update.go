@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
 

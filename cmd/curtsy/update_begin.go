@@ -19,9 +19,9 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 )
 

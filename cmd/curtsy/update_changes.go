@@ -16,8 +16,8 @@ import (
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 )
 
 // changesName is the file in a crawl directory that has what changed in its last generation.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
 

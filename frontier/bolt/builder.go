@@ -8,7 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // builder writes a new file from end to end, beside the one whose name it will have. It commits now and then, to bound

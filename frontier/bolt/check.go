@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Check examines the file at path, which no crawl may hold, and returns what is wrong with it: by bbolt's own check of

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // lockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is

@@ -7,7 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // checkSize fails when the file is shorter than its last commit says. bbolt does not look: it maps the file, and the

@@ -13,7 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Ended is a line of a ledger: how a URL ended, as the crawl wrote it down elsewhere.

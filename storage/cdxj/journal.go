@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 

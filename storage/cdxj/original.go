@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 )
 
 // original is a line of the log of originals: an answer that later ones may refer to, and where it stands. A cut is a

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // lines reads a file line by line, in bounded memory.

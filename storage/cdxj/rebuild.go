@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Rebuild makes the index in indexDir anew from the archive in warcDir alone. Nobody may be writing either. A segment

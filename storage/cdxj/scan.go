@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )

@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // runSize is how many octets of lines are sorted in memory at once.

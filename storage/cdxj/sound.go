@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // ErrEmpty says that an index has no line: that of a segment without an answer has none, and one that lost them all.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 

@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Open returns a Writer that goes on with the ledger in o.Dir, or begins it. A line that was not written to its end

@@ -8,7 +8,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // packer compresses complete segments, one after the other, while the Writer goes on.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/durable"
 	"curtsy/storage/warc"
 )
 

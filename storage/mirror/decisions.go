@@ -6,8 +6,8 @@ import (
 	"iter"
 	"strings"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )

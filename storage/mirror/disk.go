@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // The names in the crawl directory.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Entry is a line of the map: a URL that has a file. Lines are sorted by URL.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/durable"
 )
 
 // runSize is how many octets of lines are sorted in memory.

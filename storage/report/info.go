@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // WriteJSON writes the report as one JSON object.

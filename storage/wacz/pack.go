@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 )
 
 // Options say what to pack. Segments and Index are required.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // segment is a file of the archive, as it is packed.

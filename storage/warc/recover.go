@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // recover completes the segments that were left open, removes spools left behind, and returns the number of the

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
-	"curtsy/storage/durable"
 )
 
 // Options say where an archive is and how it is written.

@@ -57,7 +57,7 @@ func stageRows() []stageRow {
 		{stageTraps, []string{"curtsy/crawler/trap."}},
 		{stageFrontier, []string{"curtsy/frontier.", "curtsy/frontier/", "go.etcd.io/bbolt."}},
 		{stageGate, []string{"curtsy/robots.", "curtsy/crawler.(*gate).", "curtsy/crawler.rules.", "curtsy/crawler.(*slots).", "curtsy/crawler/hostlock."}},
-		{stageArchive, []string{"curtsy/storage/warc.", "curtsy/storage/durable.", "curtsy/storage/cdxj."}},
+		{stageArchive, []string{"curtsy/storage/warc.", "curtsy/frontier/durable.", "curtsy/storage/cdxj."}},
 		{stageLedger, []string{"curtsy/storage/ledger."}},
 		{stageMirror, []string{"curtsy/storage/mirror."}},
 		{stageCollector, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain", "runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge",

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // secret is what stands outside of the folder, and must be neither read nor changed.

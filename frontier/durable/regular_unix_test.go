@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 // Whoever opens a pipe waits until another opens its other end: nobody does.

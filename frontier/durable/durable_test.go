@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/storage/durable"
+	"curtsy/frontier/durable"
 )
 
 func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
