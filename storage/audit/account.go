@@ -239,6 +239,8 @@ func alike(i int, line, record *account) bool {
 		return l == r
 	}
 	switch i {
+	case fieldStatus: // what is no HTTP may begin with one; without metadata the record does not say that it is none
+		return record.bare && l == "0" && record.fields[fieldCut] == cutUnread
 	case fieldOctets: // of a revisit, or a body that was not kept, the archive has a part
 		least, lerr := strconv.ParseInt(r, 10, 64)
 		all, aerr := strconv.ParseInt(l, 10, 64)

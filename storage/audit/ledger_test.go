@@ -113,6 +113,14 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 		"another rule":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line.RobotsRule = "Allow: /x" }, "ledger-differs"},
 		"another status, no metadata": {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line, (*es)[1].Status = nil, 500 },
 			"ledger-differs"},
+		"no HTTP behind a status, no metadata": {func(es *[]*Exchange, lines, _ *[]storage.Line) {
+			(*es)[1].Line, (*es)[1].Cut = nil, cutUnread
+			(*lines)[1].Status, (*lines)[1].Truncated = 0, cutUnread
+		}, ""},
+		"cut, and no status in the ledger, no metadata": {func(es *[]*Exchange, lines, _ *[]storage.Line) {
+			(*es)[1].Line, (*es)[1].Cut = nil, "length"
+			(*lines)[1].Status, (*lines)[1].Truncated = 0, "length"
+		}, "ledger-differs"},
 		"no refusal in the ledger":  {func(_ *[]*Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[:len(*lines)-1] }, "ledger-missing"},
 		"no refusal in the archive": {func(_ *[]*Exchange, _, refused *[]storage.Line) { *refused = (*refused)[1:] }, "ledger-extra"},
 		"a refusal told otherwise":  {func(_ *[]*Exchange, _, refused *[]storage.Line) { (*refused)[1].Reason = "x" }, "ledger-extra ledger-missing"},
