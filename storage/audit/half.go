@@ -19,6 +19,7 @@ type half struct {
 	sent     sent
 	otherURL string      // of the request record, where it is not the answer's
 	sums     [3]blockSum // of request, answer and metadata
+	heads    [3]heading  // of the same
 	asked    bool        // the request record is there
 	answered bool        // the response or revisit
 	told     bool        // the metadata record
@@ -131,6 +132,7 @@ func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 		a.bad(at, uri, "a WARC-Record-ID (WARC 1.1, 5.2)", "none")
 	}
 	if rec.Type == "request" {
+		h.heads[0] = a.heading(rec)
 		a.request(h, rec, at)
 	} else if err := a.response(h, rec, at, p); err != nil {
 		return nil, err
@@ -172,7 +174,7 @@ func (a *audit) bad(at Place, uri, required, observed string) {
 }
 
 func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
-	h.answered, h.e.Answered = true, true
+	h.answered, h.e.Answered, h.heads[1] = true, true, a.heading(rec)
 	defer func() { h.sums[1] = a.sum() }()
 	h.e.Payload, h.e.Cut = short(rec.Fields.Get("WARC-Payload-Digest")), short(rec.Fields.Get("WARC-Truncated"))
 	if rec.Type == "revisit" {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,6 +26,7 @@ type archive struct {
 	z    *gzip.Writer
 	n    int    // of the records written
 	form string // of dates
+	info string // the id of the warcinfo record, in an archive of ours
 }
 
 // lantern is the User-Agent of the archives of tests.
@@ -37,7 +39,7 @@ func ours(t testing.TB, fields ...string) *archive {
 	for _, f := range fields {
 		block += f + "\r\n"
 	}
-	a.record("warcinfo", "", day0, "Content-Type: application/warc-fields", block)
+	a.info = a.record("warcinfo", "", day0, "WARC-Filename: test-00000.warc.gz\r\nContent-Type: application/warc-fields", block)
 	return a
 }
 
@@ -60,6 +62,9 @@ func (a *archive) record(kind, uri string, at time.Time, extra, block string) st
 	}
 	if !strings.Contains(extra, "WARC-Block-Digest") {
 		fmt.Fprintf(&b, "WARC-Block-Digest: sha256:%s\r\n", hex.EncodeToString(sum[:]))
+	}
+	if a.info != "" {
+		fmt.Fprintf(&b, "WARC-Warcinfo-ID: <%s>\r\n", a.info)
 	}
 	if extra != "" {
 		b.WriteString(extra + "\r\n")
@@ -122,33 +127,46 @@ func (a *archive) add(f fetch) string {
 		f.ip = netip.AddrFrom4([4]byte{198, 18, sum[0], sum[1]}).String()
 	}
 	ip := "WARC-IP-Address: " + f.ip + "\r\n"
-	id := ""
+	to := func(ids ...string) (fields string) {
+		for _, id := range ids {
+			if id != "" {
+				fields += "\r\nWARC-Concurrent-To: <" + id + ">"
+			}
+		}
+		return fields
+	}
+	// The ids of the records to come: a request, an answer and metadata, as far as there are any.
+	ask, answer, told := "", "", ""
+	for n, p := range []*string{&ask, &answer, &told} {
+		if there := [...]bool{!f.noReq, f.status >= 0, f.meta != "none"}; there[n] {
+			*p = fmt.Sprintf("urn:test:%d", a.n+1+strings.Count(ask+answer, ":")/2)
+		}
+	}
+	if !f.noReq {
+		a.record("request", f.url, at, ip+"Content-Type: application/http; msgtype=request"+to(answer, told),
+			f.method+" "+f.request+" HTTP/1.1\r\nHost: "+sent+"\r\n"+agent+"\r\n")
+	}
 	if f.status >= 0 {
 		if f.status == 0 {
 			f.status = 200
 		}
+		names := to(ask)
+		if f.noReq {
+			names = to(told)
+		}
 		sum := sha256.Sum256([]byte(f.body))
-		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + hex.EncodeToString(sum[:])
+		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + hex.EncodeToString(sum[:]) + names
 		if f.extra != "" {
 			extra += "\r\n" + f.extra
 		}
-		id = a.record("response", f.url, at, extra, fmt.Sprintf("HTTP/1.1 %d X\r\n%s\r\n%s", f.status, f.head, f.body))
+		a.record("response", f.url, at, extra, fmt.Sprintf("HTTP/1.1 %d X\r\n%s\r\n%s", f.status, f.head, f.body))
 	}
-	if !f.noReq {
-		extra := ip + "Content-Type: application/http; msgtype=request"
-		if id != "" {
-			extra += "\r\nWARC-Concurrent-To: <" + id + ">"
-		}
-		req := a.record("request", f.url, at, extra, f.method+" "+f.request+" HTTP/1.1\r\nHost: "+sent+"\r\n"+agent+"\r\n")
-		if id == "" {
-			id = req
-		}
-	}
+	id := cmp.Or(answer, ask)
 	if f.meta != "none" {
 		if f.took == 0 {
 			f.took = 100 * time.Millisecond
 		}
-		a.record("metadata", f.url, at, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">",
+		a.record("metadata", f.url, at, "Content-Type: application/warc-fields"+to(id),
 			fmt.Sprintf("fetchTimeMs: %.3f\r\n%s", float64(f.took)/1e6, f.meta))
 	}
 	return id

@@ -86,6 +86,7 @@ func (a *audit) whole(h *half) {
 		a.sameStory(h)
 		return
 	}
+	a.agreed(h)
 	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
 		a.report(e.finding(BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
 	}

@@ -21,9 +21,10 @@ type original struct {
 	label   uint32 // of the payload digest, with its length, for alphabets differ in that; 0 without one
 	payload uint32
 	from    uint64 // URL and date
+	id      uint64 // of the record
 }
 
-const maxOriginals = 1 << 17 // 3 MiB
+const maxOriginals = 1 << 17 // 4 MiB
 
 func newOriginals() *originals {
 	return &originals{rows: make([]original, maxOriginals), seed: maphash.MakeSeed()}
@@ -76,6 +77,10 @@ func (a *audit) refersTo(h *half, rec *warc.Record, at Place) {
 			a.bad(at, h.e.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/warc.md)", "not both")
 		}
 	}
+	if is, ok := a.originals.find(uri + "\n" + dated(date)); ok && a.o.Ours && is.id != a.originals.hash(id) {
+		a.bad(at, h.e.URL, "the record that a revisit refers to (WARC 1.1, 5.15)", "WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
+		return
+	}
 	was, ok := a.originals.find(key)
 	if !ok {
 		return
@@ -97,6 +102,7 @@ func (a *audit) original(h *half, rec *warc.Record, at Place) {
 	}
 	from := h.e.URL + "\n" + dated(h.date)
 	row := a.originals.of(at.Record, h.e.Payload, h.e.URL, dated(h.date))
+	row.id = row.key
 	a.originals.add(row)
 	row.key = a.originals.hash(from)
 	a.originals.add(row)

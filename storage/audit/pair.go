@@ -116,5 +116,6 @@ func (h *half) merge(g *half) {
 	h.e = e
 	h.e.Line, h.e.LineAt, h.e.Took, h.e.Ended = line, at, took, ended
 	h.sums[0], h.sums[1], h.sent = q.sums[0], r.sums[1], q.sent
+	h.heads[0], h.heads[1] = q.heads[0], r.heads[1]
 	h.asked, h.answered = true, true
 }

@@ -88,6 +88,7 @@ func (a *audit) record(path string, rec *warc.Record) error {
 	}
 	a.cur.opened = true
 	a.repeated(rec, at)
+	a.formal(rec, at)
 	switch rec.Type {
 	case "warcinfo":
 		a.warcinfo(rec, at)

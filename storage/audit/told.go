@@ -59,7 +59,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 	}
 	line.Began, line.Record = h.e.Began, h.e.Record
 	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, line.Took, ended, line, at
-	h.sums[2] = a.sum()
+	h.sums[2], h.heads[2] = a.sum(), a.heading(rec)
 	h.misses(rec)
 	a.settle()
 }

@@ -57,7 +57,7 @@ func declaring(name string, found audit.Code, old, with string) row {
 }
 
 // archiveRows forge the archive and leave the ledger as it is.
-var archiveRows = slices.Concat(goneRows, bodyRows, robotsRows, requestRows, toldRows, strayRows)
+var archiveRows = slices.Concat(goneRows, bodyRows, robotsRows, requestRows, toldRows, strayRows, headRows)
 
 // goneRows take something out, or put it elsewhere.
 var goneRows = []row{
