@@ -101,7 +101,7 @@ func possible(records []record, journal []event, at time.Time) []record {
 	return records[first:]
 }
 
-// suspicions returns what was in flight according to records, with doubts where these differ.
+// suspicions returns what was in flight according to one of records.
 func suspicions(records []record) []suspicion {
 	var all []suspicion
 	in := func(r record, x suspicion) int {
@@ -112,12 +112,17 @@ func suspicions(records []record) []suspicion {
 			if slices.ContainsFunc(all, func(y suspicion) bool { return y.authority == x.authority && y.print == x.print }) {
 				continue
 			}
-			x.alone = false
+			x.added = nil
 			for _, q := range records {
 				i := in(q, x)
-				x.doubt = x.doubt || i < 0
-				x.alone = x.alone || i >= 0 && q.flight[i].alone
-				x.aloneDoubt = x.aloneDoubt || i < 0 || !q.flight[i].alone || q.leases > 1 // the others had no task
+				if i < 0 {
+					x.added = append(x.added, absent)
+					continue
+				}
+				x.added = append(x.added, q.flight[i].added...)
+				if q.leases > 1 { // the others have no task: an engine may count them, or not
+					x.added = append(x.added, together)
+				}
 			}
 			all = append(all, x)
 		}
@@ -130,10 +135,12 @@ func (f *Follower) doubtful(journal []event, flight []suspicion) []frontier.Fing
 	choices := []frontier.Fingerprint{0}
 	s := fold(journal)
 	for _, x := range flight {
-		if h := s.hosts[x.authority]; h != nil && x.alone && x.aloneDoubt {
-			if t := h.find(x.print); t != nil && t.alone+1 >= frontier.QuarantineStops {
-				choices = append(choices, x.print)
-			}
+		h := s.hosts[x.authority]
+		if h == nil {
+			continue
+		}
+		if t := h.find(x.print); t != nil && slices.ContainsFunc(t.after(x.added), count.guilty) {
+			choices = append(choices, x.print)
 		}
 	}
 	return choices

@@ -14,7 +14,7 @@ import (
 func (f *Follower) taken(h *host, given []frontier.Task, most int, now time.Time) []*task {
 	f.Helper()
 	innocent, doubtful := f.dealer.ready(h, now)
-	sure := slices.DeleteFunc(slices.Clone(doubtful), func(t *task) bool { return t.sure == 0 })
+	sure := slices.DeleteFunc(slices.Clone(doubtful), func(t *task) bool { return t.fewest() == 0 })
 	all := len(innocent) + len(doubtful)
 	fewest, largest := min(most, len(innocent)), min(most, all-len(sure))
 	if len(innocent) == 0 && all > 0 {
@@ -58,10 +58,10 @@ func (f *Follower) match(h *host, x frontier.Task, ready ...[]*task) *task {
 		f.Fatalf("%s: task %s is not ready, or was given twice", h.authority, x.URL)
 	}
 	t := all[i]
-	if x.Stops < t.sure || x.Stops > t.Stops {
-		f.Fatalf("%s: task %s has %d stops, want %d to %d", h.authority, x.URL, x.Stops, t.sure, t.Stops)
+	if x.Stops != t.Stops && !slices.ContainsFunc(t.counts, func(c count) bool { return c.stops == x.Stops }) {
+		f.Fatalf("%s: task %s has %d stops, want %d to %d", h.authority, x.URL, x.Stops, t.fewest(), t.Stops)
 	}
-	if t.sure < t.Stops {
+	if t.fewest() < t.Stops {
 		f.record(event{at: time.Now(), pinned: &pinned{authority: h.authority, print: p, stops: x.Stops}})
 	}
 	same := t.Task

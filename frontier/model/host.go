@@ -36,10 +36,10 @@ type task struct {
 	due      time.Time // with deferred: earliest next attempt
 	drop     bool      // to be closed as Dropped by the operator when its lease ends, if it is pending then
 
-	// Stops, of frontier.Task, is the most unclean stops at which t was in flight, and sure the fewest. alone and
-	// aloneSure are the most and the fewest of these at which nothing else was. Most and fewest differ in the follower
-	// alone, which does not know all that the engine has recorded.
-	sure, alone, aloneSure int
+	// counts are those of unclean stops that the engine may have made of t; Stops, of frontier.Task, is the most of them.
+	// None is a count of zero. The model itself has one at most, the follower more: it does not know all that the engine
+	// has recorded.
+	counts []count
 }
 
 // closed is a URL that was a task.

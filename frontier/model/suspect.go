@@ -9,14 +9,24 @@ import (
 	"curtsy/frontier/canon"
 )
 
+// count is at how many unclean stops a task was in flight, and at how many of these nothing else was.
+type count struct{ stops, alone int }
+
+// What one unclean stop adds to the count of a task.
+var (
+	absent   = count{}
+	together = count{stops: 1}
+	alone    = count{stops: 1, alone: 1}
+)
+
+// guilty reports whether a task with this count is to be put in quarantine.
+func (c count) guilty() bool { return c.alone >= frontier.QuarantineStops }
+
 // suspicion says that a task was in flight at an unclean stop.
 type suspicion struct {
 	authority canon.Authority
 	print     frontier.Fingerprint
-	alone     bool // nothing else was
-
-	// doubt and aloneDoubt say that so it may have been, and may not. Only the follower has doubts.
-	doubt, aloneDoubt bool
+	added     []count // to its count, one of these: the follower may not know which
 }
 
 // flight returns what is in flight, as it is to be recorded: of each lease the first tasks that are not settled, as
@@ -25,11 +35,11 @@ func (d *dealer) flight() []suspicion {
 	var all []suspicion
 	for a, l := range d.leases {
 		for _, t := range l.tasks[:min(len(l.tasks), l.width)] {
-			all = append(all, suspicion{authority: a, print: t.Print})
+			all = append(all, suspicion{authority: a, print: t.Print, added: []count{together}})
 		}
 	}
-	for i := range all {
-		all[i].alone = len(all) == 1
+	if len(all) == 1 {
+		all[0].added = []count{alone}
 	}
 	return all
 }
@@ -46,24 +56,49 @@ func (s *state) suspect(o opened) {
 		if t == nil {
 			continue
 		}
-		t.Stops++
-		if !x.doubt {
-			t.sure++
-		}
-		if x.alone {
-			t.alone++
-		}
-		if x.alone && !x.aloneDoubt {
-			t.aloneSure++
-		}
-		if t.aloneSure >= frontier.QuarantineStops || t.Print == o.condemned {
+		counts := t.after(x.added)
+		t.counted(slices.DeleteFunc(slices.Clone(counts), count.guilty))
+		if len(t.counts) == 0 || t.Print == o.condemned {
 			s.end(h, t, frontier.Failed, frontier.ReasonQuarantined)
 		}
 	}
 }
 
+// after returns the counts that t may have after a stop that adds one of these.
+func (t *task) after(added []count) (counts []count) {
+	before := t.counts
+	if len(before) == 0 {
+		before = []count{{}}
+	}
+	for _, b := range before {
+		for _, a := range added {
+			if c := (count{b.stops + a.stops, b.alone + a.alone}); !slices.Contains(counts, c) {
+				counts = append(counts, c)
+			}
+		}
+	}
+	return counts
+}
+
+// counted gives t these counts.
+func (t *task) counted(counts []count) {
+	t.counts, t.Stops = counts, 0
+	for _, c := range counts {
+		t.Stops = max(t.Stops, c.stops)
+	}
+}
+
+// fewest returns the fewest stops that t may have; the most are Stops.
+func (t *task) fewest() int {
+	n := t.Stops
+	for _, c := range t.counts {
+		n = min(n, c.stops)
+	}
+	return n
+}
+
 // acquit makes t a suspect no more.
-func (t *task) acquit() { t.Stops, t.sure, t.alone, t.aloneSure = 0, 0, 0, 0 }
+func (t *task) acquit() { t.counted(nil) }
 
 // ready returns the tasks that h could give now, in the order of Options.Order, those tried before behind the others:
 // innocent ones, and suspects.
@@ -149,7 +184,7 @@ func (s *state) suspects() (sure, most int64) {
 			if t.Stops > 0 {
 				most++
 			}
-			if t.sure > 0 {
+			if t.fewest() > 0 {
 				sure++
 			}
 		}
@@ -166,6 +201,5 @@ type pinned struct {
 
 func (s *state) pin(p *pinned) {
 	t := s.hosts[p.authority].find(p.print)
-	t.Stops, t.sure = p.stops, p.stops
-	t.alone, t.aloneSure = min(t.alone, p.stops), min(t.aloneSure, p.stops)
+	t.counted(slices.DeleteFunc(t.counts, func(c count) bool { return c.stops != p.stops }))
 }
