@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -42,7 +44,11 @@ func checkClean(t testing.TB, path string) {
 func TestConformance(t *testing.T) { frontiertest.Run(t, harness()) }
 
 func TestWorkload(t *testing.T) {
-	for seed := range uint64(4) {
-		frontiertest.Workload(t, seed, 300, harness())
+	seeds := uint64(5)
+	if os.Getenv("CURTSY_LONG") != "" {
+		seeds = 300
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { frontiertest.Workload(t, seed, 300, harness()) })
 	}
 }
