@@ -12,12 +12,13 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/canon"
+	"curtsy/storage/spool"
 	"curtsy/storage/warc"
 )
 
 // The links of a page that was not modified are read from the archive, however large it is and however it was coded.
 func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
-	large := strings.Repeat("many words that say little, ", maxKept/20)
+	large := strings.Repeat("many words that say little, ", spool.Memory/20)
 	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":      {Text: large, Links: []string{"/coded"}},
 		"/coded": {Text: large, Gzip: true, Links: []string{"/last"}},

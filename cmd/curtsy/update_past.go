@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/spool"
 	"curtsy/storage/warc"
 )
 
@@ -223,7 +222,7 @@ func (p *past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	kept := &keptBody{dir: p.spool}
+	kept := &spool.Spool{Dir: p.spool, Pattern: "past-*"}
 	_, err = io.Copy(kept, in)
 	if err == nil {
 		_, err = io.Copy(io.Discard, h.Payload) // what stands behind the coding belongs to the payload
@@ -234,49 +233,5 @@ func (p *past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, kept.Close())
 	}
-	return kept.section(), kept, nil
-}
-
-// keptBody is a body that can be read at any place: in memory, or beyond maxKept in a file that Close removes.
-type keptBody struct {
-	dir  string
-	mem  []byte
-	file *os.File
-	size int64
-}
-
-// maxKept is what a body takes of memory at most.
-const maxKept = 256 << 10
-
-func (k *keptBody) Write(b []byte) (n int, err error) {
-	if k.file == nil && len(k.mem)+len(b) > maxKept {
-		if k.file, err = os.CreateTemp(k.dir, "past-*"); err != nil {
-			return 0, fmt.Errorf("spool: %w", err)
-		}
-		if _, err = k.file.Write(k.mem); err != nil {
-			return 0, fmt.Errorf("spool: %w", err)
-		}
-		k.mem = nil
-	}
-	if k.file != nil {
-		n, err = k.file.Write(b)
-	} else {
-		k.mem, n = append(k.mem, b...), len(b)
-	}
-	k.size += int64(n)
-	return n, err
-}
-
-func (k *keptBody) section() *io.SectionReader {
-	if k.file != nil {
-		return io.NewSectionReader(k.file, 0, k.size)
-	}
-	return io.NewSectionReader(bytes.NewReader(k.mem), 0, k.size)
-}
-
-func (k *keptBody) Close() error {
-	if k.file == nil {
-		return nil
-	}
-	return errors.Join(k.file.Close(), os.Remove(k.file.Name()))
+	return kept.Section(), kept, nil
 }

@@ -71,7 +71,7 @@ func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64
 		src = z
 	}
 	if len(undo) > 0 || chunked {
-		x.body = f.newSpool()
+		x.body = f.newSpooled()
 		sink = x.body
 	}
 	size, over, err := f.transfer(sink, src, most)

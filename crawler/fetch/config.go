@@ -170,7 +170,7 @@ type Fetcher struct {
 	tls     *tls.Config
 	idle    idleLines
 
-	memory   sync.Pool // *[]byte, of spools
+	memory   sync.Pool // *spool.Spool, of bodies
 	copies   sync.Pool // *[]byte of copyBuffer octets
 	decoders coding.Pool
 	large    chan struct{} // has an element for each decoder with a large window
@@ -192,7 +192,7 @@ func New(c Config) (*Fetcher, error) {
 		fields:  commonFields(c.Identity),
 		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
 		idle:    idleLines{lines: map[canon.Authority]*line{}, life: c.KeepAlive},
-		memory:  sync.Pool{New: func() any { b := make([]byte, 0, spoolFirst); return &b }},
+		memory:  sync.Pool{New: newSpool(c.SpoolDir)},
 		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
 		large:   make(chan struct{}, largeDecoders),
 		names:   newNames(c.Resolve, c.ConnectTimeout),

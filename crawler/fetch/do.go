@@ -110,7 +110,7 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *line, r Request,
 		l.end = l.end.Add(time.Since(before))
 		r.Meter.add(0, time.Since(before))
 	}
-	x.Addr, x.raw = l.addr, f.newSpool()
+	x.Addr, x.raw = l.addr, f.newSpooled()
 	l.begin(x.raw, headLimit+readBuffer, f.c.IdleTimeout)
 	l.meter, l.speed = r.Meter, leastSpeed{octets: f.leastInSpan, over: f.c.SpeedSpan}
 	keep, err := f.exchange(x, l, r, head)
@@ -150,7 +150,7 @@ func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep b
 	}
 	finish := l.consumed()
 	if err != nil {
-		finish = x.raw.size
+		finish = x.raw.Size()
 	}
 	if finish > begin {
 		x.Response = io.NewSectionReader(x.raw, begin, finish-begin)

@@ -132,7 +132,7 @@ type Exchange struct {
 	Unwanted  string   // why the body was not read: what Request.Want said, or TooLarge
 	Failure   *Failure // nil when the response is complete, unwanted, or cut by the cap on its length
 
-	raw, body *spool // body is nil when Body is a part of raw
+	raw, body *spooled // body is nil when Body is a part of raw
 	closed    bool
 }
 

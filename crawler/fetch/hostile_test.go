@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"unicode/utf8"
+
+	"curtsy/storage/spool"
 )
 
 // small are responses that tell their own end.
@@ -335,7 +337,7 @@ func TestSpoolGoesToDiskAndAway(t *testing.T) {
 func TestSpoolFailureIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := t.TempDir() + "/gone"
-		page := strings.Repeat("b", 2*spoolMemory)
+		page := strings.Repeat("b", 2*spool.Memory)
 		for name, response := range map[string]string{
 			"response": ok(page),
 			"body":     "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zip(page),

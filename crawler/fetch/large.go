@@ -27,7 +27,7 @@ func (f *Fetcher) plain(p *payload, undo []string) (r io.Reader, release func(),
 		z := coding.NewReader(src, undo, &f.decoders)
 		return z, z.Close, nil
 	}
-	whole := f.newSpool()
+	whole := f.newSpooled()
 	size, _, err := f.transfer(whole, src, math.MaxInt64)
 	var own *spoolError
 	if errors.As(err, &own) {

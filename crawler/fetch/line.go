@@ -30,7 +30,7 @@ type line struct {
 	end      time.Time     // of its whole time
 	patience time.Duration // with the operation that is going on
 	idle     time.Duration // patience once an answer has begun
-	raw      *spool        // takes what is read
+	raw      *spooled      // takes what is read
 	left     int64         // octets that may still be read
 	first    time.Time     // when the first octet came; zero before
 	err      error         // what ended reading, as the connection said; nil when the parser stopped first
@@ -102,7 +102,7 @@ func (l *line) wait(d time.Duration) {
 }
 
 // begin prepares for an exchange. What is read goes to raw, at most budget octets of it.
-func (l *line) begin(raw *spool, budget int64, idle time.Duration) {
+func (l *line) begin(raw *spooled, budget int64, idle time.Duration) {
 	l.used++
 	l.raw, l.left, l.idle = raw, budget, idle
 	l.first, l.err = time.Time{}, nil
@@ -156,7 +156,7 @@ func (l *line) Read(p []byte) (int, error) {
 }
 
 // consumed returns how many octets of raw the parser has taken.
-func (l *line) consumed() int64 { return l.raw.size - int64(l.br.Buffered()) }
+func (l *line) consumed() int64 { return l.raw.Size() - int64(l.br.Buffered()) }
 
 // unclosed reports whether a TLS connection ended without a closure alert: an end that anybody on the path could have
 // made (RFC 9112 9.8).

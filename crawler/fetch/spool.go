@@ -1,34 +1,35 @@
 package fetch
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
+
+	"curtsy/storage/spool"
 )
 
-// spoolMemory is how many octets a spool keeps in memory; spoolFirst how many it has room for at first.
-const (
-	spoolMemory = 256 << 10
-	spoolFirst  = 8 << 10
-)
+// spoolFirst is how many bytes a body has room for in memory at first.
+const spoolFirst = 8 << 10
 
-// spool keeps octets to be read again: the first spoolMemory of them in memory, the rest in a temporary file. It has
-// one user at a time.
-type spool struct {
-	pool *sync.Pool
-	dir  string
-
-	mem    *[]byte // never nil until closed
-	file   *os.File
-	name   string // of the file, when it is still to be removed
-	size   int64
+// spooled keeps what is read of an exchange, to be read again. Its memory is used again by the next: whoever reads a body that
+// is closed is told so.
+type spooled struct {
+	*spool.Spool
+	pool   *sync.Pool
 	closed bool
 }
 
-func (f *Fetcher) newSpool() *spool {
-	return &spool{pool: &f.memory, dir: f.c.SpoolDir, mem: f.memory.Get().(*[]byte)}
+func (f *Fetcher) newSpooled() *spooled {
+	return &spooled{Spool: f.memory.Get().(*spool.Spool), pool: &f.memory}
+}
+
+// newSpool makes one for the pool.
+func newSpool(dir string) func() any {
+	return func() any {
+		s := &spool.Spool{Dir: dir, Pattern: "curtsy-body-*"}
+		s.Grow(spoolFirst)
+		return s
+	}
 }
 
 // spoolError is a failure of our own disk.
@@ -38,75 +39,32 @@ func (e *spoolError) Error() string { return e.err.Error() }
 func (e *spoolError) Unwrap() error { return e.err }
 
 // Write appends p. Its error is a *spoolError.
-func (s *spool) Write(p []byte) (int, error) {
-	n := min(len(p), spoolMemory-len(*s.mem))
-	*s.mem = append(*s.mem, p[:n]...)
-	s.size += int64(n)
-	if n == len(p) {
-		return n, nil
-	}
-	if s.file == nil {
-		if err := s.spill(); err != nil {
-			return n, err
-		}
-	}
-	m, err := s.file.Write(p[n:])
-	s.size += int64(m)
+func (b *spooled) Write(p []byte) (int, error) {
+	n, err := b.Spool.Write(p)
 	if err != nil {
-		return n + m, &spoolError{fmt.Errorf("spool a body in %s: %w", s.dir, err)}
+		return n, &spoolError{fmt.Errorf("spool a body in %s: %w", b.Dir, err)}
 	}
-	return n + m, nil
-}
-
-// spill opens the file. It is unlinked at once where the system can do that to an open file, so that nothing stays
-// behind when the process is killed.
-func (s *spool) spill() error {
-	file, err := os.CreateTemp(s.dir, "curtsy-body-*")
-	if err != nil {
-		return &spoolError{fmt.Errorf("spool a body: %w", err)}
-	}
-	s.file = file
-	if os.Remove(file.Name()) != nil {
-		s.name = file.Name()
-	}
-	return nil
+	return n, nil
 }
 
 // ReadAt is that of io.ReaderAt.
-func (s *spool) ReadAt(p []byte, off int64) (int, error) {
-	if s.closed {
+func (b *spooled) ReadAt(p []byte, off int64) (int, error) {
+	if b.closed {
 		return 0, os.ErrClosed
 	}
-	n := 0
-	if off < int64(len(*s.mem)) {
-		n = copy(p, (*s.mem)[off:])
-	}
-	if n == len(p) {
-		return n, nil
-	}
-	if s.file == nil {
-		return n, io.EOF
-	}
-	m, err := s.file.ReadAt(p[n:], off+int64(n)-int64(len(*s.mem)))
-	return n + m, err
+	return b.Spool.ReadAt(p, off)
 }
 
-// close gives the memory back and removes the file. A nil spool has nothing to close.
-func (s *spool) close() error {
-	if s == nil || s.closed {
+// close gives the memory back and removes the file. A nil one has nothing to close.
+func (b *spooled) close() error {
+	if b == nil || b.closed {
 		return nil
 	}
-	s.closed = true
-	*s.mem = (*s.mem)[:0]
-	s.pool.Put(s.mem)
-	s.mem = nil
-	if s.file == nil {
-		return nil
-	}
-	err := s.file.Close()
-	if s.name != "" {
-		err = errors.Join(err, os.Remove(s.name))
-	}
+	b.closed = true
+	s := b.Spool
+	b.Spool = nil
+	err := s.Reset()
+	b.pool.Put(s)
 	if err != nil {
 		return fmt.Errorf("fetch: remove a spooled body: %w", err)
 	}

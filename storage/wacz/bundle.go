@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"curtsy/storage/spool"
 )
 
 // resource is a file in the manifest.
@@ -40,7 +42,7 @@ func newBundle(w io.Writer, when time.Time, dir string) *bundle {
 }
 
 // all writes everything but the manifest and what signs it.
-func (b *bundle) all(ctx context.Context, s *survey, index *spool, files []File) error {
+func (b *bundle) all(ctx context.Context, s *survey, index *spool.Spool, files []File) error {
 	for _, seg := range s.segments {
 		r, c, err := seg.open()
 		if err != nil {
@@ -72,25 +74,15 @@ func (b *bundle) all(ctx context.Context, s *survey, index *spool, files []File)
 }
 
 // index writes the index, plain or as ZipNum.
-func (b *bundle) index(ctx context.Context, index *spool) (err error) {
-	if index.size <= b.plain {
+func (b *bundle) index(ctx context.Context, index *spool.Spool) (err error) {
+	if index.Size() <= b.plain {
 		return b.gathered(ctx, "indexes/index.cdxj", index)
 	}
-	blocks, err := newSpool(b.dir)
-	if err != nil {
-		return err
-	}
-	defer blocks.close() //nolint:errcheck // a temporary file
-	heads, err := newSpool(b.dir)
-	if err != nil {
-		return err
-	}
-	defer heads.close() //nolint:errcheck // a temporary file
-	r, err := index.reader()
-	if err != nil {
-		return err
-	}
-	if err := zipNum(ctx, r, blocks, heads); err != nil {
+	blocks := newSpool(b.dir)
+	defer blocks.Close() //nolint:errcheck // a temporary file
+	heads := newSpool(b.dir)
+	defer heads.Close() //nolint:errcheck // a temporary file
+	if err := zipNum(ctx, index.Section(), blocks, heads); err != nil {
 		return fmt.Errorf("wacz: compress the index: %w", err)
 	}
 	// Spec, Zip Compression: what is compressed already is stored.
@@ -100,20 +92,12 @@ func (b *bundle) index(ctx context.Context, index *spool) (err error) {
 	return b.gathered(ctx, "indexes/index.idx", heads)
 }
 
+// newSpool gathers what may not be small.
+func newSpool(dir string) *spool.Spool { return &spool.Spool{Dir: dir, Pattern: "wacz.*.spool"} }
+
 // gathered writes what a spool holds.
-func (b *bundle) gathered(ctx context.Context, name string, s *spool) error {
-	r, err := s.reader()
-	if err != nil {
-		return err
-	}
-	return b.add(ctx, name, func() (io.Reader, error) {
-		if again, ok := r.(io.Seeker); ok {
-			if _, err := again.Seek(0, io.SeekStart); err != nil {
-				return nil, err
-			}
-		}
-		return r, nil
-	})
+func (b *bundle) gathered(ctx context.Context, name string, s *spool.Spool) error {
+	return b.add(ctx, name, func() (io.Reader, error) { return s.Section(), nil })
 }
 
 // file writes a file of the caller's.
@@ -159,11 +143,8 @@ func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, e
 		}
 		return b.stored(ctx, name, m.print(), r)
 	}
-	small, err := newSpool(b.dir)
-	if err != nil {
-		return err
-	}
-	defer small.close() //nolint:errcheck // a temporary file
+	small := newSpool(b.dir)
+	defer small.Close() //nolint:errcheck // a temporary file
 	z, err := flate.NewWriter(small, flate.DefaultCompression)
 	if err == nil {
 		if _, err = copyAll(ctx, io.MultiWriter(m, z), r); err == nil {
@@ -173,10 +154,7 @@ func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, e
 	if err != nil {
 		return fmt.Errorf("wacz: pack %s: %w", name, err)
 	}
-	if r, err = small.reader(); err != nil {
-		return err
-	}
-	return b.raw(ctx, name, zip.Deflate, m.print(), small.size, r)
+	return b.raw(ctx, name, zip.Deflate, m.print(), small.Size(), small.Section())
 }
 
 // stored writes an entry as it is. Its octets must be those that the print was made of.

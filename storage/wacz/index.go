@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"curtsy/storage/spool"
 )
 
 const (
@@ -25,17 +27,14 @@ var ErrIndex = errors.New("the index does not fit the archive")
 
 // readIndex gathers the lines of the index of what is packed, and holds them against the archive: a line for each
 // response and revisit, at its place, and no other.
-func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ *spool, err error) {
+func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ *spool.Spool, err error) {
 	if write == nil {
 		return nil, errors.New("wacz: pack: there is no index of the archive")
 	}
-	to, err := newSpool(s.dir)
-	if err != nil {
-		return nil, err
-	}
+	to := newSpool(s.dir)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, to.close())
+			err = errors.Join(err, to.Close())
 		}
 	}()
 	x := indexer{to: to, by: map[string]*segment{}}
@@ -69,7 +68,7 @@ func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ 
 }
 
 type indexer struct {
-	to   *spool
+	to   *spool.Spool
 	by   map[string]*segment
 	last []byte
 }
@@ -169,7 +168,7 @@ func (e entry) moved(offset int64) ([]byte, error) {
 }
 
 // zipNum writes an index as ZipNum: blocks of lines, each a gzip member, to blocks, and to index where each begins.
-func zipNum(ctx context.Context, r io.Reader, blocks, index *spool) error {
+func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error {
 	if _, err := io.WriteString(index, `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}`+"\n"); err != nil {
 		return err
 	}
@@ -210,7 +209,7 @@ func zipNum(ctx context.Context, r io.Reader, blocks, index *spool) error {
 		}
 		sum := sha256.Sum256(block.Bytes())
 		if _, err := fmt.Fprintf(index, "%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": \"index.cdx.gz\"}\n",
-			prefix, blocks.size, block.Len(), hex.EncodeToString(sum[:])); err != nil {
+			prefix, blocks.Size(), block.Len(), hex.EncodeToString(sum[:])); err != nil {
 			return err
 		}
 		if _, err := blocks.Write(block.Bytes()); err != nil {

@@ -21,20 +21,13 @@ func FuzzALineKeepsItsMeaningWhenItsRecordMoves(f *testing.F) {
 		seg := &segment{name: "a.warc.gz"}
 		seg.leaveOut(100, 50)
 		seg.leaveOut(300, 5)
-		to, err := newSpool(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer to.close()
+		to := newSpool(dir)
+		defer to.Close()
 		x := indexer{to: to, by: map[string]*segment{seg.name: seg}}
 		if x.line([]byte(line)) != nil {
 			return
 		}
-		r, err := to.reader()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(r)
+		got, err := io.ReadAll(to.Section())
 		if err != nil {
 			t.Fatal(err)
 		}

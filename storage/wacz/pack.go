@@ -108,7 +108,7 @@ func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { err = errors.Join(err, index.close()) }()
+	defer func() { err = errors.Join(err, index.Close()) }()
 	b := newBundle(w, s.last, o.TempDir)
 	if o.PlainIndex > 0 {
 		b.plain = o.PlainIndex

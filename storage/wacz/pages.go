@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"curtsy/storage/spool"
 )
 
 // maxPages is how many pages that are no seeds the first list has; players load all of it before they show anything.
@@ -24,16 +26,13 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.9999
 
 // list is a file of pages.
 type list struct {
-	spool *spool
+	spool *spool.Spool
 	n     int64
 }
 
 // newList begins a list with the line that says what it is.
 func newList(dir, id, title string) (*list, error) {
-	s, err := newSpool(dir)
-	if err != nil {
-		return nil, err
-	}
+	s := newSpool(dir)
 	l := &list{spool: s}
 	head := struct {
 		Format string `json:"format"`

@@ -239,11 +239,8 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("test,bakery)/%06d 20260504030201 {\"url\":\"http://bakery.test/%06d\",\"filename\":\"a.warc.gz\",\"offset\":\"%d\",\"length\":\"10\"}\n", i, i, 10*i))
 		index.WriteString(lines[i])
 	}
-	s, err := newSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := newSpool(t.TempDir())
+	defer s.Close()
 	io.WriteString(s, index.String())
 	var b bytes.Buffer
 	w := newBundle(&b, began, t.TempDir())

@@ -38,12 +38,12 @@ func newSurvey(o Options) (_ *survey, err error) {
 		return nil, err
 	}
 	if s.extra, err = newList(s.dir, "extraPages", "More pages"); err != nil {
-		return nil, errors.Join(err, s.pages.spool.close())
+		return nil, errors.Join(err, s.pages.spool.Close())
 	}
 	return s, nil
 }
 
-func (s *survey) close() error { return errors.Join(s.pages.spool.close(), s.extra.spool.close()) }
+func (s *survey) close() error { return errors.Join(s.pages.spool.Close(), s.extra.spool.Close()) }
 
 // readLines keeps of the ledger what the archive's records alone may not say.
 func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, error]) error {

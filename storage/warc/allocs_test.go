@@ -12,7 +12,7 @@ func TestExchangeAllocatesItsIDs(t *testing.T) {
 	}
 	ctx, r := t.Context(), told(1)
 	if n := testing.AllocsPerRun(100, func() {
-		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.reset() != nil || p.ex.press(ctx, p, "urn:x:1") != nil {
+		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.Reset() != nil || p.ex.press(ctx, p, "urn:x:1") != nil {
 			t.Fail()
 		}
 	}); n != 1 {

@@ -187,12 +187,12 @@ func (e *exchange) press(ctx context.Context, p *press, info string) error {
 			return fmt.Errorf("warc: compress the request of %s: %w", e.request.target, err)
 		}
 	}
-	if e.from = p.spool.size; e.answer.kind != "" {
+	if e.from = p.spool.Size(); e.answer.kind != "" {
 		if err := p.member(ctx, &e.answer, e.received); err != nil {
 			return fmt.Errorf("warc: compress the response of %s: %w", e.answer.target, err)
 		}
 	}
-	if e.to = p.spool.size; e.told.kind != "" {
+	if e.to = p.spool.Size(); e.told.kind != "" {
 		if err := p.member(ctx, &e.told, &e.line); err != nil {
 			return fmt.Errorf("warc: compress the metadata of %s: %w", e.told.target, err)
 		}

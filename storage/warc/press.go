@@ -9,12 +9,14 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+
+	"curtsy/storage/spool"
 )
 
 // press turns records into gzip members in its spool. It belongs to one call at a time and is reused: a fresh
 // compressor would cost more than a page.
 type press struct {
-	spool spool
+	spool spool.Spool
 	gz    *gzip.Writer
 	sum   hash.Hash
 	got   digest // of sum: here, so that it need not be allocated
@@ -30,7 +32,7 @@ func newPress(dir, pattern string, level int) (*press, error) {
 		return nil, err
 	}
 	return &press{
-		spool: spool{dir: dir, pattern: pattern},
+		spool: spool.Spool{Dir: dir, Pattern: pattern},
 		gz:    gz,
 		sum:   sha256.New(),
 		buf:   make([]byte, 32<<10),
@@ -62,6 +64,12 @@ func (p *press) member(ctx context.Context, h *head, block io.ReaderAt) error {
 		return err
 	}
 	return p.gz.Close()
+}
+
+// copySpool writes what a spool holds to a segment.
+func copySpool(to io.Writer, s *spool.Spool) error {
+	_, err := s.WriteTo(to)
+	return err
 }
 
 // info adds a warcinfo record.

@@ -65,10 +65,10 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	if err := durable.Names(w.dir); err != nil {
 		return err
 	}
-	if err := p.spool.copyTo(s.file); err != nil {
+	if err := copySpool(s.file, &p.spool); err != nil {
 		return err
 	}
-	s.size = p.spool.size
+	s.size = p.spool.Size()
 	return nil
 }
 

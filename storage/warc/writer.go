@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/spool"
 )
 
 // Options say where an archive is and how it is written.
@@ -139,11 +140,14 @@ func (w *Writer) place(ctx context.Context, p *press, press func(*segment) error
 		if err != nil {
 			return err
 		}
-		if err := p.spool.reset(); err != nil {
-			return err
+		if err := p.spool.Reset(); err != nil {
+			return fmt.Errorf("warc: remove spool: %w", err)
 		}
 		if err := press(seg); err != nil {
 			return err
+		}
+		if err := p.spool.Flush(); err != nil { // here it costs a record, and under the lock the archive
+			return fmt.Errorf("warc: write spool: %w", err)
 		}
 		if ok, err := w.append(ctx, seg, &p.spool, e); ok || err != nil {
 			return err
@@ -159,13 +163,13 @@ func (w *Writer) current() (*segment, error) {
 
 // append adds the members in s, those of e if it is not nil, to seg. It reports false if seg is, or thereby becomes,
 // complete.
-func (w *Writer) append(ctx context.Context, seg *segment, s *spool, e *exchange) (bool, error) {
+func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *exchange) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil || w.seg != seg {
 		return false, w.err
 	}
-	if seg.file != nil && seg.size+s.size > w.limit {
+	if seg.file != nil && seg.size+s.Size() > w.limit {
 		if err := w.gathered(context.WithoutCancel(ctx), seg); err != nil {
 			return false, w.poison("append to", seg, err)
 		}
@@ -181,11 +185,11 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool, e *exchange
 			return false, w.poison("begin", seg, err)
 		}
 	}
-	if err := s.copyTo(seg.file); err != nil {
+	if err := copySpool(seg.file, s); err != nil {
 		return false, w.poison("append to", seg, err)
 	}
 	at := seg.size
-	seg.size += s.size
+	seg.size += s.Size()
 	if w.index == nil || e == nil || e.answer.kind == "" {
 		return true, nil
 	}
@@ -210,13 +214,13 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.release(p)) }()
-	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.size > w.limit {
+	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.Size() > w.limit {
 		return err
 	}
-	if err := p.spool.copyTo(seg.file); err != nil {
+	if err := copySpool(seg.file, &p.spool); err != nil {
 		return err
 	}
-	seg.size += p.spool.size
+	seg.size += p.spool.Size()
 	w.refused.takeLocked()
 	return nil
 }
@@ -287,7 +291,7 @@ func (w *Writer) press() (*press, error) {
 }
 
 func (w *Writer) release(p *press) error {
-	err := p.spool.reset()
+	err := p.spool.Reset()
 	if cap(p.meta) > 1<<20 {
 		p.meta = nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"curtsy/storage"
+	"curtsy/storage/spool"
 )
 
 var page = time.Date(2026, 3, 4, 5, 6, 7, 89_012_345, time.FixedZone("", 3600))
@@ -213,7 +214,7 @@ func roundTrip(t *testing.T, level int) {
 	w := open(t, Options{Dir: dir, Level: level})
 	noise := noise(1 << 20)
 	var want []storage.Record
-	for _, n := range []int{1, 2, 100, 32<<10 - 1, 32 << 10, 32<<10 + 1, spoolMemory - 1, spoolMemory, spoolMemory + 1, 1 << 20} {
+	for _, n := range []int{1, 2, 100, 32<<10 - 1, 32 << 10, 32<<10 + 1, spool.Memory - 1, spool.Memory, spool.Memory + 1, 1 << 20} {
 		wire := "HTTP/1.0 200 OK\r\n\r\n" + string(noise[:n])
 		want = append(want, record(fmt.Sprintf("http://a.test/%d", n), "GET /"+strings.Repeat("text", n/4)+" HTTP/1.0\r\n\r\n", wire, n))
 	}

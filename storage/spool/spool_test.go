@@ -1,0 +1,115 @@
+package spool_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"curtsy/storage/spool"
+)
+
+// noise is n bytes, always the same.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{1}).Read(b)
+	return b
+}
+
+// Whatever its size, and in whatever pieces it came, what was written is read: as a whole, in parts, and while more is still
+// to come; no file stays, and the spool can be used again.
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	dir := t.TempDir()
+	s := &spool.Spool{Dir: dir, Pattern: "a.*.spool"}
+	all := noise(3 * spool.Memory)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{0, 1, spool.Memory - 1, spool.Memory, spool.Memory + 1, spool.Memory + 32<<10, spool.Memory + 32<<10 + 1, 3 * spool.Memory} {
+		for _, most := range []int{240, 5000, 100 << 10, 2 * spool.Memory} {
+			want := all[:size]
+			for rest := want; len(rest) > 0; {
+				n := min(1+rng.IntN(most), len(rest))
+				if m, err := s.Write(rest[:n]); m != n || err != nil {
+					t.Fatal(m, err)
+				}
+				rest = rest[n:]
+				at := rng.IntN(int(s.Size()))
+				b := make([]byte, min(int(s.Size())-at, 10))
+				if n, err := s.ReadAt(b, int64(at)); n != len(b) || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(b, want[at:at+n]) {
+					t.Fatalf("%d of %d bytes at %d of %d: %v", n, len(b), at, s.Size(), err)
+				}
+			}
+			if s.Size() != int64(size) {
+				t.Errorf("size %d, want %d", s.Size(), size)
+			}
+			if size < 2*spool.Memory {
+				if err := iotest.TestReader(s.Section(), want); err != nil {
+					t.Errorf("%d bytes: %v", size, err)
+				}
+			}
+			var b bytes.Buffer
+			if n, err := s.WriteTo(&b); n != int64(size) || err != nil || !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("%d of %d bytes: %v", n, size, err)
+			}
+			if err := s.Reset(); err != nil || s.Size() != 0 {
+				t.Fatal(err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Fatalf("left: %v, %v", left, err)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many may read at once what one has written.
+func TestManyMayReadAtOnce(t *testing.T) {
+	s := &spool.Spool{Dir: t.TempDir()}
+	want := noise(spool.Memory + 1000)
+	if _, err := s.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if got, err := io.ReadAll(s.Section()); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+		})
+	}
+	all.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What fits needs no disk, and memory is used again; what does not says which file could not be made.
+func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	s := &spool.Spool{Dir: dir, Pattern: "x-*"}
+	some := noise(spool.Memory)
+	if _, err := s.Write(some); err != nil {
+		t.Fatal(err)
+	}
+	var p *fs.PathError
+	if n, err := s.Write([]byte("x")); n != 0 || !errors.As(err, &p) || filepath.Dir(p.Path) != dir {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		if err := s.Reset(); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Write(some); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
