@@ -41,3 +41,22 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 		}
 	}
 }
+
+// Rules that a kill may have made the crawl forget bind no pause until it has them again: it may ask for robots.txt in vain
+// first.
+func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
+	const delay = "User-agent: *\nCrawl-delay: 60\n"
+	for page, want := range map[time.Duration]string{250 * s: "", 220 * s: "gap"} {
+		before := ours(t)
+		before.robots(delay)
+		then := ours(t)
+		then.n = before.n
+		then.add(fetch{url: site + "/robots.txt", at: 100 * s, status: 500})
+		then.add(fetch{url: site + "/robots.txt", at: 140 * s, status: 500})
+		then.add(fetch{url: site + "/robots.txt", at: 180 * s, body: delay})
+		then.add(fetch{url: site + "/y", at: page})
+		if r := then.audit(Options{Files: []string{before.file()}}); codes(r) != want {
+			t.Errorf("a page at %v: found %q, want %q%s", page, codes(r), want, shown(r))
+		}
+	}
+}

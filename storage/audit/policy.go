@@ -111,7 +111,7 @@ func (a *audit) renew(h *half, to *host, now time.Time) {
 	switch {
 	case to.policy.text.ok:
 		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(a.life(h, now))
-		to.policy.record, to.policy.used = h.e.Record, false
+		to.policy.record, to.policy.used, to.forgot = h.e.Record, false, false
 	case a.ours() && to.policy.kind != unclear:
 		a.fail(to, now, "status 304, and no earlier robots.txt")
 	default:
@@ -154,7 +154,7 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 	if to.policy.text.ok && to.policy.text.sha != next.text.sha {
 		to.before = to.policy.text
 	}
-	to.policy, to.payload, to.learnedFor = next, e.Payload, 0
+	to.policy, to.payload, to.learnedFor, to.forgot = next, e.Payload, 0, false
 }
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what

@@ -197,7 +197,7 @@ func (a *audit) heard(h *half, to *host) {
 		return
 	}
 	to.spacedFor, to.emptied = min(to.spacedFor+1, atKill), 0
-	to.restFor, to.learnedFor, to.forgot = min(to.restFor+1, atKill), min(to.learnedFor+1, atKill+2), false
+	to.restFor, to.learnedFor, to.forgot = min(to.restFor+1, atKill), min(to.learnedFor+1, atKill+2), to.forgot && e.Robots
 	l := e.Line
 	switch {
 	case e.Own: // several at once are in no order
