@@ -23,7 +23,7 @@ func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 
 // Find returns the authorities that a crawl knows by what a person calls a host: a name or address with any scheme and
 // port, or with those that are given. It may look at all hosts.
-func Find(ctx context.Context, f frontier.Frontier, name string) ([]canon.Authority, error) {
+func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authority, error) {
 	wanted, exact, err := ParseHost(name)
 	if err != nil {
 		return nil, badOrder{fmt.Errorf("host %s: %w", name, err)}

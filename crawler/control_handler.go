@@ -167,22 +167,19 @@ func isSnapshot(name string) bool {
 
 // snapshot writes the frontier as it is now into a file of its own, which must not be there.
 func (c *Crawl) snapshot(ctx context.Context, dir, name string) error {
-	f, ok := c.cfg.Frontier.(interface {
-		Snapshot(ctx context.Context, path string) error
-	})
 	if !isSnapshot(name) {
 		return badOrder{fmt.Errorf("crawler: %q is no name of a snapshot", name)}
-	}
-	if !ok {
-		return errors.New("crawler: the frontier of this crawl makes no snapshots")
 	}
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); err == nil { // what is there is nobody's to remove
 		return badOrder{fmt.Errorf("crawler: snapshot: %s is there already", name)}
 	}
-	err := f.Snapshot(ctx, path)
-	if errors.Is(err, fs.ErrExist) {
+	err := c.cfg.Frontier.Snapshot(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return err
+	case errors.Is(err, frontier.ErrNoSnapshot):
+		return errors.New("crawler: the frontier of this crawl makes no snapshots")
 	}
 	if err == nil {
 		err = os.Chmod(path, 0o600) // it holds the crawl's secret

@@ -88,7 +88,7 @@ func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Durat
 	if h.Width > 1 {
 		exchange /= time.Duration(h.Width)
 	}
-	left := time.Duration(pending(h))
+	left := time.Duration(h.Pending())
 	if isResting(h, pace) {
 		return 0 // for how long in the end nobody knows: the status names it
 	}

@@ -74,8 +74,7 @@ type facts struct {
 	elapsed time.Duration // of this run
 
 	seen  bool
-	entry *frontier.Entry // nil when the URL never became a task, or the engine cannot tell
-	blind bool            // the engine cannot tell
+	entry *frontier.Entry // nil when the URL never became a task
 
 	stats   frontier.Stats
 	host    frontier.Host
@@ -95,11 +94,6 @@ type facts struct {
 	optOut *optout.Hit
 }
 
-// finder is an engine that can tell what became of one URL.
-type finder interface {
-	Entry(ctx context.Context, u canon.URL) (frontier.Entry, bool, error)
-}
-
 // facts gathers what there is to know about a URL.
 func (c *Crawl) facts(ctx context.Context, q Question) (*facts, error) {
 	if q.Written == "" {
@@ -112,9 +106,8 @@ func (c *Crawl) facts(ctx context.Context, q Question) (*facts, error) {
 		return nil, err
 	}
 	k.seen = seen[0]
-	f, ok := c.cfg.Frontier.(finder)
-	if k.blind = !ok; ok && k.seen {
-		x, found, err := f.Entry(ctx, q.URL)
+	if k.seen {
+		x, found, err := c.cfg.Frontier.Entry(ctx, q.URL)
 		if err != nil {
 			return nil, err
 		}
@@ -189,9 +182,6 @@ func explain(cfg Config, k *facts) Explanation {
 	}
 	if hit := k.optOut; hit != nil {
 		e.OptOut = &ExplainedEntry{File: hit.File, Line: hit.Line, Entry: hit.Text, Reason: hit.Reason, SHA256: hit.SHA256()}
-	}
-	if k.blind {
-		e.Notes = append(e.Notes, "this frontier cannot tell what became of one URL: see the history")
 	}
 	e.Conclude()
 	return e

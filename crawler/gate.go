@@ -7,21 +7,25 @@ import (
 	"slices"
 	"sync"
 
-	"curtsy/frontier"
 	"curtsy/robots"
 )
 
 // ourToken is the product token that binds whatever the user calls the crawler (politeness rule 1).
 const ourToken = "curtsy"
 
+// blobs gives bodies by their SHA-256: of a frontier, what the gate needs.
+type blobs interface {
+	Blob(ctx context.Context, sum [32]byte) ([]byte, error)
+}
+
 // gate gives the robots policies that hold for a host. It keeps parsed ones, by the digest of their file; the files
 // themselves are in the frontier. What a host's policy is now is not the gate's to remember: it is in the host's
 // frontier record.
 type gate struct {
-	frontier frontier.Frontier
-	tokens   []string
-	terms    robots.Terms
-	hops     *hops
+	blobs  blobs
+	tokens []string
+	terms  robots.Terms
+	hops   *hops
 
 	mu     sync.Mutex
 	parsed map[[32]byte]*entry
@@ -42,9 +46,9 @@ const (
 	entrySize = 256
 )
 
-func newGate(f frontier.Frontier, token string, standard robots.Standard) *gate {
+func newGate(b blobs, token string, standard robots.Standard) *gate {
 	terms := robots.Terms{Standard: standard, Strict: true} // politeness rule 6: another standard only adds refusals
-	g := &gate{frontier: f, terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
+	g := &gate{blobs: b, terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
 	if token != ourToken {
 		g.tokens = append(g.tokens, ourToken)
 	}
@@ -73,7 +77,7 @@ func (g *gate) of(ctx context.Context, s robots.State) (rules, error) {
 	if digest == emptyDigest {
 		return rules{book: g.learn(digest, nil)}, nil
 	}
-	body, err := g.frontier.Blob(ctx, digest)
+	body, err := g.blobs.Blob(ctx, digest)
 	if err != nil {
 		return rules{}, fmt.Errorf("crawler: robots.txt %x: %w", digest[:6], err)
 	}

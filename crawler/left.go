@@ -7,7 +7,7 @@ import (
 )
 
 // left lists all hosts that have something left to do, with why nothing is done of it now.
-func left(ctx context.Context, f frontier.Frontier) ([]Resting, error) {
+func left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	var out []Resting
 	err := eachHost(ctx, f, 0, func(h frontier.Host) bool {
 		r := restingOf(h)

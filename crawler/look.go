@@ -58,7 +58,7 @@ func (l look[T]) ask(ctx context.Context, find func(context.Context) (T, error))
 }
 
 // eachHost calls fn for the first most hosts, or all when most is zero, until it returns false.
-func eachHost(ctx context.Context, f frontier.Frontier, most int, fn func(frontier.Host) bool) error {
+func eachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier.Host) bool) error {
 	const page = 10_000 // an engine may have no index in this order, and pay for each page with a walk over all hosts
 	var after canon.Authority
 	for n := 0; most == 0 || n < most; {
@@ -83,6 +83,3 @@ func eachHost(ctx context.Context, f frontier.Frontier, most int, fn func(fronti
 	}
 	return nil
 }
-
-// pending counts the URLs of a host that are not closed.
-func pending(h frontier.Host) int64 { return h.Queued + h.InFlight + h.Deferred }

@@ -30,7 +30,7 @@ func (c *Crawl) findSharing(ctx context.Context) (sharing, error) {
 		n, err := host.Read(h.Memory)
 		pace, _ := c.cfg.usualPace(h, &n)
 		if err == nil && !c.cfg.ownBy(h.Authority, &n) && !isResting(h, pace) {
-			all.add(n.Spot, pending(h), pace)
+			all.add(n.Spot, h.Pending(), pace)
 		}
 		return true
 	})

@@ -116,7 +116,7 @@ const (
 )
 
 // StatusOf reads the status of a crawl from its frontier.
-func StatusOf(ctx context.Context, f frontier.Frontier) (Status, error) {
+func StatusOf(ctx context.Context, f frontier.Reader) (Status, error) {
 	s, err := totals(ctx, f)
 	if err != nil {
 		return s, err
@@ -155,7 +155,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 }
 
 // totals are a status without single hosts.
-func totals(ctx context.Context, f frontier.Frontier) (Status, error) {
+func totals(ctx context.Context, f frontier.Reader) (Status, error) {
 	st, err := f.Stats(ctx)
 	if err != nil {
 		return Status{}, err

@@ -58,7 +58,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
 		others := false
 		err := eachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
-			others = pending(h) > 0 && (h.Condition != frontier.Retired || h.Reason != reasonMaxPerHost)
+			others = h.Pending() > 0 && (h.Condition != frontier.Retired || h.Reason != reasonMaxPerHost)
 			return !others
 		})
 		if err != nil {

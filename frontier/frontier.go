@@ -9,11 +9,21 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Frontier is the contract of an engine. All methods may be called concurrently. After an error of its own
-// state (a failed barrier, write or read) the engine is poisoned: every later call returns that error. ErrStale,
-// ErrNotDue, ErrNoBlob, ErrClosed, the error of a context and a refused argument do not poison it; a refused argument
-// (an octet string over its bound, say, with the authority's name in the error) changes nothing.
+// Frontier is what the package of an engine gives: the three parts of the contract in one. Whoever uses a frontier asks
+// for the part that it needs.
+//
+// All methods may be called concurrently. After an error of its own state (a failed barrier, write or read) the engine is
+// poisoned: every later call returns that error. ErrStale, ErrNotDue, ErrNoBlob, ErrClosed, ErrReadOnly, ErrNoSnapshot,
+// the error of a context and a refused argument do not poison it; a refused argument (an octet string over its bound,
+// say, with the authority's name in the error) changes nothing.
 type Frontier interface {
+	Engine
+	Reader
+	Operator
+}
+
+// Engine is what the turns of a crawl need.
+type Engine interface {
 	// Add accepts candidates that are new, in order, and returns when they are durable. A candidate of KindSeed
 	// is also entered in the list of seeds, new or not.
 	Add(ctx context.Context, cs []Candidate) (Added, error)
@@ -32,24 +42,26 @@ type Frontier interface {
 	// Finish ends turns (or, with Result.Keep, extends them). The answer has one Finished per Result, in order.
 	Finish(ctx context.Context, rs []Result) ([]Finished, error)
 
-	// Retry makes closed URLs pending again, and opens hosts, as an operator commands, and returns when that is durable.
-	// A URL is what it was when it was accepted, at its old place in the queue, with no attempt counted. Of a host
-	// under a lease, condition and robots state stay: its holder is about to say what they are. Candidates that were
-	// refused never were tasks: nothing is kept of them that could be tried. After an error a part may have been done;
-	// a repeat does the rest.
-	Retry(ctx context.Context, r Retrial) (Retried, error)
-
-	// Steer obeys an operator's command about a host or about URLs, and returns when that is durable. It touches no
-	// lease: a turn that is out goes on, with no more tasks by Keep, and the command holds from its end. A command takes
-	// the place of the one before. A Drop of a host that a death cuts short has been done when the frontier is opened
-	// again, or has not begun.
-	Steer(ctx context.Context, s Steering) (Steered, error)
-
 	// Sync returns when everything applied before the call is durable.
 	Sync(ctx context.Context) error
 
+	// Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
+	Quarantined(ctx context.Context) ([]Candidate, error)
+
+	// Close makes everything applied durable, marks the stop as clean and releases the engine. Leases still out
+	// are forgotten: their tasks are pending at the next open. The engine is released even when Close returns an error;
+	// the stop is then unclean.
+	Close() error
+}
+
+// Reader is what questions need. It changes nothing, and what it tells was true of one instant.
+type Reader interface {
 	// Seen reports for each URL whether it has been accepted. It may err towards false.
 	Seen(ctx context.Context, us []canon.URL) ([]bool, error)
+
+	// Entry returns the URL that became a task under the key of u, with its state; ok is false when none did. It may look
+	// at all URLs: it is for people who ask about one, not for a crawl. Of a crawl that runs it tells what is durable.
+	Entry(ctx context.Context, u canon.URL) (e Entry, ok bool, err error)
 
 	// AllSeeds yields the seeds and the extensions of scope one by one, in the order they were added, for crawls that
 	// have a million of them. The frontier can be used meanwhile: seeds that are added may be among those that come. An error is the last that is yielded.
@@ -69,11 +81,42 @@ type Frontier interface {
 
 	// Stats returns the totals, taken in one instant.
 	Stats(ctx context.Context) (Stats, error)
+}
 
-	// Close makes everything applied durable, marks the stop as clean and releases the engine. Leases still out
-	// are forgotten: their tasks are pending at the next open. The engine is released even when Close returns an error;
-	// the stop is then unclean.
-	Close() error
+// Operator is what people command, of a crawl that runs or of one that is stopped.
+type Operator interface {
+	// Add enters seeds, as Engine.Add does.
+	Add(ctx context.Context, cs []Candidate) (Added, error)
+
+	// Retry makes closed URLs pending again, and opens hosts, as an operator commands, and returns when that is durable.
+	// A URL is what it was when it was accepted, at its old place in the queue, with no attempt counted. Of a host
+	// under a lease, condition and robots state stay: its holder is about to say what they are. Candidates that were
+	// refused never were tasks: nothing is kept of them that could be tried. After an error a part may have been done;
+	// a repeat does the rest.
+	Retry(ctx context.Context, r Retrial) (Retried, error)
+
+	// Steer obeys an operator's command about a host or about URLs, and returns when that is durable. It touches no
+	// lease: a turn that is out goes on, with no more tasks by Keep, and the command holds from its end. A command takes
+	// the place of the one before. A Drop of a host that a death cuts short has been done when the frontier is opened
+	// again, or has not begun.
+	Steer(ctx context.Context, s Steering) (Steered, error)
+
+	// Snapshot writes a copy of the frontier to the file at path, where there must be none, while the crawl goes on. All that
+	// was applied before the call is in it. It is for an engine whose frontier nobody else can read meanwhile; any other
+	// returns ErrNoSnapshot.
+	Snapshot(ctx context.Context, path string) error
+}
+
+// Stored is a frontier that is opened to be read, while no crawl has it. To what would change it the answer is
+// ErrReadOnly.
+type Stored interface {
+	Frontier
+
+	// Export gives yield the whole frontier, piece by piece, in the form that does not depend on an engine: see Item.
+	Export(ctx context.Context, yield func(Item) error) error
+
+	// List is Export for people: a URL is what Stats counts it as, also where the next opening will change that.
+	List(ctx context.Context, yield func(Item) error) error
 }
 
 // Errors of the contract.
@@ -82,6 +125,19 @@ var (
 	ErrNotDue = errors.New("frontier: the authority is leased or not due yet")
 	ErrNoBlob = errors.New("frontier: no blob with that digest")
 	ErrClosed = errors.New("frontier: closed")
+
+	ErrNoSnapshot = errors.New("frontier: this engine writes no snapshots")
+)
+
+// Errors of an opening, to be asked for with errors.Is. They come with the place and with what to do.
+var (
+	ErrInUse   = errors.New("another process has the frontier open")             // one crawl, or several readers
+	ErrNewer   = errors.New("the frontier was written by a newer version")       // its format number is beyond ours
+	ErrOlder   = errors.New("the frontier was written before the first release") // its format number is below ours
+	ErrDamaged = errors.New("the frontier is damaged")                           // cut off, spoilt, or no frontier at all
+
+	// ErrReadOnly is the answer of a Stored frontier to what would change it.
+	ErrReadOnly = errors.New("the frontier is open for reading only")
 )
 
 // Bounds that every engine keeps.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 )
 
 // defaultDir is where a crawl goes that names no directory: the first seed's host and the date.
@@ -80,7 +80,7 @@ func fill(ctx context.Context, dir string, config []byte, seeds func() ([]fronti
 	if err := durable.WriteFile(inDir(dir, configName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	f, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
+	f, err := engine.Open(dir, frontier.Options{})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -24,12 +24,12 @@ import (
 
 // The names in a crawl directory.
 const (
-	configName   = "crawl.toml"  // the effective settings
-	frontierName = "frontier.db" // what is next, and what was done
-	warcName     = "warc"        // the archive
-	ledgerName   = "ledger"      // the decisions
-	indexName    = "index"       // where the archive has what; made anew when it is missing
-	spoolName    = "spool"       // bodies under way; emptied at each start
+	configName   = "crawl.toml"    // the effective settings
+	frontierName = engine.FileName // what is next, and what was done
+	warcName     = "warc"          // the archive
+	ledgerName   = "ledger"        // the decisions
+	indexName    = "index"         // where the archive has what; made anew when it is missing
+	spoolName    = "spool"         // bodies under way; emptied at each start
 )
 
 func inDir(dir, name string) string { return filepath.Join(dir, name) }
@@ -103,16 +103,7 @@ func openDir(dir string, info warc.Info, floor time.Duration, say func(string, .
 // openDirWith opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said. Payloads
 // that the indexes in earlier know are not archived again. What of the index must be made first may be broken off by ctx.
 func openDirWith(ctx context.Context, dir string, info warc.Info, o frontier.Options, earlier []string, say func(string, ...any)) (*crawlDir, error) {
-	return openDirBy(ctx, openBolt, dir, info, o, earlier, say)
-}
-
-// openBolt opens the file that a frontier is in.
-func openBolt(path string, o frontier.Options) (frontier.Frontier, error) {
-	f, err := bolt.Open(path, o)
-	if err != nil {
-		return nil, err // without f: an interface that holds a nil is not nil
-	}
-	return f, nil
+	return openDirBy(ctx, engine.Open, dir, info, o, earlier, say)
 }
 
 // openDirBy is openDirWith with a way of its own to open the frontier.
@@ -129,7 +120,7 @@ func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.I
 	}()
 	// The frontier's lock is the directory's: nothing else is touched before it is held.
 	if d.frontier, err = open(inDir(dir, frontierName), o); err != nil {
-		if errors.Is(err, bolt.ErrInUse) {
+		if errors.Is(err, frontier.ErrInUse) {
 			return nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(dir))
 		}
 		return nil, damaged(err, dir)
@@ -199,13 +190,9 @@ func (d *crawlDir) openEvidence(ctx context.Context, info warc.Info, earlier []s
 	return nil
 }
 
-// tellQuarantined writes down what the opening of f has put in quarantine. Only an engine that outlives its process has one.
-func (d *crawlDir) tellQuarantined(ctx context.Context, f frontier.Frontier) error {
-	engine, ok := f.(*bolt.Frontier)
-	if !ok {
-		return nil
-	}
-	all, err := engine.Quarantined(ctx)
+// tellQuarantined writes down what the opening of f has put in quarantine.
+func (d *crawlDir) tellQuarantined(ctx context.Context, f frontier.Engine) error {
+	all, err := f.Quarantined(ctx)
 	if err != nil {
 		return err
 	}

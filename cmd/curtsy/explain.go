@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 )
 
 // explaining is one invocation of explain.
@@ -186,8 +187,8 @@ func (x *explaining) ask(ctx context.Context, q crawler.Question) (crawler.Expla
 		}
 		return e, orderError(err)
 	}
-	f, err := bolt.OpenReadOnly(inDir(x.dir, frontierName))
-	if errors.Is(err, bolt.ErrInUse) {
+	f, err := engine.OpenReadOnly(x.dir)
+	if errors.Is(err, frontier.ErrInUse) {
 		return crawler.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
 	}
 	if err != nil {

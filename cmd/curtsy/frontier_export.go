@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/frontier/bolt"
+	"curtsy/frontier"
 	"curtsy/frontier/ndjson"
 )
 
@@ -36,7 +36,7 @@ func newFrontierExport(std stdio) *cobra.Command {
 func export(ctx context.Context, dir, to string, std stdio) error {
 	var ended ndjson.Ended
 	err := untilSignal(ctx, func(ctx context.Context) error {
-		return reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) (err error) {
+		return reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) {
 			if to == "" {
 				ended, err = exportTo(ctx, f, std.out)
 				return err
@@ -53,7 +53,7 @@ func export(ctx context.Context, dir, to string, std stdio) error {
 	return nil
 }
 
-func exportTo(ctx context.Context, f *bolt.Frontier, out io.Writer) (ndjson.Ended, error) {
+func exportTo(ctx context.Context, f frontier.Stored, out io.Writer) (ndjson.Ended, error) {
 	w := ndjson.NewWriter(out)
 	if err := f.Export(ctx, w.Write); err != nil {
 		return ndjson.Ended{}, err
@@ -62,7 +62,7 @@ func exportTo(ctx context.Context, f *bolt.Frontier, out io.Writer) (ndjson.Ende
 }
 
 // exportFile writes a new file, whole and durable or not at all, that others cannot read.
-func exportFile(ctx context.Context, f *bolt.Frontier, path string) (ended ndjson.Ended, err error) {
+func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjson.Ended, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return ended, usagef("%s exists: name a new file with --output, or remove it first", path)
 	}

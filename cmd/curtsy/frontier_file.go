@@ -13,9 +13,9 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
@@ -39,7 +39,7 @@ func newFrontierCompact(std stdio) *cobra.Command {
 			}
 			var before, after int64
 			err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
-				before, after, err = bolt.Compact(ctx, inDir(dir, frontierName), forget)
+				before, after, err = engine.Compact(ctx, dir, forget)
 				return err
 			})
 			if err != nil {
@@ -64,14 +64,14 @@ func newFrontierCheck(std stdio) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			return frontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
-				found, err := bolt.Check(path)
-				if errors.Is(err, bolt.ErrDamaged) {
+				found, err := engine.Check(path)
+				if errors.Is(err, frontier.ErrDamaged) {
 					found, err = append(found, plainly.Error(err)), nil
 				}
 				if err != nil {
 					return inUse(err, dir)
 				}
-				short, err := bolt.CutShort(path)
+				short, err := engine.CutShort(path)
 				if err != nil {
 					return err
 				}
@@ -141,7 +141,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 		}
 	}
 	if err != nil {
-		if errors.Is(err, bolt.ErrInUse) {
+		if errors.Is(err, frontier.ErrInUse) {
 			return inUse(err, dir)
 		}
 		return fmt.Errorf("%w. Nothing was changed", err)
@@ -166,17 +166,17 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 }
 
 // rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.
-func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (bolt.Salvage, ledgerEnds, error) {
+func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.Salvage, ledgerEnds, error) {
 	next, stop := iter.Pull2(ledger.Read(inDir(dir, ledgerName)))
 	defer stop()
 	lines := ledgerEnds{next: next, skip: skip}
-	salvage, err := bolt.Rebuild(ctx, inDir(dir, frontierName), beside, lines.read)
+	salvage, err := engine.Rebuild(ctx, dir, beside, lines.read)
 	return salvage, lines, err
 }
 
 // generationIn reads which generation the frontier at path is of.
 func generationIn(ctx context.Context, path string) (crawler.Generation, error) {
-	f, err := bolt.OpenReadOnly(path)
+	f, err := engine.OpenReadOnly(path)
 	if err != nil {
 		return crawler.Generation{}, err
 	}
@@ -192,14 +192,14 @@ type ledgerEnds struct {
 }
 
 // read returns the next ending. A ledger that is damaged itself ends there: what stands before helps all the same.
-func (e *ledgerEnds) read() (bolt.Ended, error) {
+func (e *ledgerEnds) read() (engine.Ended, error) {
 	for {
 		l, err, ok := e.next()
 		if err != nil {
 			e.err = err
 		}
 		if err != nil || !ok {
-			return bolt.Ended{}, io.EOF
+			return engine.Ended{}, io.EOF
 		}
 		if e.skip > 0 {
 			e.skip--
@@ -214,7 +214,7 @@ func (e *ledgerEnds) read() (bolt.Ended, error) {
 		}
 		for o := frontier.Fetched; o <= frontier.Held; o++ {
 			if o.String() == l.Outcome {
-				return bolt.Ended{URL: u, Outcome: o, Reason: l.Reason}, nil
+				return engine.Ended{URL: u, Outcome: o, Reason: l.Reason}, nil
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/frontier/ndjson"
 )
 
@@ -65,7 +65,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std std
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	err := bolt.Import(inDir(dir, frontierName), func() (frontier.Item, error) {
+	err := engine.Import(dir, func() (frontier.Item, error) {
 		if err := ctx.Err(); err != nil {
 			return frontier.Item{}, err
 		}

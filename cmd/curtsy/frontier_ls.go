@@ -14,7 +14,6 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
 )
@@ -49,7 +48,7 @@ func newFrontierLs(std stdio) *cobra.Command {
 			if err := l.check(); err != nil {
 				return err
 			}
-			return reading(cmd.Context(), args[0], func(ctx context.Context, f *bolt.Frontier) error { return l.run(ctx, f, std) })
+			return reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
 		},
 	}
 	fs := cmd.Flags()
@@ -87,7 +86,7 @@ func (l *listing) check() error {
 	return nil
 }
 
-func (l *listing) run(ctx context.Context, f *bolt.Frontier, std stdio) error {
+func (l *listing) run(ctx context.Context, f frontier.Stored, std stdio) error {
 	var only []canon.Authority
 	if len(l.hosts) > 0 {
 		var err error
@@ -98,7 +97,7 @@ func (l *listing) run(ctx context.Context, f *bolt.Frontier, std stdio) error {
 	out := bufio.NewWriter(std.out)
 	list := l.listHosts
 	if l.urls {
-		list = func(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
+		list = func(ctx context.Context, f frontier.Stored, only []canon.Authority, out *bufio.Writer) error {
 			return l.listURLs(ctx, f, only, out, std.err)
 		}
 	}
@@ -108,7 +107,7 @@ func (l *listing) run(ctx context.Context, f *bolt.Frontier, std stdio) error {
 	return out.Flush()
 }
 
-func (l *listing) listURLs(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer, aside io.Writer) error {
+func (l *listing) listURLs(ctx context.Context, f frontier.Stored, only []canon.Authority, out *bufio.Writer, aside io.Writer) error {
 	return f.List(ctx, func(i frontier.Item) error {
 		e := i.URL
 		if i.Totals != nil && only == nil {
@@ -188,7 +187,7 @@ func listedURL(e *frontier.Entry) any {
 
 const hostColumns = "%9s %9s %7s  %-8s %7s  %s%s\n"
 
-func (l *listing) listHosts(ctx context.Context, f *bolt.Frontier, only []canon.Authority, out *bufio.Writer) error {
+func (l *listing) listHosts(ctx context.Context, f frontier.Stored, only []canon.Authority, out *bufio.Writer) error {
 	if !l.json {
 		fmt.Fprintf(out, hostColumns, "PENDING", "FETCHED", "FAILED", "STATE", "WAIT", "HOST", "")
 	}

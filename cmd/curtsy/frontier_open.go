@@ -8,8 +8,8 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 )
 
 // operated is a crawl that an operator changes: a running one through its control interface, a stopped one by its
@@ -25,7 +25,7 @@ var _ operated = (*crawler.Remote)(nil)
 
 // atRest is a stopped crawl.
 type atRest struct {
-	*bolt.Frontier
+	frontier.Frontier
 	dir      string
 	settings *settings
 }
@@ -62,7 +62,7 @@ func openAtRest(ctx context.Context, dir string) (f atRest, err error) {
 	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
 		return evidence.tell(ctx, func(d *crawlDir) error { return crawler.Tell(d.archive, d.ledger)(ctx, closed) })
 	}
-	if f.Frontier, err = bolt.Open(inDir(dir, frontierName), o); err != nil {
+	if f.Frontier, err = engine.Open(dir, o); err != nil {
 		return f, inUse(err, dir)
 	}
 	// One at a time has the archive open: the frontier's commit, or who calls tell.
@@ -133,7 +133,7 @@ func orderError(err error) error {
 
 // inUse says what to do about a frontier that somebody has and that does not answer.
 func inUse(err error, dir string) error {
-	if errors.Is(err, bolt.ErrInUse) {
+	if errors.Is(err, frontier.ErrInUse) {
 		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, word(dir))
 	}
 	return damaged(err, dir)
@@ -141,7 +141,7 @@ func inUse(err error, dir string) error {
 
 // damaged says what to do about a frontier that is damaged.
 func damaged(err error, dir string) error {
-	if errors.Is(err, bolt.ErrDamaged) {
+	if errors.Is(err, frontier.ErrDamaged) {
 		return fmt.Errorf("%w\nSee what is wrong with curtsy frontier check %s, and save what is readable with curtsy frontier rebuild %s", err, word(dir), word(dir))
 	}
 	return err
@@ -167,9 +167,9 @@ func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 }
 
 // reading has do read the frontier of the crawl in dir, running or not.
-func reading(ctx context.Context, dir string, do func(ctx context.Context, f *bolt.Frontier) error) error {
+func reading(ctx context.Context, dir string, do func(ctx context.Context, f frontier.Stored) error) error {
 	return frontierFile(ctx, dir, func(ctx context.Context, path string) error {
-		f, err := bolt.OpenReadOnly(path)
+		f, err := engine.OpenReadOnly(path)
 		if err != nil {
 			return inUse(err, dir)
 		}

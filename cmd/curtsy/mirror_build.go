@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"curtsy/crawler"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
 )
@@ -42,7 +42,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 
 // mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
 func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Options) (b *built, err error) {
-	err = whileStopped(ctx, dir, func(f *bolt.Frontier) error {
+	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(inDir(dir, warcName)); len(files) == 0 {
 				return nil // a crawl that came to nothing has no mirror
@@ -153,7 +153,7 @@ func (b *built) text() string {
 // firstSeed is the URL that a crawl began with, as far as that can be known.
 func firstSeed(ctx context.Context, dir string) string {
 	var first canon.URL
-	err := reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) error {
+	err := reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
 		for seed, err := range f.AllSeeds(ctx) {
 			if err != nil {
 				return err

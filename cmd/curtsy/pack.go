@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier"
+	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/wacz"
@@ -58,15 +59,15 @@ func pack(ctx context.Context, dir string, o packOptions, std stdio) error {
 		return err
 	}
 	return untilSignal(ctx, func(ctx context.Context) error {
-		return whileStopped(ctx, dir, func(f *bolt.Frontier) error { return packStopped(ctx, f, dir, o, std) })
+		return whileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 	})
 }
 
 // whileStopped has do work on a crawl that does not run, and does not begin to until do is done.
-func whileStopped(ctx context.Context, dir string, do func(f *bolt.Frontier) error) error {
+func whileStopped(ctx context.Context, dir string, do func(f frontier.Stored) error) error {
 	_, asked := crawler.Connect(ctx, dir)
-	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
-	if asked == nil || errors.Is(err, bolt.ErrInUse) {
+	f, err := engine.OpenReadOnly(dir)
+	if asked == nil || errors.Is(err, frontier.ErrInUse) {
 		if err == nil {
 			err = f.Close() // it ended in between; the user is told the same, and the next try works
 		}
@@ -80,13 +81,13 @@ func whileStopped(ctx context.Context, dir string, do func(f *bolt.Frontier) err
 }
 
 func notInUse(err error) error {
-	if errors.Is(err, bolt.ErrInUse) {
+	if errors.Is(err, frontier.ErrInUse) {
 		return nil
 	}
 	return err
 }
 
-func packStopped(ctx context.Context, f *bolt.Frontier, dir string, o packOptions, std stdio) error {
+func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptions, std stdio) error {
 	if err := completeSegment(ctx, dir, std); err != nil {
 		return err
 	}

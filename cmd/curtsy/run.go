@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/storage/warc"
 )
 
@@ -81,7 +82,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		return crawler.Summary{}, nil, err
 	}
 	if w.open == nil {
-		w.open = openBolt
+		w.open = engine.Open
 	}
 	d, err := s.openForRun(ctx, w.open, o.dir, info, voice)
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *settings) openForRun(ctx context.Context, open frontierOpener, dir stri
 }
 
 // finished returns the summary of a crawl that has nothing left to do, and whether it is one.
-func finished(ctx context.Context, f frontier.Frontier) (crawler.Summary, bool, error) {
+func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, error) {
 	status, err := crawler.StatusOf(ctx, f)
 	if err != nil || status.State != "finished" {
 		return crawler.Summary{}, false, err
@@ -184,7 +185,7 @@ func finished(ctx context.Context, f frontier.Frontier) (crawler.Summary, bool, 
 }
 
 // warn says what a kill left: URLs that may have brought the process down.
-func warn(ctx context.Context, f frontier.Frontier, dir string, voice *voice) error {
+func warn(ctx context.Context, f frontier.Reader, dir string, voice *voice) error {
 	st, err := f.Stats(ctx)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ type givenSeeds struct {
 }
 
 // seedsGiven looks through the seeds of a crawl. Those that a seed redirected to were not given.
-func seedsGiven(ctx context.Context, f frontier.Frontier) (g givenSeeds, err error) {
+func seedsGiven(ctx context.Context, f frontier.Reader) (g givenSeeds, err error) {
 	met := map[canon.Authority]bool{} // of a million seeds hardly any is an address
 	for s, err := range f.AllSeeds(ctx) {
 		if err != nil {

@@ -38,7 +38,7 @@ func mapsAbroad(maps crawler.Sitemaps) bool {
 }
 
 // asksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
-func (s *settings) asksForMore(ctx context.Context, f frontier.Frontier) (bool, error) {
+func (s *settings) asksForMore(ctx context.Context, f frontier.Reader) (bool, error) {
 	maps, err := s.sitemapConfig()
 	if err != nil || len(maps.URLs) == 0 {
 		return false, err

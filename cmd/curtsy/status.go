@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier"
+	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
 )
 
@@ -54,11 +55,11 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 	if asked == nil {
 		return st, nil
 	}
-	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
-	if errors.Is(err, bolt.ErrInUse) && errors.Is(asked, crawler.ErrNotRunning) {
+	f, err := engine.OpenReadOnly(dir)
+	if errors.Is(err, frontier.ErrInUse) && errors.Is(asked, crawler.ErrNotRunning) {
 		return crawler.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
 	}
-	if errors.Is(err, bolt.ErrInUse) {
+	if errors.Is(err, frontier.ErrInUse) {
 		return crawler.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
 	}
 	if err != nil {

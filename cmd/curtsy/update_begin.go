@@ -17,9 +17,9 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
 	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
@@ -98,7 +98,7 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
 		return 0, err
 	}
-	err = reading(ctx, dir, func(ctx context.Context, f *bolt.Frontier) error {
+	err = reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
 		st, err := f.Stats(ctx)
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 }
 
 // hostsOf yields all hosts of a frontier.
-func hostsOf(ctx context.Context, f frontier.Frontier) iter.Seq2[frontier.Host, error] {
+func hostsOf(ctx context.Context, f frontier.Reader) iter.Seq2[frontier.Host, error] {
 	return func(yield func(frontier.Host, error) bool) {
 		const page = 10_000
 		var after canon.Authority
@@ -201,14 +201,14 @@ func removeNext(dir string) error {
 }
 
 // buildNext builds the next frontier beside the old one, which is open and ours.
-func buildNext(ctx context.Context, dir string, old *bolt.Frontier, g crawler.Generation) error {
+func buildNext(ctx context.Context, dir string, old frontier.Reader, g crawler.Generation) error {
 	path := inDir(dir, nextName)
 	if err := removeNext(dir); err != nil { // what a kill left
 		return err
 	}
 	next, stop := iter.Pull2(nextItems(ctx, old, g))
 	defer stop()
-	err := bolt.Import(path, func() (frontier.Item, error) {
+	err := engine.Import(path, func() (frontier.Item, error) {
 		item, err, ok := next()
 		if !ok {
 			return item, io.EOF
@@ -222,7 +222,7 @@ func buildNext(ctx context.Context, dir string, old *bolt.Frontier, g crawler.Ge
 	if err != nil {
 		return err
 	}
-	f, err := bolt.Open(path, frontier.Options{})
+	f, err := engine.Open(path, frontier.Options{})
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func buildNext(ctx context.Context, dir string, old *bolt.Frontier, g crawler.Ge
 }
 
 // nextItems are the parts of the next frontier: the hosts with what politeness needs, and nothing of what was found.
-func nextItems(ctx context.Context, old *bolt.Frontier, g crawler.Generation) iter.Seq2[frontier.Item, error] {
+func nextItems(ctx context.Context, old frontier.Reader, g crawler.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // it never fails
@@ -267,7 +267,7 @@ func nextItems(ctx context.Context, old *bolt.Frontier, g crawler.Generation) it
 }
 
 // policiesOf yields the robots.txt files that hosts have, each once.
-func policiesOf(ctx context.Context, f frontier.Frontier) iter.Seq2[[]byte, error] {
+func policiesOf(ctx context.Context, f frontier.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		met := map[[32]byte]bool{}
 		for h, err := range hostsOf(ctx, f) {

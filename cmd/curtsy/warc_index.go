@@ -10,7 +10,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
 )
@@ -84,7 +84,7 @@ func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
 	}
 	later := errors.New("without an index nothing is archived: the next opening tells and closes it")
 	options.Tell = func(context.Context, frontier.Closings) error { return later }
-	f, err := bolt.Open(inDir(dir, frontierName), options) // its lock is the directory's
+	f, err := engine.Open(dir, options) // its lock is the directory's
 	if err != nil {
 		return inUse(err, dir)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"curtsy/frontier"
 )
 
 // writeError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
@@ -15,7 +17,7 @@ func writeError(act, path string, err error) error {
 // advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.
 func advice(err error) string {
 	switch {
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, frontier.ErrDamaged):
 		return "check the frontier, and keep a copy of it"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "the disk, or what you may have of it, is full: make room"

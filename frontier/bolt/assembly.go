@@ -103,7 +103,7 @@ func (a *assembly) whole(body []byte, ends []ending) error {
 	a.endings = append(a.endings, ends...)
 	seq, err := a.to.append(recordJournal, body)
 	if err == nil && seq != uint64(len(a.sizes)) {
-		err = fmt.Errorf("record %d got the key %d: %w", len(a.sizes), seq, ErrDamaged)
+		err = fmt.Errorf("record %d got the key %d: %w", len(a.sizes), seq, frontier.ErrDamaged)
 	}
 	return err
 }

@@ -50,7 +50,7 @@ func (b *block) index(raw []byte) error {
 	}
 	b.text = p.b
 	if p.bad || uint64(len(p.b)) != total || highest > b.strings || len(raw) > math.MaxUint32 {
-		return fmt.Errorf("entries of a block: %w", ErrDamaged)
+		return fmt.Errorf("entries of a block: %w", frontier.ErrDamaged)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (b *block) len() int { return entries(b.spans) }
 // entry returns the candidate at place, an entry of the authority a.
 func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) {
 	if place >= len(b.rows) {
-		return frontier.Candidate{}, fmt.Errorf("entry %d of %d: %w", place, len(b.rows), ErrDamaged)
+		return frontier.Candidate{}, fmt.Errorf("entry %d of %d: %w", place, len(b.rows), frontier.ErrDamaged)
 	}
 	at := b.rows[place]
 	p := parser{b: b.lengths[at.at:]}
@@ -100,7 +100,7 @@ func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) 
 	p.row(&n)
 	u, err := a.URL(string(b.text[at.target:][:n[7]]))
 	if err != nil {
-		return frontier.Candidate{}, fmt.Errorf("entry %d: %w: %w", place, err, ErrDamaged)
+		return frontier.Candidate{}, fmt.Errorf("entry %d: %w: %w", place, err, frontier.ErrDamaged)
 	}
 	return frontier.Candidate{
 		URL: u, Kind: frontier.Kind(n[0]), Depth: int(n[1]), Hops: int(n[2]), Embeds: int(n[3]), Away: int(n[0] >> awayAt),

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )
 
@@ -165,7 +166,7 @@ func (b *builder) complete() error {
 	defer file.Close()
 	m, ok := lastMeta(file)
 	if !ok {
-		return fmt.Errorf("the new file has no valid meta page: %w", ErrDamaged)
+		return fmt.Errorf("the new file has no valid meta page: %w", frontier.ErrDamaged)
 	}
 	if err := file.Truncate(int64(m.pages * m.pageSize)); err != nil {
 		return err

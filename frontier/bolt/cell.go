@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // A cell is a piece of state that is written as a whole and read by its address, kind and id. Cells live in a journal,
@@ -48,7 +50,7 @@ func (c cell) appendTo(b []byte) []byte {
 func eachCell(body []byte, f func(cell)) error {
 	for p := (parser{b: body}); p.more(); {
 		if c := p.cell(); p.bad || c.kind < nameCell || c.kind > retryCell {
-			return fmt.Errorf("cell: %w", ErrDamaged)
+			return fmt.Errorf("cell: %w", frontier.ErrDamaged)
 		}
 	}
 	for p := (parser{b: body}); p.more(); {
@@ -161,7 +163,7 @@ func (s *sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]placed) []bool,
 		}
 		body, ok := unsealFor(string(cellJournal), k, v)
 		if !ok {
-			return fmt.Errorf("sweep cells: value %d: checksum does not match: %w", seq, ErrDamaged)
+			return fmt.Errorf("sweep cells: value %d: checksum does not match: %w", seq, frontier.ErrDamaged)
 		}
 		err := eachCell(body, func(c cell) {
 			cells = append(cells, c)

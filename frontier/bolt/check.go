@@ -33,9 +33,9 @@ func Check(path string) ([]string, error) {
 		})
 	})
 	switch {
-	case errors.Is(err, ErrNewer), errors.Is(err, ErrOlder):
+	case errors.Is(err, frontier.ErrNewer), errors.Is(err, frontier.ErrOlder):
 		return nil, openError(path, err)
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, frontier.ErrDamaged):
 		c.find("%v", err)
 	case err != nil:
 		return nil, openError(path, err)

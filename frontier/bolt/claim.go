@@ -55,7 +55,7 @@ func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error
 // changing is locked for calls that change something.
 func (f *Frontier) changing(ctx context.Context, step func(now int64) error) error {
 	if f.readOnly {
-		return fmt.Errorf("frontier/bolt: %s: %w", f.path, ErrReadOnly)
+		return fmt.Errorf("frontier/bolt: %s: %w", f.path, frontier.ErrReadOnly)
 	}
 	return f.locked(ctx, step)
 }

@@ -31,7 +31,7 @@ func Compact(ctx context.Context, path string, forget bool) (before, after int64
 		after, err = sizeOf(path)
 	}
 	switch {
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer), errors.Is(err, ErrOlder):
+	case errors.Is(err, frontier.ErrDamaged), errors.Is(err, frontier.ErrNewer), errors.Is(err, frontier.ErrOlder):
 		return 0, 0, openError(path, err)
 	case err != nil:
 		return 0, 0, fmt.Errorf("frontier/bolt: compact %s: %w", path, err)
@@ -113,7 +113,7 @@ func (c *copying) seen() error {
 	w := gather{to: c.to, journal: seenJournal}
 	err := c.each(seenJournal, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
-			return ErrDamaged
+			return frontier.ErrDamaged
 		}
 		for ; len(body) > 0; body = body[8:] {
 			if err := w.add(body[:8]); err != nil {
@@ -144,7 +144,7 @@ func (c *copying) records() error {
 		}
 		to, err := c.to.append(recordJournal, body)
 		if err == nil && to != seq {
-			err = fmt.Errorf("record %d got the key %d: %w", seq, to, ErrDamaged)
+			err = fmt.Errorf("record %d got the key %d: %w", seq, to, frontier.ErrDamaged)
 		}
 		return err
 	})
@@ -208,7 +208,7 @@ func (c *copying) blobs() error {
 			return err
 		}
 		if len(k) != len(sum)+2 {
-			return fmt.Errorf("blobs: key %x: %w", k, ErrDamaged)
+			return fmt.Errorf("blobs: key %x: %w", k, frontier.ErrDamaged)
 		}
 		if copy(sum[:], k); k[32] != 0 || k[33] != 0 {
 			continue

@@ -152,14 +152,14 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, ErrInUse) {
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
 	if err := os.Truncate(path, 40_000); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, ErrDamaged) {
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("cut off: %v", err)
 	}
 	if _, err := os.Stat(path + ".new"); err == nil {

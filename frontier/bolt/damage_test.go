@@ -20,7 +20,7 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 		t.Fatal(err)
 	}
 	ours := func(err error) bool {
-		return err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder)
+		return err == nil || errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder)
 	}
 	found, err := Check(path)
 	if !ours(err) {
@@ -48,13 +48,13 @@ func opening(t testing.TB, path string, b []byte) {
 	t.Helper()
 	f, err := Open(path, frontier.Options{})
 	if err == nil {
-		if err := readAll(f); err != nil && !errors.Is(err, ErrDamaged) {
+		if err := readAll(f); err != nil && !errors.Is(err, frontier.ErrDamaged) {
 			t.Fatal(err)
 		}
 		f.Close()
 		return
 	}
-	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrOlder) {
+	if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) && !errors.Is(err, frontier.ErrOlder) {
 		t.Fatalf("Open: %v", err)
 	}
 	if string(read(t, path)) != string(b) {

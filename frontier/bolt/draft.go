@@ -169,7 +169,7 @@ func (f *Frontier) fillTask(t *frontier.Task, x text, from *lookups) error {
 	}
 	u, err := canon.Parse(x.url)
 	if err != nil {
-		return fmt.Errorf("read the replaced URL of a task: %w: %w", err, ErrDamaged)
+		return fmt.Errorf("read the replaced URL of a task: %w: %w", err, frontier.ErrDamaged)
 	}
 	t.URL = u
 	return nil

@@ -47,7 +47,7 @@ func writeDone(tx *bbolt.Tx, ds []done) error {
 func readDone(tx *bbolt.Tx, f func(done) error) error {
 	return doneJournal.each(tx, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
-			return ErrDamaged
+			return frontier.ErrDamaged
 		}
 		for ; len(body) > 0; body = body[8:] {
 			if err := f(done(binary.BigEndian.Uint64(body))); err != nil {

@@ -112,7 +112,7 @@ func (s *entrySearch) entry(tx *bbolt.Tx) (x frontier.Entry, err error) {
 	}
 	end := all.of(s.at)
 	if end == nil {
-		return x, fmt.Errorf("record %d has no entry %d: %w", s.at.record(), s.at.place(), ErrDamaged)
+		return x, fmt.Errorf("record %d has no entry %d: %w", s.at.record(), s.at.place(), frontier.ErrDamaged)
 	}
 	if *end != 0 {
 		x.Outcome = end.outcome()

@@ -289,7 +289,7 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 300))
 	none := func(frontier.Item) error { return nil }
-	if err := e.Export(context.Background(), none); err == nil || errors.Is(err, ErrReadOnly) {
+	if err := e.Export(context.Background(), none); err == nil || errors.Is(err, frontier.ErrReadOnly) {
 		t.Errorf("of a running crawl: %v", err)
 	}
 	e.stats() // it goes on

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // sizes holds the number of entries, less one, of the records 1, 2, 3, …: an octet per record, so that the endings of
@@ -57,14 +59,14 @@ func (f *fates) read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 	err = foldedJournal.each(tx, func(_ uint64, body []byte) error {
 		p := parser{b: body}
 		if p.uvarint(); p.uvarint() != next {
-			return fmt.Errorf("it does not begin with record %d: %w", next, ErrDamaged)
+			return fmt.Errorf("it does not begin with record %d: %w", next, frontier.ErrDamaged)
 		}
 		for ; p.more(); next++ {
 			if f.sizes.entries(next) == 0 {
-				return fmt.Errorf("record %d is unknown: %w", next, ErrDamaged)
+				return fmt.Errorf("record %d is unknown: %w", next, frontier.ErrDamaged)
 			}
 			if p.uvarint() != uint64(f.sizes.entries(next)) || !p.endings(f.record(next)) {
-				return fmt.Errorf("record %d: %w", next, ErrDamaged)
+				return fmt.Errorf("record %d: %w", next, frontier.ErrDamaged)
 			}
 		}
 		return nil
@@ -80,7 +82,7 @@ func (f *fates) read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 	err = readDone(tx, func(d done) error {
 		at := f.of(d.ref())
 		if at == nil {
-			return fmt.Errorf("record %d has no entry %d: %w", d.ref().record(), d.ref().place(), ErrDamaged)
+			return fmt.Errorf("record %d has no entry %d: %w", d.ref().record(), d.ref().place(), frontier.ErrDamaged)
 		}
 		*at = d.ending()
 		unfolded++

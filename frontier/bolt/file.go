@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
+	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )
 
@@ -70,14 +71,14 @@ func lockFile(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	switch {
 	case err == nil && replaced(path, file):
 		db.Close()
-		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just written anew; try again", path, ErrInUse)
+		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just written anew; try again", path, frontier.ErrInUse)
 	case err == nil:
 		db.AllocSize = growth(0)
 		return db, nil
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, inUse(path)
 	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum), errors.Is(err, bbolterrors.ErrVersionMismatch):
-		err = fmt.Errorf("%w: %w", err, ErrDamaged)
+		err = fmt.Errorf("%w: %w", err, frontier.ErrDamaged)
 	}
 	return nil, openError(path, err)
 }
@@ -94,17 +95,17 @@ func replaced(path string, file *os.File) bool {
 }
 
 func inUse(path string) error {
-	return fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, ErrInUse)
+	return fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, frontier.ErrInUse)
 }
 
 // openError says where err happened and, when the file is not usable, what to do.
 func openError(path string, err error) error {
 	switch {
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, frontier.ErrDamaged):
 		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; keep the file, and go on from a copy", path, err)
-	case errors.Is(err, ErrNewer):
+	case errors.Is(err, frontier.ErrNewer):
 		return fmt.Errorf("frontier/bolt: open %s: %w: use the version that wrote it, or a later one", path, err)
-	case errors.Is(err, ErrOlder):
+	case errors.Is(err, frontier.ErrOlder):
 		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; begin the crawl anew, "+
 			"or import what the version that wrote it exports", path, err)
 	}

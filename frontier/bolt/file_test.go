@@ -87,8 +87,8 @@ func TestOpen_ATruncatedFileIsDamaged(t *testing.T) {
 		}
 		errs := openAll(t, path)
 		for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
-			if !errors.Is(errs[call], ErrDamaged) {
-				t.Errorf("%s of %d octets of %d: %v, want ErrDamaged", call, size, len(whole), errs[call])
+			if !errors.Is(errs[call], frontier.ErrDamaged) {
+				t.Errorf("%s of %d octets of %d: %v, want frontier.ErrDamaged", call, size, len(whole), errs[call])
 			}
 		}
 	}
@@ -117,8 +117,8 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 	}
 	db.Close()
 	for _, path := range []string{text, other} {
-		if err := openAll(t, path)["Open"]; !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want ErrDamaged", path, err)
+		if err := openAll(t, path)["Open"]; !errors.Is(err, frontier.ErrDamaged) {
+			t.Errorf("%s: %v, want frontier.ErrDamaged", path, err)
 		}
 	}
 	if _, err := Open(dir, frontier.Options{}); err == nil || !strings.Contains(err.Error(), "directory") {
@@ -149,7 +149,7 @@ func TestOpen_AnEmptyFileIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range openAll(t, path) {
-		if !errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, frontier.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -199,8 +199,8 @@ func onlyFormat(t *testing.T, n uint32) (path string) {
 func TestOpen_ANewerFormatIsRefused(t *testing.T) {
 	errs := openAll(t, withFormat(t, format+1))
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
-		if !errors.Is(errs[call], ErrNewer) {
-			t.Errorf("%s: %v, want ErrNewer", call, errs[call])
+		if !errors.Is(errs[call], frontier.ErrNewer) {
+			t.Errorf("%s: %v, want frontier.ErrNewer", call, errs[call])
 		}
 	}
 }
@@ -213,8 +213,8 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 	_, _, errs["Compact"] = Compact(t.Context(), path, false)
 	_, errs["Rebuild"] = Rebuild(t.Context(), onlyFormat(t, format-1), path+".out", nil)
 	for call, err := range errs {
-		if !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {
-			t.Errorf("%s: %v, want ErrOlder", call, err)
+		if !errors.Is(err, frontier.ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {
+			t.Errorf("%s: %v, want frontier.ErrOlder", call, err)
 		}
 	}
 	for _, call := range []string{"Open", "OpenReadOnly", "Check", "Compact"} {
@@ -235,8 +235,8 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 	}
 	errs := openAll(t, path)
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
-		if !errors.Is(errs[call], ErrInUse) {
-			t.Errorf("%s: %v, want ErrInUse", call, errs[call])
+		if !errors.Is(errs[call], frontier.ErrInUse) {
+			t.Errorf("%s: %v, want frontier.ErrInUse", call, errs[call])
 		}
 	}
 	if err := f.Close(); err != nil {
@@ -252,8 +252,8 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 		t.Fatalf("a second reader: %v", err)
 	}
 	defer two.Close()
-	if _, err := Open(path, frontier.Options{}); !errors.Is(err, ErrInUse) {
-		t.Fatalf("Open while it is read: %v, want ErrInUse", err)
+	if _, err := Open(path, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
+		t.Fatalf("Open while it is read: %v, want frontier.ErrInUse", err)
 	}
 }
 
@@ -281,8 +281,8 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		faults, err := Check(path)
-		if err != nil && !errors.Is(err, ErrDamaged) {
-			t.Fatalf("round %d: Check: %v, want ErrDamaged", round, err)
+		if err != nil && !errors.Is(err, frontier.ErrDamaged) {
+			t.Fatalf("round %d: Check: %v, want frontier.ErrDamaged", round, err)
 		}
 		if len(faults) > 0 {
 			found++
@@ -290,12 +290,12 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 		f, err := Open(path, frontier.Options{})
 		if err != nil {
 			refused++
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
-				t.Fatalf("round %d: Open: %v, want ErrDamaged", round, err)
+			if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) {
+				t.Fatalf("round %d: Open: %v, want frontier.ErrDamaged", round, err)
 			}
 			continue
 		}
-		if err := readAll(f); err != nil && (!errors.Is(err, ErrDamaged) || len(faults) == 0) {
+		if err := readAll(f); err != nil && (!errors.Is(err, frontier.ErrDamaged) || len(faults) == 0) {
 			t.Fatalf("round %d: reading: %v, and Check found %q", round, err, faults)
 		}
 		f.Close()
@@ -368,8 +368,8 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 		t.Fatalf("Seen: %v, error %v", seen, err)
 	}
 	for call, err := range writeCalls(f) {
-		if !errors.Is(err, ErrReadOnly) {
-			t.Errorf("%s: %v, want ErrReadOnly", call, err)
+		if !errors.Is(err, frontier.ErrReadOnly) {
+			t.Errorf("%s: %v, want frontier.ErrReadOnly", call, err)
 		}
 	}
 	if err := f.Close(); err != nil {
@@ -431,7 +431,7 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkPages(path); !errors.Is(err, ErrDamaged) {
+	if err := checkPages(path); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("checkPages: %v", err)
 	}
 }
@@ -445,7 +445,7 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
-	if !errors.Is(err, ErrDamaged) {
+	if !errors.Is(err, frontier.ErrDamaged) {
 		t.Fatal(err)
 	}
 	discard(db, fmt.Errorf("open: %w", err))
@@ -462,7 +462,7 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	f.mu.Lock()
 	f.poison(fmt.Errorf("commit: %w", &panicked{value: "spoilt", writing: true}))
 	f.mu.Unlock()
-	if err := f.Close(); !errors.Is(err, ErrDamaged) {
+	if err := f.Close(); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("Close: %v", err)
 	}
 	discard(f.db, f.err)

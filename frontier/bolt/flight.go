@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // flightKey is the one key of the flight bucket. Its value, sealed, is the record of what is in flight: the number of
@@ -89,11 +91,11 @@ func readFlight(tx *bbolt.Tx) (flight, []byte, error) {
 	}
 	body, ok := unseal(v)
 	if !ok {
-		return flight{}, nil, fmt.Errorf("read %s: checksum does not match: %w", flightBucket, ErrDamaged)
+		return flight{}, nil, fmt.Errorf("read %s: checksum does not match: %w", flightBucket, frontier.ErrDamaged)
 	}
 	r, ok := parseFlight(body)
 	if !ok {
-		return flight{}, nil, fmt.Errorf("read %s: %w", flightBucket, ErrDamaged)
+		return flight{}, nil, fmt.Errorf("read %s: %w", flightBucket, frontier.ErrDamaged)
 	}
 	return r, slices.Clone(body), nil
 }

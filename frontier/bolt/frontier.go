@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"go.etcd.io/bbolt"
@@ -85,18 +84,7 @@ type desk struct {
 	queued, inFlight, deferred int64 // tasks
 }
 
-var _ frontier.Frontier = (*Frontier)(nil)
-
-// Errors of Open, OpenReadOnly and Check, to be asked for with errors.Is. They come with the path and with what to do.
-var (
-	ErrInUse   = errors.New("another process has the frontier open")             // one crawl, or several readers
-	ErrNewer   = errors.New("the frontier was written by a newer version")       // its format number is beyond ours
-	ErrOlder   = errors.New("the frontier was written before the first release") // its format number is below ours
-	ErrDamaged = errors.New("the frontier is damaged")                           // cut off, spoilt, or no frontier at all
-)
-
-// ErrReadOnly is the answer of a frontier from OpenReadOnly to what would change it.
-var ErrReadOnly = errors.New("the frontier is open for reading only")
+var _ frontier.Stored = (*Frontier)(nil)
 
 // usable returns why f takes no calls, or nil. The caller holds mu.
 func (f *Frontier) usable() error {

@@ -160,7 +160,7 @@ func (f *Frontier) write(tx *bbolt.Tx, g *group) error {
 			return err
 		}
 		if seq != r.id {
-			return fmt.Errorf("record %d got the key %d: %w", r.id, seq, ErrDamaged)
+			return fmt.Errorf("record %d got the key %d: %w", r.id, seq, frontier.ErrDamaged)
 		}
 	}
 	if err := writeDone(tx, g.done); err != nil {

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
@@ -44,5 +46,5 @@ func discard(db *bbolt.DB, err error) {
 	db.Close()
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, ErrDamaged) }
-func (p *panicked) Unwrap() error { return ErrDamaged }
+func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }
+func (p *panicked) Unwrap() error { return frontier.ErrDamaged }

@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // A journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
@@ -49,7 +51,7 @@ func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
 	}
 	key := binary.BigEndian.AppendUint64(nil, seq)
 	if k, _ := b.Cursor().Seek(key); k != nil {
-		return 0, fmt.Errorf("append to %s: key %d is not beyond the last: %w", j, seq, ErrDamaged)
+		return 0, fmt.Errorf("append to %s: key %d is not beyond the last: %w", j, seq, frontier.ErrDamaged)
 	}
 	if err := b.Put(key, sealFor(string(j), key, body)); err != nil {
 		return 0, fmt.Errorf("append to %s: %w", j, err)
@@ -75,12 +77,12 @@ func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 // open returns key and body of a value as they stand in the bucket.
 func (j journal) open(k, v []byte) (seq uint64, body []byte, err error) {
 	if len(k) != 8 {
-		return 0, nil, fmt.Errorf("read %s: key of %d octets: %w", j, len(k), ErrDamaged)
+		return 0, nil, fmt.Errorf("read %s: key of %d octets: %w", j, len(k), frontier.ErrDamaged)
 	}
 	seq = binary.BigEndian.Uint64(k)
 	body, ok := unsealFor(string(j), k, v)
 	if !ok {
-		return 0, nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, ErrDamaged)
+		return 0, nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", j, seq, frontier.ErrDamaged)
 	}
 	return seq, body, nil
 }

@@ -78,7 +78,7 @@ func readBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 		body = append(body, b...)
 	}
 	if p.bad || sha256.Sum256(body) != sum {
-		return nil, fmt.Errorf("read blob %x: %w", sum[:4], ErrDamaged)
+		return nil, fmt.Errorf("read blob %x: %w", sum[:4], frontier.ErrDamaged)
 	}
 	return body, nil
 }

@@ -80,10 +80,10 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 			continue
 		}
 		if h.authority.IsZero() {
-			return fmt.Errorf("read %s: host %d has no name: %w", cellJournal, id, ErrDamaged)
+			return fmt.Errorf("read %s: host %d has no name: %w", cellJournal, id, frontier.ErrDamaged)
 		}
 		if f.byName[h.authority] != nil {
-			return fmt.Errorf("read %s: %s is there twice: %w", cellJournal, h.authority, ErrDamaged)
+			return fmt.Errorf("read %s: %s is there twice: %w", cellJournal, h.authority, frontier.ErrDamaged)
 		}
 		f.byName[h.authority] = h
 		f.count(h, 1)
@@ -95,7 +95,7 @@ func (f *Frontier) loadCell(c cell, seq uint64) error {
 	if c.kind == retryCell {
 		t, ok := parseRetry(c.data, f.clock)
 		if !ok {
-			return fmt.Errorf("retry of %d: %w", c.id, ErrDamaged)
+			return fmt.Errorf("retry of %d: %w", c.id, frontier.ErrDamaged)
 		}
 		if t.void() {
 			delete(f.retries, ref(c.id))
@@ -113,11 +113,11 @@ func (f *Frontier) loadCell(c cell, seq uint64) error {
 	switch c.kind {
 	case nameCell:
 		if h.authority, err = canon.ParseAuthority(string(c.data)); err != nil {
-			return fmt.Errorf("name of host %d: %w: %w", c.id, err, ErrDamaged)
+			return fmt.Errorf("name of host %d: %w: %w", c.id, err, frontier.ErrDamaged)
 		}
 	case stateCell:
 		if !h.parseState(c.data, f.clock) {
-			return fmt.Errorf("state of host %d: %w", c.id, ErrDamaged)
+			return fmt.Errorf("state of host %d: %w", c.id, frontier.ErrDamaged)
 		}
 		h.outcomes[frontier.Dropped] = h.refused
 	}
@@ -130,7 +130,7 @@ const maxHosts = 1 << 28
 // loadHost returns the host with that id, which is made if need be.
 func (f *Frontier) loadHost(id uint64) (*host, error) {
 	if id >= maxHosts {
-		return nil, fmt.Errorf("host %d: %w", id, ErrDamaged)
+		return nil, fmt.Errorf("host %d: %w", id, frontier.ErrDamaged)
 	}
 	for id >= uint64(len(f.hosts)) {
 		f.hosts = append(f.hosts, nil)
@@ -147,7 +147,7 @@ func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	var spans []span
 	err := recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
 		if f.records++; seq != f.records {
-			return fmt.Errorf("record %d is missing: %w", f.records, ErrDamaged)
+			return fmt.Errorf("record %d is missing: %w", f.records, frontier.ErrDamaged)
 		}
 		if spans, _, err = parseHead(body, spans[:0]); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (f *Frontier) loadSpans(record uint64, spans []span, endings []ending) erro
 	place := 0
 	for _, s := range spans {
 		if s.host >= uint32(len(f.hosts)) || f.hosts[s.host] == nil {
-			return fmt.Errorf("host %d is unknown: %w", s.host, ErrDamaged)
+			return fmt.Errorf("host %d is unknown: %w", s.host, frontier.ErrDamaged)
 		}
 		h := f.hosts[s.host]
 		f.count(h, -1)

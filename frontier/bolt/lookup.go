@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // lookup finds values of a journal in one transaction. To find the bucket and to set up a cursor costs as much as the
@@ -26,11 +28,11 @@ func (l *lookup) get(seq uint64) ([]byte, error) {
 	binary.BigEndian.PutUint64(l.key[:], seq)
 	k, v := l.cursor.Seek(l.key[:])
 	if !bytes.Equal(k, l.key[:]) {
-		return nil, fmt.Errorf("read %s: value %d is missing: %w", l.journal, seq, ErrDamaged)
+		return nil, fmt.Errorf("read %s: value %d is missing: %w", l.journal, seq, frontier.ErrDamaged)
 	}
 	body, ok := unsealFor(string(l.journal), k, v)
 	if !ok {
-		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", l.journal, seq, ErrDamaged)
+		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", l.journal, seq, frontier.ErrDamaged)
 	}
 	return body, nil
 }
@@ -52,7 +54,7 @@ func (l *lookup) readCell(at uint64, a address) ([]byte, error) {
 		}
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("read cells: value %d has no cell %d of %d: %w", at, a.kind, a.id, ErrDamaged)
+		err = fmt.Errorf("read cells: value %d has no cell %d of %d: %w", at, a.kind, a.id, frontier.ErrDamaged)
 	}
 	if err != nil || len(data) == 0 {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // format is the number of the layout. A file with another one is refused.
@@ -86,23 +88,23 @@ func isEmpty(tx *bbolt.Tx) bool {
 func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	b := tx.Bucket([]byte(metaBucket))
 	if b == nil {
-		return meta{}, nil, fmt.Errorf("it has no meta bucket: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("it has no meta bucket: %w", frontier.ErrDamaged)
 	}
 	v := b.Get([]byte(formatKey))
 	if len(v) != 4 {
-		return meta{}, nil, fmt.Errorf("it has no format number: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("it has no format number: %w", frontier.ErrDamaged)
 	}
 	switch n := binary.BigEndian.Uint32(v); {
 	case n > format:
-		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, ErrNewer)
+		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, frontier.ErrNewer)
 	case n == 0:
-		return meta{}, nil, fmt.Errorf("format 0: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("format 0: %w", frontier.ErrDamaged)
 	case n < format:
-		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, ErrOlder)
+		return meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, format, frontier.ErrOlder)
 	}
 	for _, j := range journals() {
 		if tx.Bucket([]byte(j)) == nil {
-			return meta{}, nil, fmt.Errorf("it has no bucket %q: %w", j, ErrDamaged)
+			return meta{}, nil, fmt.Errorf("it has no bucket %q: %w", j, frontier.ErrDamaged)
 		}
 	}
 	if err := checkStamp(tx); err != nil {
@@ -115,7 +117,7 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 	c.least = max(wall, c.began.UnixNano())
 	secret, ok := unseal(b.Get([]byte(secretKey)))
 	if !ok || len(secret) != 32 || tx.Bucket([]byte(blobBucket)) == nil {
-		return meta{}, nil, fmt.Errorf("meta bucket: secret or blobs: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("meta bucket: secret or blobs: %w", frontier.ErrDamaged)
 	}
 	epoch := getMeta(tx, epochKey)
 	clean := parser{b: getMeta(tx, cleanKey)}
@@ -125,15 +127,15 @@ func readMeta(tx *bbolt.Tx, c clock) (meta, *totals, error) {
 		m.floor = c.parseWait(&clean)
 	}
 	if len(epoch) != 8 || !clean.done() {
-		return meta{}, nil, fmt.Errorf("meta bucket: epoch or mark of a clean stop: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("meta bucket: epoch or mark of a clean stop: %w", frontier.ErrDamaged)
 	}
 	body, ok := unseal(b.Get([]byte(totalsKey)))
 	if !ok {
-		return meta{}, nil, fmt.Errorf("meta bucket: totals: checksum does not match: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("meta bucket: totals: checksum does not match: %w", frontier.ErrDamaged)
 	}
 	t, ok := parseTotals(body)
 	if !ok {
-		return meta{}, nil, fmt.Errorf("meta bucket: totals: %w", ErrDamaged)
+		return meta{}, nil, fmt.Errorf("meta bucket: totals: %w", frontier.ErrDamaged)
 	}
 	m.secret, m.epoch = append([]byte(nil), secret...), binary.BigEndian.Uint64(epoch)
 	return m, t, nil

@@ -104,7 +104,7 @@ func (f *Frontier) openRun() error {
 	}
 	f.epoch++
 	if f.epoch>>32 != 0 {
-		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.epoch-1, ErrDamaged)
+		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.epoch-1, frontier.ErrDamaged)
 	}
 	if err := f.writeOpening(); err != nil {
 		return err

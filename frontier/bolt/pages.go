@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 
+	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )
 
@@ -28,11 +29,11 @@ func checkSize(path string) error {
 	case info.IsDir():
 		return fmt.Errorf("frontier/bolt: open %s: it is a directory", path)
 	case info.Size() == 0:
-		return openError(path, fmt.Errorf("it is empty: %w", ErrDamaged))
+		return openError(path, fmt.Errorf("it is empty: %w", frontier.ErrDamaged))
 	case !ok:
-		return openError(path, fmt.Errorf("it has no valid meta page: %w", ErrDamaged))
+		return openError(path, fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged))
 	case uint64(info.Size())/m.pageSize < m.pages:
-		return openError(path, fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.pages*m.pageSize, ErrDamaged))
+		return openError(path, fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.pages*m.pageSize, frontier.ErrDamaged))
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func checkPages(path string) error {
 	defer file.Close()
 	m, ok := lastMeta(file)
 	if !ok {
-		return fmt.Errorf("it has no valid meta page: %w", ErrDamaged)
+		return fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged)
 	}
 	w := walk{file: file, meta: m, visited: make([]bool, m.pages)}
 	return w.page(m.root, nil, nil, 0)
@@ -144,7 +145,7 @@ const (
 // page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
 func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.pages || level > maxLevels {
-		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.pages, ErrDamaged)
+		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.pages, frontier.ErrDamaged)
 	}
 	b := w.buffer()
 	defer w.release()
@@ -155,11 +156,11 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	order := binary.NativeEndian
 	overflow := uint64(order.Uint32(b[12:]))
 	if order.Uint64(b) != id || overflow >= w.meta.pages-id {
-		return fmt.Errorf("page %d: header: %w", id, ErrDamaged)
+		return fmt.Errorf("page %d: header: %w", id, frontier.ErrDamaged)
 	}
 	for i := id; i <= id+overflow; i++ {
 		if w.visited[i] {
-			return fmt.Errorf("page %d: two references to it: %w", i, ErrDamaged)
+			return fmt.Errorf("page %d: two references to it: %w", i, frontier.ErrDamaged)
 		}
 		w.visited[i] = true
 	}
@@ -180,7 +181,7 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
 	if flags != branchPage && flags != leafPage || pageHeader+count*elementSize > len(b) || flags == branchPage && count == 0 {
-		return fmt.Errorf("flags %d, %d elements: %w", flags, count, ErrDamaged)
+		return fmt.Errorf("flags %d, %d elements: %w", flags, count, frontier.ErrDamaged)
 	}
 	key := func(i int) (key []byte, ok bool) {
 		at := pageHeader + i*elementSize
@@ -199,9 +200,9 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 		k, ok := key(i)
 		switch {
 		case !ok:
-			return fmt.Errorf("key %d is outside: %w", i, ErrDamaged)
+			return fmt.Errorf("key %d is outside: %w", i, frontier.ErrDamaged)
 		case i == 0 && least != nil && !bytes.Equal(k, least), i > 0 && bytes.Compare(k, least) <= 0, bound != nil && bytes.Compare(k, bound) >= 0:
-			return fmt.Errorf("key %d is out of order: %w", i, ErrDamaged)
+			return fmt.Errorf("key %d is out of order: %w", i, frontier.ErrDamaged)
 		}
 		least = k
 		e := b[pageHeader+i*elementSize:]
@@ -214,7 +215,7 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 		next := bound
 		if i+1 < count {
 			if next, ok = key(i + 1); !ok {
-				return fmt.Errorf("key %d is outside: %w", i+1, ErrDamaged)
+				return fmt.Errorf("key %d is outside: %w", i+1, frontier.ErrDamaged)
 			}
 		}
 		if err := w.page(order.Uint64(e[8:]), k, next, level+1); err != nil {
@@ -230,20 +231,20 @@ func (w *walk) value(e []byte, key uint64) error {
 	order := binary.NativeEndian
 	flags, from, length := order.Uint32(e), uint64(order.Uint32(e[4:]))+key, uint64(order.Uint32(e[12:]))
 	if from+length > uint64(len(e)) || flags > bucketLeaf {
-		return fmt.Errorf("outside: %w", ErrDamaged)
+		return fmt.Errorf("outside: %w", frontier.ErrDamaged)
 	}
 	if flags != bucketLeaf {
 		return nil
 	}
 	v := e[from : from+length]
 	if len(v) < 16 {
-		return fmt.Errorf("bucket of %d octets: %w", len(v), ErrDamaged)
+		return fmt.Errorf("bucket of %d octets: %w", len(v), frontier.ErrDamaged)
 	}
 	if root := order.Uint64(v); root != 0 {
 		return w.page(root, nil, nil, 0)
 	}
 	if len(v) < 16+pageHeader {
-		return fmt.Errorf("bucket of %d octets: %w", len(v), ErrDamaged)
+		return fmt.Errorf("bucket of %d octets: %w", len(v), frontier.ErrDamaged)
 	}
 	return w.elements(v[16:], nil, nil, 0)
 }

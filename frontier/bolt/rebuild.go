@@ -40,7 +40,7 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	switch {
 	case err == nil:
 		defer db.Close()
-	case errors.Is(err, ErrInUse), errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, frontier.ErrInUse), errors.Is(err, os.ErrNotExist):
 		return fail(err)
 	}
 	file, err := durable.Open(path)
@@ -108,11 +108,11 @@ func (r *rebuilding) recognise() error {
 	_, ours := r.scan.formats[format]
 	switch {
 	case !ours && newest > format:
-		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, ErrNewer)
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, frontier.ErrNewer)
 	case !ours && newest > 0:
-		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, ErrOlder)
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, frontier.ErrOlder)
 	case values == 0:
-		return fmt.Errorf("there is nothing of a frontier in it: %w", ErrDamaged)
+		return fmt.Errorf("there is nothing of a frontier in it: %w", frontier.ErrDamaged)
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 		}
 		if err != nil {
 			refused++
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) {
 				t.Fatalf("round %d: %v", round, err)
 			}
 			continue
@@ -432,7 +432,7 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, ErrInUse) {
+	if _, err := Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
@@ -440,13 +440,13 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, ErrDamaged) {
+	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("text: %v", err)
 	}
 	if err := os.WriteFile(text, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, ErrDamaged) {
+	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("empty: %v", err)
 	}
 	wrong := func() (Ended, error) { return Ended{}, io.ErrUnexpectedEOF }

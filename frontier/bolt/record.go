@@ -79,7 +79,7 @@ func parseHead(body []byte, spans []span) ([]span, []byte, error) {
 		spans = append(spans, span{host: uint32(host), n: int(entries)})
 	}
 	if p.bad || total == 0 {
-		return nil, nil, fmt.Errorf("head of a record: %w", ErrDamaged)
+		return nil, nil, fmt.Errorf("head of a record: %w", frontier.ErrDamaged)
 	}
 	return spans, p.b, nil
 }

@@ -177,7 +177,7 @@ func TestRetry_OfAReaderOrWithAnEndedContextChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, ErrReadOnly) {
+	if _, err := f.Retry(context.Background(), frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, frontier.ErrReadOnly) {
 		t.Errorf("of a reader: %v", err)
 	}
 	if err := f.Close(); err != nil {

@@ -58,7 +58,7 @@ func eachSeed(tx *bbolt.Tx, after, last uint64, f func(frontier.Seed) error) err
 			raw, tag, from := p.text(), p.text(), p.text()
 			u, err := canon.Parse(raw)
 			if p.bad || err != nil {
-				return fmt.Errorf("read %s: value %d: %w", seedJournal, seq, ErrDamaged)
+				return fmt.Errorf("read %s: value %d: %w", seedJournal, seq, frontier.ErrDamaged)
 			}
 			if err := f(frontier.Seed{URL: u, Tag: tag, From: from}); err != nil {
 				return err

@@ -175,7 +175,7 @@ func writeSeen(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
 func readSeen(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
 	return seenJournal.each(tx, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
-			return ErrDamaged
+			return frontier.ErrDamaged
 		}
 		for ; len(body) > 0; body = body[8:] {
 			if err := f(frontier.Fingerprint(binary.BigEndian.Uint64(body))); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
 )
 
 // stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
@@ -35,7 +37,7 @@ func readWall(tx *bbolt.Tx) (int64, error) {
 	}
 	body, ok := unseal(v)
 	if !ok || len(body) != 8 {
-		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", ErrDamaged)
+		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", frontier.ErrDamaged)
 	}
 	return int64(binary.BigEndian.Uint64(body)), nil
 }
@@ -56,7 +58,7 @@ func makeStamp(tx *bbolt.Tx) []byte {
 func checkStamp(tx *bbolt.Tx) error {
 	v := tx.Bucket([]byte(metaBucket)).Get([]byte(stampKey))
 	if is := makeStamp(tx); v != nil && !bytes.Equal(v, is) {
-		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, ErrDamaged)
+		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, frontier.ErrDamaged)
 	}
 	return nil
 }

@@ -279,7 +279,7 @@ func TestSteer_OfAReaderOrWithAnEndedContextChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.Steer(context.Background(), s); !errors.Is(err, ErrReadOnly) {
+	if _, err := f.Steer(context.Background(), s); !errors.Is(err, frontier.ErrReadOnly) {
 		t.Error(err)
 	}
 	if st, err := f.Stats(context.Background()); err != nil || st.Queued != 3 || st.Stopped != 0 {

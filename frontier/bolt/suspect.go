@@ -26,7 +26,7 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 	f.flight = stored
 	for _, x := range r.refs {
 		if all.of(x) == nil {
-			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.record(), x.place(), ErrDamaged)
+			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.record(), x.place(), frontier.ErrDamaged)
 		}
 	}
 	if f.readOnly || r.leases == 0 && len(r.refs) == 0 {

@@ -68,7 +68,7 @@ func (b *block) read(body []byte, zip *zstd.Decoder) error {
 	}
 	raw, err := zip.DecodeAll(packed, old[:0])
 	if err != nil {
-		return fmt.Errorf("block of a record: %w: %w", err, ErrDamaged)
+		return fmt.Errorf("block of a record: %w: %w", err, frontier.ErrDamaged)
 	}
 	return b.index(raw)
 }

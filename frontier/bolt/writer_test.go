@@ -321,7 +321,7 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 }
 
 func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
-	if err := guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, ErrDamaged) ||
+	if err := guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, frontier.ErrDamaged) ||
 		!strings.Contains(err.Error(), "assertion failed") {
 		t.Fatal(err)
 	}

@@ -149,6 +149,8 @@ func (s *stage) calls(t frontier.Turn) map[string]error {
 	for _, err := range f.AllSeeds(ctx) {
 		errs["AllSeeds"] = err
 	}
+	_, _, errs["Entry"] = f.Entry(ctx, s.url("x/0"))
+	_, errs["Quarantined"] = f.Quarantined(ctx)
 	_, errs["Blob"] = f.Blob(ctx, digest("x"))
 	_, _, errs["Host"] = f.Host(ctx, s.auth("x"))
 	_, errs["Hosts"] = f.Hosts(ctx, canon.Authority{}, 1)

@@ -33,6 +33,20 @@ func (s *stage) quarantined(n int64) {
 	want(s, "Failed as quarantined", st.Reasons[frontier.Failed][frontier.ReasonQuarantined], n)
 }
 
+// told fails unless Quarantined tells of these URLs: what this opening has put in quarantine, and no earlier one.
+func (s *stage) told(urls ...string) {
+	s.Helper()
+	cs, err := s.f.Quarantined(s.Context())
+	if err != nil {
+		s.Fatalf("Quarantined: %v", err)
+	}
+	var got []string
+	for _, c := range cs {
+		got = append(got, short(c.URL))
+	}
+	want(s, "Quarantined", strings.Join(got, " "), strings.Join(urls, " "))
+}
+
 func quarantineAlone(s *stage) {
 	s.add(s.links("a/0"))
 	for n := range frontier.QuarantineStops {
@@ -41,6 +55,7 @@ func quarantineAlone(s *stage) {
 		s.fall()
 	}
 	s.quarantined(1)
+	s.told("a/0")
 	st := s.stats()
 	want(s, "Suspects", st.Suspects, 0)
 	want(s, "Discovered", st.Discovered, 1)
@@ -48,8 +63,10 @@ func quarantineAlone(s *stage) {
 	want(s, "Add of it", s.add(s.links("a/0")), frontier.Added{Known: 1})
 	s.reopen()
 	s.quarantined(1)
+	s.told()
 	s.crash()
 	s.quarantined(1)
+	s.told()
 }
 
 func quarantineCompany(s *stage) {

@@ -16,6 +16,7 @@ func surveyRules() []rule {
 		{name: "survey: shut are those with something pending that cannot have a turn now", test: surveyShut},
 		{name: "survey: hosts come as Host has them, without robots state and memory", test: surveyHosts},
 		{name: "survey: all hosts are counted by condition and reason, and by what an operator commanded", test: surveyWhy},
+		{name: "entry: a URL that became a task is told with its state, and no other is", test: entryStates},
 	}
 }
 
@@ -118,4 +119,42 @@ func urls(cs []frontier.Candidate) []canon.URL {
 		us = append(us, c.URL)
 	}
 	return us
+}
+
+// entry asks about one URL.
+func (s *stage) entry(u string) (frontier.Entry, bool) {
+	s.Helper()
+	e, ok, err := s.f.Entry(s.Context(), s.url(u))
+	if err != nil {
+		s.Fatalf("Entry %s: %v", u, err)
+	}
+	return e, ok
+}
+
+func entryStates(s *stage) {
+	c := s.links("a/0")[0]
+	told := func(e frontier.Entry) {
+		s.Helper()
+		got, ok := s.entry("a/0")
+		want(s, "known", ok, true)
+		e.Candidate, got.Print = c, 0 // keyed by the engine's own secret
+		want(s, "the entry", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", e))
+	}
+	s.add(s.links("a/0"), s.refused("trap", "a/1"))
+	told(frontier.Entry{})
+	t := s.turn(1)
+	told(frontier.Entry{})
+	r := result(t)
+	r.Deferred = []frontier.Deferral{{Print: t.Tasks[0].Print, After: time.Hour, Reason: "status 503"}}
+	s.finish(r)
+	told(frontier.Entry{Attempts: 1, Deferred: true, Reason: "status 503", Wait: time.Hour})
+	s.sleep(time.Hour)
+	r = result(s.turn(1))
+	r.Done = []frontier.Done{{Print: t.Tasks[0].Print, Outcome: frontier.Failed, Reason: "status 500"}}
+	s.finish(r)
+	told(frontier.Entry{Outcome: frontier.Failed, Reason: "status 500"})
+	for _, u := range []string{"a/1", "a/2", "b/0"} {
+		_, ok := s.entry(u)
+		want(s, u+" became a task", ok, false)
+	}
 }

@@ -26,6 +26,8 @@ type state struct {
 	domains  map[string]int64 // of these, those of each registrable domain
 	capped   map[string]int64 // links, by reason
 
+	quarantined []frontier.Candidate // by the latest opening
+
 	seeds   []frontier.Seed
 	blobs   map[[sha256.Size]byte][]byte
 	reasons map[frontier.Outcome]map[string]int64
@@ -113,6 +115,7 @@ func (s *state) apply(e event) frontier.Added {
 func (s *state) open(now time.Time, o opened) {
 	s.options, s.unclean, s.floor = o.options, o.unclean, time.Time{}
 	s.openings++
+	s.quarantined = nil
 	s.known, s.results = int64(len(s.order)), 0
 	if o.unclean {
 		s.floor = now.Add(o.options.Pace)

@@ -60,6 +60,7 @@ func (s *state) suspect(o opened) {
 		t.counted(slices.DeleteFunc(slices.Clone(counts), count.guilty))
 		if len(t.counts) == 0 || t.Print == o.condemned {
 			s.end(h, t, frontier.Failed, frontier.ReasonQuarantined)
+			s.quarantined = append(s.quarantined, t.first)
 		}
 	}
 }

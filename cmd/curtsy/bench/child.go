@@ -10,8 +10,8 @@ import (
 
 	"curtsy/crawler/extract/bare"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 	"curtsy/frontier/model"
 	"curtsy/storage/plainly"
 )
@@ -41,7 +41,7 @@ func SaveStats(path string) error {
 // InMemory opens a frontier that keeps nothing, with the seeds of the file. It is what a durable one is compared with.
 func InMemory(ctx context.Context) func(path string, o frontier.Options) (frontier.Frontier, error) {
 	return func(path string, o frontier.Options) (frontier.Frontier, error) {
-		f, err := bolt.Open(path, frontier.Options{})
+		f, err := engine.Open(path, frontier.Options{})
 		if err != nil {
 			return nil, err
 		}

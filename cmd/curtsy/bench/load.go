@@ -15,8 +15,8 @@ import (
 
 	"curtsy/crawler/crawltest/benchweb"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 	"curtsy/frontier/model"
 )
 
@@ -58,7 +58,7 @@ func LoadFrontier(ctx context.Context, dir string, urls, hosts int, volatile boo
 	path := filepath.Join(dir, "frontier.db")
 	var f frontier.Frontier = model.New(frontier.Options{})
 	if !volatile {
-		if f, err = bolt.Open(path, frontier.Options{}); err != nil {
+		if f, err = engine.Open(path, frontier.Options{}); err != nil {
 			return s, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
 
@@ -51,8 +52,8 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 		for call, open := range ways() {
 			err := open(file)
 			switch {
-			case !errors.Is(err, bolt.ErrInUse):
-				t.Errorf("%s in a second process: %v, want ErrInUse", call, err)
+			case !errors.Is(err, frontier.ErrInUse):
+				t.Errorf("%s in a second process: %v, want frontier.ErrInUse", call, err)
 			case !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "wait until it ends, or stop it"):
 				t.Errorf("%s in a second process: %q names no directory, or does not say what to do", call, err)
 			}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt"
+)
+
+// FileName is the name of the frontier in a crawl directory.
+const FileName = "frontier.db"
+
+// Open opens a frontier for a run, or makes it: in a directory that has none, or as the file that is not there. Errors are
+// frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an error nothing has been
+// changed.
+func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
+	path, err := file(locator)
+	if err != nil {
+		return nil, err
+	}
+	f, err := bolt.Open(path, o)
+	if err != nil {
+		return nil, err // without f: an interface that holds a nil is not nil
+	}
+	return f, nil
+}
+
+// OpenReadOnly opens a frontier for a look, without taking part in a crawl. Several may do so at a time, none while a crawl
+// runs.
+func OpenReadOnly(locator string) (frontier.Stored, error) {
+	path, err := file(locator)
+	if err != nil {
+		return nil, err
+	}
+	f, err := bolt.OpenReadOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// file returns the file that a locator names.
+func file(locator string) (string, error) {
+	fi, err := os.Stat(locator)
+	if err == nil && fi.IsDir() {
+		return filepath.Join(locator, FileName), nil
+	}
+	scheme, _, ok := strings.Cut(locator, "://")
+	if ok && err != nil && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz") == "" { // no path looks like it, or it is there
+		return "", fmt.Errorf("frontier/engine: there is no engine for %s://: name a crawl directory", scheme)
+	}
+	return locator, nil
+}
+
+// Import makes a frontier of the items that next gives, up to io.EOF, where there must be none. It appears whole or not at
+// all.
+func Import(locator string, next func() (frontier.Item, error)) error {
+	path, err := file(locator)
+	if err != nil {
+		return err
+	}
+	return bolt.Import(path, next)
+}
+
+// Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says that
+// it could not be examined.
+func Check(locator string) ([]string, error) {
+	path, err := file(locator)
+	if err != nil {
+		return nil, err
+	}
+	return bolt.Check(path)
+}
+
+// CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that is no
+// damage.
+func CutShort(locator string) (bool, error) {
+	path, err := file(locator)
+	if err != nil {
+		return false, err
+	}
+	return bolt.CutShort(path)
+}
+
+// Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of URLs
+// that nobody will ask for again, and returns its size before and after.
+func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
+	path, err := file(locator)
+	if err != nil {
+		return 0, 0, err
+	}
+	return bolt.Compact(ctx, path, forget)
+}
+
+// Salvage is what Rebuild has found and what it has lost.
+type Salvage = bolt.Salvage
+
+// Ended is how a URL ended, as a ledger tells.
+type Ended = bolt.Ended
+
+// Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended gives, up
+// to io.EOF. The damaged one stays as it is.
+func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error)) (Salvage, error) {
+	path, err := file(locator)
+	if err != nil {
+		return Salvage{}, err
+	}
+	return bolt.Rebuild(ctx, path, to, ended)
+}
