@@ -37,7 +37,9 @@ type host struct {
 	was         terms         // that were due before the last exchange
 	row         pauses.Row    // its exchanges, one after the other
 	lastSeen    seenAs
-	skew        gaps // by which the dates of answers differ from the archive's
+	latest      seenAs // the exchange that began last
+	starts      starts // of answered exchanges of another crawler
+	skew        gaps   // by which the dates of answers differ from the archive's
 
 	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a kill
 	// may have made it forget.

@@ -31,6 +31,8 @@ type audit struct {
 	steps       int       // how often it was set back
 	stepAt      time.Time // the first date behind the last time
 
+	startsKept int // of all hosts
+
 	absent int64 // answers that request and metadata name, and that are not there
 
 	found map[codeAt]int

@@ -7,6 +7,18 @@ import (
 	"time"
 )
 
+// unread makes an archive in which a server asks for rest in words that nobody can read, and is asked again so long after.
+func unread(value string, after time.Duration) func(a *archive) {
+	return func(a *archive) {
+		a.robots(rule)
+		a.add(fetch{url: site + "/a", at: 2 * s, status: 429, head: "Retry-After: " + value + "\r\n"})
+		if after > day {
+			a.add(fetch{url: site + "/robots.txt", at: day + time.Minute, body: rule})
+		}
+		a.add(fetch{url: site + "/b", at: after})
+	}
+}
+
 // promises are archives of other crawlers that keep the standards, and what they break of this crawler's rules.
 var promises = []judged{
 	{name: "a pause below a second", codes: "gap", make: func(a *archive) {
@@ -33,6 +45,10 @@ var promises = []judged{
 		a.add(fetch{url: site + "/a", at: 2 * s, status: 301, head: "Retry-After: 120\r\nLocation: /b\r\n"})
 		a.add(fetch{url: site + "/b", at: 100 * s})
 	}},
+	{name: "a Retry-After in quotes", codes: "retry-after", make: unread(`"100"`, 23*time.Hour)},
+	{name: "a Retry-After with a unit", codes: "retry-after", make: unread("100s", 23*time.Hour)},
+	{name: "a Retry-After of two numbers", codes: "retry-after", make: unread("100, 3", 23*time.Hour)},
+	{name: "a Retry-After that nobody can read, obeyed", make: unread(`"100"`, 25*time.Hour)},
 	{name: "429 for robots.txt", codes: "robots-unreachable", make: func(a *archive) {
 		a.add(fetch{url: site + "/robots.txt", status: 429})
 		a.add(fetch{url: site + "/a", at: 100 * s})

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"time"
 
 	"curtsy/storage/audit/pauses"
@@ -51,20 +52,25 @@ func (a *audit) timing(h *half, to *host) {
 			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
 			return
 		}
-		a.backwards(e, to, required, by)
+		a.backwards(h, to, required, by)
 		return
+	}
+	if !a.ours() && (!h.asked || !h.answered) && to.latest == (seenAs{e.URL, e.Began}) {
+		return // the other half of that exchange, whose records lie far apart
 	}
 	a.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
 	a.toldGap(e, to, &t)
 	to.was = t
 }
 
-// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order the two were,
-// between their starts was the pause that is due.
-func (a *audit) backwards(e *Exchange, to *host, required time.Duration, by string) {
-	apart := to.began.Sub(e.Began) + to.res
-	if due := min(required, to.lowest); apart+slack(due) < due {
-		a.report(e.finding(Gap, "at least "+round(due)+" between two exchanges with the authority: "+by, "at most "+round(apart)+" before one that stands before it"))
+// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their records
+// are, between the starts of any two exchanges was the pause that is due.
+func (a *audit) backwards(h *half, to *host, required time.Duration, by string) {
+	e := &h.e
+	due := min(required, to.lowest)
+	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.answered {
+		a.report(e.finding(Gap, "at least "+round(due)+" between two exchanges with the authority: "+by,
+			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, round(in))))
 		return
 	}
 	a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
@@ -170,8 +176,9 @@ func (a *audit) after(h *half, to *host) {
 	if e.Began.IsZero() {
 		return
 	}
+	a.starts(h, to)
 	if !to.met || e.Began.After(to.began) {
-		to.began = e.Began
+		to.began, to.latest = e.Began, seenAs{e.URL, e.Began}
 	}
 	if end := e.End(); !to.met || !end.Before(to.end) {
 		to.end, to.ended, to.res, to.file = end, e.Ended, e.Resolution+time.Microsecond, e.File

@@ -44,4 +44,28 @@ var storyRows = []row{
 			at -= time.Second
 		}
 	}),
+	alien("a burst an hour before a page that stands before it, the Crawl-delay 3 s", audit.Gap, func(s strange) {
+		s.date("http://station.test/", time.Hour, stamp)
+		for i, url := range []string{slow, timetable, platforms} { // an hour before the page that stands before them
+			s.date(url, time.Duration(i)*time.Second, stamp)
+		}
+	}),
+	alien("pages in whole seconds, one before the other, the Crawl-delay 3 s", audit.Gap, func(s strange) {
+		for i, url := range []string{"http://station.test/", slow, timetable, platforms} {
+			s.date(url, -time.Duration(i)*2*time.Second, time.RFC3339)
+		}
+	}),
+}
+
+const slow = "http://station.test/slow"
+
+// date dates the records of an exchange, so long after a day of its own, and puts them behind all others.
+func (s strange) date(url string, after time.Duration, form string) {
+	s.t.Helper()
+	both := s.both(url)
+	for _, r := range both {
+		r.set("WARC-Date", time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).Add(after).Format(form))
+	}
+	s.drop(both...)
+	s.records = append(s.records, both...)
 }
