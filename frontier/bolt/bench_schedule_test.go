@@ -32,7 +32,7 @@ func TestSchedule_PopAndPushDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(20_000, f.rotate); n != 0 {
 		t.Fatalf("%v allocations", n)
 	}
-	if n := len(f.desk.schedule); n > 2*len(f.hosts)+64 {
+	if n := len(f.scheduler.schedule); n > 2*len(f.hosts)+64 {
 		t.Fatalf("%d entries for %d hosts", n, len(f.hosts))
 	}
 }

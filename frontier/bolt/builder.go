@@ -194,7 +194,7 @@ func (b *builder) place() error {
 	if err := b.complete(); err != nil {
 		return err
 	}
-	if err := name(b.beside, b.path); err != nil {
+	if err := publish(b.beside, b.path); err != nil {
 		return err
 	}
 	b.beside = ""

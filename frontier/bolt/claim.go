@@ -146,8 +146,8 @@ func (f *Frontier) lease(h *host, now int64, n int) *draft {
 		token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: after(now, f.options.LeaseLength), width: max(h.width, 1),
 	}
 	f.touch(now) // the record of what is in flight
-	f.desk.out++
-	f.desk.leases.push(entry{at: h.lease.expires, tie: uint64(f.claims)<<32 | uint64(h.id)})
+	f.scheduler.out++
+	f.scheduler.leases.push(entry{at: h.lease.expires, tie: uint64(f.claims)<<32 | uint64(h.id)})
 	f.tidy()
 	f.wakeFor(h.lease.expires)
 	refs := h.take(now, n)
@@ -220,9 +220,9 @@ func (f *Frontier) release(h *host, now int64) {
 	f.count(h, 1)
 	trial := h.lease.trial
 	h.lease = nil
-	f.desk.out--
+	f.scheduler.out--
 	f.enter(h, now)
-	if trial || f.desk.out == 0 {
+	if trial || f.scheduler.out == 0 {
 		f.letSuspects(trial)
 	}
 	f.wakeEnded(now)

@@ -21,7 +21,7 @@ func (f *Frontier) place(h *host, r ref) *uint32 {
 
 // droppedHost reports whether candidates of a are refused. The caller holds mu.
 func (f *Frontier) droppedHost(a canon.Authority) bool {
-	if f.desk.stopped == 0 {
+	if f.scheduler.stopped == 0 {
 		return false // nearly always, and there is one question per link
 	}
 	h := f.byName[a]

@@ -25,8 +25,8 @@ type flight struct {
 // inFlight returns the record of this instant. A holder makes Width exchanges at most and takes its tasks in the order
 // in which they were given, so that only the first Width that are not settled can be in work. The caller holds mu.
 func (f *Frontier) inFlight() []byte {
-	refs := make([]ref, 0, f.desk.out)
-	for _, e := range f.desk.leases { // one entry for each lease that is out, beside stale ones
+	refs := make([]ref, 0, f.scheduler.out)
+	for _, e := range f.scheduler.leases { // one entry for each lease that is out, beside stale ones
 		if h := f.leased(e); h != nil {
 			l := h.lease
 			for _, t := range l.tasks[:min(len(l.tasks), l.width)] {
@@ -35,7 +35,7 @@ func (f *Frontier) inFlight() []byte {
 		}
 	}
 	slices.Sort(refs)
-	return flight{leases: uint64(f.desk.out), refs: refs}.appendTo(nil)
+	return flight{leases: uint64(f.scheduler.out), refs: refs}.appendTo(nil)
 }
 
 // appendTo writes the record.

@@ -31,24 +31,24 @@ type Frontier struct {
 
 	retrying chan struct{} // holds one: whoever is in Retry or Steer
 
-	mu       sync.Mutex
-	err      error // why the engine is poisoned
-	closed   bool
-	claims   uint32
-	floor    int64   // no host with no pace of its own is due before: see restart
-	oldFloor int64   // what was left of the floor of the run before
-	hosts    []*host // by id; nil for an id that was never written
-	byName   map[canon.Authority]*host
-	names    names
-	retries  map[ref]*retry
-	domains  map[string]*domain
-	totals   *totals
-	desk     desk
-	flight   []byte // the last record that was sealed
-	careful  int64  // results until turns are given before their record is durable
-	size     int64  // octets of the file, up to its high-water mark
-	full     bool   // no turn is given any more; see gauge
-	tight    bool   // perhaps it is; see gauge
+	mu        sync.Mutex
+	err       error // why the engine is poisoned
+	closed    bool
+	claims    uint32
+	floor     int64   // no host with no pace of its own is due before: see restart
+	oldFloor  int64   // what was left of the floor of the run before
+	hosts     []*host // by id; nil for an id that was never written
+	byName    map[canon.Authority]*host
+	names     names
+	retries   map[ref]*retry
+	domains   map[string]*domain
+	totals    *totals
+	scheduler scheduler
+	flight    []byte // the last record that was sealed
+	careful   int64  // results until turns are given before their record is durable
+	size      int64  // octets of the file, up to its high-water mark
+	full      bool   // no turn is given any more; see gauge
+	tight     bool   // perhaps it is; see gauge
 
 	records   uint64             // id of the last record
 	accepted  int64              // entries of all records
@@ -61,8 +61,8 @@ type Frontier struct {
 	closing   bool               // the writer is to finish what there is and end
 }
 
-// desk is what claims work with: who is due when, who is leased until when, and who is waiting for a turn.
-type desk struct {
+// scheduler is what claims work with: who is due when, who is leased until when, and who is waiting for a turn.
+type scheduler struct {
 	schedule heap // of hosts: at is when they are due, tie is served<<32 | id
 	waiting  int  // entries of schedule that are not stale
 	leases   heap // at is when a lease expires, tie is claim<<32 | id

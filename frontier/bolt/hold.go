@@ -40,7 +40,7 @@ func (f *Frontier) setClosing(h *host, yes bool) {
 		h.hold.closing = yes
 		f.open.change(h)
 	}
-	f.desk.closing = yes // there is one command at a time
+	f.scheduler.closing = yes // there is one command at a time
 }
 
 // same reports whether k and l, which may be nil, are one command.
@@ -147,14 +147,14 @@ func (f *Frontier) setHold(h *host, k *hold, now int64) bool {
 // watch sees to it that the hold of h ends in time. The caller holds mu.
 func (f *Frontier) watch(h *host) {
 	if h.hold != nil && h.hold.ends() {
-		f.desk.holds.push(entry{at: h.hold.until, tie: uint64(h.id)})
+		f.scheduler.holds.push(entry{at: h.hold.until, tie: uint64(h.id)})
 	}
 }
 
 // endHolds ends the parks whose time is over. When h is due was reckoned with its end, so the schedule stays as it is.
 // The caller holds mu.
 func (f *Frontier) endHolds(now int64) {
-	d := &f.desk
+	d := &f.scheduler
 	for len(d.holds) > 0 && d.holds[0].at <= now {
 		e := d.holds.pop()
 		h := f.hosts[uint32(e.tie)]
@@ -175,7 +175,7 @@ func (f *Frontier) endHolds(now int64) {
 func (f *Frontier) reschedule(h *host, now int64) {
 	if h.waiting {
 		f.leave(h)
-		f.desk.schedule.remove(entry{at: h.due, tie: uint64(h.served)<<32 | uint64(h.id)})
+		f.scheduler.schedule.remove(entry{at: h.due, tie: uint64(h.served)<<32 | uint64(h.id)})
 	}
 	f.enter(h, now)
 }

@@ -20,7 +20,7 @@ type host struct {
 	dirty     bool   // in the dirty list of the open group
 	named     bool   // its name is on disk, or on its way
 	deep      bool   // its tasks are given depth first
-	held      bool   // among the hosts whose suspect cannot be given yet; see desk
+	held      bool   // among the hosts whose suspect cannot be given yet; see scheduler
 	served    uint32 // number of the last claim, for turns among hosts due at the same time
 	width     int
 	pace      time.Duration

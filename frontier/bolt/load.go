@@ -219,7 +219,7 @@ func (f *Frontier) loadPending(h *host, r ref) {
 	}
 	switch {
 	case t.suspect():
-		f.desk.suspects++
+		f.scheduler.suspects++
 		h.giveSuspect(r)
 	case t.deferred():
 		h.giveLater(r, t)

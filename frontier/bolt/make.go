@@ -27,7 +27,7 @@ func makeNew(path string) error {
 		err = cerr
 	}
 	if err == nil {
-		err = name(fresh, path)
+		err = publish(fresh, path)
 	}
 	if err != nil {
 		os.Remove(fresh)
@@ -39,9 +39,9 @@ func makeNew(path string) error {
 	return nil
 }
 
-// name gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
+// publish gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
 // file. It makes that durable: of a file whose name is lost, everything is.
-func name(fresh, path string) error {
+func publish(fresh, path string) error {
 	switch err := os.Link(fresh, path); {
 	case err == nil:
 		os.Remove(fresh) // a second name that stays does no harm

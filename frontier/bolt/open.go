@@ -144,7 +144,7 @@ func (f *Frontier) restart() {
 	now := f.clock.now()
 	if f.unclean {
 		f.floor = after(now, f.options.Pace)
-		f.careful = f.desk.known + frontier.GroupPages
+		f.careful = f.scheduler.known + frontier.GroupPages
 	}
 	f.gauge()
 	for _, h := range f.hosts {

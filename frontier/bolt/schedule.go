@@ -30,10 +30,10 @@ func (f *Frontier) enterAt(h *host, at int64) {
 	}
 	if !h.waiting {
 		h.waiting = true
-		f.desk.waiting++
+		f.scheduler.waiting++
 	}
 	h.due = due
-	f.desk.schedule.push(entry{at: due, tie: uint64(h.served)<<32 | uint64(h.id)})
+	f.scheduler.schedule.push(entry{at: due, tie: uint64(h.served)<<32 | uint64(h.id)})
 	f.tidy()
 	f.wakeFor(due)
 }
@@ -47,7 +47,7 @@ func (f *Frontier) valid(e entry) bool {
 // tidy removes stale entries when they are the greater part. One is left behind in the schedule whenever a host that
 // waited for a deferred task became due earlier, and one among the leases by every turn that ends in time.
 func (f *Frontier) tidy() {
-	d := &f.desk
+	d := &f.scheduler
 	if len(d.schedule) > 2*d.waiting+64 {
 		d.schedule.keep(f.valid)
 	}
@@ -67,11 +67,11 @@ func (f *Frontier) leased(e entry) *host {
 
 // earliest returns when the first host is due, the end of time when none is waiting. The caller holds mu.
 func (f *Frontier) earliest() int64 {
-	for len(f.desk.schedule) > 0 {
-		if e := f.desk.schedule[0]; f.valid(e) {
+	for len(f.scheduler.schedule) > 0 {
+		if e := f.scheduler.schedule[0]; f.valid(e) {
 			return e.at
 		}
-		f.desk.schedule.pop()
+		f.scheduler.schedule.pop()
 	}
 	return math.MaxInt64
 }
@@ -80,7 +80,7 @@ func (f *Frontier) earliest() int64 {
 // mu.
 func (f *Frontier) next(now int64) *host {
 	for !f.shut() && f.earliest() <= now {
-		e := f.desk.schedule.pop()
+		e := f.scheduler.schedule.pop()
 		h := f.hosts[uint32(e.tie)]
 		f.leave(h)
 		if at, ok := h.available(now); ok && at <= now || f.mayTry(h) {
@@ -92,19 +92,19 @@ func (f *Frontier) next(now int64) *host {
 }
 
 // shut reports whether no turn is given, whoever is due: a suspect must be alone, or the file is full, or may be.
-func (f *Frontier) shut() bool { return f.desk.lone || f.full || f.tight }
+func (f *Frontier) shut() bool { return f.scheduler.lone || f.full || f.tight }
 
 // leave takes h out of the schedule; its entry may stay behind and is then stale.
 func (f *Frontier) leave(h *host) {
 	if h.waiting {
 		h.waiting = false
-		f.desk.waiting--
+		f.scheduler.waiting--
 	}
 }
 
 // expire ends the leases whose time is over. The caller holds mu.
 func (f *Frontier) expire(now int64) {
-	d := &f.desk
+	d := &f.scheduler
 	for len(d.leases) > 0 && d.leases[0].at <= now {
 		e := d.leases.pop()
 		if h := f.leased(e); h != nil {
@@ -118,7 +118,7 @@ func (f *Frontier) expire(now int64) {
 // summary returns the state of the frontier as a whole, and with Waiting when something will be due. The caller holds
 // mu.
 func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
-	d := &f.desk
+	d := &f.scheduler
 	switch {
 	case d.out == 0 && d.pending == 0:
 		return frontier.Drained, 0
@@ -139,7 +139,7 @@ func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
 
 // count moves the sums over all hosts as h changes: call it with -1 before and +1 after. The caller holds mu.
 func (f *Frontier) count(h *host, by int64) {
-	d := &f.desk
+	d := &f.scheduler
 	d.known += by
 	if h.pending() > 0 {
 		d.pending += by

@@ -56,7 +56,7 @@ func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return name(file.Name(), path)
+	return publish(file.Name(), path)
 }
 
 // vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.

@@ -40,7 +40,7 @@ func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(
 // Stats implements frontier.Frontier.
 func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	err = f.locked(ctx, func(now int64) error {
-		d := &f.desk
+		d := &f.scheduler
 		st = frontier.Stats{
 			Outcomes: f.totals.outcomes, Reasons: f.totals.byReason(), Capped: maps.Clone(f.totals.capped), Counts: maps.Clone(f.totals.counts),
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,

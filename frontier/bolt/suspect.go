@@ -100,7 +100,7 @@ func (t *retry) condemned() bool { return t.alone >= frontier.QuarantineStops }
 // clear makes the task of t a suspect no more: it was closed or deferred. The caller holds mu.
 func (f *Frontier) clear(t *retry) {
 	if t.suspect() {
-		f.desk.suspects--
+		f.scheduler.suspects--
 	}
 	t.stops, t.alone = 0, 0
 }
@@ -116,11 +116,11 @@ func (h *host) suspected() bool { return h.aside != nil && len(h.aside.suspects)
 
 // mayTry reports whether the first suspect of h, if there is one, can be given now. The caller holds mu.
 func (f *Frontier) mayTry(h *host) bool {
-	if !h.suspected() || f.desk.trial {
+	if !h.suspected() || f.scheduler.trial {
 		return false
 	}
 	r := h.unrank(h.aside.suspects[0].at)
-	return f.desk.out == 0 || f.retries[r].stops < loneStops
+	return f.scheduler.out == 0 || f.retries[r].stops < loneStops
 }
 
 // try takes the first suspect of h, which may be tried and has been leased for it. The caller holds mu.
@@ -130,8 +130,8 @@ func (f *Frontier) try(h *host) []ref {
 	}
 	r := h.unrank(h.aside.suspects.pop().at)
 	h.clearAside()
-	h.lease.trial, f.desk.trial = true, true
-	f.desk.lone = f.retries[r].stops >= loneStops
+	h.lease.trial, f.scheduler.trial = true, true
+	f.scheduler.lone = f.retries[r].stops >= loneStops
 	return []ref{r}
 }
 
@@ -140,7 +140,7 @@ func (f *Frontier) try(h *host) []ref {
 func (f *Frontier) holdSuspect(h *host, due, now int64) {
 	if h.suspected() && !h.held {
 		h.held = true
-		f.desk.held = append(f.desk.held, suspended{h, due})
+		f.scheduler.held = append(f.scheduler.held, suspended{h, due})
 	}
 	f.enter(h, now)
 }
@@ -149,7 +149,7 @@ func (f *Frontier) holdSuspect(h *host, due, now int64) {
 // would otherwise be behind all others whenever nothing is out. The caller holds mu and has just ended a lease, which
 // may have been that of a suspect.
 func (f *Frontier) letSuspects(trial bool) {
-	d := &f.desk
+	d := &f.scheduler
 	if trial {
 		d.trial, d.lone = false, false
 		if len(d.waiters) > 0 {

@@ -20,19 +20,19 @@ type waiter struct {
 // queueUp puts a new waiter at the end of the line. The caller holds mu.
 func (f *Frontier) queueUp(maxWait time.Duration) *waiter {
 	w := &waiter{wake: make(chan struct{}, 1), maxWait: maxWait}
-	f.desk.waiters = append(f.desk.waiters, w)
+	f.scheduler.waiters = append(f.scheduler.waiters, w)
 	return w
 }
 
 // stepOut takes w out of the line; nil is in none. The caller holds mu.
 func (f *Frontier) stepOut(w *waiter) {
-	i := slices.Index(f.desk.waiters, w)
+	i := slices.Index(f.scheduler.waiters, w)
 	if i < 0 {
 		return
 	}
-	f.desk.waiters = slices.Delete(f.desk.waiters, i, i+1)
-	if i == 0 && len(f.desk.waiters) > 0 {
-		f.desk.waiters[0].signal()
+	f.scheduler.waiters = slices.Delete(f.scheduler.waiters, i, i+1)
+	if i == 0 && len(f.scheduler.waiters) > 0 {
+		f.scheduler.waiters[0].signal()
 	}
 }
 
@@ -47,16 +47,16 @@ func (w *waiter) signal() {
 // await waits until w is woken. The caller holds mu; it is free during the wait.
 func (f *Frontier) await(ctx context.Context, w *waiter, now int64) error {
 	var alarm <-chan time.Time
-	if f.desk.waiters[0] == w {
-		f.desk.alarm = math.MaxInt64
+	if f.scheduler.waiters[0] == w {
+		f.scheduler.alarm = math.MaxInt64
 		if !f.shut() {
-			f.desk.alarm = f.earliest()
+			f.scheduler.alarm = f.earliest()
 		}
-		if l := f.desk.leases; len(l) > 0 {
-			f.desk.alarm = min(f.desk.alarm, l[0].at)
+		if l := f.scheduler.leases; len(l) > 0 {
+			f.scheduler.alarm = min(f.scheduler.alarm, l[0].at)
 		}
-		if f.desk.alarm != math.MaxInt64 {
-			timer := time.NewTimer(time.Duration(f.desk.alarm - now))
+		if f.scheduler.alarm != math.MaxInt64 {
+			timer := time.NewTimer(time.Duration(f.scheduler.alarm - now))
 			defer timer.Stop()
 			alarm = timer.C
 		}
@@ -74,7 +74,7 @@ func (f *Frontier) await(ctx context.Context, w *waiter, now int64) error {
 
 // wakeFor tells the line of something that will happen at a time. The caller holds mu.
 func (f *Frontier) wakeFor(at int64) {
-	if d := &f.desk; len(d.waiters) > 0 && at < d.alarm {
+	if d := &f.scheduler; len(d.waiters) > 0 && at < d.alarm {
 		d.alarm = at
 		d.waiters[0].signal()
 	}
@@ -82,11 +82,11 @@ func (f *Frontier) wakeFor(at int64) {
 
 // wakeEnded wakes the waiters for which the end of the last lease is the end of the wait. The caller holds mu.
 func (f *Frontier) wakeEnded(now int64) {
-	if f.desk.out > 0 && !f.full || len(f.desk.waiters) == 0 {
+	if f.scheduler.out > 0 && !f.full || len(f.scheduler.waiters) == 0 {
 		return
 	}
 	state, due := f.summary(now)
-	for _, w := range f.desk.waiters {
+	for _, w := range f.scheduler.waiters {
 		if w.over(state, due) {
 			w.signal()
 		}
@@ -100,7 +100,7 @@ func (w *waiter) over(s frontier.State, due time.Duration) bool {
 
 // wakeAll wakes every waiter. The caller holds mu.
 func (f *Frontier) wakeAll() {
-	for _, w := range f.desk.waiters {
+	for _, w := range f.scheduler.waiters {
 		w.signal()
 	}
 }

@@ -31,7 +31,7 @@ func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) cha
 func (e *engine) waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.desk.waiters)
+	return len(e.scheduler.waiters)
 }
 
 // token returns the token of the lease of a that is out.
@@ -141,7 +141,7 @@ func TestLease_EndedOnesAreForgotten(t *testing.T) {
 			turn := e.turn(1)
 			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
 		}
-		if l, s := len(e.desk.leases), len(e.desk.schedule); l > 100 || s > 100 {
+		if l, s := len(e.scheduler.leases), len(e.scheduler.schedule); l > 100 || s > 100 {
 			t.Fatalf("%d leases and %d entries of the schedule, after 3000 turns of one host", l, s)
 		}
 	})
