@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/frontier"
+	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"
 )
 
@@ -80,5 +81,8 @@ func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjs
 	if err = errors.Join(err, out.Chmod(0o600), out.Sync(), out.Close()); err != nil {
 		return ended, fmt.Errorf("export: %w", err)
 	}
-	return ended, os.Rename(tmp, path)
+	if err := os.Rename(tmp, path); err != nil {
+		return ended, err
+	}
+	return ended, durable.Names(filepath.Dir(path))
 }

@@ -18,6 +18,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/sorted"
 )
 
 // changesName is the file in a crawl directory that has what changed in its last generation.
@@ -59,8 +60,8 @@ type earlier struct {
 // sorted by URL on disk: memory does not depend on their number. What no longer is linked is known when nothing of the
 // generation is left to do.
 func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *changes, err error) {
-	sorted := &lineSorter{dir: inDir(d.path, spoolName)}
-	defer func() { err = errors.Join(err, sorted.close()) }()
+	lines := sorted.New(inDir(d.path, spoolName), sortedMemory)
+	defer func() { err = errors.Join(err, lines.Close()) }()
 	n := int64(0)
 	for l, err := range decisions(inDir(d.path, ledgerName)) {
 		if err == nil {
@@ -70,7 +71,7 @@ func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *chan
 			return nil, err
 		}
 		if at := n; at >= d.generation.Before && l.Outcome != "" {
-			if err := sorted.add(appendOutcome(nil, &l, at >= d.generation.Lines, at)); err != nil {
+			if err := addOutcome(lines, &l, at >= d.generation.Lines, at); err != nil {
 				return nil, err
 			}
 		}
@@ -86,17 +87,22 @@ func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *chan
 	if complete {
 		c.Counts[changeUnlinked] = 0
 	}
-	return c, d.writeChanges(ctx, c, p, sorted)
+	return c, d.writeChanges(ctx, c, p, lines)
 }
 
 // writeChanges writes the file whole, or leaves that which was there.
-func (d *crawlDir) writeChanges(ctx context.Context, c *changes, p *past, from *lineSorter) error {
+func (d *crawlDir) writeChanges(ctx context.Context, c *changes, p *past, from *sorted.Sorter) error {
 	path := inDir(d.path, changesName)
 	err := durable.File(path, func(out io.Writer) error {
 		w := &changeWriter{ctx: ctx, c: c, past: p, out: bufio.NewWriter(out)}
 		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", c.Version, c.Generation, c.Began.Format(time.RFC3339Nano), c.Complete)
-		if err := from.writeTo(w); err != nil {
-			return err
+		for line, err := range from.All() {
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
 		}
 		return errors.Join(w.end(), w.out.Flush())
 	})
@@ -112,6 +118,18 @@ type outcome struct {
 	status                       int
 	time                         time.Time
 	now                          bool // of this generation, and not of the one before
+}
+
+// sortedMemory is how many bytes of outcomes are sorted in memory at once.
+const sortedMemory = 16 << 20
+
+// addOutcome adds a line that appendOutcome makes, if it makes one.
+func addOutcome(to *sorted.Sorter, l *storage.Line, now bool, at int64) error {
+	line := appendOutcome(nil, l, now, at)
+	if len(line) == 0 {
+		return nil
+	}
+	return to.Add(line)
 }
 
 // appendOutcome appends a line for sorting: by URL, then in the order of the ledger. Of a URL that no crawl of ours can

@@ -164,7 +164,7 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if began[1] > began[0]+each*more {
 		t.Errorf("to begin: %d octets for %d URLs", began, counts)
 	}
-	if most := uint64(3 * runSize); slices.Max(compared) > most {
+	if most := uint64(3 * sortedMemory); slices.Max(compared) > most {
 		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/storage"
+	"curtsy/storage/sorted"
 )
 
 // heapWatch is a writer that counts lines and keeps the most of the heap that was live.
@@ -53,22 +53,28 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	var w heapWatch
 	w.look()
 	base := w.most
-	s := &lineSorter{dir: t.TempDir()}
+	dir := t.TempDir()
+	s := sorted.New(dir, sortedMemory)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 2 * n {
 		l := storage.Line{
 			Time: time.UnixMicro(int64(i)), URL: fmt.Sprintf("https://host-%d.example/%0100d", random.IntN(1000), i%n),
 			Outcome: frontier.Fetched.String(), Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
 		}
-		if err := s.add(appendOutcome(nil, &l, i >= n, int64(i))); err != nil {
+		if err := addOutcome(s, &l, i >= n, int64(i)); err != nil {
 			t.Fatal(err)
 		}
 		if i%100_000 == 0 {
 			w.look()
 		}
 	}
-	if err := s.writeTo(&w); err != nil {
-		t.Fatal(err)
+	for line, err := range s.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(line); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if w.lines != 2*n || w.wrong > 0 {
 		t.Errorf("%d lines of %d, %d out of order", w.lines, 2*n, w.wrong)
@@ -76,14 +82,12 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	if most := (w.most - base) >> 20; most > 48 {
 		t.Errorf("%d URLs took %d MiB", n, most)
 	} else {
-		t.Logf("%d URLs took %d MiB in %d runs", n, most, len(s.runs))
+		t.Logf("%d URLs took %d MiB", n, most)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	for _, name := range s.runs {
-		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", name, err)
-		}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

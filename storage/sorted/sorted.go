@@ -21,6 +21,8 @@ type Sorter struct {
 	size int
 	runs []*os.File
 	err  error
+
+	named []*os.File // files that have a name still
 }
 
 // maxRuns is how many runs are merged at once; more become one first. Each costs a buffer of runBuffer octets.
@@ -81,6 +83,9 @@ func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sorted: %w", err)
 	}
+	if os.Remove(f.Name()) != nil { // Windows removes no open file; elsewhere a kill leaves nothing behind
+		s.named = append(s.named, f)
+	}
 	w := bufio.NewWriterSize(f, runBuffer)
 	err = func() error {
 		for b, err := range all {
@@ -97,8 +102,7 @@ func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 		return w.Flush()
 	}()
 	if err != nil {
-		err = errors.Join(fmt.Errorf("sorted: %w", err), f.Close(), os.Remove(f.Name()))
-		return nil, err
+		return nil, errors.Join(fmt.Errorf("sorted: %w", err), f.Close(), s.unlink(f))
 	}
 	return f, nil
 }
@@ -188,10 +192,20 @@ func (s *Sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
 func (s *Sorter) remove() error {
 	var errs []error
 	for _, f := range s.runs {
-		errs = append(errs, f.Close(), os.Remove(f.Name()))
+		errs = append(errs, f.Close(), s.unlink(f))
 	}
 	s.runs = nil
 	return errors.Join(errs...)
+}
+
+// unlink removes a file that still has its name.
+func (s *Sorter) unlink(f *os.File) error {
+	i := slices.Index(s.named, f)
+	if i < 0 {
+		return nil
+	}
+	s.named = slices.Delete(s.named, i, i+1)
+	return os.Remove(f.Name())
 }
 
 // Close frees memory and disk.
