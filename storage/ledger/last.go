@@ -37,30 +37,37 @@ func Rests(dir string) iter.Seq2[storage.Line, error] {
 
 // restsIn yields the lines of one segment and reports whether to go on to the next.
 func restsIn(dir string, number int, yield func(storage.Line, error) bool) bool {
-	f, err := openSegment(dir, number)
+	more := true
+	err := eachWith(dir, number, restField, func(b []byte) bool {
+		l, err := storage.ParseLine(b)
+		more = err != nil || l.Rest <= 0 || yield(l, nil)
+		return more
+	})
 	if err != nil {
-		yield(storage.Line{}, fmt.Errorf("ledger: read: %w", err))
-		return false
+		yield(storage.Line{}, err)
 	}
-	defer f.close()
-	r := bufio.NewReaderSize(f, bufferSize)
+	return more && err == nil
+}
+
+// eachWith gives each line of a segment that has a field to f, until that returns false. What is no whole line is passed over.
+func eachWith(dir string, number int, field []byte, f func(line []byte) bool) error {
+	s, err := openSegment(dir, number)
+	if err != nil {
+		return fmt.Errorf("ledger: read: %w", err)
+	}
+	defer s.close()
+	r := bufio.NewReaderSize(s, bufferSize)
 	var long []byte
 	for {
 		b, err := readLine(r, &long)
 		switch {
 		case errors.Is(err, io.EOF):
-			return true
+			return nil
 		case errors.Is(err, errLong):
-			continue
 		case err != nil:
-			yield(storage.Line{}, fmt.Errorf("ledger: read %s: %w", f.path, err))
-			return false
-		case !bytes.Contains(b, restField):
-			continue
-		}
-		l, err := storage.ParseLine(b)
-		if err == nil && l.Rest > 0 && !yield(l, nil) {
-			return false
+			return fmt.Errorf("ledger: read %s: %w", s.path, err)
+		case bytes.Contains(b, field) && !f(b):
+			return nil
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+)
+
+// Asked says of a ledger of several segments, packed ones among them, what parsing every line says. A text of the web
+// cannot pass for a field.
+func TestAskedIsWhatTheLinesSay(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		l := storage.Line{
+			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []string{"allow", "robots", "refuse"}[i%3],
+			Reason: `,"record":"x","status":200,"octets":7,"decision":"robots"`,
+		}
+		if i%3 < 2 && i%5 > 0 {
+			l.Record, l.Octets, l.Began = fmt.Sprintf("urn:uuid:%d", i), int64(i), l.Time
+		}
+		if i%2 == 0 {
+			l.Status = 200
+		}
+		if err := w.Append(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var want storage.Asked
+	for l, err := range Read(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Record == "" {
+			continue
+		}
+		want.Exchanges++
+		want.Octets += l.Octets
+		if l.Status > 0 {
+			want.Answers++
+		}
+		if l.Decision == "robots" {
+			want.Robots++
+		}
+	}
+	got, err := Asked(dir)
+	if err != nil || got != want || want.Exchanges == 0 || want.Answers == want.Exchanges || want.Robots == 0 {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	if got, err := Asked(t.TempDir()); err != nil || got != (storage.Asked{}) {
+		t.Errorf("a ledger without a line: %+v, %v", got, err)
+	}
+}
