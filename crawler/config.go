@@ -36,6 +36,8 @@ type Config struct {
 	// Rests, if not nil, gives the last lines of the ledger that say a rest (storage.Line.Rest). A run that follows on a
 	// kill reads it: the ledger may know of exchanges that the frontier does not.
 	Rests iter.Seq2[storage.Line, error]
+	// Asked, if not nil, sums up the exchanges of the ledger, for such a run to count those that the frontier did not.
+	Asked func() (storage.Asked, error)
 
 	Identity fetch.Identity
 	Scope    scope.Config

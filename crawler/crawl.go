@@ -38,6 +38,7 @@ type Crawl struct {
 	run     uint64 // which run of the crawl this is, from 0
 	unclean bool   // the run before was killed
 	unheard map[canon.Authority]unheard
+	carried carried
 
 	room *seats.Room   // of the exchanges in flight
 	crew chan struct{} // one place for each worker that is at work and has no slow exchange
@@ -122,9 +123,14 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := c.askForMaps(ctx); err != nil {
 		return nil, err
 	}
+	all, only, err := c.uncounted(before.Counts)
+	if err != nil {
+		return nil, err
+	}
+	c.carried.counts = only
 	c.book = newSeedBook(before.Counts)
 	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
-	c.budget = newBudget(c.cfg, before.Counts)
+	c.budget = newBudget(c.cfg, all)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.sharing = newLook[sharing]()
 	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()

@@ -140,6 +140,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if !c.counted.Load() {
 		s.Runs++
 	}
+	c.carried.into(&s)
 	if err == nil {
 		var all sharing
 		all, err = c.sharing.ask(ctx, c.findSharing)

@@ -109,6 +109,12 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	if err := c.unlock(v); err != nil {
 		return false, err
 	}
+	c.carried.give(v.result.Counts)
+	defer func() {
+		if !applied {
+			c.carried.keep(v.result.Counts)
+		}
+	}()
 	first := c.counted.CompareAndSwap(false, true)
 	if first {
 		v.count(CountRuns, 1)

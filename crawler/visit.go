@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -231,13 +230,8 @@ func (v *visit) undo(before visit) {
 	v.result, v.refused, v.seeds = before.result, before.refused, before.seeds
 	v.pages, v.memory.Pages = before.pages, before.memory.Pages
 	for name, n := range counts {
-		switch name {
-		case CountExchanges, CountBytes, CountAnswers, CountRobots, CountOddRetryAfter:
+		if isCost(name) {
 			v.result.Counts[name] = n
-		default:
-			if strings.HasPrefix(name, countPrefixFailures) {
-				v.result.Counts[name] = n
-			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
@@ -81,6 +82,7 @@ func (l *lives) live(t *testing.T, next string) (killed bool) {
 	c, err := crawler.New(ctx, crawler.Config{
 		Frontier: e.front, Fetcher: f, Recorder: e.archive, Ledger: e.ledger,
 		Rests:    ledger.Rests(filepath.Join(l.dir, "ledger")),
+		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(l.dir, "ledger")) },
 		Identity: identity, Workers: l.workers, MaxWait: 3 * time.Hour,
 		Scope: scope.Config{Mode: scope.ModeAny, Traps: map[string]int{"depth": 0}},
 	})

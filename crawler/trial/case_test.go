@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler"
 	"curtsy/storage/audit"
+	"curtsy/storage/ledger"
 )
 
 // trial is a case: a crawl of a web, in several lives.
@@ -26,6 +28,7 @@ type trial struct {
 	logs    map[string][]logged
 	served  int
 	kills   int
+	asked   int64 // exchanges, by the status of the life that was not killed
 	result  *audit.Result
 }
 
@@ -124,6 +127,7 @@ func (x *trial) try(t *testing.T, s size) {
 			return
 		}
 	}
+	x.counted(t)
 }
 
 // lasts is how long a life lasts: often so short that kills follow each other within seconds.
@@ -197,6 +201,11 @@ func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, kil
 	}
 	if !killed {
 		x.elapsed += time.Since(start)
+		st, err := crawler.StatusOf(t.Context(), c.front)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.asked = st.Exchanges
 	}
 	x.served += s.served
 	if err := c.close(); err != nil {
@@ -248,6 +257,26 @@ func (x *trial) judge(t *testing.T, at, root string) {
 		}
 	}
 	x.result = r
+}
+
+// counted checks that the status of a crawl has each exchange which the ledger tells of, and that the audit has them but for
+// those which a failure of the computer took from the archive, and beside them those which no line tells of.
+func (x *trial) counted(t *testing.T) {
+	t.Helper()
+	var told int64
+	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Record != "" {
+			told++
+		}
+	}
+	l, audited := x.result.Ledger, x.result.Totals.Exchanges
+	if x.asked != told || audited < told-l.InFlight || audited > told+l.Untold {
+		t.Errorf("%d exchanges by the status, %d by the ledger, %d by the audit, which misses %d and has up to %d that no line tells of",
+			x.asked, told, audited, l.InFlight, l.Untold)
+	}
 }
 
 // maxSaid is how many findings of a case are shown.

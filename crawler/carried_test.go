@@ -1,0 +1,145 @@
+package crawler
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/model"
+	"curtsy/storage"
+)
+
+// asked is the Config.Asked of a ledger in memory.
+func (l *lines) asked() (a storage.Asked, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if line.Record == "" {
+			continue
+		}
+		a.Exchanges++
+		a.Octets += line.Octets
+		if line.Status > 0 {
+			a.Answers++
+		}
+		if line.Decision == decisionRobots {
+			a.Robots++
+		}
+	}
+	return a, nil
+}
+
+// counts checks that a status has all exchanges that are archived, and that there are at least so many.
+func (w *world) counts(s Status, least int) {
+	w.t.Helper()
+	told, _ := w.ledger.asked()
+	if n := len(w.archive.records); int64(n) != s.Exchanges || n < least || told != (storage.Asked{
+		Exchanges: s.Exchanges, Answers: told.Answers, Robots: s.Robots, Octets: s.Bytes,
+	}) {
+		w.t.Errorf("the status has %d exchanges, %d for robots.txt, %d octets; the archive has %d, the ledger %+v",
+			s.Exchanges, s.Robots, s.Bytes, n, told)
+	}
+}
+
+// Exchanges that a kill kept from the frontier are in archive and ledger, and so in the status: before the next turn is
+// finished, and behind it.
+func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
+	for _, target := range []string{"/robots.txt", "/busy.html"} {
+		t.Run(target, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ill atomic.Int64
+				ill.Store(2)
+				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					switch {
+					case r.URL.Path == target && ill.Add(-1) >= 0:
+						status(503, "Retry-After", "20")(rw, r)
+					case r.URL.Path == "/robots.txt":
+						status(404)(rw, r)
+					default:
+						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
+					}
+				})}
+				w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)
+				w.cfg.MaxWait = time.Hour
+				deadly := &lethal{w.ledger, w, 2}
+				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
+				w.cfg.Asked = func() (storage.Asked, error) {
+					told, err := w.ledger.asked()
+					if s, serr := StatusOf(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
+						t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
+					}
+					return told, err
+				}
+				s := deadly.crawl(t)
+				if deadly.kills > 0 {
+					t.Fatalf("%d kills did not come", deadly.kills)
+				}
+				w.counts(s.Status, 5)
+			})
+		})
+	}
+}
+
+// crashed kills what was open, and opens the frontier again.
+func (w *world) crashed() {
+	w.t.Helper()
+	m := w.front.(*model.Model)
+	m.Crash()
+	m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	w.t.Cleanup(func() { m.Close() })
+	w.front, w.cfg.Frontier = m, m
+}
+
+// The run that follows on a kill says so from its first moment on, and its budget knows.
+func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
+		w.crashed()
+		w.cfg.MaxBytes = 5000
+		w.cfg.Asked = func() (storage.Asked, error) {
+			return storage.Asked{Exchanges: 7, Answers: 6, Robots: 2, Octets: 5000}, nil
+		}
+		c, err := New(t.Context(), w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := c.Status(t.Context()); err != nil || s.Exchanges != 7 || s.Robots != 2 || s.Bytes != 5000 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if s, err := c.Run(t.Context()); err != nil || s.EndedBy != EndedMaxBytes {
+			t.Errorf("ended by %q, %v", s.EndedBy, err)
+		}
+	})
+}
+
+// A turn whose lease ran out counts for nothing, but its exchange was made: the next turn counts that.
+func TestAStaleTurnHidesNoExchangeFromTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldLeased(t, 30*time.Second, []string{"http://a.test/"}, crawltest.New(crawltest.Tree("a.test", 20)))
+		w.cfg.Ledger = &stalled{lines: w.ledger, at: "http://a.test/"}
+		s := w.run()
+		if n := w.count(frontier.ReasonExpired); n != 1 {
+			t.Fatalf("%d leases ran out", n)
+		}
+		w.counts(s.Status, 22) // robots.txt, twenty pages, one of them twice
+	})
+}
+
+// stalled is a ledger whose disk stands still once, for longer than a lease.
+type stalled struct {
+	*lines
+	at   string
+	once atomic.Bool
+}
+
+func (l *stalled) Append(ctx context.Context, line storage.Line) error {
+	if line.URL == l.at && l.once.CompareAndSwap(false, true) {
+		time.Sleep(40 * time.Second)
+	}
+	return l.lines.Append(ctx, line)
+}
