@@ -16,6 +16,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -145,6 +146,7 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 	if s.delay == 0 {
 		c.Delay = -1
 	}
+	c.Asked = func() (storage.Asked, error) { return ledger.Asked(inDir(d.path, ledgerName)) }
 	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.keepNoArchive, s.followRel
 	c.Previews = s.previews
 	return c, s.own(&c)

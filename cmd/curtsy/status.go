@@ -24,7 +24,9 @@ func newStatus(std stdio) *cobra.Command {
 		Short: "Show how a crawl is, running or not",
 		Long: "Show how a crawl is: what was found and what became of it, the longest queues,\n" +
 			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
-			"frontier is read.",
+			"frontier is read.\n\n" +
+			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
+			"those of the archive, and says which of them a kill left in one of the two alone.",
 		Example: "  curtsy status news\n  curtsy status --json news",
 		Args:    oneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +68,13 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 		return crawler.Status{}, damaged(err, dir)
 	}
 	st, err = crawler.StatusOf(ctx, f)
-	return st, errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {
+		return st, err
+	}
+	if told, err := ledger.Asked(inDir(dir, ledgerName)); err == nil { // else the frontier's own counts must do
+		st.Tell(told)
+	}
+	return st, nil
 }
 
 // addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
