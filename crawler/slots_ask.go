@@ -19,8 +19,9 @@ type hostLocks interface {
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
 	// Release gives a up; nobody may take it before rest is over.
 	Release(a canon.Authority, rest time.Duration) error
-	// Start grants the start of an exchange at an address by returning zero, and keeps others from one there before every
-	// is over; or it returns how long to wait before asking again. Started says that it took place only now.
+	// Start grants the start of an exchange at an address by returning zero, and keeps others from one there until Started,
+	// which says that it has taken place and must follow, and every is over; or it returns how long to wait before asking
+	// again.
 	Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error)
 	Started(spot netip.Prefix, every time.Duration) error
 	// SetBack is by how much the clock was set back, as far as rests that others left showed.

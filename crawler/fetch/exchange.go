@@ -39,8 +39,8 @@ type Request struct {
 	FirstByteTimeout, WholeTimeout time.Duration
 
 	// Begin, if not nil, is called when a connection stands and the request is about to go out over it, Begun once it has
-	// gone out. Begin may wait, which counts against no time-out; its error ends the exchange. Where a kept connection
-	// proves dead, both are called again for the fresh one.
+	// gone out, or could not: Begun follows each Begin that returns no error. Begin may wait, which counts against no
+	// time-out; its error ends the exchange. Where a kept connection proves dead, both are called again for the fresh one.
 	Begin func(ctx context.Context) error
 	Begun func()
 

@@ -14,7 +14,8 @@
 // nobody cleans up. Wall time is all that processes share. An entry says how long its rest was, so that a clock which is
 // set back makes a host rest once more for that long, and no longer; SetBack tells of it.
 //
-// Addresses have places like authorities (politeness rule 10): Start takes one and rests it for the pace of the address.
+// Addresses have places like authorities (politeness rule 10): Start takes one, and Started, once the request has gone out,
+// gives it back and rests it for the pace of the address. A process that is slow between the two is not overtaken.
 //
 // The table has room for four authorities in each of its 65,536 buckets. In a full one the entry that ends first gives
 // way, and then the pace between two crawls may be lost for that host; that they talk to it at once is excluded all

@@ -91,24 +91,15 @@ func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
 }
 
 // Start asks for the start of an exchange at an address, or at a network of them, and grants it by returning zero: nobody
-// else has one there before every is over. Or it returns how long to wait before asking again.
+// else has one there until Started, which must follow. Or it returns how long to wait before asking again.
 func (l *Locks) Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error) {
-	name := spotName(spot)
-	if wait, err = l.take(name, every); err == nil && wait == 0 {
-		err = l.release(name, every)
-	}
+	wait, err = l.take(spotName(spot), every)
 	return min(wait, every), err
 }
 
-// Started says that a start which was granted took place only now.
+// Started says that the start which was granted has taken place: nobody has another there before every is over.
 func (l *Locks) Started(spot netip.Prefix, every time.Duration) error {
-	if l.file == nil {
-		return nil
-	}
-	if err := l.store(hash(spotName(spot)), up(time.Now()), every); err != nil {
-		return fmt.Errorf("hostlock: start at %s: %w", spot, err)
-	}
-	return nil
+	return l.release(spotName(spot), every)
 }
 
 // spotName is none that an authority has.

@@ -295,11 +295,12 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 	}
 }
 
-// The starts at one address are every apart over all processes that share the file, and those at others are free.
+// The starts at one address are every apart over all processes that share the file, however long each takes from being
+// granted to taking place.
 func TestRule26_StartsAtAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
-		spot, other := netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("8.8.4.4/32")
+		spot := netip.MustParsePrefix("8.8.8.8/32")
 		const every = 500 * time.Millisecond
 		var mu sync.Mutex
 		var starts []time.Time
@@ -317,13 +318,14 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 						time.Sleep(wait)
 						continue
 					}
+					time.Sleep(time.Duration(n%4) * every) // a machine with much else to do
 					mu.Lock()
 					starts = append(starts, time.Now())
 					mu.Unlock()
-					n++
-					if wait, err := l.Start(other, 0); wait != 0 || err != nil {
-						t.Errorf("another address: %v, %v", wait, err)
+					if err := l.Started(spot, every); err != nil {
+						t.Error(err)
 					}
+					n++
 				}
 			})
 		}
@@ -333,13 +335,45 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 				t.Errorf("start %d came after %v", i+1, gap)
 			}
 		}
-		l := open(t, path)
-		time.Sleep(every)
-		if err := l.Started(spot, every); err != nil {
+	})
+}
+
+// A start that was granted keeps others from one, in this process and in another, until it has taken place and every is
+// over; other addresses are free. A process that ends before that leaves no more than the pace from when it asked.
+func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "locks")
+		slow, other := open(t, path), open(t, path)
+		spot, elsewhere := netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("8.8.4.4/32")
+		const every = 500 * time.Millisecond
+		asks := func(l *Locks, at netip.Prefix, want time.Duration) {
+			t.Helper()
+			if wait, err := l.Start(at, every); err != nil || wait != want {
+				t.Fatalf("Start: wait %v, %v; want %v", wait, err, want)
+			}
+		}
+		asks(slow, spot, 0)
+		for range 3 {
+			time.Sleep(every)
+			asks(other, spot, every)
+			asks(slow, spot, every)
+			asks(other, elsewhere, 0)
+			if err := other.Started(elsewhere, every); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := slow.Started(spot, every); err != nil {
 			t.Fatal(err)
 		}
-		if wait, err := l.Start(spot, every); err != nil || wait != every {
-			t.Errorf("after a late start: %v, %v", wait, err)
+		asks(other, spot, every)
+		time.Sleep(every)
+		asks(other, spot, 0)
+		time.Sleep(every / 2)
+		if err := other.Close(); err != nil { // as the end of its process would
+			t.Fatal(err)
 		}
+		asks(slow, spot, every/2)
+		time.Sleep(every / 2)
+		asks(slow, spot, 0)
 	})
 }
