@@ -8,6 +8,7 @@ import (
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // someNotes are those on a host in the middle of a crawl.
@@ -18,7 +19,7 @@ func someNotes(tb testing.TB) host.State {
 		tb.Fatal(err)
 	}
 	const id = "urn:uuid:00112233-4455-6677-8899-aabbccddeeff"
-	n := host.State{LastEnd: 1e15, Pages: 17, Run: 3, Due: host.Pace{Pause: time.Second, By: host.ByFloor}, Source: host.Source{Record: id, Body: id, BodyAt: 1e15}}
+	n := host.State{LastEnd: 1e15, Pages: 17, Run: 3, Due: host.Pace{Pause: time.Second, By: storage.ByFloor}, Source: host.Source{Record: id, Body: id, BodyAt: 1e15}}
 	for range 7 {
 		n.Hear(20 * time.Millisecond)
 	}

@@ -23,7 +23,7 @@ func FoundAs(u canon.URL, l storage.Line) frontier.Candidate {
 }
 
 // kindOf is the kind of a word; zero of one that there is not.
-func kindOf(word string) frontier.Kind {
+func kindOf(word storage.Kind) frontier.Kind {
 	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
 		if kindWord(k) == word {
 			return k
@@ -51,7 +51,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 		return nil, badOrder{fmt.Errorf("crawler: explain: %w", err)}
 	}
 	q := Question{URL: u, Written: p.Get(paramWritten)}
-	if kind := p.Get(paramKind); kind != "" {
+	if kind := storage.Kind(p.Get(paramKind)); kind != "" {
 		depth, err := strconv.ParseUint(p.Get(paramDepth), 10, 31)
 		if err != nil || kindOf(kind) == 0 {
 			return nil, badOrder{fmt.Errorf("crawler: explain: kind %q at depth %q: that is no way to be found", kind, p.Get(paramDepth))}
@@ -65,7 +65,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 func (r *Remote) Explain(ctx context.Context, q Question) (e Explanation, err error) {
 	p := url.Values{paramURL: {q.URL.String()}, paramWritten: {q.Written}}
 	if c := q.Found; c.Kind != 0 {
-		p.Set(paramKind, kindWord(c.Kind))
+		p.Set(paramKind, string(kindWord(c.Kind)))
 		p.Set(paramVia, c.Via)
 		p.Set(paramDepth, strconv.Itoa(c.Depth))
 		p.Set(paramSeed, c.Seed)

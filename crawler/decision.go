@@ -10,21 +10,12 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
-)
-
-// What a ledger line decides on.
-const (
-	decisionAllow    = "allow"    // the gate let the URL pass, and this is how it ended
-	decisionDisallow = "disallow" // robots.txt forbids it
-	decisionRefuse   = "refuse"   // scope, trap or budget; the reason names the rule
-	decisionHold     = "hold"     // a trap's history; the reason names the rule
-	decisionRobots   = "robots"   // an exchange for robots.txt
-	decisionOptOut   = "opt-out"  // an opt-out list has it: line, rule and list are those of its entry
+	"curtsy/storage"
 )
 
 // decision is what became of a task in this turn.
 type decision struct {
-	kind    string
+	kind    storage.Decision
 	reason  string
 	note    string // for the line alone, behind the reason
 	verdict robots.Verdict
@@ -50,7 +41,7 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 	if d.outcome == 0 {
 		again := frontier.Deferral{Print: task.Print, After: v.rest.URL, Reason: d.reason, URL: d.instead}
 		v.result.Deferred = append(v.result.Deferred, again)
-		return c.line(ctx, v, task, d, "deferred")
+		return c.line(ctx, v, task, d, storage.OutcomeDeferred)
 	}
 	if seedChain(task.Candidate) || requestedMap(task.Candidate) {
 		switch d.outcome {
@@ -69,11 +60,11 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 		done.Reason = "" // where it leads is of the line, not of the count
 	}
 	v.result.Done = append(v.result.Done, done)
-	return c.line(ctx, v, task, d, d.outcome.String())
+	return c.line(ctx, v, task, d, storage.Outcome(d.outcome.String()))
 }
 
 // line writes down what became of a task.
-func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome string) error {
+func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome storage.Outcome) error {
 	found := task.Candidate
 	if d.ex != nil {
 		found = d.found
@@ -88,7 +79,7 @@ func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decisi
 	}
 	if d.entry != nil {
 		named(&l, d.entry)
-	} else if d.kind != decisionRefuse {
+	} else if d.kind != storage.DecisionRefuse {
 		v.ruled(&l, d.verdict)
 		if l.Reason == "" {
 			l.Reason = string(d.verdict.Reason)

@@ -128,11 +128,11 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 		}
 	}
 	return map[string][]string{
-		"## `decision`": constants(t, ".", "decision[A-Z].*"),
-		"## `outcome`":  append(outcomes, "deferred"),
+		"## `decision`": constants(t, "../storage", "Decision[A-Z].*"),
+		"## `outcome`":  constants(t, "../storage", "Outcome[A-Z].*"),
 		"## `change`: since the generation before":                 constants(t, ".", "Change[A-Z].*"),
-		"## `kind`: how a URL was found":                           constants(t, ".", "kind[A-Z].*"),
-		"## `pace_by`: who asked for the pause before an exchange": constants(t, "host", "By[A-Z].*"),
+		"## `kind`: how a URL was found":                           constants(t, "../storage", "Kind[A-Z].*"),
+		"## `pace_by`: who asked for the pause before an exchange": constants(t, "../storage", "By[A-Z].*"),
 		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
 		"## `reason` of what an exchange came to":                  reasons,
 		"## `reason` of a refusal or a hold":                       append(rules, reasonMaps, frontier.ReasonOperator, frontier.ReasonQuarantined),
@@ -199,8 +199,8 @@ func TestDecisionsDocCoversTheLinesOfTheWing(t *testing.T) {
 		w.run()
 		for _, l := range w.ledger.all {
 			r, exchanged := l.Reason, "## `reason` of what an exchange came to"
-			if !known("## `decision`", l.Decision) || l.Outcome != "" && !known("## `outcome`", l.Outcome) ||
-				l.Kind != "" && !known("## `kind`: how a URL was found", l.Kind) {
+			if !known("## `decision`", string(l.Decision)) || l.Outcome != "" && !known("## `outcome`", string(l.Outcome)) ||
+				l.Kind != "" && !known("## `kind`: how a URL was found", string(l.Kind)) {
 				t.Errorf("decision %q, outcome %q, kind %q", l.Decision, l.Outcome, l.Kind)
 			}
 			if r != "" && !known("## `reason` of a verdict", r) && !known(exchanged, r) && !known("## `reason` of a refusal or a hold", r) && !pattern.MatchString(r) {

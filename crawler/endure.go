@@ -7,12 +7,13 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // attempt is exchange, but that a panic in it, or the end of the lease's time, is a failed attempt of the task and no
 // more: a page that makes a parser panic must not stop ten million others. What the task has added is taken back.
 func (c *Crawl) attempt(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict) error {
-	d := decision{kind: decisionAllow, verdict: verdict, attempt: task.Attempts + 1, pace: v.due()}
+	d := decision{kind: storage.DecisionAllow, verdict: verdict, attempt: task.Attempts + 1, pace: v.due()}
 	return c.endure(ctx, v, task, d, func() error { return c.exchange(ctx, v, task, verdict) })
 }
 

@@ -200,8 +200,8 @@ func (e *Explanation) ExplainPolicy(cfg Config, source string, u canon.URL, s ro
 		r.book = g.learn(digest, body)
 	}
 	e.Robots = robotsOf(g, source, u, s, r, record, now.UTC())
-	e.Pace.ask(host.ByCrawlDelay, e.Robots.delay)
-	e.Pace.ask(host.ByRequestRate, e.Robots.rate)
+	e.Pace.ask(storage.ByCrawlDelay, e.Robots.delay)
+	e.Pace.ask(storage.ByRequestRate, e.Robots.rate)
 	e.Conclude()
 }
 
@@ -221,7 +221,7 @@ func notFollowed(counts map[string]int64) map[string]int64 {
 func (e *Explanation) Past(at time.Time) {
 	at = at.UTC()
 	e.At = &at
-	e.Pace.ask(host.ByAddress, nil)
+	e.Pace.ask(storage.ByAddress, nil)
 	e.Host = ExplainedHost{Known: e.Host.Known, Own: e.Host.Own}
 	e.Budgets = []Budget{}
 	e.State.Seen, e.State.State, e.State.Reason = false, stateUnknown, ""
@@ -237,11 +237,11 @@ func (e *Explanation) Past(at time.Time) {
 
 // ExplainLine says what became of the URL by a line of the ledger: the last one up to the instant that e is about.
 func (e *Explanation) ExplainLine(l storage.Line) {
-	e.State.Seen, e.State.State, e.State.Reason, e.State.Attempts = true, l.Outcome, l.Reason, l.Attempt
+	e.State.Seen, e.State.State, e.State.Reason, e.State.Attempts = true, string(l.Outcome), l.Reason, l.Attempt
 	switch {
 	case l.Outcome == "": // a refusal that never became a task
 		e.State.State = frontier.Dropped.String()
-	case l.Outcome == frontier.Fetched.String() && l.Change != ChangeFresh, l.Outcome == frontier.Redirected.String():
+	case l.Outcome == storage.OutcomeFetched && l.Change != ChangeFresh, l.Outcome == storage.OutcomeRedirected:
 		// its reason is why robots.txt allows it
 		e.State.Reason = ""
 	}

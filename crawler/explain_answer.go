@@ -9,11 +9,12 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
 // ask sets what one of the terms asks for; nil for nothing.
-func (e *ExplainedPace) ask(by string, s *float64) {
+func (e *ExplainedPace) ask(by storage.PaceBy, s *float64) {
 	for i := range e.Terms {
 		if e.Terms[i].By == by {
 			e.Terms[i].Seconds = s
@@ -34,7 +35,7 @@ func (e *ExplainedPace) respond(n *host.State, own bool) {
 		return
 	}
 	for i := range e.Terms {
-		if t := &e.Terms[i]; t.By == host.ByResponseTime {
+		if t := &e.Terms[i]; t.By == storage.ByResponseTime {
 			t.Seconds = seconds(host.ResponsePace(median))
 			t.Note = fmt.Sprintf("%d × %v, the median of the last %d; %v at most",
 				host.ResponseFactor, median.Round(time.Microsecond), len(times), host.ResponseMost)
@@ -45,7 +46,7 @@ func (e *ExplainedPace) respond(n *host.State, own bool) {
 
 // choose finds the winner: the largest, of equal ones the first.
 func (e *ExplainedPace) choose() {
-	e.By, e.Seconds = host.ByFloor, 0
+	e.By, e.Seconds = storage.ByFloor, 0
 	for i, t := range e.Terms {
 		if t.Seconds != nil && (i == 0 || *t.Seconds > e.Seconds) {
 			e.By, e.Seconds = t.By, *t.Seconds
@@ -59,7 +60,7 @@ func (e *ExplainedPace) due() (time.Duration, string) {
 	if e.Rest > s {
 		s, by = e.Rest, e.RestBy
 	}
-	return time.Duration(s * float64(time.Second)).Round(time.Microsecond), by
+	return time.Duration(s * float64(time.Second)).Round(time.Microsecond), string(by)
 }
 
 // ExplainResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
@@ -69,10 +70,10 @@ func (e *Explanation) ExplainResponses(times []time.Duration, last time.Time) {
 	for _, d := range times {
 		n.Hear(d)
 	}
-	e.Pace.ask(host.ByResponseTime, nil)
+	e.Pace.ask(storage.ByResponseTime, nil)
 	e.Pace.respond(&n, e.Host.Own)
 	e.Pace.Last, e.Pace.Rest, e.Pace.RestBy = instantOf(last), 0, ""
-	e.Pace.ask(host.ByRateLimit, nil)
+	e.Pace.ask(storage.ByRateLimit, nil)
 	e.Conclude()
 }
 

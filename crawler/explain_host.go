@@ -3,10 +3,10 @@ package crawler
 import (
 	"time"
 
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // What a state is called that is no outcome.
@@ -23,7 +23,7 @@ func (k *facts) explainState() ExplainedState {
 	c := k.candidate()
 	e := ExplainedState{
 		Seen: k.seen, State: stateUnknown, Assumed: k.Found.Kind == 0,
-		Kind: kindWord(c.Kind), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
+		Kind: string(kindWord(c.Kind)), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
 	}
 	if k.seen {
 		e.State = stateSeen
@@ -152,15 +152,15 @@ func limitTo(n int64) *int64 {
 
 // explainPace says who asks for which pause.
 func (k *facts) explainPace(cfg Config) ExplainedPace {
-	e := ExplainedPace{Terms: []PaceTerm{{By: host.ByFloor, Seconds: seconds(k.floor)}, {By: host.ByCrawlDelay}, {By: host.ByRequestRate}, {By: host.ByRateLimit}, {By: host.ByResponseTime}}}
+	e := ExplainedPace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.floor)}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
 	if book := k.rules.book; book != nil {
 		var asks ExplainedRobots
 		asks.asks(book)
-		e.ask(host.ByCrawlDelay, asks.delay)
-		e.ask(host.ByRequestRate, asks.rate)
+		e.ask(storage.ByCrawlDelay, asks.delay)
+		e.ask(storage.ByRequestRate, asks.rate)
 	}
 	if d := k.memory.Spacing(k.micros); d > 0 {
-		e.ask(host.ByRateLimit, seconds(d))
+		e.ask(storage.ByRateLimit, seconds(d))
 	}
 	e.respond(&k.memory, k.own)
 	if due := k.memory.Due; due.By != "" {

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // The pace of an explanation is that of the crawl, whoever asks for how much.
@@ -41,7 +42,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 		if got.By != want.By || time.Duration(got.Seconds*1e9).Round(time.Microsecond) != want.Pause.Round(time.Microsecond) {
 			t.Fatalf("%+v, the pace that is kept is %+v", got, want)
 		}
-		won[got.By]++
+		won[string(got.By)]++
 	}
 	if len(won) != 5 {
 		t.Errorf("who won: %v", won)
@@ -97,7 +98,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		}, AnswerMay, "not before 2026-11-22T10:01:00.000Z (parked: status 503)", time.Minute},
 		{func(k *facts, _ *Config) { k.memory.LastEnd = k.now.Add(-400 * time.Millisecond).UnixMicro() }, AnswerMay, "10:00:00.600Z (floor)", 600 * time.Millisecond},
 		{func(k *facts, _ *Config) {
-			k.memory.LastEnd, k.memory.Due = k.now.UnixMicro(), host.Pace{Pause: 2 * time.Minute, By: host.ByRetryAfter}
+			k.memory.LastEnd, k.memory.Due = k.now.UnixMicro(), host.Pace{Pause: 2 * time.Minute, By: storage.ByRetryAfter}
 		}, AnswerMay, "10:02:00.000Z (retry-after)", 2 * time.Minute},
 		{func(k *facts, _ *Config) {
 			k.entry.Deferred, k.entry.Attempts, k.entry.Wait, k.entry.Reason = true, 1, time.Minute, "timeout"

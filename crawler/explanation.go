@@ -1,6 +1,10 @@
 package crawler
 
-import "time"
+import (
+	"time"
+
+	"curtsy/storage"
+)
 
 // ExplanationSchema is the version of the form of an Explanation.
 const ExplanationSchema = 1
@@ -135,21 +139,21 @@ type ExplainedEntry struct {
 
 // ExplainedPace is the pause that must lie between two exchanges with the host.
 type ExplainedPace struct {
-	Terms     []PaceTerm `json:"terms"` // all that may ask for a pause; of equal ones the first wins
-	By        string     `json:"by"`    // who wins
-	Seconds   float64    `json:"pace_s"`
-	RestBy    string     `json:"rest_by,omitempty"` // who asked for more after the last exchange
-	Rest      float64    `json:"rest_s,omitempty"`
-	Last      *time.Time `json:"last_exchange,omitempty"` // its end
-	Address   float64    `json:"address_s,omitempty"`     // between two starts at one address; own hosts have none
-	Responses []float64  `json:"responses_s,omitempty"`   // the last response times
+	Terms     []PaceTerm     `json:"terms"` // all that may ask for a pause; of equal ones the first wins
+	By        storage.PaceBy `json:"by"`    // who wins
+	Seconds   float64        `json:"pace_s"`
+	RestBy    storage.PaceBy `json:"rest_by,omitempty"` // who asked for more after the last exchange
+	Rest      float64        `json:"rest_s,omitempty"`
+	Last      *time.Time     `json:"last_exchange,omitempty"` // its end
+	Address   float64        `json:"address_s,omitempty"`     // between two starts at one address; own hosts have none
+	Responses []float64      `json:"responses_s,omitempty"`   // the last response times
 }
 
 // PaceTerm is one of those who may ask for a pause.
 type PaceTerm struct {
-	By      string   `json:"by"`
-	Seconds *float64 `json:"s"` // null: it asks for none
-	Note    string   `json:"note,omitempty"`
+	By      storage.PaceBy `json:"by"`
+	Seconds *float64       `json:"s"` // null: it asks for none
+	Note    string         `json:"note,omitempty"`
 }
 
 // Budget is a bound and how much of it is used.

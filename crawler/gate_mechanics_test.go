@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
@@ -105,7 +106,7 @@ func TestGate_3_3_AChangedFile(t *testing.T) {
 				}
 				digests := map[string]int{}
 				for _, l := range w.ledger.all {
-					if l.Decision == decisionAllow || l.Decision == decisionDisallow {
+					if l.Decision == storage.DecisionAllow || l.Decision == storage.DecisionDisallow {
 						digests[l.RobotsSHA256]++
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // What the traps of politeness rule 22 remember of a host is judged and told here; package trap says what it means.
@@ -36,7 +37,7 @@ func (c *Crawl) hold(ctx context.Context, v *visit, task frontier.Task, verdict 
 	if c.lined.first(rule + " " + template) {
 		c.cfg.Log("%s: hardly anything new comes from there any more: further ones are held (%s). curtsy frontier release sets them free", short(template), rule)
 	}
-	return c.settle(ctx, v, task, decision{kind: decisionHold, reason: rule, verdict: verdict, outcome: frontier.Held})
+	return c.settle(ctx, v, task, decision{kind: storage.DecisionHold, reason: rule, verdict: verdict, outcome: frontier.Held})
 }
 
 // meet counts a task that was asked for.

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // long says that the sizes are those of the rule; else they are a tenth, and so are the limits.
@@ -137,7 +138,7 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 		s := w.run()
 		var held []string
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionHold {
+			if l.Decision == storage.DecisionHold {
 				if held = append(held, l.URL); l.Outcome != "held" || l.Reason != trap.RuleQueries || l.Attempt != 0 || l.Status != 0 {
 					t.Errorf("%+v", l)
 				}

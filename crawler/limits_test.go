@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 func TestHTTPThatTheStoryReads(t *testing.T) {
@@ -107,10 +108,10 @@ func TestRule07_RequestRate(t *testing.T) {
 func TestRule09_TheResponseTimeTerm(t *testing.T) {
 	n := host.State{}
 	n.Hear(20 * time.Second)
-	if p := (host.Terms{Floor: Floor}).Pace(&n, 0); p != (host.Pace{Pause: 30 * time.Second, By: host.ByResponseTime}) {
+	if p := (host.Terms{Floor: Floor}).Pace(&n, 0); p != (host.Pace{Pause: 30 * time.Second, By: storage.ByResponseTime}) {
 		t.Errorf("%+v: at most 30 s", p)
 	}
-	if p := (host.Terms{Floor: Floor, Own: true}).Pace(&n, 0); p != (host.Pace{Pause: Floor, By: host.ByFloor}) {
+	if p := (host.Terms{Floor: Floor, Own: true}).Pace(&n, 0); p != (host.Pace{Pause: Floor, By: storage.ByFloor}) {
 		t.Errorf("%+v: own hosts are not spared", p)
 	}
 }

@@ -19,31 +19,21 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// How a URL was found, as a line says it.
-const (
-	kindSeed     = "seed"
-	kindLink     = "link"
-	kindRedirect = "redirect"
-	kindEmbed    = "embed"
-	kindSitemap  = "sitemap" // listed in a sitemap
-	kindMap      = "map"     // named as a sitemap, or an index of them
-)
-
 // kindWord is a kind as a line says it.
-func kindWord(k frontier.Kind) string {
+func kindWord(k frontier.Kind) storage.Kind {
 	switch k {
 	case frontier.KindSeed:
-		return kindSeed
+		return storage.KindSeed
 	case frontier.KindLink:
-		return kindLink
+		return storage.KindLink
 	case frontier.KindRedirect:
-		return kindRedirect
+		return storage.KindRedirect
 	case frontier.KindEmbed:
-		return kindEmbed
+		return storage.KindEmbed
 	case frontier.KindSitemap:
-		return kindSitemap
+		return storage.KindSitemap
 	case frontier.KindMap:
-		return kindMap
+		return storage.KindMap
 	}
 	return ""
 }
@@ -163,7 +153,7 @@ func (c *Crawl) write(ctx context.Context, l storage.Line, e evidence) (id strin
 			return "", err
 		}
 		l.Record, l.Blocks = kept.ID, kept.Blocks
-	case l.Decision == decisionRefuse || l.Decision == decisionHold:
+	case l.Decision == storage.DecisionRefuse || l.Decision == storage.DecisionHold:
 		return "", c.writeRefusals(ctx, c.tally.add(l))
 	case l.Attempt == 0:
 		return "", c.writeRefusal(ctx, l)
@@ -192,14 +182,14 @@ func outlinksOf(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
 	var out []storage.Outlink
 	if a, _ := host.Classify(ex); a == host.Redirected {
 		if to, err := ex.URL.Resolve(ex.Header.Get("Location")); err == nil {
-			out = append(out, storage.Outlink{URL: to.String(), Kind: kindRedirect})
+			out = append(out, storage.Outlink{URL: to.String(), Kind: storage.KindRedirect})
 		}
 	}
 	out = slices.Grow(out, len(page.Links))
 	for _, l := range page.Links {
-		kind := kindLink
+		kind := storage.KindLink
 		if l.Embed {
-			kind = kindEmbed
+			kind = storage.KindEmbed
 		}
 		out = append(out, storage.Outlink{URL: l.URL.String(), Kind: kind})
 	}

@@ -29,7 +29,7 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 			}
 			continue
 		}
-		by[l.PaceBy]++
+		by[string(l.PaceBy)]++
 		if l.PaceBy == "" {
 			t.Errorf("%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
 		}
@@ -58,7 +58,7 @@ func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
 		w.reopen()
 		w.run()
 		by := keptPaces(t, w.ledger.all)
-		for _, who := range []string{host.ByFloor, host.ByResponseTime, host.ByRetryAfter, host.ByErrors, host.ByRobots} {
+		for _, who := range []string{string(storage.ByFloor), string(storage.ByResponseTime), string(storage.ByRetryAfter), string(storage.ByErrors), string(storage.ByRobots)} {
 			if by[who] == 0 {
 				t.Errorf("nobody waited for %q: %v", who, slices.Sorted(maps.Keys(by)))
 			}
@@ -92,7 +92,7 @@ func TestRule11_TheLineSaysThatRetryAfterWasDue(t *testing.T) {
 		for _, l := range w.ledger.all {
 			paces = append(paces, host.Pace{Pause: l.Pace, By: l.PaceBy})
 		}
-		want := []host.Pace{{Pause: Floor, By: host.ByFloor}, {Pause: Floor, By: host.ByFloor}, {Pause: 300 * time.Second, By: host.ByRetryAfter}, {Pause: Floor, By: host.ByFloor}}
+		want := []host.Pace{{Pause: Floor, By: storage.ByFloor}, {Pause: Floor, By: storage.ByFloor}, {Pause: 300 * time.Second, By: storage.ByRetryAfter}, {Pause: Floor, By: storage.ByFloor}}
 		if !slices.Equal(paces, want) {
 			t.Errorf("%v, want %v", paces, want)
 		}
@@ -114,7 +114,7 @@ func TestRule18_OverlappingExchangesHaveNoPaceAndAreOwn(t *testing.T) {
 		w.cfg.PerHost = 3
 		w.run()
 		overlapping := 0
-		if by := keptPaces(t, w.ledger.all); by[host.ByErrors] != 1 {
+		if by := keptPaces(t, w.ledger.all); by[string(storage.ByErrors)] != 1 {
 			t.Errorf("who asked for the pace: %v; one exchange came after a rest", by)
 		}
 		for i, l := range w.ledger.all {

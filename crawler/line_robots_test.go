@@ -86,7 +86,7 @@ func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
 		}
 		last := ""
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionRobots {
+			if l.Decision == storage.DecisionRobots {
 				last = l.Record
 			} else if l.RobotsRecord != last {
 				t.Errorf("%s names %q, the policy was last said in %q", l.URL, l.RobotsRecord, last)
@@ -107,13 +107,13 @@ func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
 		w := newWorld(t, []string{"http://bakery.test/", "http://mill.test/"}, site, mill)
 		w.run()
 		ids, all := w.recordsOf("http://mill.test/bakery.txt")
-		if len(ids) != 1 || all[0].Line.Via != "http://bakery.test/robots.txt" || all[0].Line.Decision != decisionRobots {
+		if len(ids) != 1 || all[0].Line.Via != "http://bakery.test/robots.txt" || all[0].Line.Decision != storage.DecisionRobots {
 			t.Fatalf("%v, %+v", ids, all)
 		}
 		own, _ := w.recordsOf("http://mill.test/robots.txt")
 		for _, l := range w.ledger.all {
 			switch {
-			case l.Decision == decisionRobots:
+			case l.Decision == storage.DecisionRobots:
 				if l.RobotsRecord != "" {
 					t.Errorf("%+v", l)
 				}

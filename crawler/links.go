@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
 
@@ -164,7 +165,7 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 			continue
 		}
 		line := c.lineOf(v, r.Candidate)
-		line.Decision, line.Reason, line.Outcome = decisionRefuse, r.Refused, frontier.Dropped.String()
+		line.Decision, line.Reason, line.Outcome = storage.DecisionRefuse, r.Refused, storage.OutcomeDropped
 		if _, err := c.write(ctx, line, evidence{}); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // busyLocks are host locks of which every other request for one is told to come again, as if another crawl had it.
@@ -69,7 +70,7 @@ func TestRule18_TheLineOfTheProofSaysThePaceOfItsAddress(t *testing.T) {
 		w.share(func(string) []string { return []string{"8.8.8.8"} })
 		w.run()
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionOwner && (l.PaceBy != host.ByAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
+			if l.Decision == storage.DecisionOwner && (l.PaceBy != storage.ByAddress || l.Gap != 10*time.Second || l.Pace != l.Gap) {
 				t.Errorf("pace %v by %q, gap %v", l.Pace, l.PaceBy, l.Gap)
 			}
 		}
@@ -270,7 +271,7 @@ func TestRule16_18_AProofThatOptedOutCostsNothing(t *testing.T) {
 			t.Errorf("%d fetched by %d exchanges in %v", s.Status.Fetched, s.Status.Exchanges, time.Since(begin))
 		}
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionOwner && (l.Reason != reasonOptOut || l.Attempt != 0 || l.List == "") {
+			if l.Decision == storage.DecisionOwner && (l.Reason != reasonOptOut || l.Attempt != 0 || l.List == "") {
 				t.Errorf("%+v", l)
 			}
 		}

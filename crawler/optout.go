@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // reasonOptOut is why nothing is asked of what is on an opt-out list.
@@ -39,7 +40,7 @@ func (c *Crawl) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task, e
 
 // optedOut is the end of a task that is under an entry.
 func optedOut(hit *optout.Hit) decision {
-	return decision{kind: decisionOptOut, reason: reasonOptOut, outcome: frontier.Dropped, entry: hit}
+	return decision{kind: storage.DecisionOptOut, reason: reasonOptOut, outcome: frontier.Dropped, entry: hit}
 }
 
 // entryOf returns the entry that kept an exchange from being made, or nil.

@@ -29,10 +29,8 @@ import (
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 
 const (
-	proofLife     = host.Day
-	maxProof      = 4 << 10 // octets of the file that are read
-	decisionOwner = "owner" // an exchange for the proof, or why there was none
-
+	proofLife         = host.Day
+	maxProof          = 4 << 10 // octets of the file that are read
 	reasonProved      = "proved"
 	reasonNoProof     = "the file lacks the value"
 	reasonOwnerRobots = "robots.txt: " // in front of the verdict that forbids to ask
@@ -79,7 +77,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
 	}
-	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: decisionOwner, Own: v.own}
+	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: storage.DecisionOwner, Own: v.own}
 	verdict := v.rules.judge(u.RequestURI())
 	v.ruled(&line, verdict)
 	if !verdict.Allowed {
@@ -112,7 +110,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	}
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked
-		line = storage.Line{Time: ex.End, URL: line.URL, Decision: decisionOwner, Reason: reasonOptOut, Own: line.Own}
+		line = storage.Line{Time: ex.End, URL: line.URL, Decision: storage.DecisionOwner, Reason: reasonOptOut, Own: line.Own}
 		named(&line, hit)
 		c.proved(v, false, reasonOptOut)
 		_, err := c.write(ctx, line, evidence{})

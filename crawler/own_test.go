@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // secured is a fetcher that asks http for what is https: the web of these tests has no certificates, and the crawl
@@ -94,7 +95,7 @@ func TestRule18_APublicHostIsOwnOnceItIsProved(t *testing.T) {
 		}
 		var lines int
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionOwner {
+			if l.Decision == storage.DecisionOwner {
 				if lines++; l.Reason != "proved" || l.Status != 200 || l.Record != "record 2" || l.URL != "https://own.test"+OwnerPath {
 					t.Errorf("%+v", l)
 				}

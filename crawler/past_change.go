@@ -7,6 +7,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
 
@@ -73,6 +74,6 @@ func (c *Crawl) spared(ctx context.Context, v *visit, task frontier.Task, verdic
 		return false, nil
 	}
 	v.count(countPrefixChanges+ChangeFresh, 1)
-	d := decision{kind: decisionAllow, reason: reasonFresh, verdict: verdict, outcome: frontier.Fetched, change: ChangeFresh}
+	d := decision{kind: storage.DecisionAllow, reason: reasonFresh, verdict: verdict, outcome: frontier.Fetched, change: ChangeFresh}
 	return true, c.settle(ctx, v, task, d)
 }

@@ -165,7 +165,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 // policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.
 func (c *Crawl) policyLine(v *visit, w want) storage.Line {
 	line := storage.Line{
-		URL: w.url.String(), Decision: decisionRobots, Standard: c.gate.terms.Standard.String(),
+		URL: w.url.String(), Decision: storage.DecisionRobots, Standard: c.gate.terms.Standard.String(),
 		Attempt: w.attempt, Own: v.own,
 	}
 	if asked := policyURL(w.from); asked != line.URL {

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
@@ -349,7 +349,7 @@ func TestTheLineOfARobotsExchange(t *testing.T) {
 			if l.Decision != "robots" || l.Seed != "" || l.Outcome != "" || l.Record == "" || (l.Status == 200) != (len(l.RobotsSHA256) == 64) {
 				t.Errorf("%+v", l)
 			}
-			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != host.ByRobots) {
+			if first := l.Attempt == 1; first && l.Pace != Floor || !first && (l.Pace < time.Minute || l.PaceBy != storage.ByRobots) {
 				t.Errorf("attempt %d: pace %v by %q", l.Attempt, l.Pace, l.PaceBy)
 			}
 		}

@@ -31,11 +31,11 @@ func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]str
 		change(w)
 		w.run()
 		for _, l := range w.ledger.all {
-			told[l.URL] += l.Decision + " " + l.Outcome + " " + l.Reason + "\n"
+			told[l.URL] += string(l.Decision) + " " + string(l.Outcome) + " " + l.Reason + "\n"
 		}
 		for _, r := range w.archive.records {
 			for _, to := range r.Outlinks {
-				told[r.URL] += to.Kind + " " + to.URL + "\n"
+				told[r.URL] += string(to.Kind) + " " + to.URL + "\n"
 			}
 		}
 		stats, err := w.front.Stats(t.Context())

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // saying is a site whose pages answer with the statuses in turn, the last one for ever.
@@ -153,7 +154,7 @@ func TestRule12_OurOwnLimitsCostTheHostItsPaceAlone(t *testing.T) {
 			t.Errorf("ended by %q, failures %v: %+v", s.EndedBy, s.Status.Failures, s.Status.Resting)
 		}
 		for _, l := range w.ledger.all {
-			if l.Attempt > 1 || l.Gap > Floor+time.Millisecond && l.PaceBy == host.ByFloor {
+			if l.Attempt > 1 || l.Gap > Floor+time.Millisecond && l.PaceBy == storage.ByFloor {
 				t.Errorf("%+v", l)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // sheet is a style sheet that imports others and shows pictures.
@@ -166,11 +167,11 @@ func TestRequisites_AllIsThreeStepsOffTheScope(t *testing.T) {
 			"http://a.test/moved.png":    {frontier.Redirected.String(), "to http://far1.test/moved.png"},
 			"http://far1.test/moved.png": {frontier.Fetched.String(), "unavailable"},
 		} {
-			if l := w.lineOf(url); l.Outcome != want[0] || l.Reason != want[1] {
+			if l := w.lineOf(url); string(l.Outcome) != want[0] || l.Reason != want[1] {
 				t.Errorf("%s: %s, %s; want %s, %s", url, l.Outcome, l.Reason, want[0], want[1])
 			}
 		}
-		if l := w.lineOf("http://shut.test/x.png"); l.Outcome != frontier.Disallowed.String() {
+		if l := w.lineOf("http://shut.test/x.png"); l.Outcome != storage.OutcomeDisallowed {
 			t.Errorf("shut.test: %+v", l)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 func TestAnExtensionOfTheScopeHoldsInTheNextRun(t *testing.T) {
@@ -75,7 +76,7 @@ func TestEveryLineNamesSeedAndTag(t *testing.T) {
 		w.cfg.Scope.Exclude = []string{"/no$"}
 		s := w.run()
 		for _, l := range w.ledger.all {
-			if l.Decision != decisionRobots && (l.Seed != u.String() || l.Tag != "bread") {
+			if l.Decision != storage.DecisionRobots && (l.Seed != u.String() || l.Tag != "bread") {
 				t.Errorf("%+v", l)
 			}
 		}

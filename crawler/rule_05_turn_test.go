@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // Rule 4: scheme, host and port make an authority, which has one policy of its own, fetched before anything else, once,
@@ -113,7 +114,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 		}
 		shut, most := 0, map[time.Time]int{}
 		for _, l := range w.ledger.all {
-			if l.Decision == decisionRobots {
+			if l.Decision == storage.DecisionRobots {
 				continue
 			}
 			at := l.Time.Sub(start)
@@ -129,7 +130,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 			if l.RobotsSHA256 != digestOf([]byte(files[version])) {
 				t.Errorf("after %v %s was judged by %.8s, not by version %d", at, l.URL, l.RobotsSHA256, version+1)
 			}
-			if l.Decision == decisionDisallow {
+			if l.Decision == storage.DecisionDisallow {
 				shut++
 				most[l.Time]++
 			}

@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // outage is a way in which a robots.txt cannot be had.
@@ -102,7 +103,7 @@ func down(t *testing.T, o outage) *gated {
 // reach a server.
 func (g *gated) robotsTries(start time.Time) (at []time.Duration) {
 	for _, l := range g.ledger.all {
-		if l.Decision == decisionRobots && strings.Contains(l.URL, "://a.test/") {
+		if l.Decision == storage.DecisionRobots && strings.Contains(l.URL, "://a.test/") {
 			at = append(at, l.Time.Sub(start))
 		}
 	}

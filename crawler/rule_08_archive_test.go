@@ -16,7 +16,7 @@ import (
 // robotsLines are the ledger's lines on exchanges for robots.txt, in order.
 func (w *world) robotsLines() (out []storage.Line) {
 	for _, l := range w.ledger.all {
-		if l.Decision == decisionRobots {
+		if l.Decision == storage.DecisionRobots {
 			out = append(out, l)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
+	"curtsy/storage"
 )
 
 func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
@@ -43,12 +43,12 @@ func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
 		}
 		by := map[string]int{}
 		for _, l := range w.ledger.all {
-			by[l.PaceBy]++
-			if l.PaceBy == host.ByRateLimit && l.Gap < l.Pace {
+			by[string(l.PaceBy)]++
+			if l.PaceBy == storage.ByRateLimit && l.Gap < l.Pace {
 				t.Errorf("%s: a gap of %v at a pace of %v", l.URL, l.Gap, l.Pace)
 			}
 		}
-		if by[host.ByRateLimit] != 5 { // four were spaced by it, one had to wait for all of a quota
+		if by[string(storage.ByRateLimit)] != 5 { // four were spaced by it, one had to wait for all of a quota
 			t.Errorf("who asked for the pace: %v; five exchanges waited for RateLimit", by)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // listedWorld is a world with an opt-out list, which notes what is looked up and dialled.
@@ -87,7 +88,7 @@ func (w *world) addr(name string) netip.Addr {
 func (w *world) dropped(url string) (line, list string) {
 	w.t.Helper()
 	for _, l := range w.ledger.all {
-		if l.URL == url && l.Decision == decisionOptOut {
+		if l.URL == url && l.Decision == storage.DecisionOptOut {
 			if l.Outcome != "dropped" || l.Reason != "opt-out" || l.Attempt != 0 || l.Record != "" || l.RobotsLine == 0 {
 				w.t.Errorf("%+v", l)
 			}

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // RFC 9111 4.2: how long an answer is fresh by what its server said, and 4.2.3: how old it is.
@@ -131,7 +132,7 @@ func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 	a := parse(t, "http://a.test/").Authority()
 	n := host.State{
 		LastEnd: 5_000_000, Failures: 3, Throttles: 2, Refusals: 1, Pages: 70, Sitemaps: 4, Forbidden: true, Run: 9, Spaced: 7, SpacedUntil: 8,
-		Due: host.Pace{Pause: time.Minute, By: host.ByRetryAfter}, Source: host.Source{Record: "r", Body: "b", BodyAt: 3}, History: []byte{1},
+		Due: host.Pace{Pause: time.Minute, By: storage.ByRetryAfter}, Source: host.Source{Record: "r", Body: "b", BodyAt: 3}, History: []byte{1},
 	}
 	h := frontier.Host{
 		Authority: a, Wait: time.Hour, Queued: 3, Hold: frontier.Hold{Act: frontier.Park},

@@ -143,8 +143,8 @@ func (w *world) wantChange(path, outcome, change string, asked ...string) {
 	w.t.Helper()
 	got, said := "", ""
 	for _, l := range w.ledger.all {
-		if l.URL == "http://a.test"+path && l.Decision == decisionAllow {
-			got, said = l.Outcome, l.Change
+		if l.URL == "http://a.test"+path && l.Decision == storage.DecisionAllow {
+			got, said = string(l.Outcome), l.Change
 		}
 	}
 	if got != outcome || said != change {

@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // Politeness rule 25: the end of a crawl waits for nobody longer than Grace, in whatever way a host is slow, be the end an
@@ -178,7 +178,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 					t.Errorf("the next run ended by %q: %+v", s.EndedBy, s.Status)
 				}
 				for _, l := range w.ledger.all {
-					if l.Outcome == frontier.Fetched.String() && l.Attempt != 1 {
+					if l.Outcome == storage.OutcomeFetched && l.Attempt != 1 {
 						t.Errorf("%s was fetched by attempt %d: what was cut counts for none", l.URL, l.Attempt)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // sharers are what is known of the hosts at one address that have something pending: they share its pace (politeness rule 10).
@@ -105,5 +106,5 @@ func (all sharing) term(spot netip.Prefix) (PaceTerm, bool) {
 	if d == 0 || len(all.at[spot].paces) < 2 {
 		return PaceTerm{}, false
 	}
-	return PaceTerm{By: host.ByAddress, Seconds: seconds(d), Note: fmt.Sprintf("one exchange in %v for the %s", all.every, all.word(spot))}, true
+	return PaceTerm{By: storage.ByAddress, Seconds: seconds(d), Note: fmt.Sprintf("one exchange in %v for the %s", all.every, all.word(spot))}, true
 }

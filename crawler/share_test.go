@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
@@ -85,13 +85,13 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		}
 		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
-		if e.PaceBy != host.ByAddress || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
+		if e.PaceBy != storage.ByAddress || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
 			t.Errorf("%+v: %v", e, e)
 		}
 		if e.Left < took-took/5 || e.Left > took+took/5 {
 			t.Errorf("estimated %v, it took %v", e.Left, took)
 		}
-		if err != nil || x.Pace.By != host.ByAddress || x.Pace.Seconds != 10 {
+		if err != nil || x.Pace.By != storage.ByAddress || x.Pace.Seconds != 10 {
 			t.Errorf("%v: %+v", err, x.Pace)
 		}
 		if len(st.Longest) == 0 || st.Longest[0].Pace != 10 {

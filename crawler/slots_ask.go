@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // hostLocks keeps other crawls of this user on this machine from talking to a host while we do, and keeps the pace
@@ -122,9 +123,9 @@ func (v *visit) keptFor(c *Crawl, due time.Time) {
 	switch {
 	case due.IsZero():
 	case v.memory.LastEnd == 0:
-		v.kept = host.Pace{Pause: c.cfg.IPDelay, By: host.ByAddress}
+		v.kept = host.Pace{Pause: c.cfg.IPDelay, By: storage.ByAddress}
 	default:
-		v.kept = v.kept.AtLeast(v.since(c, due), host.ByAddress)
+		v.kept = v.kept.AtLeast(v.since(c, due), storage.ByAddress)
 	}
 }
 

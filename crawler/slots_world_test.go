@@ -18,9 +18,9 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // shared is a fetcher whose hosts are at addresses that a test says, and that notes when a request goes out at which of
@@ -132,7 +132,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		}
 		byAddr := 0
 		for _, l := range w.ledger.all {
-			if l.PaceBy == host.ByAddress {
+			if l.PaceBy == storage.ByAddress {
 				byAddr++
 				if l.Gap > 0 && l.Gap < l.Pace {
 					t.Errorf("%s: gap %v, pace %v", l.URL, l.Gap, l.Pace)

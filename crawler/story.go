@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
 
@@ -64,12 +65,12 @@ func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdic
 	verdict = v.rules.judge(task.URL.RequestURI())
 	switch {
 	case !judged.In:
-		return verdict, true, c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: judged.Rule, outcome: frontier.Dropped})
+		return verdict, true, c.settle(ctx, v, task, decision{kind: storage.DecisionRefuse, reason: judged.Rule, outcome: frontier.Dropped})
 	case !verdict.Allowed:
-		d := decision{kind: decisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}
+		d := decision{kind: storage.DecisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}
 		return verdict, true, c.settle(ctx, v, task, d)
 	case task.Kind == frontier.KindMap && v.memory.Sitemaps >= maxMaps:
-		return verdict, true, c.settle(ctx, v, task, decision{kind: decisionRefuse, reason: reasonMaps, outcome: frontier.Dropped})
+		return verdict, true, c.settle(ctx, v, task, decision{kind: storage.DecisionRefuse, reason: reasonMaps, outcome: frontier.Dropped})
 	}
 	if rule := c.held(v, task); rule != "" {
 		return verdict, true, c.hold(ctx, v, task, verdict, rule)
@@ -80,7 +81,7 @@ func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdic
 
 // exchange fetches one task and settles it by what came back.
 func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict) (err error) {
-	d := decision{kind: decisionAllow, verdict: verdict, attempt: task.Attempts + 1}
+	d := decision{kind: storage.DecisionAllow, verdict: verdict, attempt: task.Attempts + 1}
 	v.was, v.listed = task.Candidate, listed{}
 	maps := v.memory.Sitemaps
 	task = c.prepare(v, task)

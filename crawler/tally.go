@@ -45,7 +45,7 @@ func newTally(most int) *tally {
 // add takes the line of a refusal and returns those that are to be written now: the line itself, none, or a counting line
 // for it and others.
 func (t *tally) add(l storage.Line) (write []storage.Line) {
-	kind := refusalKind{l.Decision, l.Reason, hostPart(l.URL)}
+	kind := refusalKind{string(l.Decision), l.Reason, hostPart(l.URL)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.kinds[kind]

@@ -13,7 +13,7 @@ import (
 )
 
 func refusal1(host, reason string, i int) storage.Line {
-	return storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: decisionRefuse, Reason: reason, Outcome: "dropped"}
+	return storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionRefuse, Reason: reason, Outcome: "dropped"}
 }
 
 // Nothing is lost, whatever comes in which order and however little is remembered: lines and counts add up, by kind.
@@ -28,12 +28,12 @@ func TestTally_LinesAndCountsAddUp(t *testing.T) {
 		came, told := map[refusalKind]int64{}, map[refusalKind]int64{}
 		tell := func(all []storage.Line) {
 			for _, l := range all {
-				told[refusalKind{l.Decision, l.Reason, hostPart(l.URL)}] += max(l.Count, 1)
+				told[refusalKind{string(l.Decision), l.Reason, hostPart(l.URL)}] += max(l.Count, 1)
 			}
 		}
 		for i := range n {
 			l := refusal1(fmt.Sprintf("h%d.test", rng.IntN(3)*rng.IntN(2)), []string{"scope:exclude", "trap:repeat"}[rng.IntN(2)], i)
-			came[refusalKind{l.Decision, l.Reason, hostPart(l.URL)}]++
+			came[refusalKind{string(l.Decision), l.Reason, hostPart(l.URL)}]++
 			tell(tally.add(l))
 			if n := len(tally.kinds); n > most || n != tally.order.Len() {
 				t.Fatalf("%d kinds remembered, %d in order; at most %d", n, tally.order.Len(), most)
@@ -68,7 +68,7 @@ func TestTally_AThousandLinesThenCounts(t *testing.T) {
 		}
 	}
 	rest := tally.rest()
-	if lines != 1000 || counting != 2 || len(rest) != 1 || rest[0].Count != 500 || rest[0].Decision != decisionRefuse || rest[0].Time.IsZero() {
+	if lines != 1000 || counting != 2 || len(rest) != 1 || rest[0].Count != 500 || rest[0].Decision != storage.DecisionRefuse || rest[0].Time.IsZero() {
 		t.Errorf("%d lines, %d counting lines, rest %+v", lines, counting, rest)
 	}
 }
@@ -108,7 +108,7 @@ func TestRule22_RefusalsOfAKindAreCountedNotListed(t *testing.T) {
 				var lines, counted int64
 				for _, l := range w.ledger.all {
 					switch {
-					case l.Decision != decisionRefuse:
+					case l.Decision != storage.DecisionRefuse:
 					case l.Count > 0:
 						counted += l.Count
 					default:

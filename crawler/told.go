@@ -43,7 +43,7 @@ func TellQuarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, 
 	var all []storage.Line
 	for _, c := range cs {
 		line := begun(c)
-		line.Decision, line.Reason, line.Outcome = decisionRefuse, frontier.ReasonQuarantined, frontier.Failed.String()
+		line.Decision, line.Reason, line.Outcome = storage.DecisionRefuse, frontier.ReasonQuarantined, storage.OutcomeFailed
 		all = append(all, line)
 	}
 	return tell(ctx, r, l, all)
@@ -60,7 +60,7 @@ func TellBarred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []
 
 // dropped makes l the line of a URL that an operator has dropped.
 func dropped(l storage.Line) storage.Line {
-	l.Decision, l.Reason, l.Outcome = decisionRefuse, frontier.ReasonOperator, frontier.Dropped.String()
+	l.Decision, l.Reason, l.Outcome = storage.DecisionRefuse, frontier.ReasonOperator, storage.OutcomeDropped
 	return l
 }
 

@@ -105,7 +105,7 @@ func (c *Crawl) rests(v *visit) bool {
 // imposes puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
 func (v *visit) imposes(l *storage.Line) {
 	switch v.rest.By {
-	case host.ByRetryAfter, host.ByErrors, host.ByRateLimit:
+	case storage.ByRetryAfter, storage.ByErrors, storage.ByRateLimit:
 		l.Rest, l.RestBy = v.rest.Wait, v.rest.By
 	}
 }
@@ -118,6 +118,6 @@ func (c *Crawl) postpones(v *visit, l *storage.Line, w want, ex robots.Exchange)
 	}
 	_, need := c.gate.terms.Next(v.state, origin(w.from), ex, v.end)
 	if need.Action == robots.Wait && need.After > l.Rest {
-		l.Rest, l.RestBy = need.After, host.ByRobots
+		l.Rest, l.RestBy = need.After, storage.ByRobots
 	}
 }

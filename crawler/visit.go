@@ -14,6 +14,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // visit is one turn in the making: the lease, what we know of the host, and the result it will finish with.
@@ -193,7 +194,7 @@ func (v *visit) leave(condition frontier.Condition, reason string, wait time.Dur
 	if condition >= v.rest.Condition {
 		v.rest.Condition, v.rest.Reason = condition, reason
 	}
-	v.rest.AtLeast(host.Pace{Pause: wait, By: host.ByRobots})
+	v.rest.AtLeast(host.Pace{Pause: wait, By: storage.ByRobots})
 }
 
 // wait is how long the host waits for its next turn, from now: its rest counts from the end of the exchange.

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // An own host whose effective pace is zero may be asked for several pages at one time (politeness rule 18). Then the
@@ -54,12 +55,12 @@ type wide struct {
 	free    []*seats.Seat   // for exchanges not begun, the worker's own among them
 	tickets int             // of the budget
 	landed  chan flight
-	begun   bool       // an exchange, or more
-	closing bool       // no further exchange is begun
-	failed  bool       // an exchange made the host rest: what was in flight then counts for that one
-	rows    host.State // as they were before that exchange
-	due     time.Time  // when the host may be asked again, by all that was said in this turn
-	by      string     // who asked for that
+	begun   bool           // an exchange, or more
+	closing bool           // no further exchange is begun
+	failed  bool           // an exchange made the host rest: what was in flight then counts for that one
+	rows    host.State     // as they were before that exchange
+	due     time.Time      // when the host may be asked again, by all that was said in this turn
+	by      storage.PaceBy // who asked for that
 	until   time.Time
 }
 
@@ -105,7 +106,7 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 		w.sitDown(f.seat)
 		f.ahead() // or the body would be closed under its reader
 		if aborted && err == nil && (f.ex != nil || f.err != nil) {
-			d := decision{kind: decisionAllow, verdict: f.verdict, reason: host.Aborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
+			d := decision{kind: storage.DecisionAllow, verdict: f.verdict, reason: host.Aborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
 			d.ex, d.found, d.headOnly = f.ex, f.was, !w.c.cfg.KeepNoArchive
 			err = w.c.line(context.WithoutCancel(ctx), w.v, f.task, d, "deferred")
 		}
@@ -230,7 +231,7 @@ func (w *wide) land(ctx context.Context, f flight) error {
 	if w.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.memory = v.memory.WithRowsOf(w.rows)
 	}
-	d := decision{kind: decisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept, ahead: f.ahead()}
+	d := decision{kind: storage.DecisionAllow, verdict: f.verdict, before: f.before, attempt: f.task.Attempts + 1, pace: v.kept, ahead: f.ahead()}
 	if err := w.c.attempted(ctx, v, f, d); err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (l *lines) of(url string) []string {
 	var out []string
 	for _, line := range l.all {
 		if line.URL == url && line.Outcome != "" {
-			out = append(out, line.Outcome+": "+line.Reason)
+			out = append(out, string(line.Outcome)+": "+line.Reason)
 		}
 	}
 	return out

@@ -10,14 +10,14 @@ import (
 type Line struct {
 	Time     time.Time // when it was decided
 	URL      string
-	Via      string // the page that led here, or the URL that redirected; empty for a seed
-	Kind     string // how it was found: "seed", "link", "embed", "redirect", "sitemap", "map"; empty for what is no task
-	Depth    int    // links between it and its seed; redirects and embeds do not count
-	Seed     string // the seed it descends from
-	Tag      string // that seed's tag
-	Decision string // "allow", "disallow", "refuse", "robots", …: which part of the story decided; see docs
-	Reason   string // in that part's words
-	Own      bool   // the host is the operator's own (politeness rule 18)
+	Via      string   // the page that led here, or the URL that redirected; empty for a seed
+	Kind     Kind     // how it was found
+	Depth    int      // links between it and its seed; redirects and embeds do not count
+	Seed     string   // the seed it descends from
+	Tag      string   // that seed's tag
+	Decision Decision // which part of the story decided
+	Reason   string   // in that part's words
+	Own      bool     // the host is the operator's own (politeness rule 18)
 
 	// The robots verdict, when one was asked for.
 	RobotsLine   int    // line of robots.txt, from 1; 0 when no line decided
@@ -29,11 +29,11 @@ type Line struct {
 	Standard     string // "rfc9309", …
 
 	Pace   time.Duration // the pause that was due before the exchange
-	PaceBy string        // who asked for it: "floor", "crawl-delay", "retry-after", "response time", "address", …
+	PaceBy PaceBy        // who asked for it
 	Gap    time.Duration // from the end of the previous exchange with the authority to the start of this one; 0 when none is known
 
 	Rest   time.Duration // the rest, from the end of this exchange, that its answer imposed on the host beyond the pace; 0 for none
-	RestBy string        // who asked for it: "retry-after", "errors", "ratelimit", "robots.txt"
+	RestBy PaceBy        // who asked for it
 
 	// The exchange, when there was one.
 	Attempt   int            // 1 for the first; 0 without an exchange
@@ -41,7 +41,7 @@ type Line struct {
 	Took      time.Duration  // from then to the last octet of the answer, or the failure
 	FirstByte time.Duration  // from the request sent to the first octet of the answer; 0 when none came
 	Addr      netip.AddrPort // the address dialled
-	Outcome   string         // a frontier outcome's name, or "deferred"
+	Outcome   Outcome        // what became of the URL
 	Interim   int            // answers that only announced it (1xx), which are not archived; at most 17
 	Status    int            // HTTP status; 0 without one
 	Type      string         // the answer's media type, without parameters and in lower case; empty without one

@@ -90,9 +90,9 @@ func FuzzLine(f *testing.F) {
 			µs = -µs
 		}
 		l := Line{
-			Time: time.UnixMicro(µs), URL: url, Seed: rule, Tag: by, Decision: url, Reason: rule, RobotsLine: n, List: by, Directives: rule, Asked: url + "\n" + rule, Prefs: by,
-			RobotsRule: rule, RobotsSHA256: by, Standard: url, Pace: time.Duration(pace), PaceBy: by,
-			Gap: time.Duration(gap), Attempt: n, Outcome: rule, Status: n, Record: url,
+			Time: time.UnixMicro(µs), URL: url, Seed: rule, Tag: by, Decision: Decision(url), Reason: rule, RobotsLine: n, List: by, Directives: rule, Asked: url + "\n" + rule, Prefs: by,
+			RobotsRule: rule, RobotsSHA256: by, Standard: url, Pace: time.Duration(pace), PaceBy: PaceBy(by),
+			Gap: time.Duration(gap), Attempt: n, Outcome: Outcome(rule), Status: n, Record: url,
 		}
 		b := l.AppendJSON([]byte("before"))
 		b, ok := bytes.CutPrefix(b, []byte("before"))
@@ -119,11 +119,12 @@ func FuzzLine(f *testing.F) {
 			t.Fatal(err)
 		}
 		want := l
-		for _, s := range []*string{&want.URL, &want.Seed, &want.Tag, &want.Decision, &want.Reason, &want.RobotsRule,
-			&want.RobotsSHA256, &want.Standard, &want.PaceBy, &want.Outcome, &want.Record,
+		for _, s := range []*string{&want.URL, &want.Seed, &want.Tag, &want.Reason, &want.RobotsRule,
+			&want.RobotsSHA256, &want.Standard, &want.Record,
 			&want.List, &want.Directives, &want.Asked, &want.Prefs} {
 			*s = valid(*s)
 		}
+		want.Decision, want.PaceBy, want.Outcome = Decision(valid(url)), PaceBy(valid(by)), Outcome(valid(rule))
 		want.Time = want.Time.UTC()
 		want.Pace, want.Gap = want.Pace.Truncate(time.Microsecond), want.Gap.Truncate(time.Microsecond)
 		if got != want {

@@ -62,7 +62,7 @@ type Original struct {
 // Outlink is a link of a page.
 type Outlink struct {
 	URL  string
-	Kind string // "link", "embed" or "redirect"
+	Kind Kind // "link", "embed" or "redirect"
 }
 
 // Receipt is what a line of the ledger holds of archived records.

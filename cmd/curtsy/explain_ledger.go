@@ -109,7 +109,7 @@ func (l *ledgerView) take(line storage.Line) {
 		began := line.Time
 		l.Began = &began
 	}
-	if l.Found == nil && l.via != "" && line.URL == l.via && line.Outcome != "" && line.Outcome != "deferred" {
+	if l.Found == nil && l.via != "" && line.URL == l.via && line.Outcome != "" && line.Outcome != storage.OutcomeDeferred {
 		found := line.Time
 		l.Found = &found
 	}
@@ -150,20 +150,20 @@ func (l *ledgerView) met(line storage.Line) {
 		first := line.Time
 		l.First = &first
 	}
-	if l.Found == nil && line.Kind == "seed" {
+	if l.Found == nil && line.Kind == storage.KindSeed {
 		l.Found = l.Began
 	}
 	if line.Kind != "" {
 		l.how = line
 	}
-	if line.Outcome != "" || line.Decision == "refuse" {
+	if line.Outcome != "" || line.Decision == storage.DecisionRefuse {
 		l.last = line
 	}
 }
 
 // isRobotsOf reports whether a line is of an exchange for that robots.txt, or of a hop of its redirects.
 func isRobotsOf(l storage.Line, url string) bool {
-	return l.Decision == "robots" && (l.URL == url && l.Via == "" || l.Via == url)
+	return l.Decision == storage.DecisionRobots && (l.URL == url && l.Via == "" || l.Via == url)
 }
 
 // past makes an explanation one of the past.

@@ -56,9 +56,9 @@ func gotText(l storage.Line) string {
 
 // decisionText is a line of the ledger for people.
 func decisionText(l storage.Line) string {
-	text := stamp(l.Time) + " " + l.Decision
+	text := stamp(l.Time) + " " + string(l.Decision)
 	if l.Outcome != "" {
-		text += ": " + l.Outcome
+		text += ": " + string(l.Outcome)
 	}
 	if l.Reason != "" {
 		text += " (" + plainly.Reason(l.Reason) + ")"

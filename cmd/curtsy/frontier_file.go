@@ -205,7 +205,7 @@ func (e *ledgerEnds) read() (engine.Ended, error) {
 			e.skip--
 			continue
 		}
-		if l.Decision == "refuse" { // never was a task; found again it is refused again
+		if l.Decision == storage.DecisionRefuse { // never was a task; found again it is refused again
 			continue
 		}
 		u, err := canon.Parse(l.URL)
@@ -213,7 +213,7 @@ func (e *ledgerEnds) read() (engine.Ended, error) {
 			continue
 		}
 		for o := frontier.Fetched; o <= frontier.Held; o++ {
-			if o.String() == l.Outcome {
+			if o.String() == string(l.Outcome) {
 				return engine.Ended{URL: u, Outcome: o, Reason: l.Reason}, nil
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -105,9 +106,9 @@ func agree(t *testing.T, dir string) {
 		if lines[l.URL] == nil {
 			lines[l.URL] = map[string]bool{}
 		}
-		lines[l.URL][l.Outcome] = true
+		lines[l.URL][string(l.Outcome)] = true
 		switch url, known := ids[l.Record]; {
-		case l.Record == "" && (l.Octets > 0 || l.Outcome == frontier.Fetched.String()):
+		case l.Record == "" && (l.Octets > 0 || l.Outcome == storage.OutcomeFetched):
 			t.Errorf("%s was answered, and its line names no record", l.URL)
 		case l.Record != "" && !known:
 			t.Errorf("the line of %s names the record %s, which is not in the archive", l.URL, l.Record)

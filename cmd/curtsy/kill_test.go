@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
 
@@ -172,7 +173,7 @@ func fetchedOnce(t *testing.T, dir string, pages int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Outcome == frontier.Fetched.String() {
+		if l.Outcome == storage.OutcomeFetched {
 			fetched[l.URL] = true
 			if !strings.HasPrefix(l.Record, "<urn:uuid:") && !strings.HasPrefix(l.Record, "urn:uuid:") {
 				t.Errorf("%s is fetched without a record: %q", l.URL, l.Record)

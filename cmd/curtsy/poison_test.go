@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
 
@@ -64,7 +65,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		}
 		if l.Reason == frontier.ReasonQuarantined {
 			set++
-			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != frontier.Failed.String() || l.Kind != "link" {
+			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != storage.OutcomeFailed || l.Kind != "link" {
 				t.Errorf("%+v", l)
 			}
 		}

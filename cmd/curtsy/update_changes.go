@@ -135,7 +135,7 @@ func addOutcome(to *sorted.Sorter, l *storage.Line, now bool, at int64) error {
 // appendOutcome appends a line for sorting: by URL, then in the order of the ledger. Of a URL that no crawl of ours can
 // have there is none.
 func appendOutcome(b []byte, l *storage.Line, now bool, at int64) []byte {
-	for _, s := range []string{l.URL, l.Change, l.Outcome, l.Record} {
+	for _, s := range []string{l.URL, l.Change, string(l.Outcome), l.Record} {
 		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {
 			return nil
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/sorted"
 )
@@ -59,7 +58,7 @@ func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	for i := range 2 * n {
 		l := storage.Line{
 			Time: time.UnixMicro(int64(i)), URL: fmt.Sprintf("https://host-%d.example/%0100d", random.IntN(1000), i%n),
-			Outcome: frontier.Fetched.String(), Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
+			Outcome: storage.OutcomeFetched, Change: "unchanged", Status: 304, Record: "urn:uuid:f8cbf0ac-08d3-423e-95b5-47daa4a8f039",
 		}
 		if err := addOutcome(s, &l, i >= n, int64(i)); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"curtsy/crawler"
-	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -192,9 +191,9 @@ type spoken struct {
 }
 
 func (s spoken) Append(ctx context.Context, l storage.Line) error {
-	text := l.Decision
+	text := string(l.Decision)
 	if l.Outcome != "" {
-		text = l.Outcome
+		text = string(l.Outcome)
 	}
 	if l.Status != 0 {
 		text += fmt.Sprintf(" %d", l.Status)
@@ -206,18 +205,18 @@ func (s spoken) Append(ctx context.Context, l storage.Line) error {
 	if l.Count > 1 {
 		text += fmt.Sprintf(", and %d more like it", l.Count-1)
 	}
-	s.voice.say("%s", oneLine(text))
+	s.voice.say("%s", oneLine(string(text)))
 	return s.Ledger.Append(ctx, l)
 }
 
 // reasonOf is why a line says what it says; what went the usual way needs none.
 func reasonOf(l storage.Line) string {
 	switch {
-	case l.Outcome == frontier.Disallowed.String() && l.RobotsLine > 0:
+	case l.Outcome == storage.OutcomeDisallowed && l.RobotsLine > 0:
 		return fmt.Sprintf("robots.txt line %d: %s", l.RobotsLine, l.RobotsRule)
 	case l.List != "":
 		return fmt.Sprintf("opt-out list line %d: %s", l.RobotsLine, l.RobotsRule)
-	case l.Outcome == frontier.Fetched.String():
+	case l.Outcome == storage.OutcomeFetched:
 		return ""
 	}
 	return plainly.Reason(l.Reason)

@@ -4,19 +4,7 @@ import (
 	"time"
 
 	"curtsy/robots"
-)
-
-// Who asked for a pace; the words stand in the ledger.
-const (
-	ByFloor        = "floor"
-	ByCrawlDelay   = "crawl-delay"
-	ByRequestRate  = "request-rate"
-	ByResponseTime = "response time"
-	ByAddress      = "address"
-	ByRateLimit    = "ratelimit"
-	ByRetryAfter   = "retry-after"
-	ByErrors       = "errors"     // the rest after failures, or after a 429 or 503 without Retry-After
-	ByRobots       = "robots.txt" // that could not be had, and is asked for again later
+	"curtsy/storage"
 )
 
 // The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
@@ -28,11 +16,11 @@ const (
 // Pace is the pause that is kept between the end of one exchange and the start of the next.
 type Pace struct {
 	Pause time.Duration
-	By    string // who asked for it; empty for nobody
+	By    storage.PaceBy // who asked for it; empty for nobody
 }
 
 // AtLeast raises p to d.
-func (p Pace) AtLeast(d time.Duration, by string) Pace {
+func (p Pace) AtLeast(d time.Duration, by storage.PaceBy) Pace {
 	if d > p.Pause {
 		return Pace{d, by}
 	}
@@ -46,10 +34,10 @@ func Asked(book *robots.Rulebook) Pace {
 		return p
 	}
 	if d, ok := book.CrawlDelay(); ok {
-		p = p.AtLeast(d, ByCrawlDelay)
+		p = p.AtLeast(d, storage.ByCrawlDelay)
 	}
 	if d, ok := book.RequestRate(); ok {
-		p = p.AtLeast(d, ByRequestRate)
+		p = p.AtLeast(d, storage.ByRequestRate)
 	}
 	return p
 }
@@ -65,9 +53,9 @@ type Terms struct {
 // operator's own, five times the usual response time.
 func (t Terms) Pace(s *State, now int64) Pace {
 	site := Asked(t.Rules)
-	p := Pace{t.Floor, ByFloor}.AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), ByRateLimit)
+	p := Pace{t.Floor, storage.ByFloor}.AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
 	if !t.Own {
-		p = p.AtLeast(ResponsePace(s.Response()), ByResponseTime)
+		p = p.AtLeast(ResponsePace(s.Response()), storage.ByResponseTime)
 	}
 	return p
 }

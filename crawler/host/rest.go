@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 // The schedules of politeness rules 11 to 13.
@@ -33,8 +34,8 @@ type Signal struct {
 
 // Rest is what an exchange means for its host: how long it is left alone, and in which condition.
 type Rest struct {
-	Wait      time.Duration // from the end of the exchange
-	By        string        // who asked for Wait
+	Wait      time.Duration  // from the end of the exchange
+	By        storage.PaceBy // who asked for Wait
 	Condition frontier.Condition
 	Reason    string        // of the condition; empty for Open
 	URL       time.Duration // for a task that comes again: how long it waits itself
@@ -147,7 +148,7 @@ func (n *State) mended(robots bool) {
 // throttled rests a host that said 429 or 503: one minute, doubled, up to an hour.
 func (n *State) throttled(r *Rest, why string) {
 	n.Throttles++
-	r.Wait, r.By = double(firstThrottle, n.Throttles-1), ByErrors
+	r.Wait, r.By = double(firstThrottle, n.Throttles-1), storage.ByErrors
 	r.URL = r.Wait
 	r.Condition, r.Reason = frontier.Parked, why
 	if n.Throttles >= noToRefuse {
@@ -159,7 +160,7 @@ func (n *State) throttled(r *Rest, why string) {
 func (n *State) failed(r *Rest, first time.Duration, why string) {
 	n.Failures++
 	r.URL = double(first, n.Failures-1)
-	r.Wait, r.By = r.URL, ByErrors
+	r.Wait, r.By = r.URL, storage.ByErrors
 	r.Condition, r.Reason = frontier.Parked, why
 	if n.Failures > 1 {
 		r.Reason = fmt.Sprintf("%d failures in a row, the last: %s", n.Failures, why)
@@ -177,11 +178,11 @@ func (r *Rest) retryAfter(s Signal) {
 	d := s.RetryAfter.Wait
 	switch {
 	case s.Answer == Throttled:
-		r.Wait, r.URL, r.By = d, d, ByRetryAfter // an explicit time takes the place of our own guess, shorter or longer
+		r.Wait, r.URL, r.By = d, d, storage.ByRetryAfter // an explicit time takes the place of our own guess, shorter or longer
 	case d <= r.Wait:
 		return // rule 12 rests the host longer than it asks for, or the pace does
 	default:
-		r.Wait, r.URL, r.By = d, max(r.URL, d), ByRetryAfter
+		r.Wait, r.URL, r.By = d, max(r.URL, d), storage.ByRetryAfter
 	}
 	if r.Condition == frontier.Open {
 		r.Condition = frontier.Parked
@@ -201,7 +202,7 @@ func (r *Rest) rateLimit(l RateLimit) {
 	if d <= r.Wait {
 		return
 	}
-	r.Wait, r.By = d, ByRateLimit
+	r.Wait, r.By = d, storage.ByRateLimit
 	if r.Condition != frontier.Open || l.Wait == 0 && l.Space < firstThrottle {
 		return
 	}

@@ -123,11 +123,11 @@ func unpackID(p []byte) string {
 }
 
 // paceWords are those who ask for a pace, by their numbers in the notes; the numbers are stable on disk.
-var paceWords = [...]string{
-	"", ByFloor, ByCrawlDelay, ByRequestRate, ByResponseTime, ByAddress, ByRateLimit, ByRetryAfter, ByErrors, ByRobots,
+var paceWords = [...]storage.PaceBy{
+	"", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots,
 }
 
-func paceNumber(by string) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }
+func paceNumber(by storage.PaceBy) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }
 
 // pace reads a pause and who asked for it.
 func (r *decoder) pace() Pace {

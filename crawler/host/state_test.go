@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/storage"
 )
 
 func TestNotesSurviveTheFrontier(t *testing.T) {
@@ -84,7 +85,7 @@ func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
 	n := State{
 		heard: most, LastEnd: least, Failures: most, Throttles: most, Refusals: most, Pages: most, Run: most, Parks: most,
 		Unknown: most, Spaced: most, SpacedUntil: least, ProvedAt: least, History: make([]byte, MaxHistory),
-		Due:    Pace{-1, ByRobots},
+		Due:    Pace{-1, storage.ByRobots},
 		Source: Source{Record: strings.Repeat("x", maxID), Body: strings.Repeat("x", maxID), BodyAt: least},
 		Lost:   true,
 		Spot:   netip.MustParsePrefix("2001:db8::/64"),
@@ -103,7 +104,7 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 	want := State{
 		times: [5]time.Duration{5 * time.Millisecond}, LastEnd: 50, heard: 1, Failures: 2, Throttles: 3, Refusals: 4,
 		Pages: 5, Forbidden: true, Run: 6, Parks: 1, Unknown: 1, PageFailed: true, Spaced: 9, Proved: true, SpacedUntil: 10,
-		ProvedAt: 20, History: []byte{7, 8}, Due: Pace{60 * time.Microsecond, ByErrors}, Source: Source{Record: "r"}, Lost: true,
+		ProvedAt: 20, History: []byte{7, 8}, Due: Pace{60 * time.Microsecond, storage.ByErrors}, Source: Source{Record: "r"}, Lost: true,
 		Spot: netip.MustParsePrefix("192.0.2.9/32"),
 	}
 	if got := want.Append(nil); !bytes.Equal(got, b) {
@@ -126,7 +127,7 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 
 // The numbers stand on disk: a word that comes later comes behind.
 func TestNotes_TheNumbersOfThoseWhoAskForAPaceAreStable(t *testing.T) {
-	want := []string{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt"}
+	want := []storage.PaceBy{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt"}
 	if len(paceWords) < len(want) || !slices.Equal(paceWords[:len(want)], want) {
 		t.Errorf("%q", paceWords)
 	}
@@ -194,7 +195,7 @@ func TestRule13_ParkPeriodsOfPagesAreInARowOverRuns(t *testing.T) {
 
 func TestAWallClockThatWasSetBackMakesNoHostWait(t *testing.T) {
 	n := State{Run: 3, LastEnd: 5000, Parks: 1}
-	n.Due = Pace{time.Hour, ByErrors}
+	n.Due = Pace{time.Hour, storage.ByErrors}
 	if n.Begin(3, 40); n.LastEnd != 40 || n.Parks != 1 || n.Due != (Pace{}) {
 		t.Fatalf("%+v", n)
 	}

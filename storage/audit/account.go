@@ -83,14 +83,14 @@ func exchangeAccount(line bool, record, place string, l *storage.Line, url strin
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
-	set(fieldDecision, "%s %s", plain(l.Decision), plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(l.Outcome), plain(l.Change), l.Attempt, l.Interim)
+	set(fieldDecision, "%s %s", plain(string(l.Decision)), plain(l.Reason))
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(string(l.Outcome)), plain(l.Change), l.Attempt, l.Interim)
 	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, plain(l.RobotsRule), plain(l.RobotsGroup), plain(l.RunnerUp),
 		plain(l.RobotsSHA256), plain(bare(l.RobotsRecord)), plain(l.Standard))
-	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(l.PaceBy), cut(l.Gap), cut(l.Ahead))
-	set(fieldRest, "%v by %q", cut(l.Rest), plain(l.RestBy))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(string(l.PaceBy)), cut(l.Gap), cut(l.Ahead))
+	set(fieldRest, "%v by %q", cut(l.Rest), plain(string(l.RestBy)))
 	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), plain(l.Truncated))
-	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", plain(l.Kind), plain(l.Via), l.Depth, plain(l.Seed), plain(l.Tag), l.Own)
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", plain(string(l.Kind)), plain(l.Via), l.Depth, plain(l.Seed), plain(l.Tag), l.Own)
 	set(fieldSaid, "%s %q %q, list %s", plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs), plain(l.List))
 	return a
 }
@@ -189,7 +189,7 @@ func refusalAccount(line bool, place string, l *storage.Line) account {
 	a := account{line: line, refusal: true, place: place, began: l.Time.UnixMicro(), ended: l.Time.UnixMicro()}
 	sum := sha256.Sum256(append([]byte("refusal\x00"), l.AppendJSON(nil)...))
 	copy(a.key[:], sum[:])
-	a.fields = []string{field(l.URL), field(l.Decision + " " + l.Reason)}
+	a.fields = []string{field(l.URL), field(string(l.Decision) + " " + l.Reason)}
 	return a
 }
 

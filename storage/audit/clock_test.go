@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage"
 )
 
 // Behind a kill the crawl may have forgotten its last answers, and used a robots.txt anew, whether its clock was set back
@@ -26,9 +28,9 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 				before.add(answered([]string{"/robots.txt", "/1", "/2"}[i], at, first, ""))
 				at += 30 * s
 			}
-			then, by := ours(t), toldFloor
+			then, by := ours(t), storage.ByFloor
 			if c.pace > s {
-				by = toldAnswers
+				by = storage.ByResponseTime
 			}
 			then.n, at = before.n, at-back
 			then.add(answered("/robots.txt", at, s/10, ""))

@@ -1,6 +1,10 @@
 package audit
 
-import "slices"
+import (
+	"slices"
+
+	"curtsy/storage"
+)
 
 // How many redirects of a robots.txt in a row are followed.
 const (
@@ -46,7 +50,7 @@ func (a *audit) due(key string, e *Exchange) (waiting []hop) {
 
 // served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
 func (w *hop) served(e *Exchange) bool {
-	return e.Line != nil && e.Line.Decision == "allow" || w.file != "" && w.file == e.File && w.spare == 0
+	return e.Line != nil && e.Line.Decision == storage.DecisionAllow || w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).

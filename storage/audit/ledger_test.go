@@ -238,7 +238,7 @@ func TestAccountsSurviveSorting(t *testing.T) {
 		return string(b)
 	}
 	for range 200 {
-		l := storage.Line{Time: time.UnixMicro(rng.Int64N(1 << 50)), URL: noise(), Decision: noise(), Reason: noise(), RobotsLine: 1, RobotsRule: noise(), PaceBy: noise()}
+		l := storage.Line{Time: time.UnixMicro(rng.Int64N(1 << 50)), URL: noise(), Decision: storage.Decision(noise()), Reason: noise(), RobotsLine: 1, RobotsRule: noise(), PaceBy: storage.PaceBy(noise())}
 		for _, a := range []account{exchangeAccount(true, noise(), "here", &l, l.URL, l.Time), refusalAccount(false, "there offset 7", &l)} {
 			b := parseAccount(a.append(nil))
 			if b.key != a.key || b.line != a.line || b.refusal != a.refusal || b.place != a.place || b.record != a.record || b.began != a.began || !slices.Equal(b.fields, a.fields) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage"
 )
 
 // answered is a page whose answer began after first.
@@ -15,7 +17,7 @@ func answered(path string, at, first time.Duration, meta string) fetch {
 }
 
 // saysPace is the pace that a crawl says was due, and who asked for it.
-func saysPace(d time.Duration, by string) string {
+func saysPace(d time.Duration, by storage.PaceBy) string {
 	return fmt.Sprintf("paceMs: %d\r\npaceBy: %s\r\n", d/time.Millisecond, by)
 }
 
@@ -120,25 +122,25 @@ func TestThePaceIsRecomputed(t *testing.T) {
 
 // A crawl names who asked for each pace. Whoever is named in another's place did not ask for that.
 func TestWhoAskedIsRecomputed(t *testing.T) {
-	words := []string{toldFloor, toldDelay, toldRate, toldAnswers, toldLimit, toldRetry, toldErrors, toldRobots, toldAddress, "courtesy"}
-	for right, kept := range map[string]func(a *archive, by string){
-		toldFloor: func(a *archive, by string) { limited(a, "", 2*s, saysPace(s, by)) },
-		toldDelay: func(a *archive, by string) {
+	words := []storage.PaceBy{storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
+	for right, kept := range map[storage.PaceBy]func(a *archive, by storage.PaceBy){
+		storage.ByFloor: func(a *archive, by storage.PaceBy) { limited(a, "", 2*s, saysPace(s, by)) },
+		storage.ByCrawlDelay: func(a *archive, by storage.PaceBy) {
 			a.robots("User-agent: *\nCrawl-delay: 5\n")
 			a.add(fetch{url: site + "/a", at: 6 * s, meta: saysPace(5*s, by)})
 		},
-		toldRate: func(a *archive, by string) {
+		storage.ByRequestRate: func(a *archive, by storage.PaceBy) {
 			a.robots("User-agent: *\nRequest-rate: 1/5\n")
 			a.add(fetch{url: site + "/a", at: 6 * s, meta: saysPace(5*s, by)})
 		},
-		toldAnswers: func(a *archive, by string) { slow(a, 11*s, saysPace(10*s, by)) },
-		toldLimit:   func(a *archive, by string) { limited(a, fiveSeconds, 6*s, saysPace(5*s, by)) },
-		toldRetry: func(a *archive, by string) {
+		storage.ByResponseTime: func(a *archive, by storage.PaceBy) { slow(a, 11*s, saysPace(10*s, by)) },
+		storage.ByRateLimit:    func(a *archive, by storage.PaceBy) { limited(a, fiveSeconds, 6*s, saysPace(5*s, by)) },
+		storage.ByRetryAfter: func(a *archive, by storage.PaceBy) {
 			a.robots("")
 			a.add(fetch{url: site + "/a", at: 2 * s, status: 503, head: "Retry-After: 7\r\n"})
 			a.add(fetch{url: site + "/b", at: 11 * s, meta: saysPace(7*s, by)})
 		},
-		toldErrors: func(a *archive, by string) {
+		storage.ByErrors: func(a *archive, by storage.PaceBy) {
 			a.robots("")
 			a.add(fetch{url: site + "/a", at: 2 * s, status: 500})
 			a.add(fetch{url: site + "/b", at: 40 * s, meta: saysPace(30*s, by)})
@@ -147,8 +149,8 @@ func TestWhoAskedIsRecomputed(t *testing.T) {
 		for _, by := range words {
 			a, want := ours(t), "gap-told"
 			// That an address or a robots.txt that could not be had asked for more than all else is not told by records.
-			vague := by == toldAddress || by == toldRobots
-			if by == right || vague && (right == toldRetry || right == toldErrors) {
+			vague := by == storage.ByAddress || by == storage.ByRobots
+			if by == right || vague && (right == storage.ByRetryAfter || right == storage.ByErrors) {
 				want = ""
 			}
 			kept(a, by)
@@ -213,7 +215,7 @@ func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
 		then := ours(t)
 		then.n = before.n
 		then.add(answered("/y", 40*s, s/10, ""))
-		then.add(fetch{url: site + "/z", at: 60 * s, meta: "gapMs: 19890\r\n" + saysPace(pace, toldAnswers)})
+		then.add(fetch{url: site + "/z", at: 60 * s, meta: "gapMs: 19890\r\n" + saysPace(pace, storage.ByResponseTime)})
 		r := then.audit(Options{Files: []string{before.file()}})
 		if codes(r) != want {
 			t.Errorf("%v: found %q, want %q%s", pace, codes(r), want, shown(r))
@@ -277,14 +279,14 @@ func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(b), "## `pace_by`")
 	section, _, _ = strings.Cut(section, "\n## ")
-	var words []string
+	var words []storage.PaceBy
 	for line := range strings.Lines(section) {
 		if word, ok := strings.CutPrefix(line, "| `"); ok {
 			word, _, _ = strings.Cut(word, "`")
-			words = append(words, word)
+			words = append(words, storage.PaceBy(word))
 		}
 	}
-	ours := []string{toldFloor, toldDelay, toldRate, toldAnswers, toldAddress, toldLimit, toldRetry, toldErrors, toldRobots}
+	ours := []storage.PaceBy{storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
 	if !slices.Equal(words, ours) {
 		t.Errorf("%q, want %q", words, ours)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -39,8 +40,8 @@ func (a *audit) timing(h *half, to *host) {
 	}
 	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
 	required, by = t.all(required, by)
-	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != "address" {
-		required, by = l.Pace, l.PaceBy+", as the crawl says itself"
+	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != storage.ByAddress {
+		required, by = l.Pace, string(l.PaceBy)+", as the crawl says itself"
 	}
 	late := e.Began // what has a whole second may have begun at its end
 	if a.ours() {
@@ -153,10 +154,10 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 	switch {
 	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
 	case l.Pace+slack(required) < required:
-		at("the pace that was due: "+round(required)+", "+by, "the crawl says "+round(l.Pace)+", "+l.PaceBy)
+		at("the pace that was due: "+round(required)+", "+by, "the crawl says "+round(l.Pace)+", "+string(l.PaceBy))
 	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
 		if can := a.whoAsked(l, to, t, required); can != "" {
-			at("who asked for the pace: "+can, "the crawl says "+round(l.Pace)+", "+l.PaceBy)
+			at("who asked for the pace: "+can, "the crawl says "+round(l.Pace)+", "+string(l.PaceBy))
 		}
 	}
 }

@@ -7,19 +7,8 @@ import (
 	"curtsy/storage"
 )
 
-// The words of a crawl of ours for who asked for a pace (docs/decisions.md).
-const (
-	toldFloor    = "floor"
-	toldDelay    = "crawl-delay"
-	toldRate     = "request-rate"
-	toldAnswers  = "response time"
-	toldLimit    = "ratelimit"
-	toldRetry    = "retry-after"
-	toldErrors   = "errors"
-	toldRobots   = "robots.txt"
-	toldAddress  = "address"
-	longestError = time.Hour
-)
+// longestError is the longest rest after failures.
+const longestError = time.Hour
 
 // whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange before
 // had ended, whose rest it keeps. It returns what that one did ask for, or "" when all is well. Errors are held against
@@ -31,30 +20,30 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 		}
 		return name + " asked for " + round(max(slices.Max(may), 0))
 	}
-	if older := len(a.standards()) > 1; older && (l.PaceBy == toldDelay || l.PaceBy == toldRate) {
+	if older := len(a.standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
 	}
 	switch l.PaceBy {
-	case toldFloor:
+	case storage.ByFloor:
 		return same("the floor", t.settled, to.was.settled)
-	case toldDelay:
+	case storage.ByCrawlDelay:
 		return same("Crawl-delay", t.delay, to.was.delay)
-	case toldRate:
+	case storage.ByRequestRate:
 		return same("Request-rate", t.rate, to.was.rate)
-	case toldLimit, toldRetry:
+	case storage.ByRateLimit, storage.ByRetryAfter:
 		if to.reduced {
 			return "" // an answer that is left out may have
 		}
-		if l.PaceBy == toldRetry {
+		if l.PaceBy == storage.ByRetryAfter {
 			return same("Retry-After", to.rest.Sub(to.end), to.mayRest.Sub(to.end))
 		}
 		return same("RateLimit", to.spaced, to.emptied, to.mayLimit[0], to.mayLimit[1])
-	case toldAnswers:
+	case storage.ByResponseTime:
 		least, _, largest := to.answers.pace()
 		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {
 			return "the response times asked for " + round(least)
 		}
-	case toldErrors:
+	case storage.ByErrors:
 		for _, d := range []time.Duration{afterBroken, afterBusy} {
 			for ; d < longestError; d *= 2 {
 				if (l.Pace - d).Abs() <= slack(d) {
@@ -63,9 +52,9 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 			}
 		}
 		return same("the schedule of errors, which doubles 30 s and 60 s,", longestError)
-	case toldRobots, toldAddress:
+	case storage.ByRobots, storage.ByAddress:
 		if l.Pace <= required.Truncate(time.Microsecond) {
-			return "not " + l.PaceBy + ", which asks for more than was due anyway: " + round(required)
+			return "not " + string(l.PaceBy) + ", which asks for more than was due anyway: " + round(required)
 		}
 	default:
 		return "one of the words that docs/decisions.md has"

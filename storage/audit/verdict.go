@@ -49,7 +49,7 @@ func (a *audit) verdicts(text span, target, agent string) ([]verdict, error) {
 // toldVerdict compares what the crawl says of its verdict with the recomputed ones.
 func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
 	e, l := &h.e, h.e.Line
-	if l == nil || !a.ours() || l.Decision != "allow" {
+	if l == nil || !a.ours() || l.Decision != storage.DecisionAllow {
 		return nil
 	}
 	at := func(required, observed string) {
@@ -102,7 +102,7 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at Place) error {
 	a.r.Totals.Refusals += n
 	p, err := locate(l.URL)
 	switch {
-	case l.Decision != "disallow":
+	case l.Decision != storage.DecisionDisallow:
 	case err != nil:
 		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+short(l.URL))
 	default:

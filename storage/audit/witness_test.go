@@ -19,7 +19,7 @@ type diary struct {
 func (d *diary) Exchange(_ context.Context, e *Exchange, found Report) error {
 	decision := "untold"
 	if e.Line != nil {
-		decision = e.Line.Decision
+		decision = string(e.Line.Decision)
 	}
 	fmt.Fprintf(&d.b, "%s %s %d robots=%v ended=%v %s %v\n", e.Method, e.URL, e.Status, e.Robots, e.Ended, decision, e.Took)
 	if e.Status == 404 {

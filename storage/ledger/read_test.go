@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"curtsy/storage"
 	"errors"
 	"io/fs"
 	"net/netip"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage"
 )
 
 // TestReadNamesFaults: a bad line is named, those around it are read, and only the end of the last segment may be

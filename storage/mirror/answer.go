@@ -146,7 +146,7 @@ func (o *opened) readMetadata(from *warc.Places, a *answer) {
 	if err != nil {
 		return
 	}
-	a.decision = line.Decision
+	a.decision = string(line.Decision)
 	for d := range strings.SplitSeq(line.Directives, ",") {
 		a.noArchive = a.noArchive || strings.TrimSpace(d) == "noarchive"
 	}

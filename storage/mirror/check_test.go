@@ -75,7 +75,7 @@ func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
 func TestReasonsOfWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	line := func(path, decision, reason, outcome string) storage.Line {
-		return storage.Line{URL: "http://b.test/" + path, Decision: decision, Reason: reason, Outcome: outcome, Attempt: 1}
+		return storage.Line{URL: "http://b.test/" + path, Decision: storage.Decision(decision), Reason: reason, Outcome: storage.Outcome(outcome), Attempt: 1}
 	}
 	lines := []storage.Line{
 		line("robots", "disallow", "disallow rule", "disallowed"), line("optout", "opt-out", "", "dropped"), line("trap", "hold", "trap:queries", "held"),

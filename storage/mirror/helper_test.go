@@ -71,7 +71,7 @@ func noArchive(r *storage.Record) {
 func truncated(r *storage.Record) { r.Truncated, r.Repeatable = "length", false }
 
 func decided(decision string) func(*storage.Record) {
-	return func(r *storage.Record) { r.Line.Decision = decision }
+	return func(r *storage.Record) { r.Line.Decision = storage.Decision(decision) }
 }
 
 // crawled adds exchanges to the crawl directory dir.

@@ -202,7 +202,7 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 		if err != nil || w.rank == 0 {
 			continue
 		}
-		if l.Decision == "robots" {
+		if l.Decision == storage.DecisionRobots {
 			if host := u.Authority().String(); w.after(a.shut[host]) {
 				a.shut[host] = w
 			}
@@ -229,30 +229,30 @@ const maxDetail = 300
 func whyOf(l *storage.Line) why {
 	w := why{detail: l.Reason, rank: 2, at: l.Time.UnixMicro()}
 	switch l.Decision {
-	case "disallow":
+	case storage.DecisionDisallow:
 		w.reason = Robots
 		if l.RobotsLine > 0 {
 			w.detail = fmt.Sprintf("%s: line %d: %s", l.Reason, l.RobotsLine, l.RobotsRule)
 		}
-	case "opt-out":
+	case storage.DecisionOptOut:
 		w.reason = OptOut
-	case "refuse":
+	case storage.DecisionRefuse:
 		w.reason = Scope
-	case "hold":
+	case storage.DecisionHold:
 		w.reason = Held
-	case "robots": // that of a whole host, while it cannot be had (RFC 9309 2.3.1.4)
+	case storage.DecisionRobots: // that of a whole host, while it cannot be had (RFC 9309 2.3.1.4)
 		if s := l.Status; s == 0 || s >= 500 || s == 408 || s == 425 || s == 429 {
 			w.reason, w.detail = Robots, "robots.txt: "+l.Reason
 		}
-	case "allow":
+	case storage.DecisionAllow:
 		switch {
-		case l.Outcome == "disallowed":
+		case l.Outcome == storage.OutcomeDisallowed:
 			w.reason = Robots
-		case l.Outcome == "deferred":
+		case l.Outcome == storage.OutcomeDeferred:
 			w.reason, w.rank = NotFetched, 1
-		case l.Outcome == "gone":
+		case l.Outcome == storage.OutcomeGone:
 			w.reason = Gone
-		case l.Outcome == "dropped" && strings.HasPrefix(l.Reason, "scope:"):
+		case l.Outcome == storage.OutcomeDropped && strings.HasPrefix(l.Reason, "scope:"):
 			w.reason = Scope
 		default:
 			w.reason = Failed

@@ -165,7 +165,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 		status = number(l.Status)
 	}
 	g.statuses.add(status, 1, octets, "")
-	if l.Decision != robots && l.Status >= 200 && l.Status < 300 {
+	if l.Decision != storage.DecisionRobots && l.Status >= 200 && l.Status < 300 {
 		kind := l.Type
 		if kind == "" {
 			kind = "not said"
@@ -173,7 +173,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 		g.types.add(kind, 1, octets, "")
 	}
 	if l.Gap > 0 {
-		g.pauses.add(l.Gap, l.Pace, l.PaceBy)
+		g.pauses.add(l.Gap, l.Pace, string(l.PaceBy))
 	}
 	if l.Truncated != "" {
 		g.truncated.add(l.Truncated, 1, octets, l.URL)
@@ -190,7 +190,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 // failure takes in an exchange, or an attempt at one, that failed.
 func (g *gathering) failure(l *storage.Line) {
 	reason := class(l.Reason)
-	if l.Decision == robots {
+	if l.Decision == storage.DecisionRobots {
 		reason = "robots.txt: " + reason
 	}
 	g.errors.add(cmp.Or(reason, "not said"), 1, 0, l.URL)
@@ -203,14 +203,14 @@ func (g *gathering) left(l *storage.Line) {
 	}
 	why := ""
 	switch l.Decision {
-	case disallow, refuse, hold, optOut:
-		why = l.Decision
-	case robots:
+	case storage.DecisionDisallow, storage.DecisionRefuse, storage.DecisionHold, storage.DecisionOptOut:
+		why = string(l.Decision)
+	case storage.DecisionRobots:
 		return
 	default:
 		switch l.Outcome {
-		case "failed", "gone", "dropped", "disallowed":
-			why = l.Outcome
+		case storage.OutcomeFailed, storage.OutcomeGone, storage.OutcomeDropped, storage.OutcomeDisallowed:
+			why = string(l.Outcome)
 		default:
 			return
 		}

@@ -7,16 +7,6 @@ import (
 	"curtsy/storage"
 )
 
-// The decisions of a ledger's line.
-const (
-	disallow = "disallow"
-	refuse   = "refuse"
-	hold     = "hold"
-	robots   = "robots"
-	optOut   = "opt-out"
-	allow    = "allow"
-)
-
 // account gathers what was done with a host, or with several.
 type account struct {
 	Host
@@ -64,12 +54,12 @@ func (a *account) add(l *storage.Line) {
 		a.Errors++
 	}
 	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
-		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(l.PaceBy, 40)
+		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(string(l.PaceBy), 40)
 	}
 	if l.Gap > 0 {
 		a.gaps.add(l.Gap, l.Pace)
 	}
-	if l.Decision == robots {
+	if l.Decision == storage.DecisionRobots {
 		a.robots(l)
 	}
 }
@@ -77,35 +67,35 @@ func (a *account) add(l *storage.Line) {
 // count counts how a line ended.
 func (a *account) count(l *storage.Line, n int64) {
 	switch l.Decision {
-	case disallow:
+	case storage.DecisionDisallow:
 		a.Disallowed += n
 		return
-	case refuse:
+	case storage.DecisionRefuse:
 		a.Refused += n
 		return
-	case hold:
+	case storage.DecisionHold:
 		a.Held += n
 		return
-	case optOut:
+	case storage.DecisionOptOut:
 		a.OptedOut += n
 		return
 	}
-	a.waits = l.Outcome == "deferred"
+	a.waits = l.Outcome == storage.OutcomeDeferred
 	switch l.Outcome {
-	case "fetched":
+	case storage.OutcomeFetched:
 		a.Fetched += n
 		if isPage(l) {
 			a.Pages += n
 		}
-	case "redirected":
+	case storage.OutcomeRedirected:
 		a.Redirected += n
-	case "gone":
+	case storage.OutcomeGone:
 		a.Gone += n
-	case "failed":
+	case storage.OutcomeFailed:
 		a.Failed += n
-	case "dropped":
+	case storage.OutcomeDropped:
 		a.Dropped += n
-	case "deferred":
+	case storage.OutcomeDeferred:
 		a.Deferred += n
 	}
 }
@@ -118,10 +108,10 @@ func failed(l *storage.Line) bool {
 	if !attempted(l) {
 		return false
 	}
-	if l.Decision == robots {
+	if l.Decision == storage.DecisionRobots {
 		return unavailable(l)
 	}
-	return l.Outcome == "failed" || l.Outcome == "deferred" && l.Reason != "redirect to its own key" && l.Reason != "aborted"
+	return l.Outcome == storage.OutcomeFailed || l.Outcome == storage.OutcomeDeferred && l.Reason != "redirect to its own key" && l.Reason != "aborted"
 }
 
 // unavailable reports whether an exchange for robots.txt left it unknown what the site wants (RFC 9309 2.3.1.4).

@@ -11,15 +11,15 @@ type ruleKey struct {
 // judged takes in what robots.txt decided.
 func (g *gathering) judged(l *storage.Line, name string) {
 	n := times(l)
-	if l.Decision == robots {
+	if l.Decision == storage.DecisionRobots {
 		if exchanged(l) {
 			g.robots.Asked++
 		}
 		g.file(l)
 		return
 	}
-	allowed := l.Decision == allow
-	if !allowed && l.Decision != disallow {
+	allowed := l.Decision == storage.DecisionAllow
+	if !allowed && l.Decision != storage.DecisionDisallow {
 		return
 	}
 	k := ruleKey{host: name, line: l.RobotsLine, rule: cleanTo(l.RobotsRule, 200), group: cleanTo(l.RobotsGroup, 100), allowed: allowed}

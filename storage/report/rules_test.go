@@ -42,7 +42,7 @@ func TestEveryDecisionIsCountedOnce(t *testing.T) {
 		var want, exchanges, octets int64
 		for range rng.IntN(200) {
 			e := ends[rng.IntN(len(ends))]
-			l := storage.Line{Time: start, URL: fmt.Sprintf("http://h%d.example/%d", rng.IntN(20), rng.IntN(9)), Decision: e.decision, Outcome: e.outcome}
+			l := storage.Line{Time: start, URL: fmt.Sprintf("http://h%d.example/%d", rng.IntN(20), rng.IntN(9)), Decision: storage.Decision(e.decision), Outcome: storage.Outcome(e.outcome)}
 			if e.decision == "allow" {
 				l.Attempt, l.Octets, l.Status = 1, rng.Int64N(1e6), 200
 				exchanges++
@@ -218,7 +218,7 @@ func TestNoTextBecomesMarkup(t *testing.T) {
 				f.SetString(plant)
 			}
 		}
-		l.Time, l.Began, l.URL, l.Decision, l.Attempt, l.Gap, l.Pace, l.Status, l.RobotsLine = start, start, "http://h.example/"+plant, decision, 1, 1, 2, 200, 3
+		l.Time, l.Began, l.URL, l.Decision, l.Attempt, l.Gap, l.Pace, l.Status, l.RobotsLine = start, start, "http://h.example/"+plant, storage.Decision(decision), 1, 1, 2, 200, 3
 		o := made(t, append(world(), l, l)...)
 		o.Settings, o.Remarks, o.Software = []report.Setting{{Name: plant, Value: plant, Default: plant}}, []string{plant}, plant
 		o.Audit = audits(report.Audit{Level: plant, Violations: 1, Findings: []report.AuditFinding{{Code: plant, Meaning: plant, Samples: []string{plant}}}, CannotShow: []string{plant}})

@@ -63,7 +63,7 @@ func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, er
 		if l.Record == "" {
 			continue
 		}
-		if l.Kind == "seed" || l.Kind == "" && l.Seed == l.URL { // older ledgers know no kinds
+		if l.Kind == storage.KindSeed {
 			s.seeds[l.Record] = struct{}{}
 		}
 		if asksNoArchive(l.Directives) {

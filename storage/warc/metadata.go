@@ -29,7 +29,7 @@ func appendMetadata(b []byte, r *storage.Record) []byte {
 		}
 		written++
 		b = append(append(b, "outlink: "...), o.URL...)
-		if o.Kind != "" && solid(o.Kind) {
+		if o.Kind != "" && solid(string(o.Kind)) {
 			b = append(append(b, ' '), o.Kind...)
 		}
 		b = append(b, "\r\n"...)

@@ -23,7 +23,7 @@ func ParseMetadata(block io.Reader) (storage.Line, []storage.Outlink, error) {
 	var links []storage.Outlink
 	l, err := parseMetadata(block, func(u, kind string) {
 		if len(links) < MaxOutlinks {
-			links = append(links, storage.Outlink{URL: u, Kind: kind})
+			links = append(links, storage.Outlink{URL: u, Kind: storage.Kind(kind)})
 		}
 	})
 	return l, links, err
