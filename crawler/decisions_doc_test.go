@@ -97,10 +97,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 		reasonDryRun: true, reasonMaxPerHost: true, reasonMoved: true, reasonOtherHost: true, reasonMapDepth: true,
 		reasonMaps: true, reasonHops: true, reasonOwnerRobots: true, // the last three stand elsewhere on the page
 	}
-	var outcomes, reasons []string
-	for o := frontier.Fetched; o <= frontier.Held; o++ {
-		outcomes = append(outcomes, o.String())
-	}
+	var reasons []string
 	for _, s := range constants(t, ".", "reason[A-Z].*") {
 		if !noLine[s] {
 			reasons = append(reasons, s)
