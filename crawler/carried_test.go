@@ -27,7 +27,7 @@ func (l *lines) asked() (a storage.Asked, err error) {
 		if line.Status > 0 {
 			a.Answers++
 		}
-		if line.Decision == decisionRobots {
+		if line.Decision == storage.DecisionRobots {
 			a.Robots++
 		}
 	}

@@ -18,7 +18,7 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 	}
 	for i := range 200 {
 		l := storage.Line{
-			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []string{"allow", "robots", "refuse"}[i%3],
+			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []storage.Decision{"allow", "robots", "refuse"}[i%3],
 			Reason: `,"record":"x","status":200,"octets":7,"decision":"robots"`,
 		}
 		if i%3 < 2 && i%5 > 0 {
