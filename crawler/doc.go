@@ -22,9 +22,9 @@
 //     archived as a refusal before its line. docs/decisions.md has the words.
 //  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
-// A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile. A panic, or
-// such a cut, is a failed attempt of the task that it came over: what the task had added is taken back, what it cost
-// stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
+// A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a
+// task's exchange until then is archived (outlast.go). A panic, or such a cut, is a failed attempt of the task that it came
+// over: what the task had added is taken back, what it cost stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
 //
 // # An update
 //

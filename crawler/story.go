@@ -89,7 +89,10 @@ func (c *Crawl) exchange(ctx context.Context, v *visit, task frontier.Task, verd
 	if d.before, err = c.follows(ctx, task, &r); err != nil {
 		return err
 	}
-	ex, err := c.ask(ctx, v, r)
+	within, end := asking(ctx)
+	defer end()
+	ex, err := c.ask(within, v, r)
+	err = instead(ctx, within, err)
 	if errors.Is(err, errNotYet) {
 		v.memory.Sitemaps = maps
 	}
@@ -108,6 +111,9 @@ func (c *Crawl) tell(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 	}
 	d.ex, d.page, d.found = ex, true, v.was
 	d.pace, d.gap = v.kept, v.gap(c, ex.Start)
+	if outlasted(ex) {
+		return c.tellOutlasted(ctx, v, task, ex, d)
+	}
 	if stopped(ex) {
 		return c.tellStopped(ctx, v, task, ex, d)
 	}

@@ -170,11 +170,14 @@ func (w *wide) fly(ctx context.Context, f flight, r fetch.Request, shape bool) {
 // ask makes the exchange of a flight.
 func (w *wide) ask(ctx context.Context, f *flight, r fetch.Request) {
 	defer func() { f.panicked = recover() }()
-	ctx, meter, landed := w.c.inFlight(ctx, f.seat)
+	within, end := asking(ctx)
+	defer end()
+	within, meter, landed := w.c.inFlight(within, f.seat)
 	defer landed()
 	r.Meter = meter
 	if f.ex = w.c.notAsked(r.URL); f.ex == nil {
-		f.ex, f.err = w.c.cfg.Fetcher.Do(ctx, r)
+		f.ex, f.err = w.c.cfg.Fetcher.Do(within, r)
+		f.err = instead(ctx, within, f.err)
 	}
 }
 
