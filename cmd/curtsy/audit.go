@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage/audit"
@@ -154,6 +155,15 @@ func (a *auditing) write(r *audit.Result, std stdio) error {
 	return nil
 }
 
+// mayWrite refuses a page that cannot be written, or would take the place of something else, before there is any work.
+func (a *auditing) mayWrite() error {
+	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
+		return usagef("--html: there is no folder %s: make it first", folder)
+	}
+	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as audit.html has it
+	return mayWriteTo("--html", a.html, page)
+}
+
 // options reads paths and flags.
 func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l audit.LedgerOptions, pack *bundle.Package, err error) {
 	o = audit.Options{Floor: time.Duration(a.floor), Token: a.token}
@@ -175,8 +185,8 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 			return o, l, nil, usagef("--agent: %w", err)
 		}
 	}
-	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
-		return o, l, nil, usagef("--html: there is no folder %s: make it first", folder)
+	if err := a.mayWrite(); err != nil {
+		return o, l, nil, err
 	}
 	if o.Files, l.Dir, pack, err = archivesAt(ctx, paths, temp); err != nil {
 		return o, l, nil, err

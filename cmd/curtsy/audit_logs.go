@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
@@ -56,6 +57,9 @@ func (a *auditing) logFiles() (all []accesslog.Log, err error) {
 		host, path := hostFile(s)
 		if _, err := os.Stat(path); err != nil && path != accesslog.Stdin {
 			return nil, fmt.Errorf("--access-log: %w", err)
+		}
+		if err := userfile.Readable(path); err != nil {
+			return nil, usagef("--access-log: %w", err)
 		}
 		all = append(all, accesslog.Log{Host: host, Path: path})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/userfile"
 )
 
 // benching is what the command line of bench says.
@@ -105,7 +106,30 @@ func (b *benching) config() bench.Config {
 	return c
 }
 
+// mayWrite refuses files that would take the place of others, before anything is measured.
+func (b *benching) mayWrite() error {
+	if err := mayWriteTo("--svg", b.svg, userfile.Kind{Name: "a picture of scale", Mark: bench.PictureMark}); err != nil {
+		return err
+	}
+	if b.profile == "" {
+		return nil
+	}
+	profiles, err := entriesIn(b.profile, "", ".pprof")
+	if err != nil {
+		return usagef("--profile: %w", err)
+	}
+	for _, path := range append(profiles, inDir(b.profile, "new.pprof")) { // of gzip, all of them
+		if err := mayWriteTo("--profile", path, userfile.Kind{Name: "a profile", Mark: "\x1f\x8b"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func runBench(ctx context.Context, b *benching, std stdio) error {
+	if err := b.mayWrite(); err != nil {
+		return err
+	}
 	return untilSignal(ctx, func(ctx context.Context) error {
 		voice := newVoice(std.err, &b.options)
 		result, err := bench.Run(ctx, b.config(), voice.say)

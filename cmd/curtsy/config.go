@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
 	"time"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
@@ -107,7 +107,7 @@ func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fe
 		}
 	}
 	if s.caFile != "" {
-		pem, err := os.ReadFile(s.caFile)
+		pem, err := userfile.ReadAll(s.caFile, maxUserFile)
 		if err != nil {
 			return c, usagef("--ca-file: %w", err)
 		}

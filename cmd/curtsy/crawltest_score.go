@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 )
@@ -73,6 +74,9 @@ func newCrawltestScore(std stdio) *cobra.Command {
 // check refuses what cannot work, and fills in the token.
 func (s *scoring) check(command []string) error {
 	if err := s.options.check(); err != nil {
+		return err
+	}
+	if err := mayWriteTo("--log", s.log, userfile.Kind{}); err != nil {
 		return err
 	}
 	if s.timeout <= 0 {

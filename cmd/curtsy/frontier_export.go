@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"
@@ -35,6 +36,9 @@ func newFrontierExport(std stdio) *cobra.Command {
 }
 
 func export(ctx context.Context, dir, to string, std stdio) error {
+	if err := mayWriteTo("--output", to, userfile.Kind{}); err != nil {
+		return err
+	}
 	var ended ndjson.Ended
 	err := untilSignal(ctx, func(ctx context.Context) error {
 		return reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -44,7 +45,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std std
 		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
 			return usagef("import: %s is a folder, not an export: name a file that curtsy frontier export made", file)
 		}
-		f, err := os.Open(file)
+		f, err := userfile.Open(file)
 		if err != nil {
 			return usagef("import: %w", err)
 		}

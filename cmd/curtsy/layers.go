@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/phrasebook"
+	"curtsy/cmd/curtsy/userfile"
 )
 
 // layer is a configuration file: its keys are settings.
@@ -25,10 +26,13 @@ type layer struct {
 	values map[string]any
 }
 
+// maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
+const maxUserFile = 16 << 20
+
 // readLayer reads a TOML file and checks that every key is a setting of known. A missing file is an empty layer if
 // it may be missing.
 func readLayer(path string, mayMiss bool, known []string) (layer, error) {
-	b, err := os.ReadFile(path)
+	b, err := userfile.ReadAll(path, maxUserFile)
 	if mayMiss && errors.Is(err, fs.ErrNotExist) {
 		return layer{path: path}, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/storage/mirror"
 )
 
@@ -74,6 +75,9 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 		return nil, usagef("%w", err)
 	}
 	if o.to != "" {
+		if err := (userfile.Kind{Own: []string{mirror.Tree("")}}).Outside(mirror.Tree(o.to), crawlPlace); err != nil {
+			return nil, usagef("--output: %w", err)
+		}
 		if err := os.MkdirAll(o.to, 0o777); err != nil {
 			return nil, err
 		}
@@ -82,6 +86,11 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if !fi.IsDir() {
 		if o.to == "" {
 			return nil, usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", word(args[0]))
+		}
+		for _, path := range args {
+			if err := userfile.Readable(path); err != nil {
+				return nil, usagef("mirror: %w", err)
+			}
 		}
 		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
 		return buildTree(ctx, out, "")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
@@ -51,6 +52,9 @@ func pack(ctx context.Context, dir string, o packOptions, std stdio) error {
 		return usagef("name the file to write: curtsy pack -o FILE.wacz %s", word(dir))
 	case !strings.HasSuffix(o.to, ".wacz"): // players go by it, and so the specification says
 		return usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
+	}
+	if err := mayWriteTo("--output", o.to, userfile.Kind{}); err != nil {
+		return err
 	}
 	if err := mustHoldCrawl(dir); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/userfile"
 	reports "curtsy/storage/report"
 )
 
@@ -132,10 +133,16 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if strings.EqualFold(ext, ".json") {
 		return "", "", usagef("-o %s: the page is HTML; its JSON form is written beside it by itself", o.out)
 	}
+	data = strings.TrimSuffix(o.out, ext) + ".json"
 	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
 		return "", "", usagef("-o %s: it is a directory; name a file in it", o.out)
 	}
-	return o.out, strings.TrimSuffix(o.out, ext) + ".json", nil
+	made := userfile.Kind{Name: "a report", Mark: `<meta name="generator" content="curtsy report">`, Own: []string{reportName + ".html"}}
+	if err := mayWriteTo("-o", o.out, made); err != nil {
+		return "", "", err
+	}
+	made.Mark, made.Own = `"software": "curtsy/`, []string{reportName + ".json"}
+	return o.out, data, mayWriteTo("-o", data, made)
 }
 
 // fileWord makes a part of a file name of a host.

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/robots"
 )
 
@@ -31,7 +31,7 @@ const maxRobotsFile = 64 << 20
 func readRobotsFile(path string, std stdio) ([]byte, error) {
 	in := std.in
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := userfile.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("robots.txt: %w", err)
 		}

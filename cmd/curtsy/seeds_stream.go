@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )
@@ -53,7 +54,7 @@ func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource
 	case "-":
 		s.name, s.lines = "standard input", newSeedLines(std.in)
 	default:
-		f, err := os.Open(file)
+		f, err := userfile.Open(file)
 		if err != nil {
 			return nil, usagef("seeds: %w", err)
 		}

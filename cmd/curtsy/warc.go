@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/storage/warc"
 )
 
@@ -35,6 +36,9 @@ func someFiles(cmd *cobra.Command, args []string) error {
 
 // eachRecord reads the archive at path from its beginning and calls do for each record, until that returns an error.
 func eachRecord(path string, found func(warc.Finding), do func(*warc.Record) error) error {
+	if err := userfile.Readable(path); err != nil {
+		return err
+	}
 	l, f, err := warc.LenientAt(path, 0, found)
 	if err != nil {
 		return unreadable(path, err)
@@ -66,7 +70,7 @@ func sayWrong(say io.Writer, n int) {
 }
 
 func openWARC(path string) (*os.File, error) {
-	f, err := os.Open(path)
+	f, err := userfile.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -82,6 +86,9 @@ func unreadable(path string, err error) error {
 			path = inDir(path, warcName)
 		}
 		return fmt.Errorf("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
+	}
+	if userfile.Readable(path) != nil {
+		return err // it says so itself
 	}
 	if p := (*os.PathError)(nil); errors.As(err, &p) && p.Path == path {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/storage/warc"
 )
 
@@ -101,6 +102,9 @@ func locate(path string, match func(*warc.Record) bool, last bool) (offset, with
 
 // catAt prints the record at an offset, so many octets within its decompressed member.
 func catAt(out io.Writer, path string, offset, within int64, payload bool) error {
+	if err := userfile.Readable(path); err != nil {
+		return err
+	}
 	l, f, err := warc.LenientAt(path, offset, nil)
 	if err != nil {
 		return unreadable(path, err)

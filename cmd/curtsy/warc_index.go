@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
@@ -58,6 +59,11 @@ func warcIndex(ctx context.Context, args []string, std stdio) error {
 
 // printIndex prints the index of files, and says how much of them has no place in it.
 func printIndex(ctx context.Context, files []string, std stdio) error {
+	for _, path := range files {
+		if err := userfile.Readable(path); err != nil {
+			return err
+		}
+	}
 	lost := 0
 	err := cdxj.Index(ctx, std.out, func(_ string, f warc.Finding) {
 		if !f.Note() {

@@ -61,11 +61,14 @@ text{font:11px system-ui,sans-serif;fill:#24292f}.t{font-weight:600;font-size:13
 </style>
 `
 
+// PictureMark stands at the beginning of each picture of scale.
+const PictureMark = `aria-label="Cost as the work grows"`
+
 // scaleSVG draws the charts side by side. It is a picture alone: no script, nothing loaded.
 func scaleSVG(r *ScaleResult) []byte {
 	charts := scaleCharts(r)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Cost as the work grows">`+"\n", chartWidth*len(charts), chartHeight)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" %s>`+"\n", chartWidth*len(charts), chartHeight, PictureMark)
 	b.WriteString(scaleStyle)
 	for i := range charts {
 		fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n", i*chartWidth)

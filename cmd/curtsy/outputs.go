@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+
+	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler"
+	"curtsy/storage/mirror"
+)
+
+// crawlPlace is what a crawl directory calls its own.
+var crawlPlace = userfile.Place{
+	Names: []string{
+		configName, frontierName, nextName, warcName, ledgerName, indexName, spoolName, optOutName, badSeedsName, changesName,
+		crawler.ControlFile, mirror.Tree(""), reportName + ".html", reportName + ".json",
+	},
+	Is: func(dir string) bool {
+		_, err := os.Lstat(inDir(dir, frontierName))
+		return err == nil || isDir(inDir(dir, warcName)) && isDir(inDir(dir, ledgerName))
+	},
+}
+
+// mayWriteTo refuses to let an option write a file of a kind where something else stands.
+func mayWriteTo(option, path string, k userfile.Kind) error {
+	if path == "" {
+		return nil
+	}
+	if err := k.Writable(path, crawlPlace); err != nil {
+		return usagef("%s: %w", option, err)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What an option does with the file or folder that it names.
+const (
+	reads  = "reads"
+	places = "places" // makes a crawl in a folder that is new or empty
+)
+
+// fileOptions are all options that name a file or a folder. One that writes has the command line that does, in which OUT
+// is the file, D a crawl directory and SEGMENT a file of its archive.
+var fileOptions = map[string]string{
+	"audit --html":             "audit --html OUT D",
+	"audit --access-log":       reads,
+	"audit --robots":           reads,
+	"bench --svg":              "bench --setup scale --discovered 2 --svg OUT",
+	"bench --profile":          "bench --rounds 1 --pages 1 --vs none --profile OUT/..",
+	"bench --dir":              places,
+	"crawl --ca-file":          reads,
+	"crawl --config":           reads,
+	"crawl --dir":              places,
+	"crawl --opt-out":          reads,
+	"crawl --seeds":            reads,
+	"crawltest score --log":    "crawltest score --token x --log OUT -- echo",
+	"demo --dir":               places,
+	"frontier add --seeds":     reads,
+	"frontier export --output": "frontier export --output OUT D",
+	"mirror rebuild --output":  "mirror rebuild --output OUT/.. SEGMENT",
+	"pack --output":            "pack --output OUT D",
+	"report --out":             "report --no-audit --out OUT D",
+	"robots check --config":    reads,
+	"robots check --file":      reads,
+}
+
+// Each option that names a file is known to the tests below.
+func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
+	met := map[string]bool{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden {
+				visit(sub)
+			}
+		}
+		name := strings.TrimPrefix(cmd.CommandPath(), "curtsy ")
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			what, _ := pflag.UnquoteUsage(f)
+			if !strings.Contains(what, "FILE") && !strings.Contains(what, "DIR") {
+				return
+			}
+			for _, as := range []string{name, "crawl", "robots check"} { // whose options others share
+				if fileOptions[as+" --"+f.Name] != "" {
+					met[as+" --"+f.Name] = true
+					return
+				}
+			}
+			t.Errorf("%s --%s names %s: say in fileOptions what it does with it", name, f.Name, what)
+		})
+	}
+	visit(newRoot(stdio{}))
+	for option := range fileOptions {
+		if !met[option] {
+			t.Errorf("%s is in fileOptions and does not exist", option)
+		}
+	}
+}
+
+// filesBelow is all that is in a folder: path to content.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// No option that writes a file puts it in the place of one that it has not made, or among the files of a crawl: an
+// archive that a typing error named was gone, and the exit code was 0.
+func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
+	seed, _ := small(t)
+	base := t.TempDir()
+	d := filepath.Join(base, "d")
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
+	shared("report", "--no-audit", d).want(t, exitDone)
+	segments, err := entriesIn(inDir(d, warcName), "", ".warc.gz")
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	mine := filepath.Join(base, "mine")
+	if err := os.Mkdir(mine, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
+	outs := []string{segments[0], inDir(d, configName), inDir(d, frontierName), inDir(d, reportName+".html"), inDir(d, warcName+"/new"), inDir(d, ledgerName+"/new"), inDir(d, mirrorFile(t, d))}
+	for _, ext := range []string{".html", ".wacz", ".svg", ".pprof", ".txt", ""} {
+		path := filepath.Join(mine, "garden"+ext)
+		if err := os.WriteFile(path, bytes.Repeat(page, 40), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		outs = append(outs, path)
+	}
+	before := filesBelow(t, base)
+	for option, line := range fileOptions {
+		if line == reads || line == places {
+			continue
+		}
+		for _, out := range outs {
+			if option == "report --out" && strings.HasSuffix(out, reportName+".html") {
+				continue
+			}
+			whole := strings.HasSuffix(line, "OUT/..") || strings.Contains(line, "OUT/.. ")
+			if folder := filepath.Dir(out); whole && (folder == d || folder == mine && !strings.Contains(line, "--profile")) {
+				continue
+			}
+			fill := strings.NewReplacer("OUT/..", filepath.Dir(out), "OUT", out, "SEGMENT", segments[0], " D", " "+d)
+			r := inside(t, strings.Fields(fill.Replace(line))...)
+			if r.code == exitDone {
+				t.Errorf("%s: exit code 0\n%s", fill.Replace(line), r.err)
+			}
+			if after := filesBelow(t, base); !maps.Equal(before, after) {
+				for path := range after {
+					if before[path] != after[path] {
+						t.Fatalf("%s: changed %s", fill.Replace(line), path)
+					}
+				}
+				t.Fatalf("%s: removed something", fill.Replace(line))
+			}
+		}
+	}
+}
+
+// mirrorFile is a file of the mirror in d, by its name there.
+func mirrorFile(t *testing.T, d string) string {
+	t.Helper()
+	files := slices.Sorted(maps.Keys(filesBelow(t, inDir(d, "mirror"))))
+	if len(files) == 0 {
+		t.Fatal("there is no mirror")
+	}
+	return strings.TrimPrefix(files[0], d)
+}
+
+// What an option has made it makes anew: an audit page, and a report with its JSON form. An empty file is nobody's.
+func TestAnOptionReplacesWhatItMade(t *testing.T) {
+	seed, _ := small(t)
+	base := t.TempDir()
+	d := filepath.Join(base, "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
+	empty := filepath.Join(base, "empty.html")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"audit --html OUT D", "report --no-audit --out OUT D"} {
+		for _, out := range []string{filepath.Join(base, strings.Fields(line)[0]+".html"), inDir(d, strings.Fields(line)[0]+".html"), os.DevNull} {
+			args := strings.Fields(strings.NewReplacer("OUT", out, " D", " "+d).Replace(line))
+			if out == os.DevNull && args[0] == "report" {
+				continue // its JSON form would stand beside it
+			}
+			inside(t, args...).want(t, exitDone)
+			inside(t, args...).want(t, exitDone)
+		}
+	}
+	inside(t, "audit", "--html", empty, d).want(t, exitDone)
+	inside(t, "report", "--no-audit", "--out", empty, d).want(t, exitUsage, "not a report of curtsy's making")
+	link := filepath.Join(base, "link.html")
+	if err := os.Symlink(inDir(d, frontierName), link); err == nil {
+		inside(t, "audit", "--html", link, d).want(t, exitUsage, "not an audit page of curtsy's making")
+	}
+}
