@@ -229,11 +229,11 @@ func (p *page) pace(x crawler.ExplainedPace) {
 func (p *page) budgets(all []crawler.Budget) {
 	section := "budgets"
 	for _, b := range all {
-		limit := "no limit"
+		used := fmt.Sprintf("%d used, and no limit is set", b.Used)
 		if b.Limit != nil {
-			limit = fmt.Sprintf("of %d", *b.Limit)
+			used = fmt.Sprintf("%d used of %d", b.Used, *b.Limit)
 		}
-		p.line(section, "%-14s %d, %s", b.Name, b.Used, limit)
+		p.line(section, "%-14s %s", b.Name, used)
 		section = ""
 	}
 }

@@ -81,6 +81,9 @@ func newMirror(std stdio) *cobra.Command {
 	setDefault(is, "true")
 	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if is.Changed && s.mirror {
+			return usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
+		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, world{}, args, std)
 	}

@@ -123,7 +123,7 @@ func (b *built) text() string {
 			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, because(words))
 		}
 	}
-	row("links left absolute", b.Missing)
+	row("URLs left absolute", b.Missing)
 	row("  needed by pages", b.MissingEmbeds)
 	row("archived, not in it", b.Left)
 	for _, r := range []struct {

@@ -44,6 +44,7 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 	}
 	out := bufio.NewWriter(std.out)
 	all, wrong := int64(0), int64(0)
+	absolute := map[string]bool{} // URLs
 	for b, err := range mirror.Check(ctx, tree) {
 		if err != nil {
 			return errors.Join(err, out.Flush())
@@ -51,8 +52,13 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 		all++
 		if b.Wrong {
 			wrong++
-		} else if wrongOnly {
-			continue
+		} else {
+			if b.URL != "" {
+				absolute[b.URL] = true
+			}
+			if wrongOnly {
+				continue
+			}
 		}
 		if err := writeBroken(out, b, asJSON); err != nil {
 			return err
@@ -62,6 +68,9 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 		return err
 	}
 	fmt.Fprintf(std.err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
+	if n := int64(len(absolute)); n > 0 {
+		fmt.Fprintf(std.err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", several(n, "URL"))
+	}
 	if wrong > 0 {
 		return silent(exitFound)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func mirrorSmall(t *testing.T, args ...string) (dir string, web *crawltest.Web, 
 // A mirror has what is below its URLs, and what its pages need from elsewhere; what it lacks is told with reasons.
 func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 	dir, web, r := mirrorSmall(t, "--json")
-	r.want(t, exitDone, "making the mirror", "links left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
+	r.want(t, exitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
 	var out struct {
 		Mirror built `json:"mirror"`
 	}
@@ -181,7 +182,7 @@ func TestMirrorCheckFindsWhatIsMissing(t *testing.T) {
 	dir, _, r := mirrorSmall(t, "--quiet")
 	r.want(t, exitDone)
 	r = inside(t, "mirror", "check", "--json", dir)
-	r.want(t, exitDone, "of these 0 should")
+	r.want(t, exitDone, "of these 0 should", "references name")
 	for _, reason := range []string{"robots", "scope", "noarchive", "gone"} {
 		if !strings.Contains(r.out, `"reason":"`+reason+`"`) {
 			t.Errorf("nothing with the reason %s in %s", reason, r.out)
@@ -218,5 +219,23 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 		{[]string{"serve", "--listen", "nowhere", dir}, "--listen nowhere"},
 	} {
 		inside(t, tt.args...).want(t, exitUsage, tt.says)
+	}
+}
+
+// What the crawl counts as left absolute in its summary, the check counts as well: URLs, however many references name one.
+func TestMirrorCheckCountsAsTheSummaryDoes(t *testing.T) {
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /shut\n"}, Pages: map[string]crawltest.Page{
+		"/":       {Links: []string{"/a.html", "/b.html", "/shut/1.html", "/shut/2.html"}},
+		"/a.html": {Links: []string{"/shut/1.html", "/gone.html"}}, "/b.html": {Links: []string{"/shut/1.html"}},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	r := inside(t, "mirror", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
+	inside(t, "mirror", "check", dir).want(t, exitDone, "5 references lead to no file", "name 3 URLs that")
+	if !regexp.MustCompile(`URLs left absolute +3 \(`).MatchString(r.err) {
+		t.Errorf("the summary counts otherwise:\n%s", r.err)
 	}
 }
