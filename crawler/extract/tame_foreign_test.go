@@ -20,12 +20,12 @@ func linksOf(n *html.Node, all map[string]bool) {
 		return
 	}
 	for _, a := range n.Attr {
-		if (a.Key == "href" || a.Key == "src") && !formattingTag.MatchString("<"+wasTag(n)+" ") {
+		if (a.Key == "href" || a.Key == "src") && !formattingTag.MatchString("<"+restore(wasTag(n))+" ") {
 			in := n.Namespace
 			if in == "svg" && n.Data == "a" {
 				in = "" // a link as good as HTML's; an open <b> in a <desc> decides which
 			}
-			all[in+" "+wasTag(n)+" "+a.Key+" "+restore(a.Val)] = true
+			all[in+" "+restore(wasTag(n))+" "+a.Key+" "+restore(a.Val)] = true
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -66,7 +66,7 @@ func TestTame_LeavesForeignContentAndScriptsAsTheyEnd(t *testing.T) {
 	for _, page := range []string{
 		`<math><b>v</b><a href="1">`, `<svg><em>x</em><template><a href=1>`, `<script><!--<s <script></script><img src=1>`,
 		`<svg><font><a href=1>`, `<svg><font size=1><a href=1>`, `<svg><font size=1><template><a href=1>`, `<math><mi><b><a href=1>`,
-		`<svg><desc><b></desc><a href=1></svg><a href=2>`, `<script><!--<b <script></script><img src=1>--></script><img src=2>`,
+		`<svg><desc><b></desc><a href=1></svg><a href=2>`, `<a href=1><i<i src=2>`, `<script><!--<b <script></script><img src=1>--></script><img src=2>`,
 	} {
 		sameLinks(t, page)
 	}

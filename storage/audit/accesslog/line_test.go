@@ -109,6 +109,7 @@ func TestClientsByAddress(t *testing.T) {
 // FuzzParseLine: what was read and is written again, with everything escaped that may be, is read as the same.
 func FuzzParseLine(f *testing.F) {
 	f.Add(`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /\"q\\\x41 HTTP/1.1" 200 1 "-" "a \"b\""`)
+	f.Add(`- - - [01/Mar/2026:12:00:00 +0000] "GET /q TTP/1.1" 200 -`)
 	f.Add(`a.example:80 2001:db8::1 - x y [01/Mar/2026:12:00:00 -0700] "-" 408 -`)
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := parseLine([]byte(text))
@@ -117,7 +118,10 @@ func FuzzParseLine(f *testing.F) {
 		}
 		request := "-"
 		if l.method != "" {
-			request = l.method + " " + l.target + " HTTP/1.1"
+			request = l.method + " " + l.target
+		}
+		if l.method != "" && !l.cut {
+			request += " HTTP/1.1"
 		}
 		again := fmt.Sprintf("- - - [%s] %s %03d -", l.time.Format(timeForm), quoted(request), l.status)
 		if l.combined {
