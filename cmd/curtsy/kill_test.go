@@ -72,8 +72,11 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		reopened(t, dir)
 		agree(t, dir)
-		clean(t, dir)
 		args = []string{"resume", "--quiet", dir}
+		if !hasArchive(dir) {
+			continue
+		}
+		clean(t, dir)
 	}
 	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
 	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "finished")
@@ -183,4 +186,10 @@ func fetchedOnce(t *testing.T, dir string, pages int) {
 	if len(fetched) != pages {
 		t.Errorf("the ledger has %d pages fetched, want %d", len(fetched), pages)
 	}
+}
+
+// hasArchive reports whether a crawl has an archive: one that is killed before its first answer has nothing to audit.
+func hasArchive(dir string) bool {
+	files, err := os.ReadDir(inDir(dir, warcName))
+	return err == nil && len(files) > 0
 }
