@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/robots/naive"
+	"curtsy/robots/naive/quick"
 	"github.com/temoto/robotstxt"
 )
 
@@ -221,6 +222,18 @@ func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 	}
 }
 
+// agreeInWords holds what a verdict says of itself to what package naive makes of the same.
+func agreeInWords(t *testing.T, body []byte, target string, v Verdict) {
+	t.Helper()
+	second := quick.Read("rfc9309", body, sampleToken).RunnerUp(target)
+	if rule, next := naive.Written(body, v.Line), naive.Written(body, second); v.Rule != rule || v.RunnerUp != next {
+		t.Fatalf("%s in %q: %q before %q; naive: %q before %q", target, body, v.Rule, v.RunnerUp, rule, next)
+	}
+	if group := naive.Group(body, sampleToken, v.Line); v.Reason != RobotsItself && v.Group != group {
+		t.Fatalf("%s in %q: line %d of group %q; naive: %q", target, body, v.Line, v.Group, group)
+	}
+}
+
 func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 	const files, perFile = 20000, 3
 	var excluded [20]int
@@ -238,6 +251,7 @@ func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 			if allowed, line := naive.Allowed(body, sampleToken, s.target); v.Allowed != allowed || v.Line != line {
 				t.Fatalf("%s in %q: %v by line %d; naive: %v by line %d", s.target, body, v.Allowed, v.Line, allowed, line)
 			}
+			agreeInWords(t, body, s.target, v)
 			in := -1
 			for i, e := range classes {
 				if e.applies(s) {

@@ -28,6 +28,7 @@ type Reading struct {
 
 // rule is a rule, taken apart.
 type rule struct {
+	pattern  string
 	begin    string
 	last     string // what the target ends with
 	from, to int32  // of inRules: what stands behind stars, in order; none is empty
@@ -51,7 +52,7 @@ func Read(standard string, body []byte, token string) *Reading {
 	if standard == "draft1996" || standard == "std1994" {
 		for _, n := range all {
 			if n.Pattern != "" { // an empty one has no effect
-				r.rules = append(r.rules, rule{allow: n.Allow, line: int32(n.Line), begin: n.Pattern, bare: true, least: int32(len(n.Pattern))})
+				r.rules = append(r.rules, rule{pattern: n.Pattern, allow: n.Allow, line: int32(n.Line), begin: n.Pattern, bare: true, least: int32(len(n.Pattern))})
 			}
 		}
 		return r
@@ -81,7 +82,7 @@ func Read(standard string, body []byte, token string) *Reading {
 func (r *Reading) take(n naive.Rule, known map[string]int32) rule {
 	pattern, whole := strings.CutSuffix(n.Pattern, "$")
 	begin, rest, more := strings.Cut(pattern, "*")
-	k := rule{begin: begin, line: int32(n.Line), allow: n.Allow, bare: !more, whole: whole, from: int32(len(r.inRules))}
+	k := rule{pattern: n.Pattern, begin: begin, line: int32(n.Line), allow: n.Allow, bare: !more, whole: whole, from: int32(len(r.inRules))}
 	if whole && more {
 		i := strings.LastIndexByte(rest, '*')
 		k.last, rest = rest[i+1:], rest[:max(i, 0)]
@@ -104,7 +105,7 @@ func (r *Reading) take(n naive.Rule, known map[string]int32) rule {
 
 // Size is about how many octets of memory a Reading holds.
 func (r *Reading) Size() int {
-	n := 64*len(r.rules) + 4*len(r.inRules) + 48*len(r.pieces)
+	n := 80*len(r.rules) + 4*len(r.inRules) + 48*len(r.pieces)
 	for i := range r.rules {
 		n += int(r.rules[i].least) // its pieces are parts of one string
 	}
@@ -120,6 +121,38 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 	if target == "/robots.txt" {
 		return true, 0
 	}
+	r.forget()
+	for i := range r.rules {
+		if k := &r.rules[i]; r.fits(k, target) {
+			return k.allow, int(k.line)
+		}
+	}
+	return true, 0
+}
+
+// RunnerUp is the line of the rule that would decide about target if the one that does, and its repetitions, were not there;
+// 0 when there is none.
+func (r *Reading) RunnerUp(target string) (line int) {
+	target = naive.Target(r.standard, target)
+	if target == "/robots.txt" {
+		return 0
+	}
+	r.forget()
+	var best *rule
+	for i := range r.rules {
+		switch k := &r.rules[i]; {
+		case best != nil && k.pattern == best.pattern && k.allow == best.allow || !r.fits(k, target):
+		case best == nil:
+			best = k
+		default:
+			return int(k.line)
+		}
+	}
+	return 0
+}
+
+// forget makes room for what is met in another target.
+func (r *Reading) forget() {
 	if r.kept > maxKept {
 		clear(r.met)
 	}
@@ -127,12 +160,6 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 		r.met[i].at, r.met[i].next = r.met[i].at[:0], 0
 	}
 	r.searched, r.kept = 0, 0
-	for i := range r.rules {
-		if k := &r.rules[i]; r.fits(k, target) {
-			return k.allow, int(k.line)
-		}
-	}
-	return true, 0
 }
 
 // fits reports whether a rule's pattern matches target.

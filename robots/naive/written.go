@@ -1,0 +1,43 @@
+package naive
+
+// Written returns a line of body, from 1, without its comment and the white space around it: a rule as its author wrote it.
+func Written(body []byte, line int) string {
+	all := lines(body)
+	if line < 1 || line > len(all) {
+		return ""
+	}
+	said, _, _ := cut(all[line-1], "#")
+	return trim(said)
+}
+
+// Group returns the value of the user-agent line that makes a rule bind the crawler by RFC 9309, the first of its group that
+// does; for line 0, of the first group that binds it at all. It is empty where none does.
+func Group(body []byte, token string, line int) string {
+	own := Named(body, token)
+	heading, first, of := false, "", ""
+	for i, text := range lines(body) {
+		switch key, value := split(text); key {
+		case "user-agent", "useragent", "user agent":
+			if !heading {
+				heading, of = true, ""
+			}
+			name := value[:span(value, letters+"-_")]
+			star, _, _ := cut(value, white)
+			if of == "" && (own && name != "" && lower(name) == lower(token) || !own && star == "*") {
+				of = value
+			}
+			if first == "" {
+				first = of
+			}
+		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+			heading = false
+			if i+1 == line {
+				return of
+			}
+		}
+	}
+	if line > 0 {
+		return ""
+	}
+	return first
+}
