@@ -8,7 +8,9 @@ import (
 const (
 	site = "https://bakery.test"
 	rule = "User-agent: *\nDisallow: /private\nAllow: /private/open\n"
-	s    = time.Second
+	// toldOpen is what a crawl says of the verdict on /private/open by it.
+	toldOpen = "robotsLine: 3\r\nrobotsRule: Allow: /private/open\r\nrobotsGroup: *\r\nrobotsRunnerUp: Disallow: /private\r\n"
+	s        = time.Second
 )
 
 // judged is one archive and what must be found in it.
@@ -29,7 +31,7 @@ var table = []judged{
 	{name: "a good crawl is clean", make: func(a *archive) {
 		a.robots(rule)
 		a.add(fetch{url: site + "/", at: 2 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\npaceMs: 1000\r\npaceBy: floor\r\ngapMs: 1900\r\n"})
-		a.add(fetch{url: site + "/private/open", at: 4 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\nrobotsLine: 3\r\n"})
+		a.add(fetch{url: site + "/private/open", at: 4 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\n" + toldOpen})
 	}},
 	{name: "RFC 9309 2.3: a page before robots.txt", codes: "robots-missing", make: func(a *archive) {
 		a.add(fetch{url: site + "/"})

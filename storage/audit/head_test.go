@@ -30,7 +30,7 @@ func TestALongHeadIsRead(t *testing.T) {
 		for _, head := range []string{long + "Cache-Control: max-age=600\r\n", "Cache-Control: max-age=600\r\n" + long} {
 			a := ours(t)
 			a.add(fetch{url: site + "/robots.txt", head: head, body: rule})
-			a.add(fetch{url: site + "/private/open", at: 5 * s, meta: "decision: allow\r\nrobotsLine: 3\r\nrobotsSha256: " + sha(rule) + "\r\n"})
+			a.add(fetch{url: site + "/private/open", at: 5 * s, meta: "decision: allow\r\n" + toldOpen + "robotsSha256: " + sha(rule) + "\r\n"})
 			if r := a.audit(Options{}); !r.Clean || r.Hosts[0].Policy != "rules" {
 				t.Errorf("%s: %q%s", name, codes(r), shown(r))
 			}

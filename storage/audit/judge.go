@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"curtsy/storage/audit/words"
 )
 
 // ourToken is the product token that binds every crawl of this crawler (docs/politeness.md, rule 1).
@@ -87,6 +89,15 @@ func (a *audit) whole(h *half) {
 		return
 	}
 	a.agreed(h)
+	if e.Line != nil {
+		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "", LeftOut: e.LeftOut != ""}) {
+			f := e.finding(BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+short(w.Said))
+			if f.Place = e.LineAt; w.Field == "paceBy" {
+				f.Code = GapTold
+			}
+			a.report(f)
+		}
+	}
 	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
 		a.report(e.finding(BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
 	}

@@ -88,9 +88,9 @@ func TestRefusalsAreJudged(t *testing.T) {
 		l.Time = day0.Add(s)
 		return string(l.AppendJSON(nil)) + "\n"
 	}
-	rightly := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "/private", RobotsSHA256: sha(rule), Count: 7})
+	rightly := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(rule), Count: 7})
 	scope := refusal(storage.Line{URL: "https://elsewhere.test/", Decision: "refuse", Reason: "host"})
-	wrongly := refusal(storage.Line{URL: site + "/private/open", Decision: "disallow", RobotsLine: 2, RobotsRule: "/private", RobotsSHA256: sha(rule)})
+	wrongly := refusal(storage.Line{URL: site + "/private/open", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(rule)})
 	unknown := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsSHA256: sha("lost")})
 	for _, c := range []struct {
 		name, lines, codes string

@@ -69,7 +69,7 @@ func (w *world) step(a *archive) *worldSite {
 		f.url = s.url + worldPaths[w.r.IntN(len(worldPaths))]
 		f.meta = "decision: allow\r\nrobotsSha256: " + sha(s.rules) + "\r\n"
 		if strings.Contains(s.rules, "Allow: /\n") {
-			f.meta += "robotsLine: 4\r\n"
+			f.meta += "robotsLine: 4\r\nrobotsRule: Allow: /\r\nrobotsGroup: *\r\n"
 		}
 		switch w.r.IntN(8) {
 		case 0:

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/robots/naive"
 	"curtsy/storage"
+	"curtsy/storage/audit/words"
 )
 
 // verdict is what one document says to one token.
@@ -67,8 +69,19 @@ func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
 	}
 	if !agrees(vs, l, true) {
 		at("the verdict that follows from robots.txt: "+all(vs), "the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
+		return nil
 	}
-	return nil
+	if l.Standard != "" && !slices.Contains(a.standards(), l.Standard) {
+		at("a verdict by the standard that the archive declares: "+strings.Join(a.standards(), " or "), "the crawl says: by "+strconv.Quote(short(l.Standard)))
+	}
+	if right := to.broughtBy(e); right != "" {
+		at("judged by what the record brought that said last what robots.txt is: "+right, "the crawl names "+strconv.Quote(short(l.RobotsRecord)))
+	}
+	right, err := a.texts.misquoted(to.policy.text, vs, l, e.Target, true)
+	if right != "" {
+		at("quotes of robots.txt as they stand there", "it has "+right)
+	}
+	return err
 }
 
 func known(sha string) string {
@@ -91,9 +104,12 @@ func agrees(vs []verdict, l *storage.Line, allowed bool) bool {
 	if len(vs) == 0 {
 		return l.RobotsLine == 0
 	}
-	return slices.ContainsFunc(vs, func(v verdict) bool {
-		return v.allowed == allowed && v.line == l.RobotsLine && (l.Standard == "" || l.Standard == v.standard)
-	})
+	return slices.ContainsFunc(vs, func(v verdict) bool { return v.tells(l, allowed) })
+}
+
+// tells reports whether v is what a line of the crawl says, but for what it quotes.
+func (v verdict) tells(l *storage.Line, allowed bool) bool {
+	return v.allowed == allowed && v.line == l.RobotsLine && (l.Standard == "" || l.Standard == v.standard)
 }
 
 // refused checks the line of a URL that was not asked for.
@@ -148,6 +164,65 @@ func (a *audit) refusal(l *storage.Line, to *host, p place, at Place) error {
 	if !agrees(vs, l, false) {
 		f.Required, f.Observed = "the verdict that follows from robots.txt: "+all(vs), fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, short(l.RobotsRule))
 		a.report(f)
+		return nil
 	}
-	return nil
+	right, err := a.texts.misquoted(text, vs, l, p.target, false)
+	if right != "" {
+		f.Required, f.Observed = "quotes of robots.txt as they stand there", "it has "+right
+		a.report(f)
+	}
+	return err
+}
+
+// quote is what a verdict about a target quotes. Group and runner-up are recomputed by RFC 9309 alone: certain says so.
+func (t *texts) quote(text span, v verdict, target string) (w words.Quote, certain bool, err error) {
+	b, err := t.body(text)
+	if err != nil {
+		return w, false, err
+	}
+	w.Rule = plain(naive.Written(b, v.line))
+	if v.standard != "rfc9309" {
+		return w, false, nil
+	}
+	r, err := t.reading(text, v.token, v.standard)
+	if err != nil {
+		return w, false, err
+	}
+	w.Group = plain(naive.Group(b, v.token, v.line))
+	w.RunnerUp = plain(naive.Written(b, r.rules.RunnerUp(target)))
+	return w, true, nil
+}
+
+// misquoted recomputes what a line quotes of the robots.txt that decided, and returns the right words, or "" where the
+// line has them. Several verdicts may be what it tells of: one that has its words is enough.
+func (t *texts) misquoted(text span, vs []verdict, l *storage.Line, target string, allowed bool) (right string, err error) {
+	told := words.Quote{Rule: plain(l.RobotsRule), Group: plain(l.RobotsGroup), RunnerUp: plain(l.RunnerUp)}
+	for _, v := range vs {
+		if !v.tells(l, allowed) {
+			continue
+		}
+		at := target
+		if v.target != "" {
+			at = v.target
+		}
+		w, certain, err := t.quote(text, v, at)
+		if err != nil {
+			return "", err
+		}
+		if w == told || !certain && w.Rule == told.Rule || v.line == 0 && told == (words.Quote{}) {
+			return "", nil
+		}
+		right = w.String() + ", and not " + told.String()
+	}
+	return right, nil
+}
+
+// broughtBy returns the record that brought the policy of a host, or confirmed it last, where the line of an exchange names
+// another. What began before that ended may go by the one before.
+func (to *host) broughtBy(e *Exchange) string {
+	p, told := &to.policy, e.Line.RobotsRecord
+	if told == "" || p.record == "" || told == p.record || told == to.broughtBefore && !e.Began.After(p.since) {
+		return ""
+	}
+	return p.record
 }

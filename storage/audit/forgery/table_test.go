@@ -64,7 +64,7 @@ type trial struct {
 
 // rows are all rows, in the order of their classes.
 func rows() []row {
-	return slices.Concat(archiveRows, fileRows, ledgerRows, bothRows, logRows, waczRows, foreignRows, hiddenRows, storyRows)
+	return slices.Concat(archiveRows, fileRows, ledgerRows, bothRows, alikeRows, logRows, waczRows, foreignRows, hiddenRows, storyRows)
 }
 
 // directory shows a crawl directory, as curtsy audit DIR does.

@@ -1,0 +1,100 @@
+// Package words holds what a crawl of ours says of an exchange to the words that docs/decisions.md has, and its outcome to what
+// was answered. It is pure.
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"curtsy/storage"
+)
+
+// The words that docs/decisions.md has for the line of an exchange.
+var (
+	decisionWords = []string{"", "allow", "robots", "owner"}
+	kindWords     = []string{"", "seed", "link", "embed", "redirect", "sitemap", "map"}
+	outcomeWords  = []string{"", "fetched", "redirected", "failed", "gone", "dropped", "deferred"}
+	changeWords   = []string{"", "new", "changed", "unchanged", "gone"}
+	paceWords     = []string{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt"}
+	restWords     = []string{"", "retry-after", "ratelimit", "errors", "robots.txt"}
+)
+
+// whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
+var whyNoPage = []string{"aborted", "coding", "incomplete", "lease", "protocol", "reset", "slow", "timeout", "too slow"}
+
+// Answer is what the archive shows of the exchange.
+type Answer struct {
+	Status  int
+	Whole   bool // it was answered, and nothing cut it
+	LeftOut bool // a package has it not
+}
+
+// Trouble is a word that is none, or does not fit.
+type Trouble struct {
+	Field          string // of the metadata record
+	Required, Said string
+}
+
+// Of returns what is wrong with the words of the line of an exchange.
+func Of(l *storage.Line, a Answer) (all []Trouble) {
+	for _, f := range []struct {
+		name, word string
+		may        []string
+	}{
+		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords}, {"outcome", string(l.Outcome), outcomeWords},
+		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
+	} {
+		if !slices.Contains(f.may, f.word) {
+			all = append(all, Trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "), f.word})
+		}
+	}
+	switch {
+	case l.Attempt < 0 || l.Depth < 0:
+		all = append(all, Trouble{"attempt", "attempt and depth, numbers from 0", fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
+	case (l.Rest != 0) != (l.RestBy != "") || l.Rest < 0:
+		all = append(all, Trouble{"restMs", "a rest together with who asked for it", fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
+	}
+	if right := outcome(l, a); right != "" {
+		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
+	}
+	return all
+}
+
+// outcome says what outcome an answer can have, where the line of its exchange has another; else it is empty. A 304 may
+// confirm any answer.
+func outcome(l *storage.Line, a Answer) string {
+	s, is := a.Status, string(l.Outcome)
+	if is != "" && (l.Decision == "robots" || l.Decision == "owner") {
+		return "no outcome of what is no task"
+	}
+	if is == "" || a.LeftOut || s == 304 {
+		return ""
+	}
+	page, gone, redirect := s >= 200 && s < 300, s == 404 || s == 410, s >= 300 && s < 400
+	whole := a.Whole && l.Reason != "aborted"
+	switch {
+	case is == "fetched" && !page:
+		return fmt.Sprintf("an outcome for status %d: fetched is for 200 to 299", s)
+	case is == "redirected" && !redirect:
+		return fmt.Sprintf("an outcome for status %d: redirected is for 300 to 399", s)
+	case is == "gone" && !gone:
+		return fmt.Sprintf("an outcome for status %d: gone is for 404 and 410", s)
+	case is == "dropped" && whole && !page && !redirect:
+		return fmt.Sprintf("an outcome for status %d: what is dropped would have been of use", s)
+	case is == "failed" || is == "deferred":
+		if whole && gone && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome gone, for status %d", s)
+		}
+		if whole && page && !slices.Contains(whyNoPage, l.Reason) {
+			return fmt.Sprintf("the outcome fetched, or why a whole answer with status %d was of no use", s)
+		}
+	}
+	switch change := string(l.Change); {
+	case change == "gone" && is != "gone":
+		return "the change gone with the outcome gone alone"
+	case change != "" && change != "gone" && is != "fetched" && is != "redirected":
+		return "a change of what was answered"
+	}
+	return ""
+}
