@@ -3,6 +3,7 @@ package crawler
 import (
 	"time"
 
+	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -158,6 +159,9 @@ func (k *facts) explainPace(cfg Config) ExplainedPace {
 		asks.asks(book)
 		e.ask(storage.ByCrawlDelay, asks.delay)
 		e.ask(storage.ByRequestRate, asks.rate)
+	}
+	if said := k.memory.Hearsay; said.Pause > host.Asked(k.rules.book).Pause {
+		e.ask(said.By, seconds(said.Pause))
 	}
 	if d := k.memory.Spacing(k.micros); d > 0 {
 		e.ask(storage.ByRateLimit, seconds(d))

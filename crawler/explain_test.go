@@ -38,6 +38,10 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			k.memory.Spaced, k.memory.SpacedUntil = uint64(rng.IntN(5_000_000)), int64(rng.IntN(2000))
 		}
+		if rng.IntN(2) == 0 {
+			by := []storage.PaceBy{storage.ByCrawlDelay, storage.ByRequestRate}[rng.IntN(2)]
+			k.memory.Hearsay.Hear(host.Pace{Pause: time.Duration(rng.IntN(50_000)) * time.Millisecond, By: by}, k.now)
+		}
 		got, want := k.explainPace(Config{}), host.Terms{Floor: k.floor, Own: k.own, Rules: k.rules.book}.Pace(&k.memory, k.micros)
 		if got.By != want.By || time.Duration(got.Seconds*1e9).Round(time.Microsecond) != want.Pause.Round(time.Microsecond) {
 			t.Fatalf("%+v, the pace that is kept is %+v", got, want)

@@ -2,7 +2,6 @@ package crawler
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"sync"
@@ -31,6 +30,7 @@ type want struct {
 	url     canon.URL // need.URL
 	attempt int
 	holds   *storage.Original // what the host has, for a 304; nil when that is not known
+	ofAsked bool              // the redirects led through the robots.txt of the host that is asked
 }
 
 const (
@@ -260,13 +260,34 @@ func (c *Crawl) fetchFor(ctx context.Context, v *visit, w want) error {
 	return nil
 }
 
-// heed keeps the pace that the file just read asks for, if it is the robots.txt of the host that was asked: its own policy
-// may be unknown yet, or an older one.
+// heed keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
+// be unknown yet, or an older one. A redirect makes it no policy (RFC 9309 2.3.1.2 speaks of the initial authority alone).
 func (c *Crawl) heed(v *visit, w want, ex robots.Exchange) {
-	if ex.Failure != "" || ex.Status < 200 || ex.Status > 299 || w.url.String() != policyURL(v.turn.Authority) {
+	a, now := origin(v.turn.Authority), v.end
+	if !w.ofAsked && w.need.URL != c.gate.terms.Need(v.state, a, now).URL {
 		return
 	}
-	v.knows(rules{book: c.gate.learn(sha256.Sum256(ex.Body), ex.Body)})
+	ex.URL = policyURL(v.turn.Authority)
+	read, _ := c.gate.terms.Next(robots.State{}, a, ex, now)
+	digest, ruled := read.Body()
+	if !ruled {
+		v.hearsay(read, now)
+		v.knows(v.rules)
+		return
+	}
+	book := c.gate.learn(digest, ex.Body)
+	v.memory.Hearsay.Hear(host.Asked(book), read.Expires())
+	v.knows(rules{book: book})
 	v.rest.AtLeast(v.pace)
 	c.bear(v)
+}
+
+// hearsay forgets what robots.txt asked for when it was read for another host, if s says that no such text holds any more.
+func (v *visit) hearsay(s robots.State, now time.Time) {
+	switch {
+	case s.Failures() > 0:
+		v.memory.Hearsay.Fail(now)
+	case s.Hops() == 0:
+		v.memory.Hearsay.Forget()
+	}
 }

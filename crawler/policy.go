@@ -84,6 +84,7 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 		return false, nil
 	}
 	w := want{from: v.turn.Authority, need: need, url: u, attempt: v.state.Failures() + 1}
+	w.ofAsked = v.state.Passed(policyURL(u.Authority()))
 	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
 		w.holds = v.memory.Source.Original(need.URL)
 	}

@@ -22,6 +22,7 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 	if !v.state.Fetched().Equal(before) {
 		v.memory.Source.Learn(v.state, ex.Status, ex.record, ex.date)
 	}
+	v.hearsay(v.state, now)
 	v.memory.Forbidden = ex.Status == http.StatusForbidden
 	digest, ruled := v.state.Body()
 	switch {

@@ -184,10 +184,16 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 			if need != (Need{Action: Fetch, URL: hop.url, Hop: i + 1}) || s.Hops() != i+1 {
 				t.Fatalf("%d, hop %d to %s: %+v", status, i+1, hop.location, need)
 			}
+			if !s.Passed("http://bakery.test/robots.txt") || !s.Passed("https://www.bakery.test/") || !s.Passed(hop.url) || s.Passed("https://www.bakery.test") {
+				t.Fatalf("%d, hop %d: the URLs that were asked for are not known", status, i+1)
+			}
 		}
 		s, need = Next(s, site, Exchange{URL: need.URL, Status: 200, Body: rules}, noon)
 		if need.Action != Judge || s.FinalURL() != "http://[2001:db8::1]/r" {
 			t.Fatalf("%d, in the end: %+v, %s", status, need, s.FinalURL())
+		}
+		if s.Passed("http://bakery.test/robots.txt") {
+			t.Fatalf("%d: no redirects are followed any more", status)
 		}
 	}
 }

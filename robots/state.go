@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -120,6 +121,9 @@ func (s State) FinalURL() string { return s.final }
 
 // Hops returns how many redirects have been followed in the fetch that is under way; 0 when none is.
 func (s State) Hops() int { return s.chain.hops }
+
+// Passed reports whether the redirects that are being followed have led to a URL, be that the one that is due.
+func (s State) Passed(url string) bool { return slices.Contains(s.chain.asked(), hash(url)) }
 
 // Status returns the HTTP status that the last exchange brought; 0 for none.
 func (s State) Status() int { return s.status }

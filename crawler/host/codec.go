@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// version is the first byte of a State. The one before has no Spot.
+// version is the first byte of a State. The one before has no Hearsay.
 const (
-	version       = 4
-	versionBefore = 3
+	version       = 5
+	versionBefore = 4
 )
 
 // Append encodes n after b.
@@ -33,7 +33,8 @@ func (n *State) Append(b []byte) []byte {
 	b = append(b, paceNumber(n.Due.By))
 	b = n.Source.append(b)
 	b = append(b, byte(flag(n.Lost)))
-	return appendSpot(b, n.Spot)
+	b = appendSpot(b, n.Spot)
+	return n.Hearsay.append(b)
 }
 
 func appendOctets(b, s []byte) []byte {
@@ -69,8 +70,9 @@ func Read(b []byte) (State, error) {
 	n.Due = r.pace()
 	n.Source = r.source()
 	n.Lost = r.uvarint() != 0
+	n.Spot = r.spot()
 	if b[0] >= version {
-		n.Spot = r.spot()
+		n.Hearsay = r.hearsay()
 	}
 	if r.bad || len(r.b) > 0 {
 		return State{}, errDamaged

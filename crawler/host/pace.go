@@ -50,9 +50,10 @@ type Terms struct {
 }
 
 // Pace is the largest of floor, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
-// operator's own, five times the usual response time.
+// operator's own, five times the usual response time. Crawl-delay and Request-rate count though they were read for another
+// host (Hearsay).
 func (t Terms) Pace(s *State, now int64) Pace {
-	site := Asked(t.Rules)
+	site := Asked(t.Rules).AtLeast(s.Hearsay.Pause, s.Hearsay.By)
 	p := Pace{t.Floor, storage.ByFloor}.AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
 	if !t.Own {
 		p = p.AtLeast(ResponsePace(s.Response()), storage.ByResponseTime)

@@ -38,6 +38,8 @@ type State struct {
 	Spot   netip.Prefix // the address that the host was last asked at, as far as the pace goes; invalid: none that shares
 	Lost   bool         // a kill came since lastEnd: there may have been an exchange that nothing is known of
 
+	Hearsay Hearsay // what its robots.txt asked for when it was read for another host
+
 	// History is what the traps of politeness rule 22 remember of the host, at most MaxHistory bytes. Nothing here
 	// knows what they mean.
 	History []byte

@@ -30,6 +30,9 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 			Source: Source{Record: someID(rng), Body: someID(rng), BodyAt: rng.Int64()},
 			Lost:   rng.IntN(2) == 1,
 			Spot:   []netip.Prefix{{}, netip.MustParsePrefix("192.0.2.9/32"), netip.MustParsePrefix("2001:db8:1:2::/64")}[rng.IntN(3)],
+			Hearsay: Hearsay{
+				Pace{time.Duration(rng.Int64N(1e12)) * time.Microsecond, paceWords[rng.IntN(len(paceWords))]}, rng.Int64() - rng.Int64(),
+			},
 		}
 		for i := range n.times {
 			n.times[i] = time.Duration(rng.IntN(1e6)) * time.Microsecond
@@ -89,6 +92,8 @@ func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
 		Source: Source{Record: strings.Repeat("x", maxID), Body: strings.Repeat("x", maxID), BodyAt: least},
 		Lost:   true,
 		Spot:   netip.MustParsePrefix("2001:db8::/64"),
+
+		Hearsay: Hearsay{Pace{-1, storage.ByRobots}, least},
 	}
 	for i := range n.times {
 		n.times[i] = -1
@@ -100,12 +105,12 @@ func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
 
 // The bytes are those that stand in every frontier.
 func TestTheBytesOfAStateAreStable(t *testing.T) {
-	b := []byte{4, 0x88, 0x27, 0, 0, 0, 0, 100, 1, 2, 3, 4, 5, 1, 6, 1, 0, 1, 1, 9, 1, 20, 40, 2, 7, 8, 60, 8, 2, 2, 'r', 0, 0, 1, 4, 192, 0, 2, 9}
+	b := []byte{5, 0x88, 0x27, 0, 0, 0, 0, 100, 1, 2, 3, 4, 5, 1, 6, 1, 0, 1, 1, 9, 1, 20, 40, 2, 7, 8, 60, 8, 2, 2, 'r', 0, 0, 1, 4, 192, 0, 2, 9, 70, 3, 60}
 	want := State{
 		times: [5]time.Duration{5 * time.Millisecond}, LastEnd: 50, heard: 1, Failures: 2, Throttles: 3, Refusals: 4,
 		Pages: 5, Forbidden: true, Run: 6, Parks: 1, Unknown: 1, PageFailed: true, Spaced: 9, Proved: true, SpacedUntil: 10,
 		ProvedAt: 20, History: []byte{7, 8}, Due: Pace{60 * time.Microsecond, storage.ByErrors}, Source: Source{Record: "r"}, Lost: true,
-		Spot: netip.MustParsePrefix("192.0.2.9/32"),
+		Spot: netip.MustParsePrefix("192.0.2.9/32"), Hearsay: Hearsay{Pace{70 * time.Microsecond, storage.ByRequestRate}, 30},
 	}
 	if got := want.Append(nil); !bytes.Equal(got, b) {
 		t.Fatalf("%v, want %v", got, b)
@@ -113,12 +118,12 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 	if got, err := Read(b); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%+v, %v; want %+v", got, err, want)
 	}
-	before := append([]byte{3}, b[1:len(b)-5]...)
-	want.Spot = netip.Prefix{}
+	before := append([]byte{4}, b[1:len(b)-3]...)
+	want.Hearsay = Hearsay{}
 	if got, err := Read(before); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("of the version before: %+v, %v; want %+v", got, err, want)
 	}
-	for _, other := range []byte{0, 1, 2, 5} {
+	for _, other := range []byte{0, 1, 2, 3, 6} {
 		if _, err := Read(append([]byte{other}, b[1:]...)); !errors.Is(err, errVersion) {
 			t.Errorf("version %d: %v", other, err)
 		}
