@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage/audit"
@@ -27,10 +28,10 @@ type auditing struct {
 	texts []string // robots.txt, [HOST=]FILE
 	from  []string // addresses of the crawler
 	head  string
-	floor duration
+	floor value.Duration
 	rules string
 	token string
-	skew  duration
+	skew  value.Duration
 	json  bool
 	html  string
 }
@@ -39,7 +40,7 @@ type auditing struct {
 const logSkew = 2 * time.Second
 
 func newAudit(std stdio) *cobra.Command {
-	a := auditing{skew: duration(logSkew)}
+	a := auditing{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",
 		Short: "Prove or refute politeness, from what a crawl left behind",

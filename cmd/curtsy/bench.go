@@ -10,16 +10,17 @@ import (
 
 	"curtsy/cmd/curtsy/bench"
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/value"
 )
 
 // benching is what the command line of bench says.
 type benching struct {
 	setup                         string
-	rounds, pages, hosts, workers number // but for rounds, 0 means as the setup has it
+	rounds, pages, hosts, workers int64 // but for rounds, 0 means as the setup has it
 	discovered                    []int
-	pace, latency, peerLimit      duration
+	pace, latency, peerLimit      value.Duration
 	vs                            []string
-	memory, maxBody               size
+	memory, maxBody               value.Size
 	dir, profile, svg             string
 	large                         bool
 	flags                         *pflag.FlagSet
@@ -67,12 +68,12 @@ func newBench(std stdio) *cobra.Command {
 
 func (b *benching) webFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&b.setup, "setup", bench.OneHost, "what is measured, a `NAME`: "+bench.Setups())
-	fs.Var(&b.pages, "pages", "`N` pages in all; 0 for what the setup has")
-	fs.Var(&b.hosts, "hosts", "`N` hosts; 0 likewise")
-	fs.Var(&b.workers, "workers", "`N` exchanges at a time; 0 likewise")
-	b.pace = duration(500 * time.Millisecond)
+	fs.Var(value.AtLeast(&b.pages, 0), "pages", "`N` pages in all; 0 for what the setup has")
+	fs.Var(value.AtLeast(&b.hosts, 0), "hosts", "`N` hosts; 0 likewise")
+	fs.Var(value.AtLeast(&b.workers, 0), "workers", "`N` exchanges at a time; 0 likewise")
+	b.pace = value.Duration(500 * time.Millisecond)
 	fs.Var(&b.pace, "pace", "`TIME` between exchanges that the hosts of saturation ask for; from 1s on they\nare foreign hosts, below that your own")
-	b.latency = duration(20 * time.Millisecond)
+	b.latency = value.Duration(20 * time.Millisecond)
 	fs.Var(&b.latency, "latency", "`TIME` that each answer of saturation takes")
 	fs.IntSliceVar(&b.discovered, "discovered", []int{100_000, 1_000_000}, "crawl until `N` URLs are known, once for each N, in growth;\nin scale, the steps (there 1,000 to 1,000,000)")
 	b.maxBody = 100 << 20
@@ -81,10 +82,10 @@ func (b *benching) webFlags(fs *pflag.FlagSet) {
 }
 
 func (b *benching) measureFlags(fs *pflag.FlagSet) {
-	b.rounds = number{5, 1}
-	fs.Var(&b.rounds, "rounds", "measure each of them `N` times, in turn; scale measures once")
+	b.rounds = 5
+	fs.Var(value.AtLeast(&b.rounds, 1), "rounds", "measure each of them `N` times, in turn; scale measures once")
 	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), wget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
-	b.peerLimit = duration(2 * time.Minute)
+	b.peerLimit = value.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
 	b.memory = defaultMemory
 	fs.Var(&b.memory, "memory-limit", "`SIZE` of memory to save time with, as of crawl")
@@ -95,7 +96,7 @@ func (b *benching) measureFlags(fs *pflag.FlagSet) {
 // config is what the command line comes to.
 func (b *benching) config() bench.Config {
 	c := bench.Config{
-		Setup: b.setup, Rounds: int(b.rounds.n), Pages: int(b.pages.n), Hosts: int(b.hosts.n), Workers: int(b.workers.n),
+		Setup: b.setup, Rounds: int(b.rounds), Pages: int(b.pages), Hosts: int(b.hosts), Workers: int(b.workers),
 		Discovered: b.discovered, Pace: time.Duration(b.pace), Latency: time.Duration(b.latency), PeerLimit: time.Duration(b.peerLimit),
 		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Large: b.large,
 		Given: b.flags.Changed, Version: version, Unset: []string{envName("config")},

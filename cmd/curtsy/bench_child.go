@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/crawler/crawldir/value"
 )
 
 // What bench measures runs in processes of its own, so that processor time and memory are told apart. They are hidden
@@ -47,7 +48,7 @@ func newBenchCrawl(std stdio) *cobra.Command {
 func newBenchBare(stdio) *cobra.Command {
 	var stats, seeds string
 	var workers, most int
-	var memory size
+	var memory value.Size
 	cmd := &cobra.Command{
 		Use:    "bare [flags]",
 		Hidden: true,
@@ -75,7 +76,7 @@ func newBenchBare(stdio) *cobra.Command {
 func newBenchNull(std stdio) *cobra.Command {
 	var seeds string
 	var workers int
-	var lasts duration
+	var lasts value.Duration
 	cmd := &cobra.Command{
 		Use:    "null [flags]",
 		Hidden: true,
@@ -100,7 +101,7 @@ func newBenchNull(std stdio) *cobra.Command {
 
 func newBenchParts(std stdio) *cobra.Command {
 	var seeds string
-	var memory size
+	var memory value.Size
 	cmd := &cobra.Command{
 		Use:    "parts [flags]",
 		Hidden: true,

@@ -2,10 +2,10 @@ package main
 
 import (
 	"slices"
-	"time"
 
 	"curtsy/crawler"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 // maxWorkers is the largest number of workers.
@@ -17,17 +17,17 @@ func (s *settings) check(seeds []frontier.Candidate) error {
 	if err := id.Validate(); err != nil {
 		return usagef("%w", err)
 	}
-	if s.scope == "any" && s.maxPages.n == 0 && s.maxTime == 0 {
+	if s.scope == "any" && s.maxPages == 0 && s.maxTime == 0 {
 		return usagef("--scope any has no end: give --max-pages or --max-time")
 	}
-	if d := time.Duration(s.ipDelay); d < crawler.LeastIPDelay {
-		return usagef("--ip-delay %v: hosts of others may share an address; %v is the least", &s.ipDelay, crawler.LeastIPDelay)
+	if d := s.ipDelay; d < crawler.LeastIPDelay {
+		return usagef("--ip-delay %v: hosts of others may share an address; %v is the least", plainly.Duration(s.ipDelay), crawler.LeastIPDelay)
 	}
 	if s.maxBody == 0 {
 		return usagef("--max-body 0 keeps nothing of any page: leave it out for 100MiB")
 	}
-	if s.workers.n > maxWorkers {
-		return usagef("--workers %d: each takes memory and a connection; %d is the most", s.workers.n, maxWorkers)
+	if s.workers > maxWorkers {
+		return usagef("--workers %d: each takes memory and a connection; %d is the most", s.workers, maxWorkers)
 	}
 	if err := s.own(&crawler.Config{}); err != nil {
 		return err

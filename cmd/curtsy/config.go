@@ -15,7 +15,6 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -36,8 +35,8 @@ func (s *settings) scopeConfig() (scope.Config, error) {
 		Mode: scope.Mode(s.scope), Include: s.include, Exclude: s.exclude,
 		Accept: s.accept, Reject: s.reject, Requisites: s.requisites,
 	}
-	if s.depth.n != unlimited {
-		depth := int(s.depth.n)
+	if s.depth != unlimited {
+		depth := int(s.depth)
 		c.Depth = &depth
 	}
 	var err error
@@ -63,8 +62,8 @@ func (s *settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
 func (s *settings) fetchConfig(seeds []frontier.Seed, spool string, w world) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.identity(), Resolve: w.resolve, Dial: w.dial,
-		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, OfferZstd: s.offerZstd, MaxBody: int64(s.maxBody), MaxRate: int64(s.maxRate),
-		LeastSpeed: int64(s.leastSpeed),
+		SpoolDir: spool, AcceptLanguage: s.acceptLanguage, OfferZstd: s.offerZstd, MaxBody: s.maxBody, MaxRate: s.maxRate,
+		LeastSpeed: s.leastSpeed,
 	}
 	if c.LeastSpeed == 0 {
 		c.LeastSpeed = -1
@@ -137,10 +136,10 @@ func (s *settings) crawlerConfig(d *crawlDir, f *fetch.Fetcher, log func(string,
 	}
 	c := crawler.Config{
 		Traps: limits, Frontier: d.frontier, Fetcher: f, Recorder: d.archive, Ledger: d.ledger, Rests: ledger.Rests(inDir(d.path, ledgerName)),
-		Identity: s.identity(), Scope: sc, Sitemaps: maps, Standard: robots.Standard(s.standard), Workers: int(s.workers.n),
-		Delay: time.Duration(s.delay), IPDelay: time.Duration(s.ipDelay), MaxCrawlDelay: max(time.Duration(s.maxCrawlDelay), 1),
-		MaxPages: s.maxPages.n, MaxPerHost: s.maxPerHost.n, MaxBytes: int64(s.maxBytes), MaxTime: time.Duration(s.maxTime),
-		MaxBody: int64(s.maxBody), MaxWait: max(time.Duration(s.maxWait), 1), Log: log,
+		Identity: s.identity(), Scope: sc, Sitemaps: maps, Standard: s.standard, Workers: int(s.workers),
+		Delay: s.delay, IPDelay: s.ipDelay, MaxCrawlDelay: max(s.maxCrawlDelay, 1),
+		MaxPages: s.maxPages, MaxPerHost: s.maxPerHost, MaxBytes: s.maxBytes, MaxTime: s.maxTime,
+		MaxBody: s.maxBody, MaxWait: max(s.maxWait, 1), Log: log,
 	}
 	// To crawler.Config zero means the default; to who wrote it, it means none. The shortest wait there is comes near.
 	if s.delay == 0 {
@@ -164,15 +163,15 @@ func (s *settings) warcInfo() warc.Info {
 // restartPace is the pause before any host of unknown pace is asked again after a kill.
 func (s *settings) restartPace() time.Duration {
 	if s.loopbackForeign() {
-		return max(crawler.Floor, time.Duration(s.delay))
+		return max(crawler.Floor, s.delay)
 	}
-	return time.Duration(s.delay)
+	return s.delay
 }
 
 // frontierOptions are what the settings ask of the frontier.
 func (s *settings) frontierOptions() frontier.Options {
 	return frontier.Options{
-		Pace: s.restartPace(), Order: frontier.Order(s.order), MaxSize: int64(s.maxDBSize),
-		MaxURLs: s.maxURLs.n, MaxURLsPerAuthority: s.maxURLsPerHost.n, MaxURLsPerDomain: s.maxURLsDomain.n,
+		Pace: s.restartPace(), Order: s.order, MaxSize: s.maxDBSize,
+		MaxURLs: s.maxURLs, MaxURLsPerAuthority: s.maxURLsPerHost, MaxURLsPerDomain: s.maxURLsDomain,
 	}
 }

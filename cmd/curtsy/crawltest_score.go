@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 )
@@ -25,12 +26,12 @@ type scoring struct {
 	token   string
 	wing    bool
 	rules   []string
-	timeout duration
+	timeout value.Duration
 	log     string
 }
 
 func newCrawltestScore(std stdio) *cobra.Command {
-	s := scoring{timeout: duration(5 * time.Minute)}
+	s := scoring{timeout: value.Duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
 		Short: "Run a crawler on that web and say which rules it keeps",

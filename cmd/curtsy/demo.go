@@ -59,7 +59,7 @@ func demo(ctx context.Context, o *options, std stdio) (err error) {
 	var s settings
 	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
 	s.flags(flags)
-	s.ownSite, s.maxWait = []string{ownNone}, duration(demoWait)
+	s.ownSite, s.maxWait = []string{ownNone}, demoWait
 	s.allowNet = []string{web.Net().String()}
 	seeds, err := collectSeeds(web.Seeds(), "", std)
 	if err != nil {

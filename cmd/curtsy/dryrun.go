@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 // dryRun asks the seeds' hosts for robots.txt, in a directory that is thrown away, and shows what they say. A host
@@ -22,7 +23,7 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	o.dir = filepath.Join(tmp, "crawl")
-	s.maxWait = duration(2 * time.Second)
+	s.maxWait = 2 * time.Second
 	if err := createDir(ctx, o.dir, config, seeds); err != nil {
 		return err
 	}
@@ -45,10 +46,10 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	least, address := crawler.SeedsTake(o.answers, time.Duration(s.ipDelay))
+	least, address := crawler.SeedsTake(o.answers, s.ipDelay)
 	why := ""
 	if address != "" {
-		why = fmt.Sprintf(", since the %s share one exchange in %v", address, &s.ipDelay)
+		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.ipDelay))
 	}
 	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
 		least.Round(time.Second), several(int64(len(seeds)), "seed"), why)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -16,7 +17,7 @@ import (
 type steer struct {
 	act    frontier.Act
 	hosts  []string
-	length duration
+	length value.Duration
 	reason string
 	json   bool
 }

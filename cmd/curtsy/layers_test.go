@@ -70,7 +70,7 @@ func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	if err := resolve(fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
-	if s.workers.n != 7 || s.delay.String() != "3s" || s.maxBody != 5<<20 || len(s.exclude) != 2 || len(s.accept) != 2 || s.depth.n != 2 {
+	if s.workers != 7 || s.delay.String() != "3s" || s.maxBody != 5<<20 || len(s.exclude) != 2 || len(s.accept) != 2 || s.depth != 2 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -98,7 +98,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	}
 	t.Setenv("CURTSY_CONFIG", write(t, "workers = 5\n"))
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.workers.n != 5 {
+	if err := resolve(fs, "", ""); err != nil || s.workers != 5 {
 		t.Errorf("CURTSY_CONFIG: %v, %v", s.workers, err)
 	}
 }
@@ -109,7 +109,7 @@ func TestAnEmptyVariableIsNoSetting(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGES", "")
 	t.Setenv("CURTSY_AGENT", "")
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.maxPages.n != 0 || s.agent != "curtsy" {
+	if err := resolve(fs, "", ""); err != nil || s.maxPages != 0 || s.agent != "curtsy" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
 	home(t, "\ufeffworkers = 7\r\n")
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.workers.n != 7 {
+	if err := resolve(fs, "", ""); err != nil || s.workers != 7 {
 		t.Errorf("%v, %v", s.workers, err)
 	}
 }

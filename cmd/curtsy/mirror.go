@@ -7,46 +7,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
-	"curtsy/storage/mirror"
 )
 
-// mirrorSettings are the settings of a crawl that concern its browsable copy.
-type mirrorSettings struct {
-	mirror   bool
-	vanished vanished
-	previews bool
-}
-
-func (m *mirrorSettings) flags(fs *pflag.FlagSet) {
-	fs.BoolVar(&m.mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
-	fs.Var(&m.vanished, "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
-	fs.BoolVar(&m.previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
+// mirrorFlags declares the settings that concern the browsable copy of a crawl.
+func (s *settings) mirrorFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&s.mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
+	fs.Var((*value.Vanished)(&s.vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
+	fs.BoolVar(&s.previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
 	inGroup(fs, "Mirror")
-}
-
-// vanished is a flag value that says what becomes of pages that are gone.
-type vanished mirror.Vanished
-
-func (v *vanished) Type() string { return "vanished" }
-
-func (v *vanished) String() string {
-	if mirror.Vanished(*v) == mirror.Remove {
-		return "remove"
-	}
-	return "keep"
-}
-
-func (v *vanished) Set(s string) error {
-	switch s {
-	case "keep":
-		*v = vanished(mirror.Keep)
-	case "remove":
-		*v = vanished(mirror.Remove)
-	default:
-		return fmt.Errorf("%q: write keep or remove", s)
-	}
-	return nil
 }
 
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.

@@ -30,7 +30,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 	var progress mirror.Progress
 	err := untilSignal(ctx, func(ctx context.Context) error {
 		return voice.whileMirrored(ctx, &progress, func() (err error) {
-			o.mirrored, err = mirrorCrawl(ctx, &s.mirrorSettings, o.dir, mirror.Options{Dir: o.dir, MaxBody: int64(s.maxBody), Progress: &progress})
+			o.mirrored, err = mirrorCrawl(ctx, s, o.dir, mirror.Options{Dir: o.dir, MaxBody: s.maxBody, Progress: &progress})
 			return err
 		})
 	})
@@ -41,7 +41,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 }
 
 // mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
-func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Options) (b *built, err error) {
+func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options) (b *built, err error) {
 	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(inDir(dir, warcName)); len(files) == 0 {
@@ -53,7 +53,7 @@ func mirrorCrawl(ctx context.Context, s *mirrorSettings, dir string, o mirror.Op
 		if err != nil {
 			return err
 		}
-		o.Previews, o.Vanished = s.previews, mirror.Vanished(s.vanished)
+		o.Previews, o.Vanished = s.previews, s.vanished
 		o.MaxBody = max(o.MaxBody, 1<<30)
 		if g := crawler.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed

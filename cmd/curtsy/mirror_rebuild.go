@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
 )
 
 // rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
 	to                 string
-	vanished           vanished
+	vanished           value.Vanished
 	previews           bool
-	maxBody            size
+	maxBody            value.Size
 	fresh, json, quiet bool
 	given              func(flag string) bool
 }
@@ -107,7 +108,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 		return nil, err
 	}
 	if o.given("vanished") {
-		s.vanished = o.vanished
+		s.vanished = mirror.Vanished(o.vanished)
 	}
 	if o.given("previews") {
 		s.previews = o.previews
@@ -115,8 +116,8 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if o.to == "" {
 		out.Dir = dir
 	}
-	out.MaxBody = max(out.MaxBody, int64(s.maxBody))
-	b, err := mirrorCrawl(ctx, &s.mirrorSettings, dir, out)
+	out.MaxBody = max(out.MaxBody, s.maxBody)
+	b, err := mirrorCrawl(ctx, s, dir, out)
 	if b != nil {
 		b.of = out.Dir
 	}

@@ -34,7 +34,7 @@ func (s *settings) ownNames() (names []string) {
 
 // own puts --own-site and --per-host into c. The key is read only where a host is to prove something.
 func (s *settings) own(c *crawler.Config) error {
-	c.LoopbackForeign, c.PerHost = s.loopbackForeign(), int(s.perHost.n)
+	c.LoopbackForeign, c.PerHost = s.loopbackForeign(), int(s.perHost)
 	names := s.ownNames()
 	if c.LoopbackForeign && len(s.ownSite) > 1 {
 		return usagef("--own-site none stands alone: with it no host is your own")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
@@ -23,7 +24,7 @@ type robotsCheck struct {
 	own           *pflag.FlagSet // the flags of settings
 	token         string         // who is judged; empty means settings.agent
 	file, url     string         // where the robots.txt comes from; empty means each URL's host
-	standard      standard
+	standard      value.Standard
 	everyStandard bool
 	config        string
 	json, batch   bool

@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
 func newRobotsDiff(std stdio) *cobra.Command {
-	var by standard
+	var by value.Standard
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
 		Short: "Say what changes between two robots.txt files, and for whom",

@@ -123,7 +123,7 @@ func newRobotsAsker(f *fetch.Fetcher, locks *hostlock.Locks, s *settings) *robot
 	return &robotsAsker{
 		fetcher: f, lists: s.lists, heard: map[string]robots.Exchange{}, token: s.agent,
 		asks: alongside{
-			locks: locks, floor: max(time.Duration(s.delay), crawler.Floor), every: time.Duration(s.ipDelay), foreign: s.loopbackForeign(),
+			locks: locks, floor: max(s.delay, crawler.Floor), every: s.ipDelay, foreign: s.loopbackForeign(),
 		},
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
-	defer tuneMemory(int64(s.memoryLimit))()
+	defer tuneMemory(s.memoryLimit)()
 	voice := newVoice(std.err, o)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -215,7 +215,7 @@ func (s *settings) announce(o *options, seeds givenSeeds, again bool, voice *voi
 		voice.say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
 		foreign = false // the crawl says of each whether it is
 	}
-	if foreign && time.Duration(s.delay) < crawler.Floor {
-		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", &s.delay, crawler.Floor)
+	if foreign && s.delay < crawler.Floor {
+		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.delay), crawler.Floor)
 	}
 }

@@ -5,8 +5,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
+	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage/mirror"
 )
 
 // settings are all settings of a crawl, as flags, environment and files give them.
@@ -17,14 +21,14 @@ type settings struct {
 	include, exclude []string
 	accept, reject   []string
 	requisites       string
-	depth            number
+	depth            int64
 	traps            []string
 	sitemaps         []string
 
-	delay, ipDelay, maxCrawlDelay duration
+	delay, ipDelay, maxCrawlDelay time.Duration
 	ownSite                       []string
-	perHost                       number
-	standard                      standard
+	perHost                       int64
+	standard                      robots.Standard
 
 	optOut        []string
 	lists         *optout.Watch // of optOut and the default places, once open
@@ -32,23 +36,25 @@ type settings struct {
 	dedup         []string
 	followRel     []string
 
-	maxPages, maxPerHost number
-	maxBytes, maxBody    size
-	maxTime, maxWait     duration
-	maxRate, leastSpeed  size
+	maxPages, maxPerHost int64
+	maxBytes, maxBody    int64
+	maxTime, maxWait     time.Duration
+	maxRate, leastSpeed  int64
 
-	order                                  order
-	maxDBSize                              size
-	maxURLs, maxURLsPerHost, maxURLsDomain number
+	order                                  frontier.Order
+	maxDBSize                              int64
+	maxURLs, maxURLsPerHost, maxURLsDomain int64
 
-	workers        number
+	workers        int64
 	allowNet       []string
 	caFile         string
 	acceptLanguage string
 	offerZstd      bool
-	memoryLimit    size
+	memoryLimit    int64
 
-	mirrorSettings
+	mirror   bool
+	vanished mirror.Vanished
+	previews bool
 }
 
 // unlimited is the depth without a limit.
@@ -59,41 +65,41 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	s.identityFlags(fs)
 	s.scopeFlags(fs)
 
-	s.delay = duration(time.Second)
-	fs.Var(&s.delay, "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
-	s.ipDelay = duration(500 * time.Millisecond)
-	fs.Var(&s.ipDelay, "ip-delay", "shortest `TIME` between two exchanges at one address, whatever hosts are there; 100ms at least")
-	s.maxCrawlDelay = duration(300 * time.Second)
-	fs.Var(&s.maxCrawlDelay, "max-crawl-delay", "leave a host alone that asks for more `TIME` between exchanges")
+	s.delay = time.Second
+	fs.Var((*value.Duration)(&s.delay), "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
+	s.ipDelay = 500 * time.Millisecond
+	fs.Var((*value.Duration)(&s.ipDelay), "ip-delay", "shortest `TIME` between two exchanges at one address, whatever hosts are there; 100ms at least")
+	s.maxCrawlDelay = 300 * time.Second
+	fs.Var((*value.Duration)(&s.maxCrawlDelay), "max-crawl-delay", "leave a host alone that asks for more `TIME` between exchanges")
 	fs.StringSliceVar(&s.ownSite, "own-site", []string{"loopback"}, "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, none, or names that hold what curtsy identity own prints; repeatable")
-	s.perHost = number{1, 1}
-	fs.Var(&s.perHost, "per-host", "`N` exchanges at once with a host of your own, where --delay is 0")
-	fs.Var(&s.standard, "robots-standard", "read robots.txt by this `STANDARD`, too: draft1996 and std1994 add refusals to those of rfc9309")
+	s.perHost = 1
+	fs.Var(value.AtLeast(&s.perHost, 1), "per-host", "`N` exchanges at once with a host of your own, where --delay is 0")
+	fs.Var((*value.Standard)(&s.standard), "robots-standard", "read robots.txt by this `STANDARD`, too: draft1996 and std1994 add refusals to those of rfc9309")
 	s.mannersFlags(fs)
 	inGroup(fs, "Politeness")
 
-	fs.Var(&s.maxPages, "max-pages", "end after `N` HTML pages; 0 for no limit")
-	fs.Var(&s.maxPerHost, "max-per-host", "at most `N` HTML pages of one host; 0 likewise")
-	fs.Var(&s.maxBytes, "max-bytes", "end after this `SIZE` was received; 0 likewise")
-	fs.Var(&s.maxTime, "max-time", "end after this `TIME`; 0 likewise")
-	fs.Var(&s.maxRate, "max-rate", "receive at most this `SIZE` per second; 0 likewise")
+	fs.Var(value.AtLeast(&s.maxPages, 0), "max-pages", "end after `N` HTML pages; 0 for no limit")
+	fs.Var(value.AtLeast(&s.maxPerHost, 0), "max-per-host", "at most `N` HTML pages of one host; 0 likewise")
+	fs.Var((*value.Size)(&s.maxBytes), "max-bytes", "end after this `SIZE` was received; 0 likewise")
+	fs.Var((*value.Duration)(&s.maxTime), "max-time", "end after this `TIME`; 0 likewise")
+	fs.Var((*value.Size)(&s.maxRate), "max-rate", "receive at most this `SIZE` per second; 0 likewise")
 	s.leastSpeed = fetch.DefaultLeastSpeed
-	fs.Var(&s.leastSpeed, "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
+	fs.Var((*value.Size)(&s.leastSpeed), "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
 	s.maxBody = 100 << 20
-	fs.Var(&s.maxBody, "max-body", "largest `SIZE` of a body, decoded")
-	s.maxWait = duration(10 * time.Minute)
-	fs.Var(&s.maxWait, "max-wait", "end when nothing is due within this `TIME`")
+	fs.Var((*value.Size)(&s.maxBody), "max-body", "largest `SIZE` of a body, decoded")
+	s.maxWait = 10 * time.Minute
+	fs.Var((*value.Duration)(&s.maxWait), "max-wait", "end when nothing is due within this `TIME`")
 	inGroup(fs, "Budgets")
 
-	fs.Var(&s.order, "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")
-	fs.Var(&s.maxDBSize, "max-db-size", "end before the frontier outgrows this `SIZE`; 0 for no limit")
-	fs.Var(&s.maxURLs, "max-urls", "take at most `N` URLs that links lead to; 0 likewise")
-	fs.Var(&s.maxURLsPerHost, "max-urls-per-host", "take at most `N` of these of one host; 0 likewise")
-	fs.Var(&s.maxURLsDomain, "max-urls-per-domain", "take at most `N` of these of one registrable domain; 0 likewise")
+	fs.Var((*value.Order)(&s.order), "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")
+	fs.Var((*value.Size)(&s.maxDBSize), "max-db-size", "end before the frontier outgrows this `SIZE`; 0 for no limit")
+	fs.Var(value.AtLeast(&s.maxURLs, 0), "max-urls", "take at most `N` URLs that links lead to; 0 likewise")
+	fs.Var(value.AtLeast(&s.maxURLsPerHost, 0), "max-urls-per-host", "take at most `N` of these of one host; 0 likewise")
+	fs.Var(value.AtLeast(&s.maxURLsDomain, 0), "max-urls-per-domain", "take at most `N` of these of one registrable domain; 0 likewise")
 	inGroup(fs, "Frontier")
 
-	s.workers = number{64, 1}
-	fs.Var(&s.workers, "workers", "at most `N` exchanges in flight in all; those that take over 1s do not count, up to four times as many")
+	s.workers = 64
+	fs.Var(value.AtLeast(&s.workers, 1), "workers", "at most `N` exchanges in flight in all; those that take over 1s do not count, up to four times as many")
 	fs.StringArrayVar(&s.allowNet, "allow-net", nil, "private addresses (`CIDR`) that may be reached, repeatable")
 	fs.StringVar(&s.caFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.acceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
@@ -104,9 +110,9 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	inGroup(fs, "Archive")
 
 	s.memoryLimit = defaultMemory
-	fs.Var(&s.memoryLimit, "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
+	fs.Var((*value.Size)(&s.memoryLimit), "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
 	inGroup(fs, "Machine")
-	s.mirrorSettings.flags(fs)
+	s.mirrorFlags(fs)
 }
 
 // defaultFollowRel are the words of rel with which links are followed unless the user says otherwise.
@@ -133,8 +139,8 @@ func (s *settings) scopeFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&s.accept, "accept", nil, "besides pages, only this `LIST` of media types or extensions (image/*,.pdf)")
 	fs.StringSliceVar(&s.reject, "reject", nil, "none of this `LIST` of media types or extensions")
 	fs.StringVar(&s.requisites, "requisites", "scope", "`WHICH` images, styles, scripts, media: none, those in scope, or all")
-	s.depth = number{unlimited, unlimited}
-	fs.Var(&s.depth, "depth", "at most `N` links from a seed; -1 for no limit")
+	s.depth = unlimited
+	fs.Var(value.AtLeast(&s.depth, unlimited), "depth", "at most `N` links from a seed; -1 for no limit")
 	fs.StringArrayVar(&s.sitemaps, "sitemaps", nil, "read sitemaps, too: `WHICH` is robots, for those that robots.txt names,\nor a URL; repeatable (default none)")
 	fs.StringArrayVar(&s.traps, "trap", nil, "set a trap `RULE=N`, or RULE=off; repeatable")
 	inGroup(fs, "Scope")

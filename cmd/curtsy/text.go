@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/plainly"
 )
 
@@ -84,7 +85,7 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 	switch {
 	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
 	case s.EndedBy == crawler.EndedMaxDBSize:
-		size := size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
+		size := value.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
 		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, oneLine(word(dir)))
 	case limitOf[s.EndedBy] != "":
 		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], oneLine(word(dir)))

@@ -104,8 +104,8 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 			return err
 		}
 		restarts = st.Restarts
-		spent := s.maxPages.n > 0 && st.Counts[crawler.CountPages] >= s.maxPages.n ||
-			s.maxBytes > 0 && st.Counts[crawler.CountBytes] >= int64(s.maxBytes)
+		spent := s.maxPages > 0 && st.Counts[crawler.CountPages] >= s.maxPages ||
+			s.maxBytes > 0 && st.Counts[crawler.CountBytes] >= s.maxBytes
 		if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 			return nil
 		}
@@ -113,7 +113,7 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 			if err != nil {
 				return err
 			}
-			if h.Queued+h.InFlight+h.Deferred > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= time.Duration(s.maxWait) {
+			if h.Queued+h.InFlight+h.Deferred > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= s.maxWait {
 				return usagef("the crawl in %s has not ended: go on with curtsy resume %s, and update it then", dir, word(dir))
 			}
 		}

@@ -36,7 +36,7 @@ func (s *settings) past(d *crawlDir, say func(string, ...any)) (*past, error) {
 	}
 	return &past{
 		archive: inDir(d.path, warcName), spool: inDir(d.path, spoolName), index: complete(files),
-		before: d.generation.Began, maxBody: int64(s.maxBody), say: say,
+		before: d.generation.Began, maxBody: s.maxBody, say: say,
 	}, nil
 }
 

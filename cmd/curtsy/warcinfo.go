@@ -18,11 +18,11 @@ func (s *settings) politenessFields() warc.Fields {
 	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	fields := warc.Fields{
 		{Name: "product-token", Value: s.agent},
-		{Name: "pace-floor-ms", Value: millis(max(time.Duration(s.delay), crawler.Floor))},
-		{Name: "ip-delay-ms", Value: millis(time.Duration(s.ipDelay))},
-		{Name: "max-crawl-delay-ms", Value: millis(time.Duration(s.maxCrawlDelay))},
+		{Name: "pace-floor-ms", Value: millis(max(s.delay, crawler.Floor))},
+		{Name: "ip-delay-ms", Value: millis(s.ipDelay)},
+		{Name: "max-crawl-delay-ms", Value: millis(s.maxCrawlDelay)},
 		{Name: "own-sites", Value: strings.Join(s.ownSite, ", ")},
-		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.workers.n)))},
+		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.workers)))},
 		{Name: "keep-noarchive", Value: strconv.FormatBool(s.keepNoArchive)},
 	}
 	for _, v := range s.lists.Versions() {

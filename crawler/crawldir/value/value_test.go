@@ -1,4 +1,4 @@
-package main
+package value
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestDurationsInGoSyntaxBareZeroAllowedOtherBareNumbersNot(t *testing.T) {
 		{in: "fast", bad: `"fast" is no duration; write it like 500ms, 1s or 2h30m`},
 		{in: "", bad: `"" is no duration; write it like 500ms, 1s or 2h30m`},
 	} {
-		var d duration
+		var d Duration
 		err := d.Set(tt.in)
 		if (err == nil) != (tt.bad == "") || err != nil && err.Error() != tt.bad || time.Duration(d) != tt.want {
 			t.Errorf("%q: %v, %v; want %v, %q", tt.in, time.Duration(d), err, tt.want, tt.bad)
@@ -49,7 +49,7 @@ func TestSizesWithUnits(t *testing.T) {
 		{in: "MiB", bad: true},
 		{in: "1XB", bad: true},
 	} {
-		var z size
+		var z Size
 		err := z.Set(tt.in)
 		if (err != nil) != tt.bad || int64(z) != tt.want {
 			t.Errorf("%q: %d, %v; want %d, an error: %v", tt.in, int64(z), err, tt.want, tt.bad)
@@ -60,8 +60,8 @@ func TestSizesWithUnits(t *testing.T) {
 // A written setting reads back as what it was: crawl.toml depends on it.
 func TestSizesAndDurationsReadWhatTheyWrite(t *testing.T) {
 	for _, n := range []int64{0, 1, 1023, 1024, 1025, 100 << 20, 1<<30 + 1, 3 << 29} {
-		z := size(n)
-		var back size
+		z := Size(n)
+		var back Size
 		if err := back.Set(z.String()); err != nil || back != z {
 			t.Errorf("%d octets: wrote %q, read %d, %v", n, z.String(), back, err)
 		}
@@ -69,42 +69,15 @@ func TestSizesAndDurationsReadWhatTheyWrite(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0", 300 * time.Second: "5m", 2 * time.Hour: "2h", 90 * time.Minute: "1h30m", 3630 * time.Second: "1h0m30s", 10 * time.Second: "10s", 20 * time.Minute: "20m",
 	} {
-		if got := duration(d); got.String() != want {
+		if got := Duration(d); got.String() != want {
 			t.Errorf("%d ns: %s, want %s", d, got.String(), want)
 		}
 	}
 	for _, n := range []time.Duration{0, time.Millisecond, time.Second, 90 * time.Minute, 10 * time.Hour, 20 * time.Minute} {
-		d := duration(n)
-		var back duration
+		d := Duration(n)
+		var back Duration
 		if err := back.Set(d.String()); err != nil || back != d {
 			t.Errorf("%v: wrote %q, read %v, %v", n, d.String(), back, err)
-		}
-	}
-}
-
-func TestNearestName(t *testing.T) {
-	names := settingNames()
-	for given, want := range map[string]string{
-		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
-		"zebra": "", "x": "",
-	} {
-		if got := nearest(given, names); got != want {
-			t.Errorf("nearest to %q: %q, want %q", given, got, want)
-		}
-	}
-}
-
-func TestHostileTextIsPlainOnATerminal(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                "plain",
-		"Müller — ok\n":        "Müller — ok\n",
-		"\x1b[2Jgone":          `\x1b[2Jgone`,
-		"a\rb\x00c\u202ed":     `a\rb\x00c\u202ed`,
-		"bad \xff octet":       "bad � octet",
-		"\u009b31m (C1 codes)": `\u009b31m (C1 codes)`,
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+)
+
+func TestNearestName(t *testing.T) {
+	names := settingNames()
+	for given, want := range map[string]string{
+		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
+		"zebra": "", "x": "",
+	} {
+		if got := nearest(given, names); got != want {
+			t.Errorf("nearest to %q: %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestHostileTextIsPlainOnATerminal(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                "plain",
+		"Müller — ok\n":        "Müller — ok\n",
+		"\x1b[2Jgone":          `\x1b[2Jgone`,
+		"a\rb\x00c\u202ed":     `a\rb\x00c\u202ed`,
+		"bad \xff octet":       "bad � octet",
+		"\u009b31m (C1 codes)": `\u009b31m (C1 codes)`,
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
