@@ -26,6 +26,18 @@ const Floor = time.Second
 // LeastIPDelay is the shortest Config.IPDelay (politeness rule 10).
 const LeastIPDelay = 100 * time.Millisecond
 
+// The defaults of Config. What has none here has no limit, or is off.
+const (
+	DefaultAgent         = "curtsy" // product token
+	DefaultWorkers       = 64
+	DefaultIPDelay       = 500 * time.Millisecond
+	DefaultMaxCrawlDelay = 300 * time.Second
+	DefaultMaxWait       = 10 * time.Minute
+)
+
+// DefaultFollowRel are the words of rel with which links are followed unless Config says otherwise.
+func DefaultFollowRel() []string { return []string{"ugc", "sponsored"} }
+
 // Config is what a crawl needs. The zero value of each setting means its default.
 type Config struct {
 	Frontier frontier.Frontier // its Options.Barrier must be Barrier(Recorder, Ledger)
@@ -158,7 +170,7 @@ func (c Config) Validate() error {
 // withDefaults returns c with every zero setting replaced.
 func (c Config) withDefaults() Config {
 	if c.Workers == 0 {
-		c.Workers = 64
+		c.Workers = DefaultWorkers
 	}
 	switch {
 	case c.Delay == 0:
@@ -167,19 +179,19 @@ func (c Config) withDefaults() Config {
 		c.Delay = 0
 	}
 	if c.IPDelay == 0 {
-		c.IPDelay = 500 * time.Millisecond
+		c.IPDelay = DefaultIPDelay
 	}
 	if c.MaxCrawlDelay == 0 {
-		c.MaxCrawlDelay = 300 * time.Second
+		c.MaxCrawlDelay = DefaultMaxCrawlDelay
 	}
 	if c.MaxWait == 0 {
-		c.MaxWait = 10 * time.Minute
+		c.MaxWait = DefaultMaxWait
 	}
 	if c.Identity.Token == "" {
-		c.Identity.Token = "curtsy"
+		c.Identity.Token = DefaultAgent
 	}
 	if c.FollowRel == nil {
-		c.FollowRel = []string{"ugc", "sponsored"}
+		c.FollowRel = DefaultFollowRel()
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}

@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 // archiveText is all of a crawl's archive, decompressed.
 func archiveText(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no archive: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/audit"
 )
@@ -38,33 +39,33 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 		want   audit.Code
 	}{
 		"the index is gone": {tamper: func(t *testing.T, dir string) string {
-			must(t, os.RemoveAll(inDir(dir, indexName)))
+			must(t, os.RemoveAll(inDir(dir, crawldir.IndexName)))
 			return dir
 		}},
 		"the archive stands beside the ledger": {tamper: func(t *testing.T, dir string) string {
-			must(t, os.Rename(inDir(inDir(dir, warcName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
-			must(t, os.Remove(inDir(dir, warcName)))
+			must(t, os.Rename(inDir(inDir(dir, crawldir.ArchiveName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
+			must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
 			return dir
 		}},
 		"the ledger is gone": {want: audit.LedgerChain, tamper: func(t *testing.T, dir string) string {
-			must(t, os.RemoveAll(inDir(dir, ledgerName)))
+			must(t, os.RemoveAll(inDir(dir, crawldir.LedgerName)))
 			return dir
 		}},
 		"the ledger is empty": {want: audit.LedgerMissing, tamper: func(t *testing.T, dir string) string {
-			must(t, os.Remove(inDir(inDir(dir, ledgerName), "000000.jsonl")))
+			must(t, os.Remove(inDir(inDir(dir, crawldir.LedgerName), "000000.jsonl")))
 			return dir
 		}},
 		"a page is gone and the archive stands elsewhere": {
 			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
 			tamper: func(t *testing.T, dir string) string {
-				must(t, os.Rename(inDir(inDir(dir, warcName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
-				must(t, os.Remove(inDir(dir, warcName)))
+				must(t, os.Rename(inDir(inDir(dir, crawldir.ArchiveName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
+				must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
 				return dir
 			},
 		},
 		"a page is gone, and the folder of the archive alone is shown": {
 			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
-			tamper: func(_ *testing.T, dir string) string { return inDir(dir, warcName) },
+			tamper: func(_ *testing.T, dir string) string { return inDir(dir, crawldir.ArchiveName) },
 		},
 		"a page is gone, and the last head, as after a kill": {
 			want: audit.LedgerExtra, tamper: func(_ *testing.T, dir string) string { return dir },
@@ -83,7 +84,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			want: audit.LedgerChain,
 			tamper: func(t *testing.T, dir string) string {
 				(&evidence{}).again(t, dir, 8<<10, nil)
-				names, err := filepath.Glob(filepath.Join(dir, ledgerName, "000000.*"))
+				names, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "000000.*"))
 				must(t, err)
 				if len(names) != 1 {
 					t.Fatal(names)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
 )
 
@@ -67,7 +68,7 @@ func (c auditCode) Rest() []audit.Finding { return c.Findings[len(c.First()):] }
 func newAuditSheet(r *audit.Result) auditSheet {
 	s := auditSheet{
 		Result: r, Verdict: auditVerdict(r), When: auditTime(r), LevelWords: levelWords(r),
-		Making: auditMaking(r), Settings: auditSettings(r), Version: version,
+		Making: auditMaking(r), Settings: auditSettings(r), Version: crawldir.Version,
 	}
 	for _, c := range r.Counts {
 		against, named := auditCode{Code: c.Code, Count: c.Found - c.Notes, Words: codeWords[c.Code]}, auditCode{Code: c.Code, Count: c.Notes, Words: codeWords[c.Code]}

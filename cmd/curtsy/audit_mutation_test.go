@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/ledger"
@@ -60,7 +61,7 @@ func (f *forged) replace(t *testing.T, old, with string) {
 func readEvidence(t *testing.T, dir string) *evidence {
 	t.Helper()
 	e := &evidence{dir: dir}
-	f, err := os.Open(filepath.Join(dir, warcName, "curtsy-00000.warc.gz"))
+	f, err := os.Open(filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func readEvidence(t *testing.T, dir string) *evidence {
 		}
 		e.records = append(e.records, &forged{slices.Clone(rec.Fields), string(b)})
 	}
-	b, err := os.ReadFile(filepath.Join(dir, ledgerName, "000000.jsonl"))
+	b, err := os.ReadFile(filepath.Join(dir, crawldir.LedgerName, "000000.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (e *evidence) write(t *testing.T) string {
 		}
 	}
 	for name, text := range map[string]string{
-		inDir(warcName, "curtsy-00000.warc.gz"): archive.String(), inDir(ledgerName, "000000.jsonl"): strings.Join(e.ledger, ""),
+		inDir(crawldir.ArchiveName, "curtsy-00000.warc.gz"): archive.String(), inDir(crawldir.LedgerName, "000000.jsonl"): strings.Join(e.ledger, ""),
 	} {
 		if err := os.MkdirAll(filepath.Dir(inDir(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -186,7 +187,7 @@ func (e *evidence) again(t *testing.T, dir string, size int64, drop func(storage
 	t.Helper()
 	var lines []storage.Line
 	var bound string
-	for e, err := range ledger.Scan(inDir(dir, ledgerName)) {
+	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -196,10 +197,10 @@ func (e *evidence) again(t *testing.T, dir string, size int64, drop func(storage
 			lines = append(lines, e.Line)
 		}
 	}
-	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), SegmentSize: size, Warcinfo: bound})
+	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), SegmentSize: size, Warcinfo: bound})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,10 +354,10 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			m.block = regexp.MustCompile(`gapMs: [0-9.]+`).ReplaceAllString(m.block, "gapMs: 3000")
 		}},
 		"a browser's name": {audit.UserAgent, func(t *testing.T, e *evidence) {
-			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+version, "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0")
+			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version, "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0")
 		}},
 		"no name": {audit.UserAgent, func(t *testing.T, e *evidence) {
-			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+version+"\r\n", "")
+			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version+"\r\n", "")
 		}},
 		"a form sent": {audit.Method, func(t *testing.T, e *evidence) { e.page(t, host, 3)[0].replace(t, "GET ", "POST ") }},
 		"one address for all": {audit.AddressPace, func(_ *testing.T, e *evidence) {
@@ -397,7 +398,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 	t.Run("an octet changed", func(t *testing.T) {
 		e := readEvidence(t, dir)
 		planted := e.write(t)
-		file := filepath.Join(planted, warcName, "curtsy-00000.warc.gz")
+		file := filepath.Join(planted, crawldir.ArchiveName, "curtsy-00000.warc.gz")
 		e.page(t, host, 3)[1].replace(t, "<", "(")
 		changeOctet(t, e, file)
 		namedBy(t, audit.Digest, planted)
@@ -409,7 +410,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		if r, exit := audited(t, planted); exit != exitDone || r.Ledger.Segments < 4 {
 			t.Fatalf("exit code %d: %+v %+v", exit, r.Ledger, r.Findings)
 		}
-		segments, err := filepath.Glob(filepath.Join(planted, ledgerName, "000002*"))
+		segments, err := filepath.Glob(filepath.Join(planted, crawldir.LedgerName, "000002*"))
 		if err != nil || len(segments) != 1 {
 			t.Fatal(segments, err)
 		}
@@ -469,7 +470,7 @@ func accessLogged(t *testing.T, dir, host string) {
 			t.Fatal(err)
 		}
 		request, _, _ := strings.Cut(f.block, "\r\n")
-		lines = append(lines, fmt.Sprintf("198.18.0.9 - - [%s] \"%s\" %s 12 \"-\" \"curtsy/%s\"\n", at.Format("02/Jan/2006:15:04:05 -0700"), request, e.records[i+1].block[9:12], version))
+		lines = append(lines, fmt.Sprintf("198.18.0.9 - - [%s] \"%s\" %s 12 \"-\" \"curtsy/%s\"\n", at.Format("02/Jan/2006:15:04:05 -0700"), request, e.records[i+1].block[9:12], crawldir.Version))
 	}
 	log := func(lines ...string) string {
 		path := filepath.Join(t.TempDir(), "access.log")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit/bundle"
 )
 
@@ -31,7 +32,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 			return nil, "", nil, err
 		}
 		if dir != "" && len(paths) > 1 {
-			return nil, "", nil, usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, warcName), "*.warc.gz"))
+			return nil, "", nil, usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, crawldir.ArchiveName), "*.warc.gz"))
 		}
 		files, ledgerDir = append(files, found...), dir
 	}
@@ -67,9 +68,9 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		return []string{path}, "", nil
 	}
 	dir := path
-	if isDir(inDir(path, warcName)) {
-		dir = inDir(path, warcName)
-	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, ledgerName)) {
+	if isDir(inDir(path, crawldir.ArchiveName)) {
+		dir = inDir(path, crawldir.ArchiveName)
+	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, crawldir.LedgerName)) {
 		dir = inDir(path, packedName)
 	}
 	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
@@ -103,18 +104,18 @@ const packedName = "archive"
 // ledgerBeside returns where the ledger of the archive in dir is, or where it must be: path is that folder, or the crawl
 // directory that holds it. It is "" where there can be none.
 func ledgerBeside(path, dir string) string {
-	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == warcName {
-		if up := inDir(filepath.Dir(whole), ledgerName); isDir(up) {
+	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == crawldir.ArchiveName {
+		if up := inDir(filepath.Dir(whole), crawldir.LedgerName); isDir(up) {
 			return up
 		}
 	}
-	for _, name := range []string{ledgerName, frontierName, configName} {
+	for _, name := range []string{crawldir.LedgerName, crawldir.FrontierName, crawldir.ConfigName} {
 		if _, err := os.Stat(inDir(path, name)); err == nil {
-			return inDir(path, ledgerName)
+			return inDir(path, crawldir.LedgerName)
 		}
 	}
 	if dir != path {
-		return inDir(path, ledgerName)
+		return inDir(path, crawldir.LedgerName)
 	}
 	return ""
 }

@@ -30,8 +30,8 @@ func auditMaking(r *audit.Result) []string {
 func auditDefaults() map[string]string {
 	var s settings
 	s.flags(pflag.NewFlagSet("defaults", pflag.ContinueOnError))
-	usual := map[string]string{"robots": s.standard.String(), "opt-out-sha256": "none"}
-	for _, f := range s.politenessFields() {
+	usual := map[string]string{"robots": s.Standard.String(), "opt-out-sha256": "none"}
+	for _, f := range s.PolitenessFields() {
 		usual[f.Name] = f.Value
 	}
 	return usual

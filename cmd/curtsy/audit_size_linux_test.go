@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -22,13 +23,13 @@ import (
 func large(t *testing.T, size int64) (dir string, exchanges int64) {
 	t.Helper()
 	dir = t.TempDir()
-	w, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Info: warc.Info{
-		Software: "curtsy/" + version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}},
+	w, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{
+		Software: "curtsy/" + crawldir.Version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Warcinfo: w.InfoSHA256()})
+	book, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), Warcinfo: w.InfoSHA256()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestAuditOfALargeCrawlStaysBelow128MiB(t *testing.T) {
 	}
 	dir, exchanges := large(t, size)
 	octets := int64(0)
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

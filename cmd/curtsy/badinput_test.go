@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
 )
@@ -137,14 +138,14 @@ func TestADirectoryOfANewerFormatIsRefusedUntouched(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, exitDone)
-	raiseFormat(t, inDir(dir, frontierName))
-	before, err := os.ReadFile(inDir(dir, frontierName))
+	raiseFormat(t, inDir(dir, crawldir.FrontierName))
+	before, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "newer")
 	ended(t, curtsy(t, "status", dir)).want(t, exitFailed, "newer")
-	after, err := os.ReadFile(inDir(dir, frontierName))
+	after, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the file was changed (%v)", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/bench"
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 )
 
@@ -87,7 +88,7 @@ func (b *benching) measureFlags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `WHOM`: bare (fetch and parse, nothing kept), model (a frontier in\nmemory), wget, wget2, httrack, scrapy, peers (those of the four that are\ninstalled), none, or a command line with {url}, {urls} or {seeds} (a file), and\n{dir}; repeatable (default bare for one-host and many-hosts, peers for mirror)")
 	b.peerLimit = value.Duration(2 * time.Minute)
 	fs.Var(&b.peerLimit, "peer-limit", "stop a peer after `TIME`, and say what it did until then")
-	b.memory = defaultMemory
+	b.memory = value.Size(crawldir.Defaults().MemoryLimit)
 	fs.Var(&b.memory, "memory-limit", "`SIZE` of memory to save time with, as of crawl")
 	fs.StringVar(&b.dir, "dir", "", "keep crawls under `DIR` while they run; the disk counts (default a temporary\none)")
 	fs.StringVar(&b.profile, "profile", "", "write profiles of each crawl into `DIR`, of the processor and of allocations, for\ngo tool pprof, and say what each stage takes; it costs a little")
@@ -99,9 +100,9 @@ func (b *benching) config() bench.Config {
 		Setup: b.setup, Rounds: int(b.rounds), Pages: int(b.pages), Hosts: int(b.hosts), Workers: int(b.workers),
 		Discovered: b.discovered, Pace: time.Duration(b.pace), Latency: time.Duration(b.latency), PeerLimit: time.Duration(b.peerLimit),
 		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Large: b.large,
-		Given: b.flags.Changed, Version: version, Unset: []string{envName("config")},
+		Given: b.flags.Changed, Version: crawldir.Version, Unset: []string{envName("config")},
 	}
-	for _, name := range settingNames() {
+	for _, name := range crawldir.Names() {
 		c.Unset = append(c.Unset, envName(name))
 	}
 	return c

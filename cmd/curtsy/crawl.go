@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
 
@@ -45,10 +46,10 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := resolve(flags, o.config, ""); err != nil {
+	if err := resolve(s, flags, o.config, ""); err != nil {
 		return err
 	}
-	warnEnv(std.err, settingNames())
+	warnEnv(std.err, crawldir.Names())
 	var config []byte
 	var seeds []frontier.Candidate
 	err := untilSignal(ctx, func(ctx context.Context) (err error) {
@@ -80,10 +81,10 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options,
 		return nil, nil, err
 	}
 	s.stayHome(flags, first, o, std)
-	if err := s.check(first); err != nil {
+	if err := s.Check(first); err != nil {
 		return nil, nil, err
 	}
-	if config, err = formatLayer(flags, settingNames()); err != nil {
+	if config, err = s.TOML(); err != nil {
 		return nil, nil, err
 	}
 	if o.dryRun {
@@ -98,7 +99,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options,
 			return batch, nil
 		}
 		if batch, err = from.next(); err == nil {
-			err = s.check(batch)
+			err = s.Check(batch)
 		}
 		return batch, err
 	})
@@ -119,7 +120,7 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *
 			return seeds, from.report("")
 		}
 		if err == nil {
-			err = s.check(batch)
+			err = s.Check(batch)
 		}
 		if err != nil {
 			return nil, err
@@ -161,14 +162,14 @@ func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) (co
 	if err := mustBeWhole(o.dir); err != nil {
 		return nil, err
 	}
-	if err := resolve(flags, o.config, inDir(o.dir, configName)); err != nil {
+	if err := resolve(s, flags, o.config, inDir(o.dir, crawldir.ConfigName)); err != nil {
 		return nil, err
 	}
-	warnEnv(std.err, settingNames())
-	if err := s.check(nil); err != nil {
+	warnEnv(std.err, crawldir.Names())
+	if err := s.Check(nil); err != nil {
 		return nil, err
 	}
-	return formatLayer(flags, settingNames())
+	return s.TOML()
 }
 
 func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {

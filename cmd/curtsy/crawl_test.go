@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -133,7 +134,7 @@ func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
 	inside(t, "crawl", "--delay", "0", "--dir", dir, "--seeds", file).want(t, exitDone, ":3: seed")
 	judged(t, web, crawltest.Rules{})
 	tagged := 0
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestIdentityIsKeptAndSent(t *testing.T) {
 	}
 	r := ended(t, with("identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--agent", "libbot"))
 	r.want(t, exitDone, "kept in")
-	const agent = "libbot/" + version + " (+crawl@library.org) curtsy/" + version
+	const agent = "libbot/" + crawldir.Version + " (+crawl@library.org) curtsy/" + crawldir.Version
 	if !strings.Contains(r.out, "User-Agent: "+agent+"\n") || !strings.Contains(r.out, "From: crawl@library.org\n") {
 		t.Errorf("%s", r.out)
 	}

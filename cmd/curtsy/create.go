@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -77,7 +78,7 @@ func createDirFrom(ctx context.Context, dir string, config []byte, seeds func() 
 
 // fill writes what a new crawl has.
 func fill(ctx context.Context, dir string, config []byte, seeds func() ([]frontier.Candidate, error)) error {
-	if err := durable.WriteFile(inDir(dir, configName), config, 0o666); err != nil {
+	if err := durable.WriteFile(inDir(dir, crawldir.ConfigName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	f, err := engine.Open(dir, frontier.Options{})
@@ -96,7 +97,7 @@ func fill(ctx context.Context, dir string, config []byte, seeds func() ([]fronti
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	for _, sub := range []string{warcName, ledgerName, indexName} {
+	for _, sub := range []string{crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName} {
 		if err := os.Mkdir(inDir(dir, sub), 0o777); err != nil {
 			return fmt.Errorf("crawl directory: %w", err)
 		}
@@ -106,7 +107,7 @@ func fill(ctx context.Context, dir string, config []byte, seeds func() ([]fronti
 
 // moveInto moves a new crawl into its directory. The frontier comes last: with it there is a crawl.
 func moveInto(dir, tmp string) (err error) {
-	names := []string{configName, warcName, ledgerName, indexName, frontierName}
+	names := []string{crawldir.ConfigName, crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName, crawldir.FrontierName}
 	defer func() {
 		for _, name := range names {
 			if err != nil {
@@ -115,7 +116,7 @@ func moveInto(dir, tmp string) (err error) {
 		}
 	}()
 	for _, name := range names {
-		if name == frontierName {
+		if name == crawldir.FrontierName {
 			if err := durable.Names(dir); err != nil {
 				return err
 			}
@@ -151,7 +152,7 @@ func mustBeFree(dir string) (exists bool, err error) {
 	case len(entries) == 0:
 		return true, nil
 	}
-	if _, err := os.Stat(inDir(dir, frontierName)); err == nil {
+	if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err == nil {
 		return true, usagef("%s holds a crawl already: go on with curtsy resume %s, or name another with --dir", dir, word(dir))
 	}
 	return true, usagef("%s is not empty: name another directory with --dir", dir)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
 
@@ -59,8 +60,8 @@ func demo(ctx context.Context, o *options, std stdio) (err error) {
 	var s settings
 	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
 	s.flags(flags)
-	s.ownSite, s.maxWait = []string{ownNone}, demoWait
-	s.allowNet = []string{web.Net().String()}
+	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
+	s.AllowNet = []string{web.Net().String()}
 	seeds, err := collectSeeds(web.Seeds(), "", std)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func demo(ctx context.Context, o *options, std stdio) (err error) {
 		}
 		defer func() { err = errors.Join(err, leave(o, err == nil, std)) }()
 	}
-	config, err := formatLayer(flags, settingNames())
+	config, err := s.TOML()
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func demo(ctx context.Context, o *options, std stdio) (err error) {
 	if err != nil && !(errors.As(err, &e) && e.code == exitIncomplete) {
 		return err // the demo has a host that is out of order: incomplete is how it ends
 	}
-	verdict := web.Referee().Judge(crawltest.Rules{Token: s.agent, Pace: crawler.Floor})
+	verdict := web.Referee().Judge(crawltest.Rules{Token: s.Agent, Pace: crawler.Floor})
 	fmt.Fprintln(std.out, "\nThe referee, on the servers' side:")
 	if err := verdict.WriteTable(std.out); err != nil {
 		return err

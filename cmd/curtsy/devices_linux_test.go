@@ -56,7 +56,7 @@ func TestSettingsAreReadUpToABound(t *testing.T) {
 	if err := os.WriteFile(large, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(large, maxUserFile+1); err != nil {
+	if err := os.Truncate(large, 16<<20+1); err != nil {
 		t.Fatal(err)
 	}
 	inside(t, "crawl", "--config", large, "http://127.0.0.1:9/").want(t, exitUsage, "is larger than 16MiB")

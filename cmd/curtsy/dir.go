@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -22,22 +23,10 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The names in a crawl directory.
-const (
-	configName   = "crawl.toml"    // the effective settings
-	frontierName = engine.FileName // what is next, and what was done
-	warcName     = "warc"          // the archive
-	ledgerName   = "ledger"        // the decisions
-	indexName    = "index"         // where the archive has what; made anew when it is missing
-	spoolName    = "spool"         // bodies under way; emptied at each start
-)
-
-func inDir(dir, name string) string { return filepath.Join(dir, name) }
-
 // mustBeOurs refuses a crawl directory in which a link, a pipe or the like stands: who handed it to us may have put it
 // there for us to follow, or to wait for.
 func mustBeOurs(dir string) error {
-	err := durable.Inspect(dir, warcName, ledgerName, indexName, spoolName)
+	err := durable.Inspect(dir, crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName, crawldir.SpoolName)
 	if errors.Is(err, durable.ErrForeign) {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
@@ -49,13 +38,13 @@ func mustHoldCrawl(dir string) error {
 	if err := mustBeOurs(dir); err != nil {
 		return err
 	}
-	_, err := os.Stat(inDir(dir, frontierName))
+	_, err := os.Stat(inDir(dir, crawldir.FrontierName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 			return notADir(dir) // as Windows has it
 		}
-		return usagef("%s holds no crawl: there is no %s in it; begin one with curtsy crawl", dir, frontierName)
+		return usagef("%s holds no crawl: there is no %s in it; begin one with curtsy crawl", dir, crawldir.FrontierName)
 	case errors.Is(err, syscall.ENOTDIR):
 		return notADir(dir)
 	case err != nil:
@@ -68,9 +57,9 @@ func mustHoldCrawl(dir string) error {
 // nobody would know.
 func mustBeWhole(dir string) error {
 	for _, part := range []struct{ name, anew string }{
-		{warcName, "make an empty folder of that name to go on without what it held"},
-		{ledgerName, "make an empty folder of that name to go on without what it held"},
-		{configName, "make an empty file of that name to go on with the defaults"},
+		{crawldir.ArchiveName, "make an empty folder of that name to go on without what it held"},
+		{crawldir.LedgerName, "make an empty folder of that name to go on without what it held"},
+		{crawldir.ConfigName, "make an empty file of that name to go on with the defaults"},
 	} {
 		if _, err := os.Stat(inDir(dir, part.name)); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing: put it back, or %s", inDir(dir, part.name), part.anew)
@@ -119,7 +108,7 @@ func openDirBy(ctx context.Context, open frontierOpener, dir string, info warc.I
 		}
 	}()
 	// The frontier's lock is the directory's: nothing else is touched before it is held.
-	if d.frontier, err = open(inDir(dir, frontierName), o); err != nil {
+	if d.frontier, err = open(inDir(dir, crawldir.FrontierName), o); err != nil {
 		if errors.Is(err, frontier.ErrInUse) {
 			return nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(dir))
 		}
@@ -176,7 +165,7 @@ func (d *crawlDir) openEvidence(ctx context.Context, info warc.Info, earlier []s
 		return err
 	}
 	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
-	if d.archive, err = warc.Open(warc.Options{Dir: inDir(d.path, warcName), Name: "curtsy", Info: info, Index: d.index, Originals: d.index}); err != nil {
+	if d.archive, err = warc.Open(warc.Options{Dir: inDir(d.path, crawldir.ArchiveName), Name: "curtsy", Info: info, Index: d.index, Originals: d.index}); err != nil {
 		return err
 	}
 	if d.ledger, err = openLedger(d.path, d.archive.InfoSHA256(), say); err != nil {
@@ -205,7 +194,7 @@ func (d *crawlDir) close() error {
 	if d.frontier == nil {
 		return nil // it is not ours
 	}
-	return errors.Join(os.RemoveAll(inDir(d.path, spoolName)), d.frontier.Close(), d.closeEvidence())
+	return errors.Join(os.RemoveAll(inDir(d.path, crawldir.SpoolName)), d.frontier.Close(), d.closeEvidence())
 }
 
 // closeEvidence closes archive, index and ledger, as far as they are open.
@@ -225,7 +214,7 @@ func (d *crawlDir) closeEvidence() error {
 
 // emptySpool makes the folder for bodies under way, without what a kill left in it.
 func emptySpool(dir string) error {
-	spool := inDir(dir, spoolName)
+	spool := inDir(dir, crawldir.SpoolName)
 	if err := os.RemoveAll(spool); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 )
@@ -63,7 +64,7 @@ func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 
 // What is missing of a crawl is not made anew in silence: the evidence would be gone and nobody would know.
 func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
-	for _, part := range []string{warcName, ledgerName, configName} {
+	for _, part := range []string{crawldir.ArchiveName, crawldir.LedgerName, crawldir.ConfigName} {
 		dir, web := stopped(t)
 		before := len(web.Referee().Requests())
 		if err := os.RemoveAll(inDir(dir, part)); err != nil {
@@ -85,13 +86,13 @@ func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
 
 func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
 	dir, _ := stopped(t)
-	if err := os.Truncate(inDir(dir, frontierName), 0); err != nil {
+	if err := os.Truncate(inDir(dir, crawldir.FrontierName), 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"resume", "status"} {
 		inside(t, command, dir).want(t, exitFailed, "it is empty", "damaged")
 	}
-	if fi, err := os.Stat(inDir(dir, frontierName)); err != nil || fi.Size() != 0 {
+	if fi, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil || fi.Size() != 0 {
 		t.Errorf("%v %v: the file was changed", fi, err)
 	}
 }
@@ -100,12 +101,12 @@ func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
 func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 	dir, _ := stopped(t)
 	var s settings
-	d, err := openDir(dir, s.warcInfo(), 0, t.Logf)
+	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.close()
-	body := filepath.Join(dir, spoolName, "body")
+	body := filepath.Join(dir, crawldir.SpoolName, "body")
 	if err := os.WriteFile(body, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestStatusDoesNotTrustTheControlFile(t *testing.T) {
 
 // Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
 func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
-	c, err := seed("http://127.0.0.1:9/", "")
+	c, err := crawldir.Seed("http://127.0.0.1:9/", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
 		"https://www.library.org/a": "www.library.org-2026-03-02", "http://127.0.0.1:8080/": "127.0.0.1-8080-2026-03-02",
 		"http://[::1]:81/": "1--81-2026-03-02",
 	} {
-		c, err := seed(url, "")
+		c, err := crawldir.Seed(url, "")
 		if err != nil {
 			t.Fatal(err)
 		}

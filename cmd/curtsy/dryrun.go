@@ -23,7 +23,7 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	o.dir = filepath.Join(tmp, "crawl")
-	s.maxWait = 2 * time.Second
+	s.MaxWait = 2 * time.Second
 	if err := createDir(ctx, o.dir, config, seeds); err != nil {
 		return err
 	}
@@ -46,10 +46,10 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	least, address := crawler.SeedsTake(o.answers, s.ipDelay)
+	least, address := crawler.SeedsTake(o.answers, s.IPDelay)
 	why := ""
 	if address != "" {
-		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.ipDelay))
+		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.IPDelay))
 	}
 	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
 		least.Round(time.Second), several(int64(len(seeds)), "seed"), why)

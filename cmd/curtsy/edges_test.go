@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
@@ -26,7 +27,7 @@ func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
 // Each worker costs memory from the start.
 func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--workers", itoa(maxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, exitUsage, "--workers", itoa(maxWorkers))
+	inside(t, "crawl", "--workers", itoa(crawldir.MaxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, exitUsage, "--workers", itoa(crawldir.MaxWorkers))
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a directory was made")
 	}
@@ -36,10 +37,11 @@ func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
 func TestCAFileIsKeptWithItsWholePath(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	s := settings{caFile: "ca.pem"}
-	s.checkManners()
-	if want := filepath.Join(dir, "ca.pem"); s.caFile != want {
-		t.Errorf("%s, want %s", s.caFile, want)
+	s := crawldir.Defaults()
+	s.CAFile = "ca.pem"
+	_ = s.Check(nil)
+	if want := filepath.Join(dir, "ca.pem"); s.CAFile != want {
+		t.Errorf("%s, want %s", s.CAFile, want)
 	}
 }
 
@@ -79,7 +81,7 @@ func TestExportTouchesNothingBesideItsFile(t *testing.T) {
 // Another command on a stopped crawl has its frontier: that is no running crawl.
 func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	dir := unanswered(t)
-	f, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
+	f, err := bolt.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -21,3 +22,5 @@ func entriesIn(dir, prefix, part string) (paths []string, err error) {
 	}
 	return paths, err
 }
+
+func inDir(dir, name string) string { return filepath.Join(dir, name) }

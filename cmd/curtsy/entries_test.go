@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 )
 
 // A directory may have a name that reads like a pattern, as those of IPv6 hosts do.
@@ -16,7 +17,7 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[--1]-x")
 	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, exitDone)
 	left := inDir(dir, crawler.SnapshotPrefix+"1")
-	if err := errors.Join(os.RemoveAll(inDir(dir, indexName)), os.WriteFile(left, nil, 0o600)); err != nil {
+	if err := errors.Join(os.RemoveAll(inDir(dir, crawldir.IndexName)), os.WriteFile(left, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != exitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "not to be had") {

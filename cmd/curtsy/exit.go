@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"curtsy/storage/plainly"
+	"curtsy/crawler/crawldir"
 )
 
 // The exit codes, the same for every command.
@@ -57,11 +57,15 @@ func report(w io.Writer, err error) int {
 	}
 	code := exitFailed
 	var e *exitError
-	if errors.As(err, &e) {
+	var misuse *crawldir.Misuse
+	switch {
+	case errors.As(err, &e):
 		code = e.code
+	case errors.As(err, &misuse):
+		code = exitUsage
 	}
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintf(w, "curtsy: %s\n", plain(once(plainly.Error(err))))
+		fmt.Fprintf(w, "curtsy: %s\n", plain(once(advised(err))))
 	}
 	return code
 }

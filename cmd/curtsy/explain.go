@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -132,14 +133,14 @@ func (x *explaining) run(ctx context.Context, std stdio) error {
 func (x *explaining) configure() error {
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	x.settings.flags(flags)
-	if err := resolve(flags, "", inDir(x.dir, configName)); err != nil {
+	if err := resolve(&x.settings, flags, "", inDir(x.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
-	if err := x.settings.openLists(x.dir, nil); err != nil {
+	if err := x.settings.OpenLists(x.dir, nil); err != nil {
 		return err
 	}
 	var err error
-	x.config, err = x.settings.crawlerConfig(&crawlDir{}, nil, nil)
+	x.config, err = x.settings.CrawlerConfig(nil, nil)
 	return err
 }
 

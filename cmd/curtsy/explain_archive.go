@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -67,7 +68,7 @@ func failureOf(l storage.Line) string {
 
 // find opens the record of a line: where the index says that it is, or by looking through the archive.
 func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
-	if files, err := cdxj.Files(inDir(a.dir, indexName)); err == nil {
+	if files, err := cdxj.Files(inDir(a.dir, crawldir.IndexName)); err == nil {
 		for c, err := range cdxj.Lookup(files, l.URL) {
 			if err != nil {
 				break // the archive itself does not lie
@@ -80,7 +81,7 @@ func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
 			}
 		}
 	}
-	files, err := entriesIn(inDir(a.dir, warcName), "", ".warc.gz")
+	files, err := entriesIn(inDir(a.dir, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +99,7 @@ func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Clos
 	if name != filepath.Base(name) {
 		return nil, nil, fmt.Errorf("%q is no name of a file", name)
 	}
-	path := filepath.Join(inDir(a.dir, warcName), name)
+	path := filepath.Join(inDir(a.dir, crawldir.ArchiveName), name)
 	rec, closer, err := warc.ReadAt(path, offset)
 	if errors.Is(err, fs.ErrNotExist) {
 		rec, closer, err = warc.ReadAt(path+".open", offset)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -75,7 +76,7 @@ func ledgerOf(x *explaining, via string) *ledgerView {
 // read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
 func (l *ledgerView) read(ctx context.Context) error {
 	var after time.Time // the first line behind the instant
-	for line, err := range ledger.Read(inDir(l.dir, ledgerName)) {
+	for line, err := range ledger.Read(inDir(l.dir, crawldir.LedgerName)) {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -31,7 +31,7 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 		return err
 	}
 	defer f.Close()
-	c.lists = x.settings.lists // the crawl's own list binds, too
+	c.Settings = x.settings.Settings // the crawl's own list binds, too
 	a := newRobotsAsker(f, locks, &x.settings)
 	origin := x.url.Authority().Scheme() + "://" + x.url.Authority().HostPort()
 	terms := robots.Terms{Standard: x.config.Standard, Strict: true}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -194,7 +195,7 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 	inside(t, "frontier", "retry", "--disallowed", dir).want(t, exitDone)
 	inside(t, "resume", "--quiet", dir).want(t, exitDone)
 	var n, m int
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -237,11 +238,11 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 		}
 	}
 	check("by the index")
-	if err := os.RemoveAll(inDir(dir, indexName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
 		t.Fatal(err)
 	}
 	check("without an index")
-	if err := os.RemoveAll(inDir(dir, warcName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.ArchiveName)); err != nil {
 		t.Fatal(err)
 	}
 	if e := ask(decided[0]); e.Answer.Word != crawler.AnswerUnknown || !strings.Contains(strings.Join(e.Notes, " "), "is not to be had: the archive has no record") {
@@ -298,7 +299,7 @@ func TestExplainSaysWhatIsMissing(t *testing.T) {
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, exitDone)
-	segment := filepath.Join(inDir(dir, ledgerName), "000000.jsonl")
+	segment := filepath.Join(inDir(dir, crawldir.LedgerName), "000000.jsonl")
 	b, err := os.ReadFile(segment)
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +313,7 @@ func TestExplainSaysWhatIsMissing(t *testing.T) {
 	if notes := strings.Join(e.Notes, "\n"); !strings.Contains(notes, "the ledger is damaged: ") || !strings.Contains(notes, "2 lines of the ledger cannot be read") || e.History.Total != 1 {
 		t.Errorf("%q, %d decisions", e.Notes, e.History.Total)
 	}
-	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
 	e = explainedAs(t, dir, origin+"/gone")

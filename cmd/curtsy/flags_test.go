@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -91,7 +92,7 @@ func TestAnOlderStandardAddsRefusalsAndIsNamedInTheLedger(t *testing.T) {
 		if got := strings.Join(targets(web), " "); got != want {
 			t.Errorf("by %s: asked for %q, want %q", standard, got, want)
 		}
-		for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +220,7 @@ func TestOperatorAndPurposeAreInTheArchiveAndVerboseSaysEveryDecision(t *testing
 			t.Errorf("the archive lacks %q", want)
 		}
 	}
-	for _, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for _, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -75,7 +76,7 @@ func foreignArchive(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, warcName), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
+	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "curtsy", Index: index, Originals: index, SegmentSize: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func foreignArchive(t *testing.T, dir string) {
 func warcio(t *testing.T, dir, command string) map[string][]string {
 	t.Helper()
 	program := filepath.Join(clients(t), "warcio", "dist", "cli.js")
-	segments, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	segments, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil || len(segments) < 2 {
 		t.Fatalf("segments %v: %v", segments, err)
 	}
@@ -159,7 +160,7 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 			kinds[fmt.Sprint(l.Status)]++
 		}
 		slices.Sort(theirs)
-		b, err := os.ReadFile(filepath.Join(dir, indexName, strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
+		b, err := os.ReadFile(filepath.Join(dir, crawldir.IndexName, strings.TrimSuffix(file, ".warc.gz")+".cdxj"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestWarcioReadsEveryRecord(t *testing.T) {
 	foreignArchive(t, dir)
 	kinds := map[string]int{}
 	for file, theirs := range warcio(t, dir, "index") {
-		f, err := os.Open(filepath.Join(dir, warcName, file))
+		f, err := os.Open(filepath.Join(dir, crawldir.ArchiveName, file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
 
@@ -55,7 +56,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std stdio) 
 				return nil
 			}
 			if err == nil {
-				err = s.check(batch)
+				err = s.Check(batch)
 			}
 			if err != nil {
 				return err
@@ -92,5 +93,5 @@ func settingsOf(dir string) (*settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
-	return &s, resolve(flags, "", inDir(dir, configName))
+	return &s, resolve(&s, flags, "", inDir(dir, crawldir.ConfigName))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -96,7 +97,7 @@ func checked(found []string, dir string, std stdio) error {
 		}
 	}
 	fmt.Fprintf(std.err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier rebuild %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
-		plain(inDir(dir, frontierName)), plain(word(dir)))
+		plain(inDir(dir, crawldir.FrontierName)), plain(word(dir)))
 	return silent(exitFound)
 }
 
@@ -125,7 +126,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	if err := mustNotRun(ctx, dir, "rebuild"); err != nil {
 		return err
 	}
-	path := inDir(dir, frontierName)
+	path := inDir(dir, crawldir.FrontierName)
 	beside := path + rebuiltSuffix
 	if err := errors.Join(os.RemoveAll(beside), removeLeftOvers(dir)); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
@@ -167,7 +168,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 
 // rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.
 func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.Salvage, ledgerEnds, error) {
-	next, stop := iter.Pull2(ledger.Read(inDir(dir, ledgerName)))
+	next, stop := iter.Pull2(ledger.Read(inDir(dir, crawldir.LedgerName)))
 	defer stop()
 	lines := ledgerEnds{next: next, skip: skip}
 	salvage, err := engine.Rebuild(ctx, dir, beside, lines.read)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -105,33 +106,33 @@ func mustTakeFrontier(dir string) error {
 	case !fi.IsDir():
 		return notADir(dir)
 	}
-	if _, err := os.Lstat(inDir(dir, frontierName)); err == nil {
-		return usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, frontierName))
+	if _, err := os.Lstat(inDir(dir, crawldir.FrontierName)); err == nil {
+		return usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, crawldir.FrontierName))
 	}
 	return nil
 }
 
 // completeDir makes what a crawl directory lacks beside its frontier.
 func completeDir(dir string) error {
-	for _, sub := range []string{warcName, ledgerName} {
+	for _, sub := range []string{crawldir.ArchiveName, crawldir.LedgerName} {
 		if err := os.MkdirAll(inDir(dir, sub), 0o777); err != nil {
 			return fmt.Errorf("crawl directory: %w", err)
 		}
 	}
-	if _, err := os.Stat(inDir(dir, configName)); err == nil {
+	if _, err := os.Stat(inDir(dir, crawldir.ConfigName)); err == nil {
 		return nil
 	}
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
-	if err := resolve(flags, "", ""); err != nil {
+	if err := resolve(&s, flags, "", ""); err != nil {
 		return err
 	}
-	config, err := formatLayer(flags, settingNames())
+	config, err := s.TOML()
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(inDir(dir, configName), config, 0o666); err != nil {
+	if err := durable.WriteFile(inDir(dir, crawldir.ConfigName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil

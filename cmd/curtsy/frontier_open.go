@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -58,7 +59,7 @@ func openAtRest(ctx context.Context, dir string) (f atRest, err error) {
 		return f, err
 	}
 	f.dir, f.settings = dir, s
-	o, evidence := s.frontierOptions(), f
+	o, evidence := s.FrontierOptions(), f
 	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
 		return evidence.tell(ctx, func(d *crawlDir) error { return crawler.Tell(d.archive, d.ledger)(ctx, closed) })
 	}
@@ -77,7 +78,7 @@ func openAtRest(ctx context.Context, dir string) (f atRest, err error) {
 
 // tell opens the evidence for lines. What a kill left of it is mended, as by resume.
 func (f atRest) tell(ctx context.Context, do func(d *crawlDir) error) (err error) {
-	info, err := f.settings.archiveInfo(f.dir, nil)
+	info, err := f.settings.ArchiveInfo(f.dir, nil)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	}
 	remote, asked := crawler.Connect(ctx, dir)
 	if asked != nil {
-		return do(ctx, inDir(dir, frontierName))
+		return do(ctx, inDir(dir, crawldir.FrontierName))
 	}
 	return untilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
 		path, err := remote.Snapshot(ctx)
@@ -189,7 +190,7 @@ func mustNotRun(ctx context.Context, dir, verb string) error {
 // frontier, so that nobody is at work on one.
 func removeLeftOvers(dir string) error {
 	var errs []error
-	for _, prefix := range []string{crawler.SnapshotPrefix, frontierName + rebuiltSuffix + ".new", frontierName + ".new"} {
+	for _, prefix := range []string{crawler.SnapshotPrefix, crawldir.FrontierName + rebuiltSuffix + ".new", crawldir.FrontierName + ".new"} {
 		old, err := entriesIn(dir, prefix, "")
 		errs = append(errs, err)
 		for _, path := range old {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/traps"
 	"curtsy/crawler/scope"
@@ -87,7 +88,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 	for name, n := range map[string]int{"queries": 1000, "template": 10_000, "copy": 1} {
 		defaults[name] = n
 	}
-	for _, name := range trapNames() {
+	for _, name := range crawldir.TrapNames() {
 		if rule := "| `" + name + "=" + itoa(defaults[name]) + "` |"; !strings.Contains(string(b), rule) {
 			t.Errorf("docs/traps.md has no row that begins %s", rule)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
@@ -101,7 +102,7 @@ func stoppedOptions(dir string) (frontier.Options, error) {
 	if err != nil {
 		return frontier.Options{}, err
 	}
-	return s.frontierOptions(), nil
+	return s.FrontierOptions(), nil
 }
 
 // stoppedSettings are those of a crawl that does not run.
@@ -109,7 +110,7 @@ func stoppedSettings(dir string) (*settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
-	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
+	if err := resolve(&s, flags, "", inDir(dir, crawldir.ConfigName)); err != nil {
 		return nil, err
 	}
 	return &s, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -125,7 +126,7 @@ func TestRetryOpensARefusedHost(t *testing.T) {
 func refuseAll(t *testing.T, dir string) {
 	t.Helper()
 	ctx := context.Background()
-	f, err := bolt.Open(inDir(dir, frontierName), frontier.Options{})
+	f, err := bolt.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestRetryOfOneHostIsCalledByNameOrOrigin(t *testing.T) {
 func TestRetryOfARunningCrawlSaysWhatToDo(t *testing.T) {
 	dir, _ := stopped(t)
 	var s settings
-	d, err := openDir(dir, s.warcInfo(), 0, t.Logf)
+	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -12,7 +13,7 @@ import (
 // told returns the lines that say what the operator closed.
 func toldLines(t *testing.T, dir string) (all []storage.Line) {
 	t.Helper()
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestWhatIsDroppedIsToldOfAStoppedCrawl(t *testing.T) {
 // A drop that could not be written down is not done.
 func TestNothingIsDroppedWithoutALedger(t *testing.T) {
 	dir, web := stopped(t)
-	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
 	r := inside(t, "frontier", "drop", dir, web.LoopbackURL("bakery.test")+"p4.html")

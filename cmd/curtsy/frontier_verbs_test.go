@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/ndjson"
@@ -154,7 +155,7 @@ func TestACrawlMovesByExportAndImport(t *testing.T) {
 	if err := os.Mkdir(moved, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{configName, warcName, ledgerName} {
+	for _, name := range []string{crawldir.ConfigName, crawldir.ArchiveName, crawldir.LedgerName} {
 		if err := os.Rename(inDir(dir, name), inDir(moved, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
 
 func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 	dir, web := stopped(t)
-	path := inDir(dir, frontierName)
+	path := inDir(dir, crawldir.FrontierName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

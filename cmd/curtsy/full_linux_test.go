@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 // onFullDisk makes files of a command end at so many blocks of 512 octets.
@@ -20,7 +22,7 @@ func onFullDisk(cmd *exec.Cmd, blocks int) *exec.Cmd {
 // Half an entry is another entry, or a mistake over which the whole list is refused.
 func TestOptOutAdd_OnAFullDiskAddsAllOrNothing(t *testing.T) {
 	dir := unanswered(t)
-	list := filepath.Join(dir, optOutName)
+	list := filepath.Join(dir, crawldir.OptOutName)
 	before := strings.Repeat("# a comment of 24 octets\n", 20)
 	if err := os.WriteFile(list, []byte(before), 0o600); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -96,7 +98,7 @@ func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
 
 func TestVersionAsAFlagAndAsACommand(t *testing.T) {
 	a, b := inside(t, "version"), inside(t, "--version")
-	if a.code != 0 || a != b || !strings.HasPrefix(a.out, "curtsy "+version+" ") {
+	if a.code != 0 || a != b || !strings.HasPrefix(a.out, "curtsy "+crawldir.Version+" ") {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }

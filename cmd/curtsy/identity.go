@@ -13,19 +13,12 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
-	"curtsy/crawler/fetch"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 )
 
 // identityNames are the settings that identity set keeps.
 var identityNames = []string{"agent", "contact", "operator", "purpose"}
-
-func (s *settings) identity() fetch.Identity {
-	return fetch.Identity{Token: s.agent, Version: version, Contact: mailbox(s.contact), Operator: s.operator, Purpose: s.purpose}
-}
-
-// mailbox is a contact without the scheme that people write before an address.
-func mailbox(contact string) string { return strings.TrimPrefix(contact, "mailto:") }
 
 func newIdentity(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
@@ -48,6 +41,7 @@ func newIdentitySet(std stdio) *cobra.Command {
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
 		Args:    noArgs,
 	}
+	s.Settings = crawldir.Defaults()
 	s.identityFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
@@ -59,7 +53,7 @@ func newIdentitySet(std stdio) *cobra.Command {
 		if len(given) == 0 {
 			return usagef("nothing to set: give --contact, --operator, --purpose or --agent")
 		}
-		id := s.identity()
+		id := s.Identity()
 		if err := id.Validate(); err != nil {
 			return usagef("%w", err)
 		}
@@ -68,7 +62,7 @@ func newIdentitySet(std stdio) *cobra.Command {
 				return usagef("%w", err)
 			}
 		}
-		path, err := userConfig()
+		path, err := crawldir.UserConfig()
 		if err != nil {
 			return err
 		}
@@ -92,7 +86,7 @@ func printIdentity(std stdio, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	text := func(name string) string { v, _ := kept[name].(string); return v }
-	id := fetch.Identity{Token: text("agent"), Version: version, Contact: mailbox(text("contact"))}
+	id := (&crawldir.Settings{Agent: text("agent"), Contact: text("contact")}).Identity()
 	fmt.Fprintf(std.out, "User-Agent: %s\n", plain(id.UserAgent()))
 	if from := id.From(); from != "" {
 		fmt.Fprintf(std.out, "From: %s\n", plain(from))
@@ -102,7 +96,7 @@ func printIdentity(std stdio, path string) error {
 
 // setKeys sets top-level keys of a TOML file and leaves the rest of it, comments included, as it is.
 func setKeys(path string, values map[string]string) error {
-	before, err := readLayer(path, true, settingNames())
+	before, err := readLayer(path, true)
 	if err != nil {
 		return fmt.Errorf("%w; mend it first", err)
 	}
@@ -114,7 +108,7 @@ func setKeys(path string, values map[string]string) error {
 	if len(b) > 0 {
 		lines = strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	}
-	want := maps.Clone(before.values)
+	want := maps.Clone(before.Values)
 	if want == nil {
 		want = map[string]any{}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -39,10 +40,10 @@ func indexText(t *testing.T, dir string) map[string]string {
 func indexHolds(t *testing.T, dir string) {
 	t.Helper()
 	anew := t.TempDir()
-	if err := cdxj.Rebuild(t.Context(), inDir(dir, warcName), anew, nil); err != nil {
+	if err := cdxj.Rebuild(t.Context(), inDir(dir, crawldir.ArchiveName), anew, nil); err != nil {
 		t.Fatal(err)
 	}
-	if kept, want := indexText(t, inDir(dir, indexName)), indexText(t, anew); !maps.Equal(kept, want) {
+	if kept, want := indexText(t, inDir(dir, crawldir.IndexName)), indexText(t, anew); !maps.Equal(kept, want) {
 		t.Errorf("the index is\n%v\nthe archive gives\n%v", kept, want)
 	}
 }
@@ -51,19 +52,19 @@ func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
-	kept := indexText(t, inDir(dir, indexName))
+	kept := indexText(t, inDir(dir, crawldir.IndexName))
 	if len(kept) != 1 || strings.Count(kept["curtsy-00000.cdxj"], "\n") < 4 {
 		t.Fatalf("%v", kept)
 	}
 	indexHolds(t, dir)
-	printed := inside(t, "warc", "index", filepath.Join(dir, warcName, "curtsy-00000.warc.gz"))
+	printed := inside(t, "warc", "index", filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz"))
 	if printed.want(t, exitDone); printed.out != kept["curtsy-00000.cdxj"] {
 		t.Errorf("printed\n%s\nkept\n%s", printed.out, kept)
 	}
 	for _, damage := range []func() error{
-		func() error { return os.RemoveAll(inDir(dir, indexName)) },
+		func() error { return os.RemoveAll(inDir(dir, crawldir.IndexName)) },
 		func() error {
-			return os.WriteFile(filepath.Join(dir, indexName, "curtsy-00000.cdxj"), []byte("nonsense\n"), 0o600)
+			return os.WriteFile(filepath.Join(dir, crawldir.IndexName, "curtsy-00000.cdxj"), []byte("nonsense\n"), 0o600)
 		},
 	} {
 		if err := damage(); err != nil {
@@ -72,15 +73,15 @@ func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 		if r := inside(t, "warc", "index", dir); r.out != "" {
 			t.Errorf("it says %q", r.out)
 		}
-		if again := indexText(t, inDir(dir, indexName)); !maps.Equal(kept, again) {
+		if again := indexText(t, inDir(dir, crawldir.IndexName)); !maps.Equal(kept, again) {
 			t.Errorf("made anew\n%v\nkept\n%v", again, kept)
 		}
 	}
-	if err := os.RemoveAll(inDir(dir, indexName)); err != nil { // as in a directory of an older version
+	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil { // as in a directory of an older version
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, exitDone, inDir(dir, indexName)+" is missing: it is made anew")
-	if again := indexText(t, inDir(dir, indexName)); !maps.Equal(kept, again) {
+	inside(t, "resume", dir).want(t, exitDone, inDir(dir, crawldir.IndexName)+" is missing: it is made anew")
+	if again := indexText(t, inDir(dir, crawldir.IndexName)); !maps.Equal(kept, again) {
 		t.Errorf("made by resume\n%v\nkept\n%v", again, kept)
 	}
 }
@@ -96,7 +97,7 @@ func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
 	var s settings
 	archived := func(earlier ...string) (dir, media string) {
 		dir, _ = stopped(t)
-		d, err := openDirWith(t.Context(), dir, s.warcInfo(), frontier.Options{}, earlier, t.Logf)
+		d, err := openDirWith(t.Context(), dir, s.WARCInfo(), frontier.Options{}, earlier, t.Logf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
 		if err = errors.Join(err, d.close()); err != nil {
 			t.Fatal(err)
 		}
-		files, err := cdxj.Files(inDir(dir, indexName))
+		files, err := cdxj.Files(inDir(dir, crawldir.IndexName))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
 	if media != "text/html" {
 		t.Fatalf("the first is %q", media)
 	}
-	for _, earlier := range []string{first, inDir(first, indexName)} {
+	for _, earlier := range []string{first, inDir(first, crawldir.IndexName)} {
 		if dir, media := archived(earlier); media != "warc/revisit" || !strings.Contains(archiveText(t, dir), "WARC-Refers-To-Target-URI: "+once.URL) {
 			t.Errorf("--dedup %s: it is archived as %q", earlier, media)
 		}
@@ -140,7 +141,7 @@ func TestDedupSaysWhatItCannotUse(t *testing.T) {
 	inside(t, "crawl", "--delay", "0", "--dedup", old, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitDone, "1 captures have a digest that is no SHA-256")
 	dir := filepath.Join(t.TempDir(), "kept")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", old, "--dir", dir, seed).want(t, exitDone)
-	if b, err := os.ReadFile(inDir(dir, configName)); err != nil || !bytes.Contains(b, []byte(old)) {
+	if b, err := os.ReadFile(inDir(dir, crawldir.ConfigName)); err != nil || !bytes.Contains(b, []byte(old)) {
 		t.Errorf("resume would not know of it: %s %v", b, err)
 	}
 	empty := t.TempDir()
@@ -154,7 +155,7 @@ func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
 	inside(t, "warc", "index", dir, dir).want(t, exitUsage, "one crawl directory")
 	inside(t, "warc", "index", t.TempDir()).want(t, exitUsage, "holds no crawl")
 	inside(t, "warc", "index", dir+".none").want(t, exitUsage, "there is no ")
-	inside(t, "warc", "index", inDir(dir, configName)).want(t, exitFailed, configName)
+	inside(t, "warc", "index", inDir(dir, crawldir.ConfigName)).want(t, exitFailed, crawldir.ConfigName)
 }
 
 func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
@@ -162,11 +163,11 @@ func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
 	parent := t.TempDir()
 	first := filepath.Join(parent, "first")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", first, seed).want(t, exitDone)
-	for name, earlier := range map[string]string{"directory": first, "file": filepath.Join(first, indexName, "curtsy-00000.cdxj")} {
+	for name, earlier := range map[string]string{"directory": first, "file": filepath.Join(first, crawldir.IndexName, "curtsy-00000.cdxj")} {
 		dir := filepath.Join(parent, name)
 		inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", earlier, "--dir", dir, seed).want(t, exitDone)
 		pages, revisits := 0, 0
-		for _, text := range indexText(t, inDir(dir, indexName)) {
+		for _, text := range indexText(t, inDir(dir, crawldir.IndexName)) {
 			for line := range strings.Lines(text) {
 				l, err := cdxj.ParseLine([]byte(line))
 				switch {

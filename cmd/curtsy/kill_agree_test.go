@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -44,7 +45,7 @@ func heavy(site *crawltest.Site, files, octets int) (pages int) {
 // inAppend waits until the open segment of a crawl grows, d at most, and reports whether it did.
 func inAppend(dir string, d time.Duration) bool {
 	size := func() (n int64) {
-		open, _ := filepath.Glob(filepath.Join(dir, warcName, "*.open"))
+		open, _ := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.open"))
 		for _, path := range open {
 			if fi, err := os.Stat(path); err == nil {
 				n += fi.Size()
@@ -65,7 +66,7 @@ func inAppend(dir string, d time.Duration) bool {
 func recordURLs(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func agree(t *testing.T, dir string) {
 	t.Helper()
 	ids := recordURLs(t, dir)
 	lines := map[string]map[string]bool{} // outcomes by URL
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func agree(t *testing.T, dir string) {
 			t.Errorf("the line of %s names a record of %s", l.URL, url)
 		}
 	}
-	f, err := bolt.OpenReadOnly(inDir(dir, frontierName))
+	f, err := bolt.OpenReadOnly(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func agree(t *testing.T, dir string) {
 // torn reports whether a kill left a segment that ends within a record, and how much of it is there.
 func torn(t *testing.T, dir string) (octets int64, yes bool) {
 	t.Helper()
-	open, err := filepath.Glob(filepath.Join(dir, warcName, "*.open"))
+	open, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.open"))
 	if err != nil {
 		t.Fatal(err)
 	}

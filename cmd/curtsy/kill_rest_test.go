@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -42,7 +43,7 @@ func TestARestThatWasAskedForJustBeforeAKillIsKept(t *testing.T) {
 		return n
 	}
 	told := func(dir string) (n int) {
-		for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+		for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 			if err == nil && l.Status == http.StatusServiceUnavailable { // else it is being written
 				n++
 			}

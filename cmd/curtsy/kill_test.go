@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -118,23 +119,23 @@ func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
 func reopened(t *testing.T, dir string) {
 	t.Helper()
 	var s settings
-	d, err := openDir(dir, s.warcInfo(), 0, t.Logf)
+	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	if findings, err := bolt.Check(inDir(dir, frontierName)); err != nil || len(findings) > 0 {
+	if findings, err := bolt.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
 	indexHolds(t, dir)
-	for e, err := range ledger.Scan(inDir(dir, ledgerName)) { // each process of a test has a key of its own
+	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) { // each process of a test has a key of its own
 		if err != nil || e.Problem != nil && e.Problem.Fault != ledger.NoEnd && e.Problem.Fault != ledger.KeyChanged && e.Problem.Fault != ledger.Empty {
 			t.Fatalf("the ledger: %v %v", e.Problem, err)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func fetchedOnce(t *testing.T, dir string, pages int) {
 		t.Errorf("%+v", s)
 	}
 	fetched := map[string]bool{}
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"curtsy/crawler/crawldir"
 
 	"github.com/spf13/pflag"
 )
@@ -37,7 +40,7 @@ func home(t *testing.T, text string) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("AppData", dir)
-	path, err := userConfig()
+	path, err := crawldir.UserConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +58,10 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
 	t.Setenv("CURTSY_AGENT", "env")
 	t.Setenv("CURTSY_CONTACT", "env")
 	s, fs := given(t, "--contact", "flag")
-	if err := resolve(fs, file, ""); err != nil {
+	if err := resolve(s, fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join([]string{s.contact, s.agent, s.operator, s.purpose, s.scope}, " "), "flag env file users host"; got != want {
+	if got, want := strings.Join([]string{s.Contact, s.Agent, s.Operator, s.Purpose, s.Scope}, " "), "flag env file users host"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
@@ -67,17 +70,17 @@ func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	home(t, "")
 	file := write(t, "workers = 7\ndelay = \"3s\"\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
 	s, fs := given(t)
-	if err := resolve(fs, file, ""); err != nil {
+	if err := resolve(s, fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
-	if s.workers != 7 || s.delay.String() != "3s" || s.maxBody != 5<<20 || len(s.exclude) != 2 || len(s.accept) != 2 || s.depth != 2 {
+	if s.Workers != 7 || s.Delay != 3*time.Second || s.MaxBody != 5<<20 || len(s.Exclude) != 2 || len(s.Accept) != 2 || s.Depth != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	home(t, "")
-	for _, name := range settingNames() {
+	for _, name := range crawldir.Names() {
 		s, fs := given(t)
 		f := fs.Lookup(name)
 		value := map[string]string{"duration": "7s", "size": "7MiB", "int": "7", "standard": "std1994", "order": "depth", "bool": "true", "vanished": "remove"}[f.Value.Type()]
@@ -85,7 +88,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 			value = "seven"
 		}
 		t.Setenv(envName(name), value)
-		if err := resolve(fs, "", ""); err != nil {
+		if err := resolve(s, fs, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Trim(f.Value.String(), "[]"); got != value {
@@ -98,8 +101,8 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	}
 	t.Setenv("CURTSY_CONFIG", write(t, "workers = 5\n"))
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.workers != 5 {
-		t.Errorf("CURTSY_CONFIG: %v, %v", s.workers, err)
+	if err := resolve(s, fs, "", ""); err != nil || s.Workers != 5 {
+		t.Errorf("CURTSY_CONFIG: %v, %v", s.Workers, err)
 	}
 }
 
@@ -109,7 +112,7 @@ func TestAnEmptyVariableIsNoSetting(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGES", "")
 	t.Setenv("CURTSY_AGENT", "")
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.maxPages != 0 || s.agent != "curtsy" {
+	if err := resolve(s, fs, "", ""); err != nil || s.MaxPages != 0 || s.Agent != "curtsy" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -119,11 +122,11 @@ func TestListsFromTheEnvironment(t *testing.T) {
 	t.Setenv("CURTSY_ACCEPT", "text/html,.pdf .png")
 	t.Setenv("CURTSY_EXCLUDE", "a{1,2} b")
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil {
+	if err := resolve(s, fs, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(s.accept, " ") != "text/html .pdf .png" || strings.Join(s.exclude, " ") != "a{1,2} b" {
-		t.Errorf("accept %q, exclude %q", s.accept, s.exclude)
+	if strings.Join(s.Accept, " ") != "text/html .pdf .png" || strings.Join(s.Exclude, " ") != "a{1,2} b" {
+		t.Errorf("accept %q, exclude %q", s.Accept, s.Exclude)
 	}
 }
 
@@ -131,7 +134,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGE", "3")
 	t.Setenv("CURTSY_SOMETHING_ELSE_ENTIRELY", "3")
 	var b strings.Builder
-	warnEnv(&b, settingNames())
+	warnEnv(&b, crawldir.Names())
 	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is no setting; did you mean CURTSY_MAX_PAGES?\n" {
 		t.Errorf("%q", got)
 	}
@@ -140,8 +143,8 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
 	home(t, "\ufeffworkers = 7\r\n")
 	s, fs := given(t)
-	if err := resolve(fs, "", ""); err != nil || s.workers != 7 {
-		t.Errorf("%v, %v", s.workers, err)
+	if err := resolve(s, fs, "", ""); err != nil || s.Workers != 7 {
+		t.Errorf("%v, %v", s.Workers, err)
 	}
 }
 
@@ -156,8 +159,8 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 		{"include = [[\"a\"]]\n", "a list of strings is expected"},
 		{"workers = 1.5\n", "a string, a whole number or a list of strings is expected"},
 	} {
-		_, fs := given(t)
-		err := resolve(fs, write(t, tt.text), "")
+		s, fs := given(t)
+		err := resolve(s, fs, write(t, tt.text), "")
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v; want %q", tt.text, err, tt.want)
 		}
@@ -170,17 +173,17 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 // crawl.toml holds the effective settings: read back, they are the same.
 func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	home(t, "")
-	_, fs := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
+	s, _ := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
 		"--accept", "text/html,.pdf", "--depth", "0", "--operator", "Bücherei\n", "--max-pages", "12")
-	first, err := formatLayer(fs, settingNames())
+	first, err := s.TOML()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, back := given(t)
-	if err := resolve(back, "", write(t, string(first))); err != nil {
+	again, back := given(t)
+	if err := resolve(again, back, "", write(t, string(first))); err != nil {
 		t.Fatal(err)
 	}
-	second, err := formatLayer(back, settingNames())
+	second, err := again.TOML()
 	if err != nil || string(second) != string(first) {
 		t.Errorf("%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
 	}

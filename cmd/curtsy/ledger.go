@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 )
 
@@ -20,17 +21,17 @@ import (
 // The mark of its run binds the digest of the archive's warcinfo records.
 func openLedger(dir, warcinfo string, say func(string, ...any)) (*ledger.Writer, error) {
 	var key ed25519.PrivateKey
-	path, err := ledgerKey.path()
+	path, err := crawldir.LedgerKey.Path()
 	if err == nil {
 		var seed []byte
-		if seed, err = ledgerKey.make(path); err == nil {
+		if seed, err = crawldir.LedgerKey.Make(path); err == nil {
 			key = ed25519.NewKeyFromSeed(seed)
 		}
 	}
 	if err != nil {
 		say("the ledger is chained and not signed: %v", err)
 	}
-	return ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), Key: key, Software: "curtsy/" + version, Warcinfo: warcinfo})
+	return ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), Key: key, Software: "curtsy/" + crawldir.Version, Warcinfo: warcinfo})
 }
 
 // newLedger is the group of commands about the ledger of a crawl.
@@ -76,16 +77,16 @@ type headJSON struct {
 }
 
 func ledgerHead(dir string, asJSON bool, std stdio) error {
-	if _, err := os.Stat(inDir(dir, ledgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if _, err := os.Stat(inDir(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if err := mustHoldCrawl(dir); err != nil {
 			return err
 		}
 		return mustBeWhole(dir)
 	}
-	p, err := ledger.Head(inDir(dir, ledgerName))
+	p, err := ledger.Head(inDir(dir, crawldir.LedgerName))
 	switch {
 	case errors.Is(err, ledger.ErrNoChain):
-		return fmt.Errorf("%s: %w: the next line of a run begins one", inDir(dir, ledgerName), err)
+		return fmt.Errorf("%s: %w: the next line of a run begins one", inDir(dir, crawldir.LedgerName), err)
 	case err != nil:
 		return fmt.Errorf("%w; curtsy audit %s says more", err, word(dir))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -28,7 +29,7 @@ func ledgerCrawl(t *testing.T, config, dir string) result {
 // wholeLedger fails on any problem of a crawl's ledger, and returns its last mark.
 func wholeLedger(t *testing.T, dir string) (last *ledger.Mark) {
 	t.Helper()
-	for e, err := range ledger.Scan(inDir(dir, ledgerName)) {
+	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
 		if err != nil || e.Problem != nil {
 			t.Fatal(e.Problem, err)
 		}
@@ -62,7 +63,7 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 			return err
 		}
 		fi, err := d.Info()
-		if d.Name() == ledgerKey.name {
+		if d.Name() == crawldir.LedgerKey.Name {
 			keys++
 		}
 		if runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
@@ -78,11 +79,11 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 	if again := wholeLedger(t, second); string(again.Key) != string(last.Key) {
 		t.Error("each crawl has a key of its own")
 	}
-	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "is missing")
-	if err := os.Mkdir(inDir(dir, ledgerName), 0o755); err != nil {
+	if err := os.Mkdir(inDir(dir, crawldir.LedgerName), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "has no chain yet")
@@ -103,7 +104,7 @@ func TestLedgerWithoutAKeyIsUnsignedAndSaysSoOnce(t *testing.T) {
 				t.Setenv("XDG_CONFIG_HOME", config)
 				t.Setenv("HOME", config)
 				t.Setenv("AppData", config)
-				path, err := ledgerKey.path()
+				path, err := crawldir.LedgerKey.Path()
 				if err != nil {
 					t.Fatal(err)
 				}

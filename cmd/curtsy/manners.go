@@ -29,11 +29,19 @@ func mannersText(m crawler.Manners) string {
 	if m.NoIndex > 0 {
 		fmt.Fprintf(&b, "noindex  %s, kept; the ledger marks them\n", several(m.NoIndex, "page"))
 	}
-	if m.FollowRel != "" && m.FollowRel != strings.Join(defaultFollowRel, ",") {
+	if m.FollowRel != "" && m.FollowRel != strings.Join(crawler.DefaultFollowRel(), ",") {
 		fmt.Fprintf(&b, "rel      links with %s are followed (--follow-rel)\n", oneLine(m.FollowRel))
 	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// entries counts those of a list.
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }

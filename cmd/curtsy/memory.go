@@ -15,9 +15,8 @@ import (
 // A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
 // by default.
 const (
-	defaultMemory = 48 << 20
-	garbage       = 400 // GOGC
-	lookEvery     = 500 * time.Millisecond
+	garbage   = 400 // GOGC
+	lookEvery = 500 * time.Millisecond
 )
 
 // tuneMemory sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC

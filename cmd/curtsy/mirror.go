@@ -13,9 +13,9 @@ import (
 
 // mirrorFlags declares the settings that concern the browsable copy of a crawl.
 func (s *settings) mirrorFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&s.mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
-	fs.Var((*value.Vanished)(&s.vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
-	fs.BoolVar(&s.previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
+	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
+	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
+	fs.BoolVar(&s.Previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
 	inGroup(fs, "Mirror")
 }
 
@@ -51,7 +51,7 @@ func newMirror(std stdio) *cobra.Command {
 	setDefault(is, "true")
 	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if is.Changed && s.mirror {
+		if is.Changed && s.Mirror {
 			return usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
 		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
@@ -65,11 +65,11 @@ func newMirror(std stdio) *cobra.Command {
 // ask about it and nobody asked for them in so many words.
 func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std stdio) {
 	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
-	id := s.identity()
-	if !s.mirror || s.requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {
+	id := s.Identity()
+	if !s.Mirror || s.Requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {
 		return
 	}
-	s.requisites = "scope"
+	s.Requisites = "scope"
 	if !o.quiet {
 		fmt.Fprintln(std.err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
 	}

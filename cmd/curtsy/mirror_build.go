@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
@@ -30,7 +31,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 	var progress mirror.Progress
 	err := untilSignal(ctx, func(ctx context.Context) error {
 		return voice.whileMirrored(ctx, &progress, func() (err error) {
-			o.mirrored, err = mirrorCrawl(ctx, s, o.dir, mirror.Options{Dir: o.dir, MaxBody: s.maxBody, Progress: &progress})
+			o.mirrored, err = mirrorCrawl(ctx, s, o.dir, mirror.Options{Dir: o.dir, MaxBody: s.MaxBody, Progress: &progress})
 			return err
 		})
 	})
@@ -44,7 +45,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options) (b *built, err error) {
 	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
-			if files, _ := os.ReadDir(inDir(dir, warcName)); len(files) == 0 {
+			if files, _ := os.ReadDir(inDir(dir, crawldir.ArchiveName)); len(files) == 0 {
 				return nil // a crawl that came to nothing has no mirror
 			}
 			return err
@@ -53,7 +54,7 @@ func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options)
 		if err != nil {
 			return err
 		}
-		o.Previews, o.Vanished = s.previews, s.vanished
+		o.Previews, o.Vanished = s.Previews, s.Vanished
 		o.MaxBody = max(o.MaxBody, 1<<30)
 		if g := crawler.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed

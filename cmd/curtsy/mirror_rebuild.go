@@ -108,15 +108,15 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 		return nil, err
 	}
 	if o.given("vanished") {
-		s.vanished = mirror.Vanished(o.vanished)
+		s.Vanished = mirror.Vanished(o.vanished)
 	}
 	if o.given("previews") {
-		s.previews = o.previews
+		s.Previews = o.previews
 	}
 	if o.to == "" {
 		out.Dir = dir
 	}
-	out.MaxBody = max(out.MaxBody, s.maxBody)
+	out.MaxBody = max(out.MaxBody, s.MaxBody)
 	b, err := mirrorCrawl(ctx, s, dir, out)
 	if b != nil {
 		b.of = out.Dir

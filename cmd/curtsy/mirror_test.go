@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
 )
@@ -122,7 +123,7 @@ func TestRebuiltMirrorIsTheSame(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "to")
 	inside(t, "mirror", "rebuild", "-o", to, dir).want(t, exitDone)
 	sameTree(t, mirror.Tree(to), mirror.Tree(dir))
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 	}{
 		{[]string{"mirror"}, "seed"},
 		{[]string{"mirror", "--vanished", "hide", "http://bakery.test/"}, "write keep or remove"},
-		{[]string{"mirror", "rebuild", filepath.Join(dir, warcName, "curtsy-00000.warc.gz")}, "rebuild -o DIR"},
+		{[]string{"mirror", "rebuild", filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")}, "rebuild -o DIR"},
 		{[]string{"mirror", "rebuild", dir, dir}, "one crawl directory"},
 		{[]string{"mirror", "rebuild", t.TempDir()}, "holds no crawl"},
 		{[]string{"serve", t.TempDir()}, "there is no mirror"},

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -45,24 +46,12 @@ func (o *options) check() error {
 	return nil
 }
 
-// settingNames are the names of all settings, in the order of their declaration.
-func settingNames() []string {
-	var s settings
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	fs.SortFlags = false
-	s.flags(fs)
-	var names []string
-	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return names
-}
-
 // resolve fills in what the command line left open, from the environment and the files. config is the file that
 // --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
-func resolve(flags *pflag.FlagSet, config, crawl string) error {
-	names := settingNames()
-	var layers []layer
+func resolve(s *settings, flags *pflag.FlagSet, config, crawl string) error {
+	var layers []crawldir.File
 	add := func(path string, mayMiss bool) error {
-		l, err := readLayer(path, mayMiss, names)
+		l, err := readLayer(path, mayMiss)
 		layers = append(layers, l)
 		return err
 	}
@@ -78,10 +67,10 @@ func resolve(flags *pflag.FlagSet, config, crawl string) error {
 		if err := add(crawl, false); err != nil {
 			return err
 		}
-	} else if path, err := userConfig(); err == nil {
+	} else if path, err := crawldir.UserConfig(); err == nil {
 		if err := add(path, true); err != nil {
 			return err
 		}
 	}
-	return apply(flags, names, layers...)
+	return apply(s, flags, layers...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
 	"curtsy/frontier/durable"
 )
@@ -43,7 +44,7 @@ func newOptOutAdd(std stdio) *cobra.Command {
 		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
 			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
 		RunE: func(_ *cobra.Command, args []string) error {
-			path, err := userOptOut()
+			path, err := crawldir.UserOptOut()
 			if !user {
 				if len(args) == 0 {
 					return usagef("optout add takes a crawl directory and entries, or --user and entries")
@@ -51,7 +52,7 @@ func newOptOutAdd(std stdio) *cobra.Command {
 				if err := mustHoldCrawl(args[0]); err != nil {
 					return err
 				}
-				path, args = inDir(args[0], optOutName), args[1:]
+				path, args = inDir(args[0], crawldir.OptOutName), args[1:]
 				if err = mayWrite(path); err != nil {
 					return err
 				}
@@ -129,16 +130,16 @@ func newOptOutList(std stdio) *cobra.Command {
 				}
 				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 				s.flags(flags)
-				if err := resolve(flags, "", inDir(dir, configName)); err != nil {
+				if err := resolve(&s, flags, "", inDir(dir, crawldir.ConfigName)); err != nil {
 					return err
 				}
 			} else if len(args) > 0 {
 				return usagef("optout list --user takes no directory")
 			}
-			if err := s.openLists(dir, nil); err != nil {
+			if err := s.OpenLists(dir, nil); err != nil {
 				return err
 			}
-			return printOptOuts(s.lists, asJSON, std)
+			return printOptOuts(s.Lists(), asJSON, std)
 		},
 	}
 	fs := cmd.Flags()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -62,7 +63,7 @@ func wantOptOut(t *testing.T, r result, dir, seed string, web *crawltest.Web, en
 	}
 	list := s.Manners.OptOut[0]
 	found := false
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,12 +113,12 @@ func TestRule16_TheUsersListBindsEveryCrawl(t *testing.T) {
 	wantOptOut(t, r, dir, bakery, web, site(bakery)+" # by mail", 2)
 
 	atHome(t, "optout", "add", dir, ".y.test").want(t, exitDone, "1 entry added to "+dir)
-	path, err := userOptOut()
+	path, err := crawldir.UserOptOut()
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := atHome(t, "optout", "list", dir)
-	for _, want := range []string{"x.test", "by mail", path + ":1", ".y.test", inDir(dir, optOutName) + ":1"} {
+	for _, want := range []string{"x.test", "by mail", path + ":1", ".y.test", inDir(dir, crawldir.OptOutName) + ":1"} {
 		if !strings.Contains(list.out, want) {
 			t.Errorf("the list lacks %q:\n%s", want, list.out)
 		}
@@ -182,7 +183,7 @@ func TestRule16_WrongListsAndEntriesAreNamedBeforeAnythingIsMade(t *testing.T) {
 	} {
 		atHome(t, strings.Fields(args)...).want(t, exitUsage, says)
 	}
-	if path, err := userOptOut(); err == nil {
+	if path, err := crawldir.UserOptOut(); err == nil {
 		if _, err := os.Stat(path); err == nil {
 			t.Error("a wrong entry made a list")
 		}
@@ -203,7 +204,7 @@ func TestRule19_ChoicesArePrinted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--dir", dir, seed).
 		want(t, exitDone, "--keep-noarchive", "--follow-rel", "nofollow,ugc", "noindex  1 page, kept")
-	if b, err := os.ReadFile(inDir(dir, configName)); err != nil || !strings.Contains(string(b), "keep-noarchive = true\n") {
+	if b, err := os.ReadFile(inDir(dir, crawldir.ConfigName)); err != nil || !strings.Contains(string(b), "keep-noarchive = true\n") {
 		t.Errorf("%v:\n%s", err, b)
 	}
 	if n := requests(web, "bakery.test"); n != 3 {

@@ -5,18 +5,19 @@ import (
 
 	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/mirror"
 )
 
 // crawlPlace is what a crawl directory calls its own.
 var crawlPlace = userfile.Place{
 	Names: []string{
-		configName, frontierName, nextName, warcName, ledgerName, indexName, spoolName, optOutName, badSeedsName, changesName,
+		crawldir.ConfigName, crawldir.FrontierName, nextName, crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName, crawldir.SpoolName, crawldir.OptOutName, badSeedsName, changesName,
 		crawler.ControlFile, mirror.Tree(""), reportName + ".html", reportName + ".json",
 	},
 	Is: func(dir string) bool {
-		_, err := os.Lstat(inDir(dir, frontierName))
-		return err == nil || isDir(inDir(dir, warcName)) && isDir(inDir(dir, ledgerName))
+		_, err := os.Lstat(inDir(dir, crawldir.FrontierName))
+		return err == nil || isDir(inDir(dir, crawldir.ArchiveName)) && isDir(inDir(dir, crawldir.LedgerName))
 	},
 }
 

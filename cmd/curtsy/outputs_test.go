@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -104,7 +106,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 	d := filepath.Join(base, "d")
 	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
 	shared("report", "--no-audit", d).want(t, exitDone)
-	segments, err := entriesIn(inDir(d, warcName), "", ".warc.gz")
+	segments, err := entriesIn(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}
@@ -113,7 +115,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
-	outs := []string{segments[0], inDir(d, configName), inDir(d, frontierName), inDir(d, reportName+".html"), inDir(d, warcName+"/new"), inDir(d, ledgerName+"/new"), inDir(d, mirrorFile(t, d))}
+	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, reportName+".html"), inDir(d, crawldir.ArchiveName+"/new"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, mirrorFile(t, d))}
 	for _, ext := range []string{".html", ".wacz", ".svg", ".pprof", ".txt", ""} {
 		path := filepath.Join(mine, "garden"+ext)
 		if err := os.WriteFile(path, bytes.Repeat(page, 40), 0o600); err != nil {
@@ -184,7 +186,7 @@ func TestAnOptionReplacesWhatItMade(t *testing.T) {
 	inside(t, "audit", "--html", empty, d).want(t, exitDone)
 	inside(t, "report", "--no-audit", "--out", empty, d).want(t, exitUsage, "not a report of curtsy's making")
 	link := filepath.Join(base, "link.html")
-	if err := os.Symlink(inDir(d, frontierName), link); err == nil {
+	if err := os.Symlink(inDir(d, crawldir.FrontierName), link); err == nil {
 		inside(t, "audit", "--html", link, d).want(t, exitUsage, "not an audit page of curtsy's making")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
 
@@ -29,7 +30,7 @@ func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
 	}
 	var keys []string
 	err := filepath.WalkDir(config, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Name() == ownKey.name {
+		if err == nil && d.Name() == crawldir.OwnKey.Name {
 			keys = append(keys, path)
 		}
 		if err == nil && strings.Contains(d.Name(), ".new") {

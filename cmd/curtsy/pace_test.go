@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 )
@@ -34,7 +35,7 @@ func TestRule10_HostsAtOneAddressWaitForIt(t *testing.T) {
 		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test"), web.LoopbackURL("garden.test"))).want(t, exitDone)
 	judged(t, web, crawltest.Rules{Pace: time.Second})
 	byAddress := 0
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
@@ -110,7 +111,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	if err != nil {
 		return err
 	}
-	index, err := indexFiles(dir)
+	index, err := crawldir.IndexFiles(dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
@@ -120,9 +121,9 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		}
 	}
 	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
-	parts.Lines = ledger.Read(inDir(dir, ledgerName))
+	parts.Lines = ledger.Read(inDir(dir, crawldir.LedgerName))
 	parts.Title, parts.Description = o.title, o.description
-	parts.Software, parts.Version, parts.Key = "curtsy", version, key
+	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
 	r, err := wacz.Create(ctx, o.to, parts)
 	if errors.Is(err, wacz.ErrExists) {
 		return usagef("%s exists: name a new file with --output, or remove it first", o.to)
@@ -152,12 +153,12 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 
 // partsOf finds what of a crawl directory is packed, and what is not.
 func partsOf(dir string) (o wacz.Options, err error) {
-	archive, err := os.ReadDir(inDir(dir, warcName))
+	archive, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)
 	}
 	for _, e := range archive {
-		path := filepath.Join(dir, warcName, e.Name())
+		path := filepath.Join(dir, crawldir.ArchiveName, e.Name())
 		switch name := e.Name(); {
 		case strings.HasSuffix(name, ".warc.gz"):
 			o.Segments = append(o.Segments, path)
@@ -166,17 +167,17 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		}
 	}
 	if len(o.Segments) == 0 {
-		return o, fmt.Errorf("there is nothing to pack in %s: no segment is complete; begin or complete one with curtsy resume %s", inDir(dir, warcName), word(dir))
+		return o, fmt.Errorf("there is nothing to pack in %s: no segment is complete; begin or complete one with curtsy resume %s", inDir(dir, crawldir.ArchiveName), word(dir))
 	}
 	// Numbers have five digits, or more: the shorter name is the earlier segment.
 	slices.SortStableFunc(o.Segments, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	lines, err := os.ReadDir(inDir(dir, ledgerName))
+	lines, err := os.ReadDir(inDir(dir, crawldir.LedgerName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)
 	}
 	for _, e := range lines {
 		if name := e.Name(); strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.zst") {
-			o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, ledgerName, name)})
+			o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, crawldir.LedgerName, name)})
 		}
 	}
 	for _, name := range []string{"report.html", "report.json", "audit.json"} {

@@ -4,16 +4,18 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"io/fs"
+
+	"curtsy/crawler/crawldir"
 )
 
 // packKey is the key of the user's ledgers, or nil when there is none: a crawl makes it, and what was crawled elsewhere is
 // not signed by a key that its ledger does not have.
 func packKey() (ed25519.PrivateKey, error) {
-	path, err := ledgerKey.path()
+	path, err := crawldir.LedgerKey.Path()
 	if err != nil {
 		return nil, err
 	}
-	seed, err := ledgerKey.read(path)
+	seed, err := crawldir.LedgerKey.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

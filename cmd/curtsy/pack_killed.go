@@ -7,13 +7,14 @@ import (
 	"os"
 	"strings"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/warc"
 )
 
 // completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
 // package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
 func completeSegment(ctx context.Context, dir string, std stdio) error {
-	entries, err := os.ReadDir(inDir(dir, warcName))
+	entries, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
 	if err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
@@ -31,7 +32,7 @@ func completeSegment(ctx context.Context, dir string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	archive, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Info: warc.Info{Software: "curtsy/" + version}, Index: index, Originals: index})
+	archive, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{Software: "curtsy/" + crawldir.Version}, Index: index, Originals: index})
 	if err != nil {
 		return errors.Join(err, index.Close())
 	}

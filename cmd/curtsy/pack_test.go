@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
 
@@ -133,7 +134,7 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 	inside(t, "pack", dir, "-o", file).want(t, exitDone)
 	inside(t, "pack", dir, "-o", file).want(t, exitUsage, "exists")
 	other := filepath.Join(t.TempDir(), "y.wacz")
-	lines, err := filepath.Glob(filepath.Join(dir, indexName, "*.cdxj"))
+	lines, err := filepath.Glob(filepath.Join(dir, crawldir.IndexName, "*.cdxj"))
 	if err != nil || len(lines) != 1 {
 		t.Fatalf("%q, %v", lines, err)
 	}
@@ -146,7 +147,7 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside(t, "pack", dir, "-o", other).want(t, exitFailed, "does not fit", "curtsy warc index "+dir)
-	if err := os.RemoveAll(inDir(dir, indexName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
 		t.Fatal(err)
 	}
 	inside(t, "pack", dir, "-o", other).want(t, exitFailed, "curtsy warc index "+dir)
@@ -206,7 +207,7 @@ func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	inside(t, "pack", dir, "-o", file).want(t, exitDone, "ask not to be archived: 1 record", "packed 1 page,")
 	all := unzipped(t, file)
-	z := filepath.Join(t.TempDir(), warcName)
+	z := filepath.Join(t.TempDir(), crawldir.ArchiveName)
 	if err := os.Mkdir(z, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/storage/plainly"
 )
@@ -86,7 +87,7 @@ func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed)
-	if err := os.WriteFile(inDir(dir, frontierName), []byte(strings.Repeat("no frontier", 2000)), 0o600); err != nil {
+	if err := os.WriteFile(inDir(dir, crawldir.FrontierName), []byte(strings.Repeat("no frontier", 2000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	none := filepath.Join(t.TempDir(), "none")
@@ -94,7 +95,7 @@ func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
 		{"status", dir}, {"resume", dir}, {"frontier", "ls", dir}, {"frontier", "export", dir}, {"frontier", "check", dir}, {"explain", dir, seed},
 		{"status", none}, {"audit", none}, {"robots", "lint", none}, {"crawl", "--seeds", none}, {"crawl", "--config", none, seed}, {"crawl", "--ca-file", none, "--dir", none, seed},
 		{"warc", "ls", none}, {"warc", "index", none}, {"frontier", "import", dir, none}, {"crawl", "--dedup", none, "--dir", none, seed}, {"serve", none}, {"report", none},
-		{"crawl", "--dir", filepath.Join(dir, configName, "x"), seed}, {"pack", "-o", filepath.Join(none, "x.wacz"), dir},
+		{"crawl", "--dir", filepath.Join(dir, crawldir.ConfigName, "x"), seed}, {"pack", "-o", filepath.Join(none, "x.wacz"), dir},
 	} {
 		r := shared(args...)
 		if m := raw.FindString(r.err + r.out); m != "" || r.code == exitDone {

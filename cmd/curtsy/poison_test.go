@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -59,7 +60,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		t.Errorf("%q", r.out)
 	}
 	set := 0
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -121,7 +122,7 @@ func revisit(t *testing.T, dir, of, as string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := warc.Open(warc.Options{Dir: inDir(dir, warcName), Name: "curtsy", Index: index, Originals: first, Info: warc.Info{Software: "test"}})
+	w, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Index: index, Originals: first, Info: warc.Info{Software: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func revisit(t *testing.T, dir, of, as string) {
 
 func segmentsOf(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	paths, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%q, %v", paths, err)
 	}
@@ -291,7 +292,7 @@ func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts.Index = func(w io.Writer) error {
-		files, err := indexFiles(dir)
+		files, err := crawldir.IndexFiles(dir)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir"
 	reports "curtsy/storage/report"
 )
 
@@ -57,14 +58,14 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 	if err := mustHoldLedger(dir); err != nil {
 		return err
 	}
-	settings, remarks := changedSettings(inDir(dir, configName))
+	settings, remarks := changedSettings(inDir(dir, crawldir.ConfigName))
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	ro := reports.Options{
-		Dir: whole, Ledger: inDir(dir, ledgerName), WARC: inDir(dir, warcName), Host: o.host,
-		Software: "curtsy/" + version, Now: time.Now(), Settings: settings, Remarks: remarks,
+		Dir: whole, Ledger: inDir(dir, crawldir.LedgerName), WARC: inDir(dir, crawldir.ArchiveName), Host: o.host,
+		Software: "curtsy/" + crawldir.Version, Now: time.Now(), Settings: settings, Remarks: remarks,
 	}
 	if !o.noAudit {
 		ro.Audit = auditFor(dir)
@@ -104,7 +105,7 @@ func mustHoldLedger(dir string) error {
 	if err := mustBeOurs(dir); err != nil {
 		return err
 	}
-	fi, err := os.Stat(inDir(dir, ledgerName))
+	fi, err := os.Stat(inDir(dir, crawldir.LedgerName))
 	switch {
 	case err == nil && fi.IsDir():
 		return nil
@@ -112,10 +113,10 @@ func mustHoldLedger(dir string) error {
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 			return notADir(dir)
 		}
-		if _, err := os.Stat(inDir(dir, frontierName)); err == nil {
-			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, ledgerName))
+		if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err == nil {
+			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, crawldir.LedgerName))
 		}
-		return usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, ledgerName)
+		return usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
 	}
 	return fmt.Errorf("crawl directory: %w", err)
 }
@@ -164,23 +165,22 @@ func fileWord(host string) string {
 // changedSettings reads the settings of a crawl and returns those that differ from the default. Who crawls is told
 // elsewhere. What cannot be read is said in the report.
 func changedSettings(path string) (changed []reports.Setting, remarks []string) {
-	l, err := readLayer(path, false, settingNames())
+	l, err := readLayer(path, false)
 	if err != nil {
 		return nil, []string{"The settings of the crawl cannot be read: " + plain(err.Error())}
 	}
 	var s settings
 	flags := pflag.NewFlagSet("report", pflag.ContinueOnError)
 	s.flags(flags)
-	for _, name := range settingNames() {
-		v, ok := l.values[name]
+	for _, name := range crawldir.Names() {
+		given, ok, err := l.Texts(name)
 		if !ok || slices.Contains(identityNames, name) && name != "agent" {
 			continue
 		}
 		f := flags.Lookup(name)
 		before := f.Value.String()
-		given, err := texts(v)
 		if err == nil {
-			err = setFlag(f, given)
+			err = s.Set(name, given...)
 		}
 		if err != nil {
 			remarks = append(remarks, fmt.Sprintf("The setting %s cannot be read: %s", name, oneLine(err.Error())))

@@ -3,13 +3,15 @@ package main
 import (
 	"os"
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 // A crawl whose ledger is gone is told so, and not that there is no crawl.
 func TestReportOfACrawlWithoutItsLedger(t *testing.T) {
 	dir := crawledBakery(t)
-	if err := os.RemoveAll(inDir(dir, ledgerName)); err != nil {
+	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "report", dir).want(t, exitFailed, inDir(dir, ledgerName)+" is missing")
+	inside(t, "report", dir).want(t, exitFailed, inDir(dir, crawldir.LedgerName)+" is missing")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
 	reports "curtsy/storage/report"
@@ -136,7 +137,7 @@ func TestReportShowsTheAuditsResult(t *testing.T) {
 	if a := readReport(t, path).Audit; a != nil {
 		t.Errorf("with --no-audit: %+v", a)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, warcName)); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, crawldir.ArchiveName)); err != nil {
 		t.Fatal(err)
 	}
 	inside(t, "report", dir).want(t, exitDone, "no audit: ")

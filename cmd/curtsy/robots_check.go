@@ -69,11 +69,11 @@ func newRobotsCheck(std stdio) *cobra.Command {
 }
 
 func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
-	if err := resolve(c.own, c.config, ""); err != nil {
+	if err := resolve(&c.settings, c.own, c.config, ""); err != nil {
 		return err
 	}
 	if c.token == "" {
-		c.token = c.agent
+		c.token = c.Agent
 	}
 	if err := robots.ValidToken(c.token); err != nil {
 		return usagef("--agent: %w", err)

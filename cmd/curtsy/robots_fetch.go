@@ -83,7 +83,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 // fetcher makes exchanges under the user's own identity. Addresses that the user wrote out may be reached, whatever net
 // they are in.
 func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
-	id := c.identity()
+	id := c.Identity()
 	if err := id.Validate(); err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -96,10 +96,10 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 		}
 		seeds = append(seeds, frontier.Seed{URL: u})
 	}
-	if err := c.openLists("", nil); err != nil {
+	if err := c.OpenLists("", nil); err != nil {
 		return nil, err
 	}
-	fc, err := c.fetchConfig(seeds, "", world{})
+	fc, err := c.FetchConfig(seeds, "")
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +121,9 @@ type robotsAsker struct {
 
 func newRobotsAsker(f *fetch.Fetcher, locks *hostlock.Locks, s *settings) *robotsAsker {
 	return &robotsAsker{
-		fetcher: f, lists: s.lists, heard: map[string]robots.Exchange{}, token: s.agent,
+		fetcher: f, lists: s.Lists(), heard: map[string]robots.Exchange{}, token: s.Agent,
 		asks: alongside{
-			locks: locks, floor: max(s.delay, crawler.Floor), every: s.ipDelay, foreign: s.loopbackForeign(),
+			locks: locks, floor: max(s.Delay, crawler.Floor), every: s.IPDelay, foreign: s.LoopbackForeign(),
 		},
 	}
 }

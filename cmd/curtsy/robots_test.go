@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 // fed runs a command line in this process, with something on standard input.
@@ -184,7 +186,7 @@ func TestRobotsCheckFetchesAsACrawlWould(t *testing.T) {
 		t.Errorf("asked for %q, want robots.txt once", s.paths)
 	}
 	// The question is about Googlebot; who asks is curtsy.
-	if want := "curtsy/" + version; s.agents[0] != want {
+	if want := "curtsy/" + crawldir.Version; s.agents[0] != want {
 		t.Errorf("User-Agent %q, want %q", s.agents[0], want)
 	}
 	inside(t, "robots", "check", s.URL+"/private/").want(t, exitDone)

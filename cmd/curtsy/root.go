@@ -12,10 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/phrasebook"
+	"curtsy/crawler/crawldir"
 )
-
-// version of curtsy; it stands in the User-Agent, too.
-const version = "0.1.0"
 
 func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
@@ -29,7 +27,7 @@ func newRoot(std stdio) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args:              knownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Version:           version,
+		Version:           crawldir.Version,
 	}
 	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
 	root.SetVersionTemplate(versionText())
@@ -171,7 +169,7 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phr
 }
 
 func versionText() string {
-	return fmt.Sprintf("curtsy %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("curtsy %s %s/%s %s\n", crawldir.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 func newVersion(std stdio) *cobra.Command {

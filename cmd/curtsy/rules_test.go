@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
@@ -19,7 +20,7 @@ import (
 // ledgerLinesIn reads a crawl's ledger.
 func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 	t.Helper()
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	if h := report.Host("named.test"); h.Gap < delay || h.Pages != 3 {
 		t.Errorf("named.test: gap %v, %d pages", h.Gap, h.Pages)
 	}
-	const agent = "libbot/" + version + " (+crawl@library.org) curtsy/" + version
+	const agent = "libbot/" + crawldir.Version + " (+crawl@library.org) curtsy/" + crawldir.Version
 	for _, r := range web.Referee().Requests() {
 		if r.UserAgent != agent || !slices.Equal(r.Header.Values("From"), []string{"crawl@library.org"}) {
 			t.Errorf("%s%s: User-Agent: %q, From: %q", r.Host, r.Target, r.UserAgent, r.Header.Values("From"))

@@ -4,23 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
+// world is what a run meets outside its settings: the network, unless it is the real one, the frontier, unless it is
+// the usual one, and the file of settings to write anew once the directory is ours.
+type world struct {
+	config  []byte
+	open    frontierOpener
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
-	defer tuneMemory(s.memoryLimit)()
+	defer tuneMemory(s.MemoryLimit)()
 	voice := newVoice(std.err, o)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -29,7 +43,7 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 	if err == nil && sig == nil && o.made && reachedNobody(summary) {
 		return withdraw(o, summary, std)
 	}
-	if err == nil && s.mirror && !o.dryRun {
+	if err == nil && s.Mirror && !o.dryRun {
 		err = buildMirror(ctx, s, o, voice)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -74,10 +88,10 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err := mustHoldCrawl(o.dir); err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	if err := s.openLists(o.dir, voice.say); err != nil {
+	if err := s.OpenLists(o.dir, voice.say); err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	info, err := s.archiveInfo(o.dir, w.config)
+	info, err := s.ArchiveInfo(o.dir, w.config)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
@@ -92,7 +106,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err := warn(ctx, d.frontier, o.dir, voice); err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	more, err := s.asksForMore(ctx, d.frontier)
+	more, err := s.AsksForMore(ctx, d.frontier)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
@@ -103,7 +117,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		return summary, nil, err
 	}
 	if w.config != nil {
-		if err := durable.WriteFile(inDir(o.dir, configName), w.config, 0o666); err != nil {
+		if err := durable.WriteFile(inDir(o.dir, crawldir.ConfigName), w.config, 0o666); err != nil {
 			return crawler.Summary{}, nil, err
 		}
 	}
@@ -111,19 +125,23 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
-	fc, err := s.fetchConfig(seeds.addresses, inDir(o.dir, spoolName), w)
+	fc, err := s.FetchConfig(seeds.addresses, inDir(o.dir, crawldir.SpoolName))
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
+	fc.Resolve, fc.Dial = w.resolve, w.dial
 	f, err := fetch.New(fc)
 	if err != nil {
 		return crawler.Summary{}, nil, usagef("%w", err)
 	}
 	defer f.Close()
-	cc, err := s.crawlerConfig(d, f, voice.say)
+	cc, err := s.CrawlerConfig(f, voice.say)
 	if err != nil {
 		return crawler.Summary{}, nil, err
 	}
+	cc.Frontier, cc.Recorder, cc.Ledger = d.frontier, d.archive, d.ledger
+	cc.Rests = ledger.Rests(inDir(d.path, crawldir.LedgerName))
+	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(inDir(d.path, crawldir.LedgerName)) }
 	if w.dial == nil { // else the names are not those of real hosts
 		locks, err := openHostLocks(voice.say)
 		if err != nil {
@@ -162,7 +180,7 @@ func nothingLeft(s crawler.Summary) bool {
 // openForRun opens a crawl directory, until a signal comes: what must be made first may take long.
 func (s *settings) openForRun(ctx context.Context, open frontierOpener, dir string, info warc.Info, voice *voice) (d *crawlDir, err error) {
 	err = untilSignal(ctx, func(ctx context.Context) error {
-		d, err = openDirBy(ctx, open, dir, info, s.frontierOptions(), s.dedup, voice.say)
+		d, err = openDirBy(ctx, open, dir, info, s.FrontierOptions(), s.Dedup, voice.say)
 		if err == nil && ctx.Err() != nil { // all was there, and still the crawl is not to begin
 			err = errors.Join(ctx.Err(), d.close())
 		}
@@ -202,7 +220,7 @@ func warn(ctx context.Context, f frontier.Reader, dir string, voice *voice) erro
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
 func (s *settings) announce(o *options, seeds givenSeeds, again bool, voice *voice) {
-	foreign := seeds.named || s.loopbackForeign()
+	foreign := seeds.named || s.LoopbackForeign()
 	switch {
 	case o.dryRun:
 		voice.say("asking for robots.txt alone, for %s", several(seeds.count, "seed"))
@@ -211,11 +229,11 @@ func (s *settings) announce(o *options, seeds givenSeeds, again bool, voice *voi
 	default:
 		voice.say("crawling from %s into %s", several(seeds.count, "seed"), o.dir)
 	}
-	if names := s.ownNames(); len(names) > 0 && !o.dryRun {
+	if names := s.OwnNames(); len(names) > 0 && !o.dryRun {
 		voice.say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
 		foreign = false // the crawl says of each whether it is
 	}
-	if foreign && s.delay < crawler.Floor {
-		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.delay), crawler.Floor)
+	if foreign && s.Delay < crawler.Floor {
+		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )
@@ -43,7 +44,7 @@ type seedSource struct {
 func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource, error) {
 	s := &seedSource{verbose: verbose, std: std, hash: maphash.MakeSeed(), met: map[uint64]struct{}{}}
 	for _, a := range args {
-		c, err := seed(a, "")
+		c, err := crawldir.Seed(a, "")
 		if err != nil {
 			return nil, usagef("%w", err)
 		}

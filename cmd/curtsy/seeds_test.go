@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
 
@@ -25,7 +26,7 @@ func TestSeedsMustBeWrittenOut(t *testing.T) {
 		{in: "", bad: "has no scheme"},
 		{in: "http://[::1", bad: "no URL"},
 	} {
-		c, err := seed(tt.in, "")
+		c, err := crawldir.Seed(tt.in, "")
 		if tt.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.bad) {
 				t.Errorf("%q: %v; want an error with %q", tt.in, err, tt.bad)
@@ -92,7 +93,7 @@ func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 		t.Errorf("%d lines:\n%.500s", n, errs.String())
 	}
 	for line := range strings.Lines(errs.String()) {
-		if len(line) > 3*maxQuoted {
+		if len(line) > 3*crawldir.MaxQuoted {
 			t.Errorf("a line of %d octets: %.300s", len(line), line)
 		}
 	}

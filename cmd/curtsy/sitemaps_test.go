@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
 
@@ -63,7 +64,7 @@ func TestAFinishedCrawlGoesOnWithASitemapThatIsNew(t *testing.T) {
 	if got := fmt.Sprint(targets(web)); got != "[/ /cake /given.xml]" {
 		t.Errorf("asked for %s", got)
 	}
-	config, err := os.ReadFile(filepath.Join(dir, configName))
+	config, err := os.ReadFile(filepath.Join(dir, crawldir.ConfigName))
 	if err != nil || !strings.Contains(string(config), "given.xml") {
 		t.Errorf("the crawl's settings lack the sitemap: %s, %v", config, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
@@ -71,7 +72,7 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {
 		return st, err
 	}
-	if told, err := ledger.Asked(inDir(dir, ledgerName)); err == nil { // else the frontier's own counts must do
+	if told, err := ledger.Asked(inDir(dir, crawldir.LedgerName)); err == nil { // else the frontier's own counts must do
 		st.Tell(told)
 	}
 	return st, nil
@@ -79,13 +80,13 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 
 // addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
 func addTimes(st *crawler.Status, dir string) {
-	for l, err := range ledger.Read(inDir(dir, ledgerName)) {
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		if err == nil {
 			st.Began = &l.Time
 		}
 		break
 	}
-	segments, err := os.ReadDir(inDir(dir, ledgerName))
+	segments, err := os.ReadDir(inDir(dir, crawldir.LedgerName))
 	if err != nil || st.Began == nil {
 		return
 	}

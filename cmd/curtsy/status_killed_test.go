@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 )
 
@@ -25,7 +26,7 @@ func TestStatusAndAuditCountTheSameExchangesAfterAKill(t *testing.T) {
 		if when == "resumed" {
 			ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, exitDone)
 		}
-		told, err := ledger.Asked(inDir(dir, ledgerName))
+		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName))
 		if err != nil {
 			t.Fatal(err)
 		}

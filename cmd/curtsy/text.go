@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/plainly"
 )
@@ -81,7 +82,7 @@ func summaryText(s crawler.Summary, dir string, goOn bool) string {
 		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", several(more, further(len(s.Seeds))+"seed"))
 	}
 	b.WriteString(mannersText(s.Manners))
-	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", oneLine(inDir(dir, warcName)), oneLine(inDir(dir, ledgerName)))
+	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", oneLine(inDir(dir, crawldir.ArchiveName)), oneLine(inDir(dir, crawldir.LedgerName)))
 	switch {
 	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
 	case s.EndedBy == crawler.EndedMaxDBSize:

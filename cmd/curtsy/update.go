@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
@@ -52,7 +53,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, 
 	var g crawler.Generation
 	err = untilSignal(ctx, func(ctx context.Context) (err error) {
 		g, err = beginGeneration(ctx, o.dir, func() error {
-			return durable.WriteFile(inDir(o.dir, configName), config, 0o666)
+			return durable.WriteFile(inDir(o.dir, crawldir.ConfigName), config, 0o666)
 		})
 		return err
 	})

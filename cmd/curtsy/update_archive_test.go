@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/canon"
 	"curtsy/storage/spool"
@@ -30,7 +31,7 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 		if counts["unchanged"] != 3 || of["/last"].Change != "unchanged" {
 			t.Errorf("%v", of)
 		}
-		if left, err := filepath.Glob(filepath.Join(dir, spoolName, "*")); err != nil || len(left) > 0 {
+		if left, err := filepath.Glob(filepath.Join(dir, crawldir.SpoolName, "*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v %v", left, err)
 		}
 	}
@@ -43,7 +44,7 @@ func TestTheArchiveNamesItsGeneration(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	inside(t, "update", "--quiet", dir).want(t, exitDone)
 	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
-		r := inside(t, "warc", "cat", filepath.Join(dir, warcName, name), "0")
+		r := inside(t, "warc", "cat", filepath.Join(dir, crawldir.ArchiveName, name), "0")
 		r.want(t, exitDone)
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%s does not say %q", name, want)
@@ -59,7 +60,7 @@ func TestTheArchiveNamesItsGeneration(t *testing.T) {
 // Where the archive or its index is damaged, an update asks without conditions and goes on.
 func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 9))
-	segment := filepath.Join(dir, warcName, "curtsy-00000.warc.gz")
+	segment := filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz")
 	b, err := os.ReadFile(segment)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 func TestARebuiltUpdateGoesOn(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
-	b, err := os.ReadFile(inDir(dir, frontierName))
+	b, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
-		if err := os.WriteFile(inDir(copied, frontierName), spoilt, 0o600); err != nil {
+		if err := os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		inside(t, "frontier", "rebuild", copied).want(t, exitDone)
@@ -119,7 +120,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 // What an index says of the past is not believed: a name in it leads to no file elsewhere, and to no other URL's answer.
 func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	path := filepath.Join(dir, indexName, "curtsy-00000.cdxj")
+	path := filepath.Join(dir, crawldir.IndexName, "curtsy-00000.cdxj")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 	}
 	defer d.close()
 	d.generation.Began = d.generation.Began.AddDate(9999, 0, 0)
-	s.maxBody = 1 << 20
+	s.MaxBody = 1 << 20
 	said := 0
 	p, err := s.past(d, func(string, ...any) { said++ })
 	if err != nil {

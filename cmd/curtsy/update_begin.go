@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -30,7 +31,7 @@ import (
 // with. The number of the generation is in the frontier itself, so that nothing can contradict it.
 
 // nextName is the new frontier while it is built.
-const nextName = frontierName + ".update"
+const nextName = crawldir.FrontierName + ".update"
 
 // oldFrontier is the name under which the frontier of a generation is kept until the next one is finished.
 func oldFrontier(generation int64) string { return fmt.Sprintf("frontier-%03d.db", generation) }
@@ -77,14 +78,14 @@ func beginGeneration(ctx context.Context, dir string, before func() error) (g cr
 	if err := os.Remove(keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return g, fmt.Errorf("crawl directory: %w", err)
 	}
-	_ = os.Link(inDir(dir, frontierName), keep) // a convenience: where there are no hard links, it is not kept
-	if runtime.GOOS == "windows" {              // where no open file is replaced
+	_ = os.Link(inDir(dir, crawldir.FrontierName), keep) // a convenience: where there are no hard links, it is not kept
+	if runtime.GOOS == "windows" {                       // where no open file is replaced
 		closed = true
 		if err := old.Close(); err != nil {
 			return g, err
 		}
 	}
-	if err := os.Rename(inDir(dir, nextName), inDir(dir, frontierName)); err != nil {
+	if err := os.Rename(inDir(dir, nextName), inDir(dir, crawldir.FrontierName)); err != nil {
 		return g, fmt.Errorf("crawl directory: %w", err)
 	}
 	return g, durable.Names(dir)
@@ -95,7 +96,7 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 	var s settings
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.flags(flags)
-	if err := resolve(flags, "", inDir(dir, configName)); err != nil {
+	if err := resolve(&s, flags, "", inDir(dir, crawldir.ConfigName)); err != nil {
 		return 0, err
 	}
 	err = reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
@@ -104,8 +105,8 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 			return err
 		}
 		restarts = st.Restarts
-		spent := s.maxPages > 0 && st.Counts[crawler.CountPages] >= s.maxPages ||
-			s.maxBytes > 0 && st.Counts[crawler.CountBytes] >= s.maxBytes
+		spent := s.MaxPages > 0 && st.Counts[crawler.CountPages] >= s.MaxPages ||
+			s.MaxBytes > 0 && st.Counts[crawler.CountBytes] >= s.MaxBytes
 		if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 			return nil
 		}
@@ -113,7 +114,7 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 			if err != nil {
 				return err
 			}
-			if h.Queued+h.InFlight+h.Deferred > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= s.maxWait {
+			if h.Queued+h.InFlight+h.Deferred > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= s.MaxWait {
 				return usagef("the crawl in %s has not ended: go on with curtsy resume %s, and update it then", dir, word(dir))
 			}
 		}
@@ -153,7 +154,7 @@ func nextGeneration(ctx context.Context, dir string, g crawler.Generation, done 
 	if !done {
 		next.Before = g.Before
 	}
-	for l, err := range decisions(inDir(dir, ledgerName)) {
+	for l, err := range decisions(inDir(dir, crawldir.LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -60,10 +61,10 @@ type earlier struct {
 // sorted by URL on disk: memory does not depend on their number. What no longer is linked is known when nothing of the
 // generation is left to do.
 func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *changes, err error) {
-	lines := sorted.New(inDir(d.path, spoolName), sortedMemory)
+	lines := sorted.New(inDir(d.path, crawldir.SpoolName), sortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	n := int64(0)
-	for l, err := range decisions(inDir(d.path, ledgerName)) {
+	for l, err := range decisions(inDir(d.path, crawldir.LedgerName)) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	reports "curtsy/storage/report"
 )
@@ -43,7 +44,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		t.Errorf("%v %v", counts, of)
 	}
 	inside(t, "update", "--quiet", dir).want(t, exitIncomplete) // its host still rests
-	g, err := generationIn(t.Context(), inDir(dir, frontierName))
+	g, err := generationIn(t.Context(), inDir(dir, crawldir.FrontierName))
 	if err != nil || g.Number != 3 || g.Before != 0 || g.Lines == 0 {
 		t.Errorf("%v: the next is compared with what came after line %d: %+v", err, g.Before, g)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -38,12 +39,12 @@ func vast(t *testing.T, urls int) (dir string) {
 	seed, _ := small(t)
 	dir = inDir(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
-	if err := os.Remove(inDir(dir, frontierName)); err != nil {
+	if err := os.Remove(inDir(dir, crawldir.FrontierName)); err != nil {
 		t.Fatal(err)
 	}
 	next, stop := iter.Pull(vastItems(t, urls))
 	defer stop()
-	err := bolt.Import(inDir(dir, frontierName), func() (frontier.Item, error) {
+	err := bolt.Import(inDir(dir, crawldir.FrontierName), func() (frontier.Item, error) {
 		item, ok := next()
 		if !ok {
 			return item, io.EOF
@@ -93,7 +94,7 @@ func parsedURL(t *testing.T, s string) canon.URL {
 // tellURLs adds a line for each URL to the ledger: each was fetched, and nothing changed.
 func tellURLs(t *testing.T, dir string, urls int) {
 	t.Helper()
-	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, ledgerName), SegmentSize: 64 << 20})
+	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), SegmentSize: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	tellURLs(t, dir, urls)
 	w = weigh()
 	base = w.most
-	if err := os.MkdirAll(inDir(dir, spoolName), 0o700); err != nil { // an open crawl directory has it
+	if err := os.MkdirAll(inDir(dir, crawldir.SpoolName), 0o700); err != nil { // an open crawl directory has it
 		t.Fatal(err)
 	}
 	d := &crawlDir{path: dir, generation: g}

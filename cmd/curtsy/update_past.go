@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -30,13 +31,13 @@ type past struct {
 
 // past is the past of an open crawl directory.
 func (s *settings) past(d *crawlDir, say func(string, ...any)) (*past, error) {
-	files, err := cdxj.Files(inDir(d.path, indexName))
+	files, err := cdxj.Files(inDir(d.path, crawldir.IndexName))
 	if err != nil {
 		return nil, err
 	}
 	return &past{
-		archive: inDir(d.path, warcName), spool: inDir(d.path, spoolName), index: complete(files),
-		before: d.generation.Began, maxBody: s.maxBody, say: say,
+		archive: inDir(d.path, crawldir.ArchiveName), spool: inDir(d.path, crawldir.SpoolName), index: crawldir.Complete(files),
+		before: d.generation.Began, maxBody: s.MaxBody, say: say,
 	}, nil
 }
 

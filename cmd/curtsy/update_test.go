@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
@@ -51,16 +52,16 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 // archiveClean checks every segment as curtsy warc check does, and that each revisit refers to a response in the archive.
 func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, warcName, "*.warc.gz"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	inside(t, append([]string{"warc", "check"}, files...)...).want(t, exitDone)
-	index, err := cdxj.Files(inDir(dir, indexName))
+	index, err := cdxj.Files(inDir(dir, crawldir.IndexName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := past{archive: inDir(dir, warcName), index: index}
+	p := past{archive: inDir(dir, crawldir.ArchiveName), index: index}
 	revisits = map[string]int{}
 	for _, file := range files {
 		f, err := os.Open(file)

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
@@ -99,11 +100,11 @@ func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
 			err = errors.Join(err, cerr)
 		}
 	}()
-	if err := cdxj.Rebuild(ctx, inDir(dir, warcName), inDir(dir, indexName), func(what string) {
+	if err := cdxj.Rebuild(ctx, inDir(dir, crawldir.ArchiveName), inDir(dir, crawldir.IndexName), func(what string) {
 		fmt.Fprintf(std.err, "curtsy: %s; see curtsy warc check\n", plain(what))
 	}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%s is made anew\n", plain(inDir(dir, indexName)))
+	fmt.Fprintf(std.err, "%s is made anew\n", plain(inDir(dir, crawldir.IndexName)))
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 // wgot mirrors a small site with wget into a WARC file and returns its path and the site's URL.
@@ -161,11 +163,11 @@ func TestWARCListIsSafeForATerminal(t *testing.T) {
 // The archive says what the crawl keeps to.
 func TestWARCInfoSaysWhatTheCrawlKeepsTo(t *testing.T) {
 	s, _ := given(t, "--agent", "bot", "--delay", "10ms", "--ip-delay", "700ms", "--own-site", "none")
-	path := filepath.Join(t.TempDir(), configName)
+	path := filepath.Join(t.TempDir(), crawldir.ConfigName)
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	info, err := s.archiveInfo(filepath.Dir(path), nil)
+	info, err := s.ArchiveInfo(filepath.Dir(path), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,7 @@ func TestWARCInfoSaysWhatTheCrawlKeepsTo(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if other, err := s.archiveInfo("", []byte("y")); err != nil || other.Fields.Get("config-sha256") == info.Fields.Get("config-sha256") {
+	if other, err := s.ArchiveInfo("", []byte("y")); err != nil || other.Fields.Get("config-sha256") == info.Fields.Get("config-sha256") {
 		t.Errorf("other settings have the same digest: %v", err)
 	}
 }

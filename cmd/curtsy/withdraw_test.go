@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
 
@@ -98,7 +99,7 @@ func TestOnlyTheCommandThatMadeADirectoryWithdrawsIt(t *testing.T) {
 	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
 	web.Close()
 	shared("update", "--delay", "0", "--max-wait", "1s", dir)
-	if _, err := os.Stat(inDir(dir, frontierName)); err != nil {
+	if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil {
 		t.Error(err)
 	}
 }

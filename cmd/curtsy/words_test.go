@@ -2,10 +2,12 @@ package main
 
 import (
 	"testing"
+
+	"curtsy/crawler/crawldir"
 )
 
 func TestNearestName(t *testing.T) {
-	names := settingNames()
+	names := crawldir.Names()
 	for given, want := range map[string]string{
 		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
 		"zebra": "", "x": "",

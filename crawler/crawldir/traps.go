@@ -1,4 +1,4 @@
-package main
+package crawldir
 
 import (
 	"maps"
@@ -11,8 +11,8 @@ import (
 )
 
 // trapConfig reads --trap: what the scope judges by the URL, and the limits of what needs a host's history.
-func (s *settings) trapConfig() (shapes map[string]int, limits trap.Limits, err error) {
-	for _, t := range s.traps {
+func (s *Settings) trapConfig() (shapes map[string]int, limits trap.Limits, err error) {
+	for _, t := range s.Traps {
 		name, value, ok := strings.Cut(t, "=")
 		n := 0
 		if ok && value != "off" {
@@ -20,14 +20,14 @@ func (s *settings) trapConfig() (shapes map[string]int, limits trap.Limits, err 
 			ok = err == nil && n > 0
 		}
 		if !ok {
-			return nil, limits, usagef("--trap %q: write RULE=N or RULE=off", t)
+			return nil, limits, misuse("--trap %q: write RULE=N or RULE=off", t)
 		}
 		name = strings.TrimPrefix(name, "trap:")
 		if limits.Set(name, n) {
 			continue
 		}
 		if _, known := scope.TrapDefaults()[name]; !known {
-			return nil, limits, usagef("--trap %q: there is no such rule; there are %s", t, strings.Join(trapNames(), ", "))
+			return nil, limits, misuse("--trap %q: there is no such rule; there are %s", t, strings.Join(TrapNames(), ", "))
 		}
 		if shapes == nil {
 			shapes = map[string]int{}
@@ -35,12 +35,12 @@ func (s *settings) trapConfig() (shapes map[string]int, limits trap.Limits, err 
 		shapes[name] = n
 	}
 	if err := limits.Check(); err != nil {
-		return nil, limits, usagef("--trap: %w", err)
+		return nil, limits, misuse("--trap: %w", err)
 	}
 	return shapes, limits, nil
 }
 
-// trapNames are the names of all rules that --trap knows, in order.
-func trapNames() []string {
+// TrapNames are the names of all rules that --trap knows, in order.
+func TrapNames() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(scope.TrapDefaults())), trap.Names()...)))
 }

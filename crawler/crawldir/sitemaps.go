@@ -1,4 +1,4 @@
-package main
+package crawldir
 
 import (
 	"context"
@@ -9,22 +9,22 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// sitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
+// SitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
 // for: a crawl is of what links lead to from its seeds, and a list of all the site has is another, often larger, crawl.
-func (s *settings) sitemapConfig() (crawler.Sitemaps, error) {
+func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 	var maps crawler.Sitemaps
-	for _, value := range s.sitemaps {
+	for _, value := range s.Sitemaps {
 		switch value {
 		case "none":
-			if len(s.sitemaps) > 1 {
-				return maps, usagef("--sitemaps none stands alone: leave out the others, or none")
+			if len(s.Sitemaps) > 1 {
+				return maps, misuse("--sitemaps none stands alone: leave out the others, or none")
 			}
 		case "robots":
 			maps.Robots = true
 		default:
-			c, err := seed(value, "")
+			c, err := Seed(value, "")
 			if err != nil {
-				return maps, usagef("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", quoted(value))
+				return maps, misuse("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", Quoted(value))
 			}
 			maps.URLs = append(maps.URLs, c.URL)
 		}
@@ -37,9 +37,9 @@ func mapsAbroad(maps crawler.Sitemaps) bool {
 	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !u.Authority().Loopback() })
 }
 
-// asksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
-func (s *settings) asksForMore(ctx context.Context, f frontier.Reader) (bool, error) {
-	maps, err := s.sitemapConfig()
+// AsksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
+func (s *Settings) AsksForMore(ctx context.Context, f frontier.Reader) (bool, error) {
+	maps, err := s.SitemapConfig()
 	if err != nil || len(maps.URLs) == 0 {
 		return false, err
 	}

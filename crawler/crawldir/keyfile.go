@@ -1,4 +1,4 @@
-package main
+package crawldir
 
 import (
 	"crypto/rand"
@@ -11,27 +11,30 @@ import (
 	"strings"
 )
 
-// keySize is the size of a secret in octets.
+// keySize is the size of a secret in bytes.
 const keySize = 32
 
-// keyFile is a secret of the user, kept beside the configuration.
-type keyFile struct {
-	name string // of the file
+// KeyFile is a secret of the user, kept beside the configuration.
+type KeyFile struct {
+	Name string // of the file
 	what string // for errors: what it is the key of
 	lost string // what to do when there is no copy of a damaged one
 }
 
+// The secrets of a user.
 var (
-	ownKey    = keyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
-	ledgerKey = keyFile{"ledger.key", "key of ledgers", "remove it, and the next heads are signed by a new one"}
+	OwnKey    = KeyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
+	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next heads are signed by a new one"}
 )
 
-func (k keyFile) path() (string, error) {
-	config, err := userConfig()
-	return filepath.Join(filepath.Dir(config), k.name), err
+// Path is where the key is.
+func (k KeyFile) Path() (string, error) {
+	config, err := UserConfig()
+	return filepath.Join(filepath.Dir(config), k.Name), err
 }
 
-func (k keyFile) read(path string) ([]byte, error) {
+// Read returns the key in a file.
+func (k KeyFile) Read(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.what, err)
@@ -43,9 +46,9 @@ func (k keyFile) read(path string) ([]byte, error) {
 	return key, nil
 }
 
-// make returns the key, and makes it if there is none. Of two that make it at one time, one wins and both return it.
-func (k keyFile) make(path string) ([]byte, error) {
-	key, err := k.read(path)
+// Make returns the key, and makes it if there is none. Of two that make it at one time, one wins and both return it.
+func (k KeyFile) Make(path string) ([]byte, error) {
+	key, err := k.Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
@@ -54,7 +57,7 @@ func (k keyFile) make(path string) ([]byte, error) {
 	}
 	key = make([]byte, keySize)
 	rand.Read(key)
-	tmp, err := os.CreateTemp(filepath.Dir(path), k.name+".new-*") // mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), k.Name+".new-*") // mode 0600
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.what, err)
 	}
@@ -66,5 +69,5 @@ func (k keyFile) make(path string) ([]byte, error) {
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s: %w", k.what, err)
 	}
-	return k.read(path)
+	return k.Read(path)
 }

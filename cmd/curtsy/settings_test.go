@@ -1,0 +1,41 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawldir"
+)
+
+// A setting is a flag and a key of files: each has the other's name, order, default and way to be written.
+func TestEverySettingIsAFlag(t *testing.T) {
+	var s settings
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.SortFlags = false
+	s.flags(fs)
+	var names []string
+	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if !slices.Equal(names, crawldir.Names()) {
+		t.Errorf("flags\n%v\nsettings\n%v", names, crawldir.Names())
+	}
+	defaults := crawldir.Defaults()
+	file, err := defaults.TOML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(file)), "\n")
+	for i, name := range names {
+		f := fs.Lookup(name)
+		_, list := f.Value.(pflag.SliceValue)
+		if list != crawldir.IsList(name) {
+			t.Errorf("--%s is a list: %v", name, list)
+		}
+		text := strings.NewReplacer("'", "", "\"", "", ", ", ",").Replace(strings.TrimPrefix(lines[i], name+" = "))
+		if text != f.DefValue {
+			t.Errorf("--%s is %s by default, the setting %s", name, f.DefValue, text)
+		}
+	}
+}

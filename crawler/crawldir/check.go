@@ -1,0 +1,59 @@
+package crawldir
+
+import (
+	"slices"
+
+	"curtsy/crawler"
+	"curtsy/frontier"
+	"curtsy/storage/plainly"
+)
+
+// MaxWorkers is the largest number of workers.
+const MaxWorkers = 10_000
+
+// Check refuses settings and seeds that cannot work, before anything is made or asked.
+func (s *Settings) Check(seeds []frontier.Candidate) error {
+	id := s.Identity()
+	if err := id.Validate(); err != nil {
+		return misuse("%w", err)
+	}
+	if s.Scope == "any" && s.MaxPages == 0 && s.MaxTime == 0 {
+		return misuse("--scope any has no end: give --max-pages or --max-time")
+	}
+	if d := s.IPDelay; d < crawler.LeastIPDelay {
+		return misuse("--ip-delay %v: hosts of others may share an address; %v is the least", plainly.Duration(s.IPDelay), crawler.LeastIPDelay)
+	}
+	if s.MaxBody == 0 {
+		return misuse("--max-body 0 keeps nothing of any page: leave it out for 100MiB")
+	}
+	if s.Workers > MaxWorkers {
+		return misuse("--workers %d: each takes memory and a connection; %d is the most", s.Workers, MaxWorkers)
+	}
+	if err := s.own(&crawler.Config{}); err != nil {
+		return err
+	}
+	if err := s.checkManners(); err != nil {
+		return err
+	}
+	fc, err := s.FetchConfig(nil, "")
+	if err != nil {
+		return err
+	}
+	if err := fc.Validate(); err != nil {
+		return misuse("%w", err)
+	}
+	maps, err := s.SitemapConfig()
+	if err != nil {
+		return err
+	}
+	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
+	if foreign || s.Scope == "any" || s.Requisites == "all" || mapsAbroad(maps) {
+		if err := id.CheckContact(); err != nil {
+			return misuse("%w", err)
+		}
+	}
+	if _, err := s.newScope(seeds); err != nil {
+		return misuse("%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package crawldir
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/scope"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage/warc"
+)
+
+// scopeConfig is the scope that the settings ask for.
+func (s *Settings) scopeConfig() (scope.Config, error) {
+	c := scope.Config{
+		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
+		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites,
+	}
+	if s.Depth != Unlimited {
+		depth := int(s.Depth)
+		c.Depth = &depth
+	}
+	var err error
+	c.Traps, _, err = s.trapConfig()
+	return c, err
+}
+
+// newScope tries the scope on seeds, so that a bad pattern is found before anything is made.
+func (s *Settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
+	c, err := s.scopeConfig()
+	if err != nil {
+		return nil, err
+	}
+	us := make([]canon.URL, len(seeds))
+	for i, seed := range seeds {
+		us[i] = seed.URL
+	}
+	return scope.New(c, us)
+}
+
+// FetchConfig is how the settings reach the network. Seeds, and sitemaps of --sitemaps, that are literal loopback or private addresses, or
+// localhost, may be reached; a name exempts nothing (politeness rule 23).
+func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Config, error) {
+	c := fetch.Config{
+		Identity: s.Identity(),
+		SpoolDir: spool, AcceptLanguage: s.AcceptLanguage, OfferZstd: s.OfferZstd, MaxBody: s.MaxBody, MaxRate: s.MaxRate,
+		LeastSpeed: s.LeastSpeed,
+	}
+	if c.LeastSpeed == 0 {
+		c.LeastSpeed = -1
+	}
+	if s.lists != nil {
+		c.Refuse = s.refuse
+	}
+	for _, cidr := range s.AllowNet {
+		p, err := netip.ParsePrefix(cidr)
+		if err != nil {
+			return c, misuse("--allow-net %q: %w; write it like 10.1.0.0/16", cidr, err)
+		}
+		c.AllowNet = append(c.AllowNet, p.Masked())
+	}
+	maps, err := s.SitemapConfig()
+	if err != nil {
+		return c, err
+	}
+	typed := maps.URLs
+	for _, seed := range seeds {
+		if seed.From == "" { // where a seed redirected to is no decision of the operator
+			typed = append(typed, seed.URL)
+		}
+	}
+	met := map[canon.Authority]bool{}
+	for _, u := range typed {
+		a := u.Authority()
+		if met[a] {
+			continue
+		}
+		met[a] = true
+		port, err := strconv.ParseUint(a.Port(), 10, 16)
+		if err != nil {
+			return c, fmt.Errorf("seed %s: %w", u, err)
+		}
+		if addr, ok := a.Addr(); ok {
+			c.AllowAddr = append(c.AllowAddr, netip.AddrPortFrom(addr, uint16(port)))
+		} else if a.Host() == "localhost" {
+			c.AllowLocalhost = append(c.AllowLocalhost, uint16(port))
+		}
+	}
+	if s.CAFile != "" {
+		pem, err := userfile.ReadAll(s.CAFile, maxUserFile)
+		if err != nil {
+			return c, misuse("--ca-file: %w", err)
+		}
+		if c.RootCAs, err = x509.SystemCertPool(); err != nil {
+			c.RootCAs = x509.NewCertPool()
+		}
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return c, misuse("--ca-file %s holds no certificate in PEM form", s.CAFile)
+		}
+	}
+	return c, nil
+}
+
+// CrawlerConfig is the crawl that the settings ask for, but for the frontier, the archive and the ledger.
+func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (crawler.Config, error) {
+	sc, err := s.scopeConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	maps, err := s.SitemapConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	_, limits, err := s.trapConfig()
+	if err != nil {
+		return crawler.Config{}, err
+	}
+	c := crawler.Config{
+		Traps: limits, Fetcher: f,
+		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
+		Delay: s.Delay, IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
+		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
+		MaxBody: s.MaxBody, MaxWait: max(s.MaxWait, 1), Log: log,
+	}
+	// To crawler.Config zero means the default; to who wrote it, it means none. The shortest wait there is comes near.
+	if s.Delay == 0 {
+		c.Delay = -1
+	}
+	c.OptOut, c.KeepNoArchive, c.FollowRel = s.lists, s.KeepNoArchive, s.FollowRel
+	c.Previews = s.Previews
+	return c, s.own(&c)
+}
+
+// WARCInfo is what the archive says of the crawl.
+func (s *Settings) WARCInfo() warc.Info {
+	return warc.Info{
+		Software: "curtsy/" + Version, Operator: s.Operator, Contact: s.Contact, Description: s.Purpose,
+		UserAgent: s.Identity().UserAgent(), RobotsPolicy: s.Standard.String(),
+		Fields: append(s.PolitenessFields(), s.listFields()...),
+	}
+}
+
+// restartPace is the pause before any host of unknown pace is asked again after a kill.
+func (s *Settings) restartPace() time.Duration {
+	if s.LoopbackForeign() {
+		return max(crawler.Floor, s.Delay)
+	}
+	return s.Delay
+}
+
+// FrontierOptions are what the settings ask of the frontier.
+func (s *Settings) FrontierOptions() frontier.Options {
+	return frontier.Options{
+		Pace: s.restartPace(), Order: s.Order, MaxSize: s.MaxDBSize,
+		MaxURLs: s.MaxURLs, MaxURLsPerAuthority: s.MaxURLsPerHost, MaxURLsPerDomain: s.MaxURLsPerDomain,
+	}
+}

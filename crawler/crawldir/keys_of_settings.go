@@ -1,0 +1,141 @@
+package crawldir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"curtsy/crawler/crawldir/value"
+)
+
+// key is one key of a file of settings, and where its value is: in the first of these that is not nil.
+type key struct {
+	name   string
+	text   *string
+	flag   *bool
+	list   *[]string
+	commas bool // elements of the list have none: one text may hold several
+	other  interface {
+		String() string
+		Set(string) error
+		Type() string
+	}
+}
+
+// keys are all settings, in the order of the file.
+func (s *Settings) keys() []key {
+	text := func(name string, p *string) key { return key{name: name, text: p} }
+	flag := func(name string, p *bool) key { return key{name: name, flag: p} }
+	list := func(name string, p *[]string) key { return key{name: name, list: p} }
+	words := func(name string, p *[]string) key { return key{name: name, list: p, commas: true} }
+	number := func(name string, p *int64, least int64) key { return key{name: name, other: value.AtLeast(p, least)} }
+	size := func(name string, p *int64) key { return key{name: name, other: (*value.Size)(p)} }
+	return []key{
+		text("agent", &s.Agent), text("contact", &s.Contact), text("operator", &s.Operator), text("purpose", &s.Purpose),
+		text("scope", &s.Scope), list("include", &s.Include), list("exclude", &s.Exclude), words("accept", &s.Accept),
+		words("reject", &s.Reject), text("requisites", &s.Requisites), number("depth", &s.Depth, Unlimited),
+		list("sitemaps", &s.Sitemaps), list("trap", &s.Traps),
+		{name: "delay", other: (*value.Duration)(&s.Delay)}, {name: "ip-delay", other: (*value.Duration)(&s.IPDelay)},
+		{name: "max-crawl-delay", other: (*value.Duration)(&s.MaxCrawlDelay)}, words("own-site", &s.OwnSite),
+		number("per-host", &s.PerHost, 1), {name: "robots-standard", other: (*value.Standard)(&s.Standard)},
+		list("opt-out", &s.OptOut), flag("keep-noarchive", &s.KeepNoArchive), words("follow-rel", &s.FollowRel),
+		number("max-pages", &s.MaxPages, 0), number("max-per-host", &s.MaxPerHost, 0), size("max-bytes", &s.MaxBytes),
+		{name: "max-time", other: (*value.Duration)(&s.MaxTime)}, size("max-rate", &s.MaxRate), size("least-speed", &s.LeastSpeed),
+		size("max-body", &s.MaxBody), {name: "max-wait", other: (*value.Duration)(&s.MaxWait)},
+		{name: "order", other: (*value.Order)(&s.Order)}, size("max-db-size", &s.MaxDBSize), number("max-urls", &s.MaxURLs, 0),
+		number("max-urls-per-host", &s.MaxURLsPerHost, 0), number("max-urls-per-domain", &s.MaxURLsPerDomain, 0),
+		number("workers", &s.Workers, 1), list("allow-net", &s.AllowNet), text("ca-file", &s.CAFile),
+		text("accept-language", &s.AcceptLanguage), flag("offer-zstd", &s.OfferZstd), list("dedup", &s.Dedup),
+		size("memory-limit", &s.MemoryLimit), flag("mirror", &s.Mirror),
+		{name: "vanished", other: (*value.Vanished)(&s.Vanished)}, flag("previews", &s.Previews),
+	}
+}
+
+// Names are the names of all settings, in the order of their files.
+func Names() (names []string) {
+	for _, k := range new(Settings).keys() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// IsList reports whether a setting takes any number of values.
+func IsList(name string) bool {
+	k, ok := new(Settings).key(name)
+	return ok && k.list != nil
+}
+
+func (s *Settings) key(name string) (key, bool) {
+	for _, k := range s.keys() {
+		if k.name == name {
+			return k, true
+		}
+	}
+	return key{}, false
+}
+
+// Set gives a setting values as files and the environment write them: one, or any number for a list, which they replace.
+func (s *Settings) Set(name string, values ...string) error {
+	k, ok := s.key(name)
+	if !ok {
+		return fmt.Errorf("there is no setting %q", name)
+	}
+	if k.list != nil {
+		if k.commas {
+			values = strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' })
+		}
+		*k.list = append([]string{}, values...)
+		return nil
+	}
+	if len(values) != 1 {
+		return errors.New("one value is expected, not a list")
+	}
+	v := values[0]
+	switch {
+	case k.text != nil:
+		*k.text = v
+	case k.flag != nil:
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("%q: write true or false", v)
+		}
+		*k.flag = b
+	default:
+		return k.other.Set(v)
+	}
+	return nil
+}
+
+// TOML writes the settings as a file that ReadFile reads.
+func (s *Settings) TOML() ([]byte, error) {
+	var b bytes.Buffer
+	for _, k := range s.keys() {
+		line, err := toml.Marshal(map[string]any{k.name: k.value()})
+		if err != nil {
+			return nil, fmt.Errorf("configuration: %s: %w", k.name, err)
+		}
+		b.Write(line)
+	}
+	return b.Bytes(), nil
+}
+
+// value is what TOML takes for the value of a setting.
+func (k key) value() any {
+	switch {
+	case k.text != nil:
+		return *k.text
+	case k.flag != nil:
+		return *k.flag
+	case k.list != nil:
+		return append([]string{}, *k.list...)
+	}
+	text := k.other.String()
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && k.other.Type() == "int" {
+		return n
+	}
+	return text
+}

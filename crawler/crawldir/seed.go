@@ -1,0 +1,53 @@
+package crawldir
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// schemeBytes are what a scheme may consist of (RFC 3986 3.1).
+const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-"
+
+// MaxQuoted is how many bytes of a bad seed a message shows.
+const MaxQuoted = 100
+
+// Quoted shows what was given as a seed.
+func Quoted(raw string) string {
+	if len(raw) > MaxQuoted {
+		return strconv.Quote(raw[:MaxQuoted]) + "…"
+	}
+	return strconv.Quote(raw)
+}
+
+// Seed reads one seed URL. Unlike a link in a page it must be written out: scheme and host.
+func Seed(raw, tag string) (frontier.Candidate, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	switch {
+	case !ok || strings.Trim(scheme, schemeBytes) != "":
+		hint := ""
+		if u, err := url.Parse("https://" + raw); err == nil && strings.Contains(u.Hostname(), ".") {
+			hint = fmt.Sprintf("; did you mean https://%s?", raw)
+		}
+		return frontier.Candidate{}, fmt.Errorf("seed %s has no scheme: write it like https://host/path%s", Quoted(raw), hint)
+	case rest == "" || strings.ContainsAny(rest[:1], `/\?#:`):
+		return frontier.Candidate{}, fmt.Errorf("seed %s has no host: write it like https://host/path", Quoted(raw))
+	}
+	u, err := canon.Parse(raw)
+	switch {
+	case err == nil:
+		return frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}, nil
+	case canon.ReasonOf(err) == canon.Scheme:
+		return frontier.Candidate{}, fmt.Errorf("seed %s: scheme %q is not crawled, only http and https are", Quoted(raw), scheme)
+	}
+	var detail *canon.Error
+	if errors.As(err, &detail) && detail.Cause != nil {
+		return frontier.Candidate{}, fmt.Errorf("seed %s is no URL: %w", Quoted(raw), detail.Cause)
+	}
+	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", Quoted(raw), canon.ReasonOf(err))
+}

@@ -1,0 +1,84 @@
+package crawldir
+
+import (
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
+	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage/mirror"
+)
+
+// Version is the version of the program, as requests, archives and ledgers carry it.
+const Version = "0.1.0"
+
+// Settings are all settings of a crawl. Begin with Defaults: the zero value is none that works.
+type Settings struct {
+	Agent    string // product token: the name that robots.txt knows
+	Contact  string // for site owners: an http(s) URL or a mailbox
+	Operator string // who runs the crawl; kept with the archive
+	Purpose  string // what the crawl is for; kept with the archive
+
+	Scope            string   // area to stay in: host, domain, prefix, seeds or any
+	Include, Exclude []string // regular expressions (RE2) of URLs
+	Accept, Reject   []string // media types or extensions
+	Requisites       string   // images, styles, scripts, media: none, those in scope, or all
+	Depth            int64    // links from a seed at most; Unlimited for no limit
+	Traps            []string // rules of traps, as RULE=N or RULE=off
+	Sitemaps         []string // robots for those that robots.txt names, or URLs
+
+	Delay         time.Duration // shortest pause between two exchanges with a host
+	IPDelay       time.Duration // shortest time between two exchanges at one address
+	MaxCrawlDelay time.Duration // longest Crawl-delay that is waited for
+	OwnSite       []string      // the operator's own hosts: OwnLoopback, OwnNone, or names
+	PerHost       int64         // exchanges at once with an own host, where Delay is 0
+	Standard      robots.Standard
+
+	OptOut        []string // files that list whom to leave alone
+	KeepNoArchive bool     // keep the bodies of pages that ask not to be archived
+	Dedup         []string // indexes, or crawl directories, whose answers are not archived again
+	FollowRel     []string // words of rel with which links are followed, or none
+
+	MaxPages, MaxPerHost int64         // HTML pages; 0 for no limit
+	MaxBytes             int64         // received; 0 for no limit
+	MaxBody              int64         // bytes of a body, decoded
+	MaxTime              time.Duration // of a run; 0 for no limit
+	MaxWait              time.Duration // a run ends when nothing is due within it
+	MaxRate, LeastSpeed  int64         // bytes per second; 0 for no limit
+
+	Order                                     frontier.Order // within a host
+	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
+	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // that links lead to; 0 for no limit
+
+	Workers        int64    // exchanges in flight in all
+	AllowNet       []string // private addresses (CIDR) that may be reached
+	CAFile         string   // certificates (PEM) to trust, too
+	AcceptLanguage string
+	OfferZstd      bool
+	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go
+
+	Mirror   bool // make a browsable copy at the end of each run
+	Vanished mirror.Vanished
+	Previews bool // fetch pictures that pages name for others to show, too
+
+	lists *optout.Watch // of OptOut and the default places, once open
+}
+
+// Unlimited is the depth without a limit.
+const Unlimited = -1
+
+// Defaults are the settings that hold where nobody says otherwise.
+func Defaults() Settings {
+	return Settings{
+		Agent: crawler.DefaultAgent, Scope: "host", Requisites: "scope", Depth: Unlimited,
+		Delay: crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
+		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),
+		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: 100 << 20, MaxWait: crawler.DefaultMaxWait,
+		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,
+	}
+}
+
+// Lists are the opt-out lists that bind the crawl, once OpenLists has opened them.
+func (s *Settings) Lists() *optout.Watch { return s.lists }

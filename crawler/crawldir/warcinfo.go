@@ -1,0 +1,46 @@
+package crawldir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/frontier/durable"
+	"curtsy/storage/warc"
+)
+
+// PolitenessFields say in the archive what the crawl keeps to, so that who audits it need not ask.
+func (s *Settings) PolitenessFields() warc.Fields {
+	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	fields := warc.Fields{
+		{Name: "product-token", Value: s.Agent},
+		{Name: "pace-floor-ms", Value: millis(max(s.Delay, crawler.Floor))},
+		{Name: "ip-delay-ms", Value: millis(s.IPDelay)},
+		{Name: "max-crawl-delay-ms", Value: millis(s.MaxCrawlDelay)},
+		{Name: "own-sites", Value: strings.Join(s.OwnSite, ", ")},
+		{Name: "exchanges-at-once", Value: strconv.Itoa(crawler.AtOnce(int(s.Workers)))},
+		{Name: "keep-noarchive", Value: strconv.FormatBool(s.KeepNoArchive)},
+	}
+	for _, v := range s.lists.Versions() {
+		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: v.SHA256})
+	}
+	return fields
+}
+
+// ArchiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory.
+func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
+	if config == nil {
+		var err error
+		if config, err = durable.ReadFile(in(dir, ConfigName)); err != nil {
+			return warc.Info{}, fmt.Errorf("read the settings of the crawl: %w", err)
+		}
+	}
+	sum := sha256.Sum256(config)
+	info := s.WARCInfo()
+	info.Fields = append(info.Fields, warc.Field{Name: "config-sha256", Value: hex.EncodeToString(sum[:])})
+	return info, nil
+}
