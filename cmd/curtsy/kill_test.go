@@ -191,6 +191,6 @@ func fetchedOnce(t *testing.T, dir string, pages int) {
 
 // hasArchive reports whether a crawl has an archive: one that is killed before its first answer has nothing to audit.
 func hasArchive(dir string) bool {
-	files, err := os.ReadDir(inDir(dir, warcName))
+	files, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
 	return err == nil && len(files) > 0
 }
