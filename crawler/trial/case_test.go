@@ -90,7 +90,8 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	}
 	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable; %d logs confirm %d exchanges and do not cover %d",
 		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable, sum.logs, sum.confirmed, sum.uncovered)
-	if sum.judged == 0 || sum.gaps == 0 || sum.kills == 0 || sum.confirmed == 0 || sum.uncovered == 0 {
+	// A few cases may all have logs that cover the whole crawl, and one alone need have none.
+	if sum.judged == 0 || sum.gaps == 0 || cases > 1 && (sum.kills == 0 || sum.confirmed == 0) || cases > 5 && sum.uncovered == 0 {
 		t.Error("nothing was tried")
 	}
 }

@@ -77,6 +77,8 @@ func newModel(journal []event, told int, how opened) *Model {
 		epoch:   uint64(s.openings),
 		changed: make(chan struct{}),
 	}
+	m.mu.Lock() // the commit that this arms may come at once
+	defer m.mu.Unlock()
 	if m.untold() {
 		m.arm()
 	}
