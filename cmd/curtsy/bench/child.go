@@ -53,9 +53,11 @@ func InMemory(ctx context.Context) func(path string, o frontier.Options) (fronti
 		for _, s := range seeds {
 			cs = append(cs, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Tag: s.Tag})
 		}
-		m := model.New(o)
-		_, err = m.Add(ctx, cs)
-		return m, err
+		m := model.New(frontier.Options{}) // not o: its commits wait until the directory is open, and Add waits for them
+		if _, err = m.Add(ctx, cs); err == nil {
+			err = m.Close()
+		}
+		return m.Reopen(o), err
 	}
 }
 
