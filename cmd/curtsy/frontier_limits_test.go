@@ -88,6 +88,13 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	if full() {
 		n = 1_000_000
 	}
+	// A host that answers: of a crawl that reached nobody the directory is withdrawn.
+	web := crawltest.New(&crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	base := strings.TrimSuffix(web.LoopbackURL("a.test"), "/")
 	var b strings.Builder
 	b.WriteString("\ufeff# a list\r\n")
 	bad := 0
@@ -97,14 +104,14 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 			b.WriteString("garbage\r\n")
 			bad++
 		case 5:
-			b.WriteString("http://127.0.0.1:9/0\r\n")
+			b.WriteString(base + "/0\r\n")
 		case 7:
 			b.WriteString("# nothing\r\n")
 		default:
-			fmt.Fprintf(&b, "http://127.0.0.1:9/%d\ttag\r\n", i)
+			fmt.Fprintf(&b, "%s/%d\ttag\r\n", base, i)
 		}
 	}
-	b.WriteString("http://127.0.0.1:9/" + strings.Repeat("x", 1<<20) + "\r\n")
+	b.WriteString(base + "/" + strings.Repeat("x", 1<<20) + "\r\n")
 	bad++
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "crawl", "--max-bytes", "1B", "--max-time", "1ms", "--quiet", "--json", "--dir", dir, "--seeds", write(t, b.String()))
@@ -125,5 +132,5 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	if want := int64(n / 10 * 7); s.Discovered != want {
 		t.Errorf("%d URLs, want %d", s.Discovered, want)
 	}
-	inside(t, "frontier", "add", "--seeds", write(t, "garbage\nhttp://127.0.0.1:9/new\n"), dir).want(t, exitDone, ":1: seed")
+	inside(t, "frontier", "add", "--seeds", write(t, "garbage\n"+base+"/new\n"), dir).want(t, exitDone, ":1: seed")
 }

@@ -27,7 +27,7 @@ func newStatus(std stdio) *cobra.Command {
 			"the hosts that are left alone and why. A running crawl is asked; of another its\n" +
 			"frontier is read.\n\n" +
 			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
-			"those of the archive, and says which of them a kill left in one of the two alone.",
+			"those of the archive, and says which of them a kill left in one of the two.",
 		Example: "  curtsy status news\n  curtsy status --json news",
 		Args:    oneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {

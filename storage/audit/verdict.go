@@ -218,10 +218,11 @@ func (t *texts) misquoted(text span, vs []verdict, l *storage.Line, target strin
 }
 
 // broughtBy returns the record that brought the policy of a host, or confirmed it last, where the line of an exchange names
-// another. What began before that ended may go by the one before.
+// another. The one before is let pass: what began before the newer one ended goes by it, and after a kill an exchange for
+// the redirect of another host may look like one for this host's.
 func (to *host) broughtBy(e *Exchange) string {
 	p, told := &to.policy, e.Line.RobotsRecord
-	if told == "" || p.record == "" || told == p.record || told == to.broughtBefore && !e.Began.After(p.since) {
+	if told == "" || p.record == "" || told == p.record || told == to.broughtBefore {
 		return ""
 	}
 	return p.record
