@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
 	"curtsy/robots"

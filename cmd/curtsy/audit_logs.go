@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"

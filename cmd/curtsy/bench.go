@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/bench"
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"

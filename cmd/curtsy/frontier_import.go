@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
 )

@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/mirror"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"

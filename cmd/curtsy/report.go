@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	reports "curtsy/storage/report"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 )

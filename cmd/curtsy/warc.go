@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/warc"
 )
 

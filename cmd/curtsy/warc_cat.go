@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/warc"
 )
 

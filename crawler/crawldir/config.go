@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"curtsy/cmd/curtsy/userfile"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"

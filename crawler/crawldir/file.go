@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"curtsy/cmd/curtsy/userfile"
+	"curtsy/crawler/crawldir/userfile"
 )
 
 // maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
