@@ -20,8 +20,7 @@ func advised(err error) string {
 
 // advice is what to do about a directory.
 func advice(d *crawldir.DirError) string {
-	switch d.Kind {
-	case crawldir.ErrNoIndex:
+	if errors.Is(d.Kind, crawldir.ErrNoIndex) {
 		return "; of a crawl directory make them with curtsy warc index " + word(d.Dir)
 	}
 	return ""

@@ -205,7 +205,7 @@ func (s spoken) Append(ctx context.Context, l storage.Line) error {
 	if l.Count > 1 {
 		text += fmt.Sprintf(", and %d more like it", l.Count-1)
 	}
-	s.voice.say("%s", oneLine(string(text)))
+	s.voice.say("%s", oneLine(text))
 	return s.Ledger.Append(ctx, l)
 }
 

@@ -108,10 +108,7 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 						continue
 					}
 					n++
-					args := strings.Fields(name)
-					for _, word := range strings.Fields(line) {
-						args = append(args, word)
-					}
+					args := append(strings.Fields(name), strings.Fields(line)...)
 					at := 0
 					for j, a := range args {
 						p := placeholder.FindString(a)

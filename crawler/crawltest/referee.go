@@ -201,7 +201,6 @@ func (x *Exchange) Before(y *Exchange) bool {
 	return !x.End.IsZero() && (x.End.Before(y.Start) || x.End.Equal(y.Start) && x.ended < y.began)
 }
 
-// byEnd orders exchanges by their ends; those under way come last.
 // Asks reports whether a request is for a target, in whatever spelling.
 func (x *Exchange) Asks(target string) bool { return x.key == Key(target) }
 

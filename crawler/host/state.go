@@ -102,8 +102,8 @@ func (n *State) Response() time.Duration {
 	return s[k/2]
 }
 
-// WithRowsOf is s with what o has counted in a row.
-func (s State) WithRowsOf(o State) State {
-	s.Failures, s.Throttles, s.Parks, s.Unknown, s.PageFailed = o.Failures, o.Throttles, o.Parks, o.Unknown, o.PageFailed
-	return s
+// WithRowsOf is n with what o has counted in a row.
+func (n State) WithRowsOf(o State) State {
+	n.Failures, n.Throttles, n.Parks, n.Unknown, n.PageFailed = o.Failures, o.Throttles, o.Parks, o.Unknown, o.PageFailed
+	return n
 }

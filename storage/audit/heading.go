@@ -118,7 +118,7 @@ func (a *audit) agreed(h *half) {
 	if ask.row > 0 && answer.row > 0 && ask.addr != answer.addr {
 		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(short(ask.addr))+" and "+strconv.Quote(short(answer.addr)))
 	}
-	if !h.naming() {
+	if told.row > 0 && !h.naming() { // without metadata a kill tore it off, or something else is said of that
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
 	}
 	if len(wrong) > 0 {

@@ -51,12 +51,10 @@ type host struct {
 	backoffWhy string
 
 	policy     policy
-	learnedFor int  // exchanges since its text was learned and with that one, at most atKill+2
-	forgot     bool // a kill may have made the crawl forget it
-	before     span // the text that held before this one
-	// broughtBefore is the record of the policy before the last exchange for robots.txt.
-	broughtBefore string
-	asker         string // the User-Agent that asked for robots.txt
+	learnedFor int    // exchanges since its text was learned and with that one, at most atKill+2
+	forgot     bool   // a kill may have made the crawl forget it
+	before     span   // the text that held before this one
+	asker      string // the User-Agent that asked for robots.txt
 
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when one has none
 	payload     string    // the payload digest of the last answer with a text

@@ -70,9 +70,6 @@ func (a *audit) learn(h *half, to *host, w hop, asked string) {
 	if h.asked {
 		to.asker = e.Agent
 	}
-	if to.policy.record != "" {
-		to.broughtBefore = to.policy.record
-	}
 	switch {
 	case !e.Answered || s == 0:
 		a.fail(to, now, "no answer")

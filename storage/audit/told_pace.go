@@ -23,6 +23,9 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 	if older := len(a.standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
 	}
+	if (to.policy.kind == unasked || to.forgot) && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
+		return "" // it may have been read when another host's robots.txt redirected here, before a kill or a step of the clock
+	}
 	switch l.PaceBy {
 	case storage.ByFloor:
 		return same("the floor", t.settled, to.was.settled)

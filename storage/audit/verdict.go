@@ -74,9 +74,6 @@ func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
 	if l.Standard != "" && !slices.Contains(a.standards(), l.Standard) {
 		at("a verdict by the standard that the archive declares: "+strings.Join(a.standards(), " or "), "the crawl says: by "+strconv.Quote(short(l.Standard)))
 	}
-	if right := to.broughtBy(e); right != "" {
-		at("judged by what the record brought that said last what robots.txt is: "+right, "the crawl names "+strconv.Quote(short(l.RobotsRecord)))
-	}
 	right, err := a.texts.misquoted(to.policy.text, vs, l, e.Target, true)
 	if right != "" {
 		at("quotes of robots.txt as they stand there", "it has "+right)
@@ -215,15 +212,4 @@ func (t *texts) misquoted(text span, vs []verdict, l *storage.Line, target strin
 		right = w.String() + ", and not " + told.String()
 	}
 	return right, nil
-}
-
-// broughtBy returns the record that brought the policy of a host, or confirmed it last, where the line of an exchange names
-// another. The one before is let pass: what began before the newer one ended goes by it, and after a kill an exchange for
-// the redirect of another host may look like one for this host's.
-func (to *host) broughtBy(e *Exchange) string {
-	p, told := &to.policy, e.Line.RobotsRecord
-	if told == "" || p.record == "" || told == p.record || told == to.broughtBefore {
-		return ""
-	}
-	return p.record
 }

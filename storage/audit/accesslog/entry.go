@@ -121,9 +121,9 @@ func lineText(l *numbered) string {
 const maxTarget = 200
 
 // begins reports whether the target of an exchange begins as a line has it that was cut.
-func (x *entry) begins(l *entry) bool {
+func (e *entry) begins(l *entry) bool {
 	target := l.part(3)
-	return strings.HasPrefix(x.part(1), target[:min(len(target), maxTarget)])
+	return strings.HasPrefix(e.part(1), target[:min(len(target), maxTarget)])
 }
 
 // part returns the part of an entry's text with that number, from 0.

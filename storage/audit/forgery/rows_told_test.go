@@ -23,7 +23,6 @@ var alikeRows = []row{
 	quoted(tour, "the group that decided", "robotsGroup", "group", "curtsy", audit.Verdict),
 	quoted(tour, "the rule that decided nearly", "robotsRunnerUp", "runner_up", "Disallow: /kitchen/tour", audit.Verdict),
 	quoted(tour, "the standard that robots.txt was read by", "robotsStandard", "standard", "std1994", audit.Verdict),
-	quoted(tour, "the record of robots.txt", "robotsRecord", "robots_record", "urn:uuid:00000000-0000-4000-8000-000000000000", audit.Verdict),
 	{class: inBoth, name: "the rule of a refusal", found: audit.Verdict, forge: func(e *evidence) {
 		const rule = `"rule":"Disallow: /kitchen/"`
 		i := e.line(`"decision":"disallow"`, rule)

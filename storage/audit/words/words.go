@@ -43,7 +43,7 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 		may        []string
 	}{
 		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords}, {"outcome", string(l.Outcome), outcomeWords},
-		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
+		{"change", l.Change, changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
 	} {
 		if !slices.Contains(f.may, f.word) {
 			all = append(all, Trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "), f.word})
@@ -56,7 +56,7 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 		all = append(all, Trouble{"restMs", "a rest together with who asked for it", fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
 	}
 	if right := outcome(l, a); right != "" {
-		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
+		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), l.Change)})
 	}
 	return all
 }
@@ -90,7 +90,7 @@ func outcome(l *storage.Line, a Answer) string {
 			return fmt.Sprintf("the outcome fetched, or why a whole answer with status %d was of no use", s)
 		}
 	}
-	switch change := string(l.Change); {
+	switch change := l.Change; {
 	case change == "gone" && is != "gone":
 		return "the change gone with the outcome gone alone"
 	case change != "" && change != "gone" && is != "fetched" && is != "redirected":
