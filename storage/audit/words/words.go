@@ -10,15 +10,24 @@ import (
 	"curtsy/storage"
 )
 
-// The words that docs/decisions.md has for the line of an exchange.
+// The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
 var (
-	decisionWords = []string{"", "allow", "robots", "owner"}
-	kindWords     = []string{"", "seed", "link", "embed", "redirect", "sitemap", "map"}
-	outcomeWords  = []string{"", "fetched", "redirected", "failed", "gone", "dropped", "deferred"}
-	changeWords   = []string{"", "new", "changed", "unchanged", "gone"}
-	paceWords     = []string{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt"}
-	restWords     = []string{"", "retry-after", "ratelimit", "errors", "robots.txt"}
+	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
+	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect, storage.KindSitemap, storage.KindMap)
+	outcomeWords  = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed, storage.OutcomeGone,
+		storage.OutcomeDropped, storage.OutcomeDeferred)
+	changeWords = []string{"", "new", "changed", "unchanged", "gone"}
+	paceWords   = spelled("", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress,
+		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
+	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
 )
+
+func spelled[W ~string](words ...W) (all []string) {
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return all
+}
 
 // whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
 var whyNoPage = []string{"aborted", "coding", "incomplete", "lease", "protocol", "reset", "slow", "timeout", "too slow"}
