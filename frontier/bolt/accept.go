@@ -58,7 +58,7 @@ func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
 	for i := range cs {
 		ps[i] = f.printer.print(cs[i].URL)
 	}
-	f.seen.strike(ps)
+	f.seen.Strike(ps)
 	return ps
 }
 
@@ -68,7 +68,7 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 	var n frontier.Added
 	for i := range cs {
 		c, p := &cs[i], prints[i]
-		if p == 0 || f.seen.has(p) {
+		if p == 0 || f.seen.Has(p) {
 			n.Known++
 			continue
 		}
@@ -137,6 +137,6 @@ func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now in
 
 // mark enters a fingerprint into the seen-set.
 func (f *Frontier) mark(p frontier.Fingerprint) {
-	f.seen.add(p)
+	f.seen.Add(p)
 	f.open.prints = append(f.open.prints, p)
 }

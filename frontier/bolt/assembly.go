@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -14,7 +15,7 @@ type assembly struct {
 	to     *builder
 	clock  clock
 	print  *printer
-	seen   seen
+	seen   seen.Set
 	totals *totals
 	hosts  []*host
 	byName map[canon.Authority]*host
@@ -54,7 +55,7 @@ func (a *assembly) cell(c cell) error { return a.cells.add(c.appendTo(nil)) }
 
 // mark enters a fingerprint into the seen-set and reports whether it was new.
 func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
-	if !a.seen.add(p) {
+	if !a.seen.Add(p) {
 		return false, nil
 	}
 	return true, a.prints.add(binary.BigEndian.AppendUint64(nil, uint64(p)))

@@ -3,12 +3,12 @@ package bolt
 import (
 	"context"
 	"hash/crc32"
-	"math/rand/v2"
 	"testing"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 )
 
 // few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into one
@@ -19,24 +19,6 @@ func few(t *testing.T, name string, most float64, step func()) {
 	if n := testing.AllocsPerRun(500, step); n > most {
 		t.Errorf("%s: %v allocations, want %v at most", name, n, most)
 	}
-}
-
-func TestAllocs_SeenCheck(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 4))
-	var s seen
-	for range 10_000 {
-		s.add(frontier.Fingerprint(rnd.Uint64() | 1))
-	}
-	known := make([]frontier.Fingerprint, 0, 100)
-	for p := range s.all() {
-		if known = append(known, p); len(known) == cap(known) {
-			break
-		}
-	}
-	look := make([]frontier.Fingerprint, 100)
-	few(t, "has", 0, func() { s.has(known[7]) })
-	few(t, "strike", 0, func() { copy(look, known); s.strike(look) })
-	few(t, "add of one that is there", 0, func() { s.add(known[7]) })
 }
 
 func TestAllocs_Print(t *testing.T) {
@@ -143,10 +125,10 @@ func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
 
 // BenchmarkSeen looks up the links of a page, all known, in a set of -seen fingerprints: together, and one by one.
 func BenchmarkSeen(b *testing.B) {
-	var s seen
-	s.reserve(*benchSeen)
+	var s seen.Set
+	s.Reserve(*benchSeen)
 	for i := range *benchSeen {
-		s.add(frontier.Fingerprint(mix(uint64(i)) | 1))
+		s.Add(frontier.Fingerprint(mix(uint64(i)) | 1))
 	}
 	ps := make([]frontier.Fingerprint, pageLinks)
 	page := 0
@@ -160,7 +142,7 @@ func BenchmarkSeen(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			draw()
-			s.strike(ps)
+			s.Strike(ps)
 		}
 	})
 	b.Run("one by one", func(b *testing.B) {
@@ -168,7 +150,7 @@ func BenchmarkSeen(b *testing.B) {
 		for b.Loop() {
 			draw()
 			for i, p := range ps {
-				if s.has(p) {
+				if s.Has(p) {
 					ps[i] = 0
 				}
 			}

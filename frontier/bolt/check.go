@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/durable"
 )
 
@@ -88,7 +89,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	}
 	twice := 0
 	err := readSeen(tx, func(p frontier.Fingerprint) error {
-		if p == 0 || !f.seen.add(p) {
+		if p == 0 || !f.seen.Add(p) {
 			twice++
 		}
 		return nil
@@ -117,7 +118,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
-	once := &seen{}
+	once := &seen.Set{}
 	return recordJournal.each(tx, func(seq uint64, body []byte) error {
 		b, err := parseBlock(body, c.f.blocks.zip)
 		if err != nil {
@@ -133,10 +134,10 @@ func (c *checker) records(tx *bbolt.Tx) error {
 				return err
 			}
 			p := c.f.printer.print(e.URL)
-			if !c.f.seen.has(p) {
+			if !c.f.seen.Has(p) {
 				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
 			}
-			if !once.add(p) {
+			if !once.Add(p) {
 				c.find("record %d, entry %d: %s was accepted before", seq, place, e.URL)
 			}
 		}
@@ -172,7 +173,7 @@ func (c *checker) sums() {
 			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.outcomes[o])
 		}
 	}
-	if n := int64(f.seen.len()); n != f.accepted+refused {
+	if n := int64(f.seen.Len()); n != f.accepted+refused {
 		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.accepted, refused)
 	}
 	if n := pending + f.totals.closed() - refused; n != f.accepted {

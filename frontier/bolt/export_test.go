@@ -233,13 +233,13 @@ func (x exported) seen(t testing.TB, e *engine) {
 	}
 	once := map[frontier.Fingerprint]bool{}
 	for _, p := range all {
-		if once[p] || !e.Frontier.seen.has(p) {
+		if once[p] || !e.Frontier.seen.Has(p) {
 			t.Errorf("%x is twice, or not seen", p)
 		}
 		once[p] = true
 	}
-	if len(once) != e.Frontier.seen.len() {
-		t.Errorf("%d fingerprints, and %d are seen", len(once), e.Frontier.seen.len())
+	if len(once) != e.Frontier.seen.Len() {
+		t.Errorf("%d fingerprints, and %d are seen", len(once), e.Frontier.seen.Len())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -19,8 +20,8 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	recorded := &seen{}
-	recorded.reserve(len(all.endings))
+	recorded := &seen.Set{}
+	recorded.Reserve(len(all.endings))
 	err = recordJournal.each(tx, func(seq uint64, body []byte) error {
 		b, err := parseBlock(body, e.f.blocks.zip)
 		if err != nil {
@@ -36,7 +37,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 			if err != nil {
 				return err
 			}
-			recorded.add(x.Print)
+			recorded.Add(x.Print)
 			if err := e.yield(frontier.Item{URL: x}); err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func (e *exporter) closed(x *frontier.Entry) {
 }
 
 // refused hands out the fingerprints of refused candidates: those that are seen and that no record has.
-func (e *exporter) refused(tx *bbolt.Tx, recorded *seen) error {
+func (e *exporter) refused(tx *bbolt.Tx, recorded *seen.Set) error {
 	var ps []frontier.Fingerprint
 	flush := func() error {
 		if len(ps) == 0 {
@@ -121,7 +122,7 @@ func (e *exporter) refused(tx *bbolt.Tx, recorded *seen) error {
 		return e.yield(frontier.Item{Refused: ps})
 	}
 	err := readSeen(tx, func(p frontier.Fingerprint) error {
-		if recorded.has(p) {
+		if recorded.Has(p) {
 			return nil
 		}
 		if ps = append(ps, p); len(ps) < refusedAtOnce {

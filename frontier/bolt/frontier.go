@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
 
@@ -18,7 +19,7 @@ type Frontier struct {
 	clock       clock
 	printer     *printer
 	blocks      blocks
-	seen        seen
+	seen        seen.Set
 	epoch       uint64 // of this opening
 	unclean     bool   // the stop before it was not a Close
 	quarantined []ref  // by this opening

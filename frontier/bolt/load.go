@@ -39,9 +39,9 @@ func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		n += len(v) / 8
 	}
-	f.seen.reserve(n)
+	f.seen.Reserve(n)
 	return readSeen(tx, func(p frontier.Fingerprint) error {
-		f.seen.add(p)
+		f.seen.Add(p)
 		return nil
 	})
 }

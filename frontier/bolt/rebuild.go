@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 )
@@ -84,12 +85,12 @@ type rebuilding struct {
 	relearn bool // the seen-set is made of the records and the ledger alone
 	intact  bool // the secret is the old one
 
-	seen    seen // the old one, as far as it was found
+	seen    seen.Set // the old one, as far as it was found
 	hosts   map[uint64]*host
 	retries map[ref]*retry
 	fates   oldFates
 	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
-	once    seen
+	once    seen.Set
 	reopen  map[int]bool // entries that were opened again, the last we know
 }
 
@@ -200,7 +201,7 @@ func (r *rebuilding) finish(refused map[ending]int64) error {
 		}
 	}
 	r.salvage.Hosts, r.salvage.URLs = int64(len(a.hosts)), int64(len(a.endings))
-	r.salvage.Refused = int64(a.seen.len()) - r.salvage.URLs
+	r.salvage.Refused = int64(a.seen.Len()) - r.salvage.URLs
 	left, was := r.salvage.Refused, a.totals.strangers
 	for _, h := range a.hosts {
 		was += int64(h.refused)

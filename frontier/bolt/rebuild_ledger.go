@@ -27,10 +27,10 @@ func (r *rebuilding) fromLedger() error {
 		}
 	}
 	if r.relearn {
-		r.salvage.LetGo = max(int64(r.seen.len()-r.into.seen.len()), 0)
+		r.salvage.LetGo = max(int64(r.seen.Len()-r.into.seen.Len()), 0)
 		return nil
 	}
-	for p := range r.seen.all() {
+	for p := range r.seen.All() {
 		if _, err := r.into.mark(p); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (r *rebuilding) line(x Ended) error {
 		*e = makeEnding(x.Outcome, a.totals.number(x.Reason))
 		r.salvage.LedgerClosed++
 		return nil
-	case known, !r.relearn && r.seen.len() > 0 && r.seen.has(p):
+	case known, !r.relearn && r.seen.Len() > 0 && r.seen.Has(p):
 		r.salvage.LedgerUnneeded++
 		return nil
 	case x.Outcome == frontier.Dropped:

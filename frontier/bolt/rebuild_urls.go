@@ -33,7 +33,7 @@ func (r *rebuilding) prints() error {
 	return r.scan.each(r.ctx, seenJournal, func(_ uint64, body []byte) error {
 		for ; len(body) >= 8; body = body[8:] {
 			if p := frontier.Fingerprint(binary.BigEndian.Uint64(body)); p != 0 {
-				r.seen.add(p)
+				r.seen.Add(p)
 			}
 		}
 		return nil
@@ -260,7 +260,7 @@ func (r *rebuilding) entry(b *block, at ref) error {
 // accept enters a URL unless it is there.
 func (r *rebuilding) accept(h *host, c frontier.Candidate, e ending, opened bool, t *retry) error {
 	p := r.into.print.print(c.URL)
-	if !r.once.add(p) {
+	if !r.once.Add(p) {
 		r.salvage.Repeated++
 		return nil
 	}

@@ -137,7 +137,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	}
 	err := f.locked(ctx, func(int64) error {
 		for p := range prints {
-			if f.seen.has(p) {
+			if f.seen.Has(p) {
 				mark(p)
 			}
 		}

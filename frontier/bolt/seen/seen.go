@@ -1,30 +1,22 @@
-package bolt
+package seen
 
 import (
-	"encoding/binary"
 	"iter"
 	"math/bits"
 	"sync/atomic"
 
-	"go.etcd.io/bbolt"
-
 	"curtsy/frontier"
 )
 
-// seen is the set of fingerprints of all URLs that were ever accepted: open addressing in 256 shards, nothing but the
-// fingerprints in the tables. A shard grows by a quarter when four fifths are used, so the set takes 10 to 12.5
-// octets per URL, and only one shard at a time exists twice.
-//
-// One goroutine at a time adds: accept does, under the mutex of the frontier. Others look up meanwhile without a lock: a
-// slot changes once, from empty to what it holds ever after, and a table that has grown takes the place of the old one
-// when it is whole. So a look may miss what is being added, and never finds what was not.
-type seen struct {
+// Set is a set of fingerprints. Zero is no fingerprint, and the zero Set is empty. Add, Reserve and Len are for one
+// goroutine at a time; the others are for any, at any time.
+type Set struct {
 	shards [256]shard
 }
 
 type shard struct {
 	table atomic.Pointer[slots]
-	used  int // only for who adds
+	used  int // for Add alone
 }
 
 // slots is a table of fingerprints; zero is an empty slot.
@@ -64,8 +56,8 @@ func (sh *shard) slots() slots {
 	return nil
 }
 
-// has reports whether p is in the set.
-func (s *seen) has(p frontier.Fingerprint) bool {
+// Has reports whether p is in the set.
+func (s *Set) Has(p frontier.Fingerprint) bool {
 	t := s.shards[p>>56].slots()
 	if len(t) == 0 {
 		return false
@@ -74,13 +66,13 @@ func (s *seen) has(p frontier.Fingerprint) bool {
 	return x != 0
 }
 
-// glance is how many fingerprints strike looks up side by side.
+// glance is how many fingerprints Strike looks up side by side.
 const glance = 64
 
-// strike sets those of ps to zero that are in the set. The tables are much larger than any cache of the processor, so
+// Strike sets those of ps to zero that are in the set. The tables are much larger than any cache of the processor, so
 // that each look is a miss. The first looks of many fingerprints therefore stand together, with nothing that depends on
 // them in between, not even a guess: the processor has their misses under way at the same time.
-func (s *seen) strike(ps []frontier.Fingerprint) {
+func (s *Set) Strike(ps []frontier.Fingerprint) {
 	var first [glance]frontier.Fingerprint
 	for len(ps) > 0 {
 		n := min(len(ps), glance)
@@ -91,7 +83,7 @@ func (s *seen) strike(ps []frontier.Fingerprint) {
 			}
 		}
 		for i, p := range ps[:n] {
-			if first[i] == p || first[i] != 0 && s.has(p) {
+			if first[i] == p || first[i] != 0 && s.Has(p) {
 				ps[i] = 0
 			}
 		}
@@ -99,8 +91,8 @@ func (s *seen) strike(ps []frontier.Fingerprint) {
 	}
 }
 
-// add puts p into the set and reports whether it was new.
-func (s *seen) add(p frontier.Fingerprint) bool {
+// Add puts p into the set and reports whether it was new.
+func (s *Set) Add(p frontier.Fingerprint) bool {
 	sh := &s.shards[p>>56]
 	t := sh.slots()
 	if 5*(sh.used+1) > 4*len(t) {
@@ -115,16 +107,16 @@ func (s *seen) add(p frontier.Fingerprint) bool {
 	return true
 }
 
-// reserve makes room for n fingerprints, so that loading them does not grow the tables step by step.
-func (s *seen) reserve(n int) {
+// Reserve makes room for n fingerprints, so that loading them does not grow the tables step by step.
+func (s *Set) Reserve(n int) {
 	each := n / len(s.shards)
 	for i := range s.shards {
 		s.shards[i].resize(each + each*3/10 + 8)
 	}
 }
 
-// len returns the number of fingerprints in the set. It is for who adds.
-func (s *seen) len() int {
+// Len returns the number of fingerprints in the set.
+func (s *Set) Len() int {
 	n := 0
 	for i := range s.shards {
 		n += s.shards[i].used
@@ -132,8 +124,8 @@ func (s *seen) len() int {
 	return n
 }
 
-// all yields the fingerprints in the set, in no order that means anything.
-func (s *seen) all() iter.Seq[frontier.Fingerprint] {
+// All yields the fingerprints in the set, in no order that means anything.
+func (s *Set) All() iter.Seq[frontier.Fingerprint] {
 	return func(yield func(frontier.Fingerprint) bool) {
 		for i := range s.shards {
 			for _, p := range s.shards[i].slots() {
@@ -156,32 +148,4 @@ func (sh *shard) resize(n int) slots {
 	}
 	sh.table.Store(&t)
 	return t
-}
-
-// writeSeen appends fingerprints to their journal, 250 to a value.
-func writeSeen(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
-	w := packer{tx: tx, journal: seenJournal}
-	var item [8]byte
-	for _, p := range ps {
-		binary.BigEndian.PutUint64(item[:], uint64(p))
-		if err := w.add(item[:]); err != nil {
-			return err
-		}
-	}
-	return w.flush()
-}
-
-// readSeen calls f for every fingerprint in the journal.
-func readSeen(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
-	return seenJournal.each(tx, func(_ uint64, body []byte) error {
-		if len(body)%8 != 0 {
-			return frontier.ErrDamaged
-		}
-		for ; len(body) > 0; body = body[8:] {
-			if err := f(frontier.Fingerprint(binary.BigEndian.Uint64(body))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

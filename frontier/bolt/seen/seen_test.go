@@ -1,7 +1,6 @@
-package bolt
+package seen
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -9,12 +8,11 @@ import (
 	"testing"
 
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 )
 
 func TestSeen_EqualsAMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var s seen
+	var s Set
 	m := map[frontier.Fingerprint]bool{}
 	for range 60_000 {
 		// Few shards and few homes: long chains that wrap around, and many hits.
@@ -23,23 +21,23 @@ func TestSeen_EqualsAMap(t *testing.T) {
 			p = frontier.Fingerprint(rnd.Uint64())
 		}
 		p = max(p, 1)
-		if s.has(p) != m[p] {
+		if s.Has(p) != m[p] {
 			t.Fatalf("has(%x) = %v", p, !m[p])
 		}
 		struck := []frontier.Fingerprint{p}
-		if s.strike(struck); (struck[0] == 0) != m[p] {
+		if s.Strike(struck); (struck[0] == 0) != m[p] {
 			t.Fatalf("strike(%x) = %x", p, struck[0])
 		}
-		if s.add(p) == m[p] {
+		if s.Add(p) == m[p] {
 			t.Fatalf("add(%x) = %v", p, m[p])
 		}
 		m[p] = true
 	}
-	if s.len() != len(m) {
-		t.Fatalf("%d, want %d", s.len(), len(m))
+	if s.Len() != len(m) {
+		t.Fatalf("%d, want %d", s.Len(), len(m))
 	}
 	for p := range m {
-		if !s.has(p) {
+		if !s.Has(p) {
 			t.Fatalf("%x is lost", p)
 		}
 	}
@@ -47,7 +45,7 @@ func TestSeen_EqualsAMap(t *testing.T) {
 
 // Looks need no lock: what has been added is found, whatever grows meanwhile, and what was not is not.
 func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
-	var s seen
+	var s Set
 	var added atomic.Uint64
 	const all = 200_000
 	var looks sync.WaitGroup
@@ -60,11 +58,11 @@ func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 				for i := uint64(0); i < n && len(ps) < cap(ps); i += 1 + n/100 {
 					ps = append(ps, frontier.Fingerprint(mix(i)|1))
 				}
-				if s.strike(ps); slices.Max(append(ps, 0)) != 0 {
+				if s.Strike(ps); slices.Max(append(ps, 0)) != 0 {
 					t.Errorf("one of %d is not found", n)
 					return
 				}
-				if s.has(frontier.Fingerprint(mix(n) &^ 1)) {
+				if s.Has(frontier.Fingerprint(mix(n) &^ 1)) {
 					t.Errorf("one that was never added is found")
 					return
 				}
@@ -72,11 +70,11 @@ func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 		})
 	}
 	for i := range uint64(all) {
-		s.add(frontier.Fingerprint(mix(i) | 1))
+		s.Add(frontier.Fingerprint(mix(i) | 1))
 		added.Store(i + 1)
 	}
 	looks.Wait()
-	if !s.has(frontier.Fingerprint(mix(all-1) | 1)) {
+	if !s.Has(frontier.Fingerprint(mix(all-1) | 1)) {
 		t.Error("the last one is not found")
 	}
 }
@@ -84,12 +82,12 @@ func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 // The tables take at most 12.5 octets for each fingerprint, once they are not tiny, whether they grew or were made.
 func TestSeen_Memory(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 3))
-	var grown, made seen
-	made.reserve(400_000)
+	var grown, made Set
+	made.Reserve(400_000)
 	for n := 1; n <= 400_000; n++ {
 		p := frontier.Fingerprint(max(rnd.Uint64(), 1))
-		grown.add(p)
-		made.add(p)
+		grown.Add(p)
+		made.Add(p)
 		if n%50_000 == 0 {
 			if octets := 8 * slotsOf(&grown); float64(octets) > 13*float64(n) {
 				t.Errorf("%d octets for %d fingerprints", octets, n)
@@ -101,7 +99,7 @@ func TestSeen_Memory(t *testing.T) {
 	}
 }
 
-func slotsOf(s *seen) int {
+func slotsOf(s *Set) int {
 	n := 0
 	for i := range s.shards {
 		n += len(s.shards[i].slots())
@@ -109,31 +107,38 @@ func slotsOf(s *seen) int {
 	return n
 }
 
-func TestPrinter_EqualsPrint(t *testing.T) {
-	secret := []byte("a secret of this test, 32 octets")
-	p := newPrinter(secret)
-	for i := range 100 {
-		u := mustURL(t, fmt.Sprintf("https://www.site-%d.example/a/%%7Eb?c=%d", i%7, i))
-		if got, want := p.print(u), frontier.Print(secret, u); got != want {
-			t.Fatalf("%s: %x, want %x", u, got, want)
+func TestAllocs_SeenCheck(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 4))
+	var s Set
+	for range 10_000 {
+		s.Add(frontier.Fingerprint(rnd.Uint64() | 1))
+	}
+	known := make([]frontier.Fingerprint, 0, 100)
+	for p := range s.All() {
+		if known = append(known, p); len(known) == cap(known) {
+			break
 		}
 	}
+	look := make([]frontier.Fingerprint, 100)
+	few(t, "has", 0, func() { s.Has(known[7]) })
+	few(t, "strike", 0, func() { copy(look, known); s.Strike(look) })
+	few(t, "add of one that is there", 0, func() { s.Add(known[7]) })
 }
 
-func BenchmarkPrint(b *testing.B) {
-	p := newPrinter(make([]byte, 32))
-	u := mustURL(b, "https://www.site-000123.example/archive/products/category-library-1234567.html")
-	b.ReportAllocs()
-	for b.Loop() {
-		p.print(u)
-	}
-}
-
-func mustURL(t testing.TB, raw string) canon.URL {
+// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into one
+// of the repetitions, which the average does not show.
+func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
-	u, err := canon.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
+	step() // what is made once
+	if n := testing.AllocsPerRun(500, step); n > most {
+		t.Errorf("%s: %v allocations, want %v at most", name, n, most)
 	}
-	return u
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014): neighbours become independent.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

@@ -1,0 +1,37 @@
+package bolt
+
+import (
+	"encoding/binary"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// writeSeen appends fingerprints to their journal, 250 to a value.
+func writeSeen(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
+	w := packer{tx: tx, journal: seenJournal}
+	var item [8]byte
+	for _, p := range ps {
+		binary.BigEndian.PutUint64(item[:], uint64(p))
+		if err := w.add(item[:]); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// readSeen calls f for every fingerprint in the journal.
+func readSeen(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
+	return seenJournal.each(tx, func(_ uint64, body []byte) error {
+		if len(body)%8 != 0 {
+			return frontier.ErrDamaged
+		}
+		for ; len(body) > 0; body = body[8:] {
+			if err := f(frontier.Fingerprint(binary.BigEndian.Uint64(body))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
