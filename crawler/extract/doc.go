@@ -7,7 +7,7 @@
 //  2. The encoding is decided: byte order mark, Content-Type field, meta element, guess; in that order (HTML Standard
 //     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
 //     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
-//  3. What can lead nowhere is left out (see pruner), and of the rest the tree is built, with scripting off, so that the
+//  3. What can lead nowhere is left out (see package prune), and of the rest the tree is built, with scripting off, so that the
 //     contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time when nothing
 //     is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags are looked at,
 //     elements that only format text are none (see tame), and at most two trees of more than 512 KiB of input exist at
@@ -35,7 +35,7 @@
 //	svg: a                    href, xlink:href: a link; of any other element a requisite
 //	style                     what the style sheet names, see below
 //	any                       style; in svg also fill, filter, mask and the like: what the declarations name
-//	any                       data-src, data-srcset and others that scripts for lazy loading read: see lazy.go
+//	any                       data-src, data-srcset and others that scripts for lazy loading read: see markup.LazyAttr
 //	meta                      og:image and the like are requisites if Input.Previews asks for them, else nothing
 //	meta http-equiv=refresh   a link (HTML Standard 4.2.5.3, shared declarative refresh steps); so is the Refresh field
 //

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
+	"curtsy/crawler/extract/prune"
 	"curtsy/storage/mediatype"
 )
 
@@ -33,7 +34,7 @@ type Extractor struct {
 // buffers is what is used anew for each page.
 type buffers struct {
 	body   []byte
-	pruner pruner
+	pruner prune.Pruner
 }
 
 // New returns an Extractor.
@@ -46,9 +47,7 @@ func New() *Extractor {
 
 // done gives buffers back. Those of a page larger than usual are let go of.
 func (x *Extractor) done(b *buffers) {
-	if p := &b.pruner; len(b.body) <= usualPage && cap(p.out) <= usualPage && cap(p.words) <= usualPage/16 {
-		p.s = ""
-		clear(p.open[:cap(p.open)])
+	if small := b.pruner.Release(usualPage); small && len(b.body) <= usualPage {
 		x.buffers.Put(b)
 	}
 }
@@ -111,7 +110,7 @@ func failed(in Input, err error) error {
 
 // read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns is
 // worth nothing if src failed meanwhile.
-func read(in Input, head []byte, src *source, p *pruner) Page {
+func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
 	}
@@ -122,11 +121,11 @@ func read(in Input, head []byte, src *source, p *pruner) Page {
 	doc, over, err := (*goquery.Document)(nil), "", error(nil)
 	if p != nil && src.err == nil {
 		if whole, err := decodedString(e, head); err == nil {
-			doc = p.tree(whole)
+			doc = pruned(p, whole)
 		}
 	}
-	pruned := doc != nil
-	if !pruned {
+	isPruned := doc != nil
+	if !isPruned {
 		doc, over, err = parsed(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
 	}
 	switch {
@@ -150,10 +149,10 @@ func read(in Input, head []byte, src *source, p *pruner) Page {
 	w.refreshField()
 	w.document(doc)
 	w.links.into(&page)
-	if pruned {
-		p.say(in.Text)
-	} else {
+	if !isPruned {
 		w.text(doc)
+	} else if in.Text != nil {
+		p.Text(in.Text)
 	}
 	return page
 }
@@ -176,12 +175,12 @@ func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
 	return goquery.NewDocumentFromNode(root), over, nil
 }
 
-// tree builds the tree of a page without what it is not needed for; nil if that cannot be.
-func (p *pruner) tree(page string) *goquery.Document {
-	if !p.prune(page) {
+// pruned builds the tree of a page without the parts that no link depends on; nil if that cannot be.
+func pruned(p *prune.Pruner, page string) *goquery.Document {
+	if strings.Count(page, "<") > MaxTags || !p.Prune(page) {
 		return nil
 	}
-	doc, over, err := parsed(bytes.NewReader(p.out))
+	doc, over, err := parsed(bytes.NewReader(p.Out))
 	if err != nil || over != "" {
 		return nil // less deep, or less, it may be with all that ends what is open
 	}

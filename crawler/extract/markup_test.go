@@ -67,7 +67,8 @@ func TestTables_EqualThoseOfMarkup(t *testing.T) {
 	attrs := []string{"action", "archive", "background", "cite", "clip-path", "code", "content", "cursor", "data", "dynsrc", "fill", "filter", "formaction", "href",
 		"imagesrcset", "longdesc", "lowsrc", "manifest", "marker", "marker-mid", "mask", "ping", "poster", "profile", "src", "srcdoc", "srcset", "stroke", "style",
 		"usemap", "xlink:href"}
-	for name := range lazyAttrs {
+	for name := range strings.FieldsSeq(`data-background data-background-image data-bg data-bgset data-hi-res-src data-lazy data-lazy-src data-lazy-srcset
+		data-lazyload data-original data-original-set data-poster data-retina data-src data-srcset`) {
 		attrs = append(attrs, name)
 	}
 	values := []string{"x", "x 1x, y 2x", "background:url(x);mask:url('y')", "0;url=x", "<img src=x><a href=y>", "#x", "data:,x"}

@@ -3,37 +3,38 @@ package extract
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
-	"golang.org/x/net/html"
+	"curtsy/crawler/extract/prune"
+
 	"golang.org/x/net/html/atom"
 )
 
 // both reads a page by the pruned tree and by the whole one.
 func both(t testing.TB, in Input, body []byte) (pruned, whole Page, said [2]string, used bool) {
 	t.Helper()
-	read1 := func(p *pruner, to *string) Page {
+	read1 := func(p *prune.Pruner, to *string) Page {
 		var b strings.Builder
 		in.Text = func(s string) { b.WriteString(s) }
 		page := read(in, body, &source{body: strings.NewReader(""), left: MaxParse}, p)
 		*to = inked(b.String())
 		return page
 	}
-	var p pruner
+	var p prune.Pruner
 	pruned, whole = read1(&p, &said[0]), read1(nil, &said[1])
-	if p.tail || bytes.IndexByte(body, 0) >= 0 {
+	if p.Tail || bytes.IndexByte(body, 0) >= 0 {
 		said[1] = said[0] // there it is what it seems; and without a NUL, what was around it may be another character
 	}
-	return pruned, whole, said, !p.unsure && !p.tail
+	return pruned, whole, said, !p.Tail && p.Prune(string(body))
 }
 
 // inked returns the characters of a text in an order that does not depend on that of the pieces: in tables, text is moved.
@@ -74,15 +75,15 @@ func same(t testing.TB, in Input, body []byte) (used bool) {
 		bad = fmt.Sprintf("text %q, want %q", said[0], said[1])
 	}
 	if bad != "" {
-		var p pruner
-		p.prune(string(body))
-		t.Fatalf("%q\npruned to\n%q: %s", body, p.out, bad)
+		var p prune.Pruner
+		p.Prune(string(body))
+		t.Fatalf("%q\npruned to\n%q: %s", body, p.Out, bad)
 	}
 	return used
 }
 
 func FuzzPrune_EqualsTheWholeTree(f *testing.F) {
-	for _, seed := range prunable {
+	for _, seed := range prunable(f) {
 		f.Add(seed)
 	}
 	f.Add(string(usual()))
@@ -95,47 +96,8 @@ func FuzzPrune_EqualsTheWholeTree(f *testing.F) {
 	})
 }
 
-// prunable has pages of which each is a case of its own for the pruner.
-var prunable = []string{
-	"<p>x<a href=1><div><a href=2></div></a>",
-	"x<table><a href=1><tr><td><a href=2><div></td><a href=3></table><a href=4>",
-	"x<table><div><a href=1></div><td><p><a href=2>text</table>",
-	"<!-- c --> <p></p><frameset><frame src=a></frameset>",
-	"<p>&nbsp;&#32;</p><frameset><frame src=a>", "<p>&#32;</p><frameset><frame src=a>",
-	"x<svg><path d='M0 0'/><title>t</title></svg><a href=1>y", "x<svg><use href=#a /></svg><a href=1>",
-	"x<svg><style><a href=1></style></svg><style><a href=2></style>", "x<svg><title><a href=1></title></svg><a href=2>",
-	"x<svg a=/><a href=1></svg><p>y", "x<svg /><a href=1>", "x<svg><g><svg></g></svg><image href=q></svg><p style='background:url(a)'>z",
-	"x<svg><![CDATA[<a href=1>]]></svg>", "x<svg><p><a href=1></svg><a href=2>", "x<svg><desc>a<b>c</desc></svg><image src=1>",
-	"x<math><mi><a href=1></math><a xlink:href=2>", "x<template><a href=1></template><a href=2>", "x</body><template shadowrootmode=open><a href=1>t",
-	"x<script><!--<script></script>--></script><a href=1>", "x<script><!-- </script><a href=1>", "x<script>'<a href=2>'</script ><a href=1>",
-	"x<textarea><a href=1></textarea><a href=2>&amp;", "x<title>a</title>b<title>c</title>", "x<noscript><img src=1></noscript>", "x<noframes><a href=1></noframes>",
-	"x<iframe srcdoc='<a href=1>'><a href=2></iframe>", "x<plaintext><a href=1>", "x<xmp><a href=1></xmp><a href=2>",
-	"x<div data-src=a><p data-bg='b'><span DATA-SRC=c><b data-lazy=d>", "x<p style='background:url&#40;a)'>", "x<p style='background:url(a)'>",
-	"x<b style='background:url(a)' title='>'>y<i data-src=q>", "x</p></br><a href=1></div></span>y",
-	"x<li><a href=1><li><a href=1></a><select><option><a href=2><input type=image src=3></select>",
-	"x<meta name=robots content=noindex><base href=/b/><a href=c><link rel=next href=d>", "<base href=/b/>x<a href=c>",
-	"x<p a='>'><a href='>'>", "x<p a=\"<a href=1>\"><a href=2", "x<p a=><a href=1>", "x<p =a><a href=1>", "x<p/a=/><a/href=/>",
-	"x<!--><a href=1>--><a href=2>", "x<!--->y<a href=1>", "x<!---a--!><a href=1>", "x<!--a--!b--><a href=1>", "x<!a><a href=1>", "x<?a><a href=1>",
-	"x</><a href=1>", "x</ a><a href=1>", "x<", "x</", "x<!", "x<a", "x<a href=1", "x<1><a href=1>", "x<!-- <a href=1>",
-	"x<form></form><form data-src=1>", "x<div><select></div><select data-src=1>",
-	"x<div><svg><path d=M0></div><script src=2></script>", "x<div><svg><path d=M0></div><script>document.write('<a href=\"/x\">')</script>",
-	"x<button><svg><path></button><title>T</title>", "x<span><svg><path></span><iframe src=3></iframe><video src=4></video>", "x<div><math><mi></div><script src=2></script>",
-	"x<div><template></template><svg><path></div><base href=/q/><a href=1>", "x<div><script><!--<script></script>--></script><svg></div><title>t</title>",
-	"x<table><tr><td><img src=0></td></tr><div><script src=2></script></div></table>", "x<table><tr><td><img src=0></td></tr><center><style>a{background:url(2)}</style></table>",
-	"x<table><tr><td><a href=0>y</a></td></tr><div><template shadowrootmode=open><a href=1></template></div></table>",
-	"x<table><tr><td><img src=0></td></tr><div data-src=1></div><script src=2></script></table>", "x<table><tr><td><table></table><script src=1></script><img src=2></table>",
-	"x<svg><g><svg></g></svg><title>T</title></svg>", "x<g><svg></g><title>T</title></svg>", "x<svg><g></g><a href=1></a></svg>", "x<svg><path/><path d=1 /><path d='1'/></svg><a href=1>",
-	"x<svg a=1 b=/><a href=1></svg>", "x<svg a='1'b/><a href=1>", "x<table><td><img src=0><a href=1><select></object></td><img src=2></table>", "x<b =\"(>say \"hi\" y<a href=1>z</a><p>",
-	"x<a href=1><div data-src=2></div></a>", "x<p data-src=1><p data-src=2><button data-src=3><li data-src=4><br data-src=5><h1 data-src=6>", "x<select><option data-src=1><select data-src=2><input type=image src=3>",
-	"x<object><div><a href=1></object><a href=2></div>", "x<button><a href=1><button><a href=2>", "x<applet archive=a><td background=b>",
-	"x<form><a href=1><form></form><a href=2>", "<body background=a>x<body background=b><html data-src=c>", "x<td background=a>", "x<table background=a><tr background=b>",
-	"x<caption><a href=1>", "x<table><caption><a href=1></table>", "x<col><table><colgroup>t<col><a href=1>", "x<ruby><rt><a href=1><rp>",
-	"x\x00<a href=1>\x00", "x\r\n<a\r\nhref\r\n=\r\n1>", "<a href=1><!-- --> <title>t</title>", "x<h1><h2><a href=1></h3>", "<pre>\n\nx<a href=1></pre>",
-	"x<A HREF=1><IMG SRC=2><DIV><BASE HREF=/q/>", "x</html> <a href=1>", "x<option><select><hr><option><a href=1>",
-}
-
 func TestPrune_EqualsTheWholeTree(t *testing.T) {
-	for _, body := range prunable {
+	for _, body := range prunable(t) {
 		same(t, input(t, []byte(body)), []byte(body))
 	}
 	files, err := filepath.Glob("testdata/*/*.html")
@@ -216,49 +178,21 @@ func randomPage(r *rand.Rand) []byte {
 	return b.Bytes()
 }
 
-// FuzzPrune_TagsEndWhereTheTokenizerSays: in a page without elements that hold text alone, tags, comments and text are what
-// golang.org/x/net/html makes of them.
-func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
-	for _, seed := range prunable {
-		f.Add(seed)
+// prunable has pages of which each is a case of its own for the pruner.
+func prunable(t testing.TB) (pages []string) {
+	t.Helper()
+	text, err := os.ReadFile("prune/testdata/pages.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		z := html.NewTokenizer(strings.NewReader(s))
-		for at := 0; ; {
-			kind := z.Next()
-			raw := string(z.Raw())
-			if kind == html.ErrorToken {
-				if at+len(raw) != len(s) && z.Err() == io.EOF {
-					t.Fatalf("%q: ends at %d", s, at)
-				}
-				return
-			}
-			z.NextIsNotRawText()
-			end := 0
-			switch lt := markupAt(s, at); {
-			case lt > at:
-				end = lt
-				if strings.HasSuffix(s[at:], "</") && lt == len(s) && at < len(s)-2 {
-					end -= 2 // two texts there, one here
-				}
-			case s[at+1] == '/' && isLetter(s[at+2]), isLetter(s[at+1]):
-				var name tagName
-				from := at + 1
-				if s[from] == '/' {
-					from++
-				}
-				if end = tagEnd(s, name.read(s, from)); end < 0 {
-					t.Fatalf("%q: the tag at %d does not end; want %q", s, at, raw)
-				}
-			default:
-				end = commentEnd(s, at)
-			}
-			if s[at:end] != raw {
-				t.Fatalf("%q: %q at %d, want %q", s, s[at:end], at, raw)
-			}
-			at = end
+	for line := range strings.Lines(string(text)) {
+		page, err := strconv.Unquote(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
 		}
-	})
+		pages = append(pages, page)
+	}
+	return pages
 }
 
 // TestPrune_NoDullElementLeadsAnywhere: what the walker reads of elements by their names is no attribute of a dull one.
@@ -268,9 +202,8 @@ func TestPrune_NoDullElementLeadsAnywhere(t *testing.T) {
 		read = append(read, name)
 	}
 	for _, a := range read {
-		var name tagName
-		name.read(a.String(), 0)
-		if name.class() == dull {
+		var p prune.Pruner
+		if p.Prune("x<" + a.String() + " href=q>"); !strings.Contains(string(p.Out), "<"+a.String()) {
 			t.Errorf("%s is dull", a)
 		}
 	}

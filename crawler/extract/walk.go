@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
 )
 
 // maxTitle is how many octets of a title are kept.
@@ -201,7 +202,7 @@ func (w *walker) svg(n *html.Node) {
 func (w *walker) meta(n *html.Node) {
 	content := restore(attr(n, "content"))
 	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
-	if w.in.Previews && (isPreview(attr(n, "property")) || isPreview(attr(n, "name")) || isPreview(attr(n, "itemprop"))) {
+	if w.in.Previews && (markup.IsPreview(attr(n, "property")) || markup.IsPreview(attr(n, "name")) || markup.IsPreview(attr(n, "itemprop"))) {
 		w.links.add(content, Link{Element: "meta", Attr: "content", Embed: true})
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {

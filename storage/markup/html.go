@@ -165,7 +165,7 @@ func (h *htmlDoc) metaUse(t *tag) (use, bool) {
 	if strings.EqualFold(h.value(t, "http-equiv"), "refresh") {
 		return use{Refresh, plainURL}, true
 	}
-	preview := h.o.Previews && (isPreview(h.value(t, "property")) || isPreview(h.value(t, "name")) || isPreview(h.value(t, "itemprop")))
+	preview := h.o.Previews && (IsPreview(h.value(t, "property")) || IsPreview(h.value(t, "name")) || IsPreview(h.value(t, "itemprop")))
 	return use{Preview, plainURL}, preview
 }
 

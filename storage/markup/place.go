@@ -56,26 +56,7 @@ var places = map[string]map[string]use{
 	"track":      {"src": {Embed, plainURL}},
 	"video":      {"src": {Embed, plainURL}, "poster": {Embed, plainURL}},
 
-	// What scripts for lazy loading read, as their documentation names it. Which element it is does not matter to them.
-	"*": {
-		"style":                 {Embed, styles},
-		"data-background":       {Lazy, single},
-		"data-background-image": {Lazy, single},
-		"data-bg":               {Lazy, single},
-		"data-bgset":            {Lazy, sourceSet},
-		"data-hi-res-src":       {Lazy, plainURL},
-		"data-lazy":             {Lazy, plainURL},
-		"data-lazy-src":         {Lazy, plainURL},
-		"data-lazy-srcset":      {Lazy, sourceSet},
-		"data-lazyload":         {Lazy, plainURL},
-		"data-original":         {Lazy, plainURL},
-		"data-original-set":     {Lazy, sourceSet},
-		"data-poster":           {Lazy, plainURL},
-		"data-retina":           {Lazy, plainURL},
-		"data-src":              {Lazy, plainURL},
-		"data-srcset":           {Lazy, sourceSet},
-	},
-
+	"*":          {"style": {Embed, styles}},
 	"svg:a":      {"href": {Link, plainURL}},
 	"svg:script": {"href": {Script, plainURL}},
 	"svg:*": {
@@ -98,6 +79,9 @@ func attributesOf(places map[string]map[string]use) map[string]bool {
 			all[name] = true
 		}
 	}
+	for name := range lazyAttrs {
+		all[name] = true
+	}
 	for name := range strings.FieldsSeq(decisive) {
 		all[name] = true
 	}
@@ -119,8 +103,18 @@ func lookup(element, attr string, svg bool) (use, bool) {
 	} else if u, ok := places[element][attr]; ok {
 		return u, true
 	}
-	u, ok := places["*"][attr]
-	return u, ok
+	if u, ok := places["*"][attr]; ok {
+		return u, true
+	}
+	switch LazyAttr(attr) {
+	case LazyURL:
+		return use{Lazy, plainURL}, true
+	case LazySet:
+		return use{Lazy, sourceSet}, true
+	case LazyStyle:
+		return use{Lazy, single}, true
+	}
+	return use{}, false
 }
 
 // linkRole returns what the rel of a link element makes it. It is a requisite where package extract has one; what is
@@ -146,17 +140,6 @@ func linkRole(rel string) Role {
 		}
 	}
 	return role
-}
-
-// isPreview reports whether a meta element of that name or property names a picture.
-func isPreview(name string) bool {
-	switch strings.ToLower(strip(name)) {
-	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src", "msapplication-tileimage",
-		"msapplication-square70x70logo", "msapplication-square150x150logo", "msapplication-wide310x150logo",
-		"msapplication-square310x310logo", "image", "thumbnail", "thumbnailurl":
-		return true
-	}
-	return false
 }
 
 // blocksFiles reports whether a Content-Security-Policy (CSP 3) may keep a page from loading what stands beside it: by

@@ -1,10 +1,10 @@
-package extract
+package prune
 
 import "strings"
 
 // picture takes an svg element whose start tag ends at end, and its name at attrs. It is one if there are only shapes in
 // it that the parser leaves where they are, each of which ends, and no other svg element.
-func (p *pruner) picture(at, end, attrs int) (next int, ok bool) {
+func (p *Pruner) picture(at, end, attrs int) (next int, ok bool) {
 	words, open := len(p.words), p.open[:0]
 	if next = end; !closesItself(p.s[at:end], attrs-at) {
 		open = append(open, p.s[at+1:attrs])

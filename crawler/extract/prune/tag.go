@@ -1,10 +1,14 @@
-package extract
+package prune
 
 import (
 	"strings"
 
-	"golang.org/x/net/html"
+	"html"
+
+	"curtsy/storage/markup"
 )
+
+const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
 
 // tagClass says what a pruner does with a tag.
 type tagClass uint8
@@ -128,8 +132,8 @@ func closesItself(tag string, i int) bool {
 	return false
 }
 
-// odd reports whether the first attribute has no name, or one that begins with "=". What tame puts in front of it would
-// make it a value.
+// odd reports whether the first attribute has no name, or one that begins with "=": a name that package extract puts in
+// front of it would make it a value.
 func odd(attrs string) bool {
 	return strings.HasPrefix(strings.TrimLeft(attrs, space+"/"), "=")
 }
@@ -153,16 +157,16 @@ func tells(attrs string) bool {
 	return false
 }
 
-// isLazyAttr reports whether text begins with the name of an attribute in lazyAttrs.
+// isLazyAttr reports whether text begins with the name of an attribute that scripts load pictures by.
 func isLazyAttr(text string) bool {
 	var name [len("data-background-image")]byte
 	for i := range min(len(text), len(name)) {
 		if c := text[i]; endsName(c) || c == '=' {
-			return lazyAttrs[string(name[:i])] != 0
+			return markup.LazyAttr(string(name[:i])) != 0
 		}
 		name[i] = lowered(text[i])
 	}
-	return lazyAttrs[string(name[:])] != 0
+	return markup.LazyAttr(string(name[:])) != 0
 }
 
 // leads reports whether a picture may name a document: by a link, a function of CSS (which is written out but for escapes

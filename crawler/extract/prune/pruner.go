@@ -1,36 +1,16 @@
-package extract
+package prune
 
 import "strings"
 
-// pruner leaves out of a page what no tree is needed for. A tree is what reading a page costs, and most of its nodes are
-// there for nobody: text, paragraphs, lists, boxes. So a page that is not large is read once as a string, and what can
-// carry neither a link nor a base, a title or a directive is gone before the tree is built. What the rest means the
-// parser decides, as it does without pruning; FuzzPrune_EqualsTheWholeTree holds both equal.
-//
-// What may go is a matter of tree construction (HTML Standard 13.2.6):
-//
-//   - Nothing, until there was text that is more than white space. From then on the body has begun, and no frameset can
-//     take its place; whether further text comes makes no difference to any element.
-//   - Then text, comments, and the tags of elements that but nest (dull). They decide what other dull elements end, and
-//     how often a link is opened anew because what it stands in ends before it does: a link that the whole tree has
-//     twice for that is met once here. In what order links are first met does not depend on them.
-//   - Elements that decide where others go, as those of tables do, and all that are not known, stay. A dull one that stays
-//     for what its attributes say is ended at once.
-//   - Where the parser reads tags otherwise than a tokenizer by itself, all stays, to the end (the tail). So it does in
-//     templates, and in SVG and MathML; but an svg element of well-known shapes, each of which ends, is a picture, which
-//     goes or stays as one.
-//   - If what was left out could have ended something of that kind, or have moved a script out of a table, the whole page is
-//     parsed instead.
-//
-// The text that Input.Text is called with comes from the page itself. In a tail, where text may be markup and markup text, it
-// is what it seems.
-type pruner struct {
+// Pruner prunes pages, one after the other, in buffers of its own. Its zero value is ready.
+type Pruner struct {
+	Out  []byte // what the tree is built of, until the next page
+	Tail bool   // Out has all of the page from some place on; text there may be markup, and markup text
+
 	s       string
-	out     []byte   // what the tree is built of
 	words   []span   // the text, in order
 	open    []string // of a picture, while it is read
 	settled bool     // the body has begun
-	tail    bool     // out has all that is left of s
 	dropped bool     // a tag was left out
 	direct  bool     // directly in a table, not in a cell of it, it may be
 	moved   bool     // a dull element began there, in which case the parser puts it in front of the table
@@ -44,12 +24,10 @@ type span struct {
 	raw      bool
 }
 
-// prune reads s. It reports whether out will do instead of it.
-func (p *pruner) prune(s string) bool {
-	*p = pruner{s: s, out: p.out[:0], words: p.words[:0], open: p.open[:0]}
-	if strings.Count(s, "<") > MaxTags {
-		return false
-	}
+// Prune reads a page. It reports whether Out will do instead of it.
+func (p *Pruner) Prune(page string) bool {
+	s := page
+	*p = Pruner{s: s, Out: p.Out[:0], words: p.words[:0], open: p.open[:0]}
 	for at := 0; at < len(s) && !p.unsure; {
 		lt := markupAt(s, at)
 		p.text(span{from: at, to: lt})
@@ -57,9 +35,9 @@ func (p *pruner) prune(s string) bool {
 			break
 		}
 		next, ok := p.markup(lt)
-		if !ok && !p.tail {
+		if !ok && !p.Tail {
 			p.keep(lt, len(s))
-			p.tail = true
+			p.Tail = true
 			next, ok = p.markup(lt)
 		}
 		if !ok {
@@ -70,8 +48,26 @@ func (p *pruner) prune(s string) bool {
 	return !p.unsure
 }
 
+// Text calls to with each piece of the page's text, in document order: with what is in no script, style or template.
+func (p *Pruner) Text(to func(string)) {
+	for _, w := range p.words {
+		text := p.s[w.from:w.to]
+		if !w.raw {
+			text = unescaped(text)
+		}
+		to(text)
+	}
+}
+
+// Release lets go of the page. It reports whether the buffers have stayed as small as those of a page of so many bytes.
+func (p *Pruner) Release(usual int) bool {
+	p.s = ""
+	clear(p.open[:cap(p.open)])
+	return cap(p.Out) <= usual && cap(p.words) <= usual/16
+}
+
 // text takes the text between two pieces of markup.
-func (p *pruner) text(t span) {
+func (p *Pruner) text(t span) {
 	if t.from == t.to {
 		return
 	}
@@ -98,16 +94,16 @@ func settles(text string) bool {
 	return false
 }
 
-// keep takes a piece of the page over to out.
-func (p *pruner) keep(from, to int) {
-	if !p.tail {
-		p.out = append(p.out, p.s[from:to]...)
+// keep takes a piece of the page over to Out.
+func (p *Pruner) keep(from, to int) {
+	if !p.Tail {
+		p.Out = append(p.Out, p.s[from:to]...)
 	}
 }
 
 // markup takes a tag, with the text of an element that holds nothing else, or a comment. It returns where the next piece
 // begins; false when everything from at on is to stay, and in the tail when there is nothing more to come.
-func (p *pruner) markup(at int) (next int, ok bool) {
+func (p *Pruner) markup(at int) (next int, ok bool) {
 	switch c := p.s[at+1]; {
 	case c == '/' && isLetter(p.s[at+2]):
 		return p.endTag(at)
@@ -121,7 +117,7 @@ func (p *pruner) markup(at int) (next int, ok bool) {
 	return end, true
 }
 
-func (p *pruner) endTag(at int) (next int, ok bool) {
+func (p *Pruner) endTag(at int) (next int, ok bool) {
 	var name tagName
 	end := tagEnd(p.s, name.read(p.s, at+2))
 	if end < 0 {
@@ -141,7 +137,7 @@ func (p *pruner) endTag(at int) (next int, ok bool) {
 	return end, true
 }
 
-func (p *pruner) startTag(at int) (next int, ok bool) {
+func (p *Pruner) startTag(at int) (next int, ok bool) {
 	var name tagName
 	attrs := name.read(p.s, at+1)
 	end := tagEnd(p.s, attrs)
@@ -159,22 +155,22 @@ func (p *pruner) startTag(at int) (next int, ok bool) {
 		p.moved = p.moved || p.direct
 	}
 	switch {
-	case class == picture && !p.tail:
+	case class == picture && !p.Tail:
 		if next, ok = p.picture(at, end, attrs); !ok {
 			p.unsure = p.unsure || p.dropped
 		}
 		return next, ok
 	case class == picture || class == foreign:
 		p.unsure = p.unsure || p.dropped // its end may be that of something that was left out
-		if class == foreign && !p.tail {
+		if class == foreign && !p.Tail {
 			return 0, false
 		}
 	case class >= rawTitle:
 		return p.raw(at, end, class, p.s[at+1:attrs])
-	case class == plaintext && p.tail:
+	case class == plaintext && p.Tail:
 		p.text(span{from: end, to: len(p.s), raw: true})
 		return 0, false
-	case (class == stays || class == plaintext || class == template) && !p.tail:
+	case (class == stays || class == plaintext || class == template) && !p.Tail:
 		return 0, false
 	case class == template && (p.inert > 0 || !containsFold(p.s[attrs:end], "shadowrootmode")):
 		p.inert++
@@ -191,22 +187,22 @@ func (p *pruner) startTag(at int) (next int, ok bool) {
 }
 
 // close ends a dull element that was kept: nothing of what is in it needs to be.
-func (p *pruner) close(name []byte) {
+func (p *Pruner) close(name []byte) {
 	switch string(name) {
 	case "br", "hr", "wbr": // have no end; </br> would be another one
 		return
 	}
-	if !p.tail {
-		p.out = append(append(append(p.out, "</"...), name...), '>')
+	if !p.Tail {
+		p.Out = append(append(append(p.Out, "</"...), name...), '>')
 	}
 	p.dropped = true
 }
 
 // raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). Of it the tree needs what a title and
 // a style sheet say.
-func (p *pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
+func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
 	next = rawEnd(p.s, end, name)
-	if class == rawScript && !p.tail {
+	if class == rawScript && !p.Tail {
 		// In a comment in a script, a script within has an end tag of its own (HTML Standard 13.2.5.20).
 		if script := p.s[end:next]; strings.Contains(script, "<!--") && containsFold(script, "<script") {
 			return 0, false
@@ -220,18 +216,4 @@ func (p *pruner) raw(at, end int, class tagClass, name string) (next int, ok boo
 		p.words = append(p.words, span{from: end, to: next, raw: class == rawText})
 	}
 	return next, true
-}
-
-// say hands over the text to who wants it.
-func (p *pruner) say(to func(string)) {
-	if to == nil {
-		return
-	}
-	for _, w := range p.words {
-		text := p.s[w.from:w.to]
-		if !w.raw {
-			text = unescaped(text)
-		}
-		to(text)
-	}
 }

@@ -1,0 +1,73 @@
+package prune
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// prunable has pages of which each is a case of its own for the pruner.
+func prunable(t testing.TB) (pages []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/pages.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		page, err := strconv.Unquote(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		pages = append(pages, page)
+	}
+	return pages
+}
+
+// FuzzPrune_TagsEndWhereTheTokenizerSays: in a page without elements that hold text alone, tags, comments and text are what
+// golang.org/x/net/html makes of them.
+func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
+	for _, seed := range prunable(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		z := html.NewTokenizer(strings.NewReader(s))
+		for at := 0; ; {
+			kind := z.Next()
+			raw := string(z.Raw())
+			if kind == html.ErrorToken {
+				if at+len(raw) != len(s) && z.Err() == io.EOF {
+					t.Fatalf("%q: ends at %d", s, at)
+				}
+				return
+			}
+			z.NextIsNotRawText()
+			end := 0
+			switch lt := markupAt(s, at); {
+			case lt > at:
+				end = lt
+				if strings.HasSuffix(s[at:], "</") && lt == len(s) && at < len(s)-2 {
+					end -= 2 // two texts there, one here
+				}
+			case s[at+1] == '/' && isLetter(s[at+2]), isLetter(s[at+1]):
+				var name tagName
+				from := at + 1
+				if s[from] == '/' {
+					from++
+				}
+				if end = tagEnd(s, name.read(s, from)); end < 0 {
+					t.Fatalf("%q: the tag at %d does not end; want %q", s, at, raw)
+				}
+			default:
+				end = commentEnd(s, at)
+			}
+			if s[at:end] != raw {
+				t.Fatalf("%q: %q at %d, want %q", s, s[at:end], at, raw)
+			}
+			at = end
+		}
+	})
+}
