@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -57,7 +58,7 @@ func TestPaper_IsBlankWhenItIsUsedAgain(t *testing.T) {
 		for range n {
 			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
 		}
-		r.Counts[CountPages]++
+		r.Counts[totals.Pages]++
 		p.wipe(r)
 	}
 	fill(maxPaper)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"curtsy/crawler/totals"
 )
 
 // budget keeps the caps of politeness rule 15 over all runs of a crawl, exactly: a worker takes a ticket for one
@@ -27,7 +29,7 @@ const pressAfter = 30 * time.Second
 func newBudget(cfg Config, counts map[string]int64) *budget {
 	return &budget{
 		maxPages: cfg.MaxPages, maxBytes: cfg.MaxBytes,
-		pages: counts[CountPages], bytes: counts[CountBytes], answers: counts[CountAnswers],
+		pages: counts[totals.Pages], bytes: counts[totals.Bytes], answers: counts[totals.Answers],
 		changed: make(chan struct{}),
 	}
 }

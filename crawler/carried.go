@@ -3,9 +3,9 @@ package crawler
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 
+	"curtsy/crawler/totals"
 	"curtsy/storage"
 )
 
@@ -32,7 +32,7 @@ func (c *carried) keep(counts map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, n := range counts {
-		if isCost(name) && n != 0 {
+		if totals.IsCost(name) && n != 0 {
 			c.counts[name] += n
 		}
 	}
@@ -42,24 +42,15 @@ func (c *carried) keep(counts map[string]int64) {
 func (c *carried) into(s *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.Exchanges += c.counts[CountExchanges]
-	s.Robots += c.counts[CountRobots]
-	s.Bytes += c.counts[CountBytes]
+	s.Exchanges += c.counts[totals.Exchanges]
+	s.Robots += c.counts[totals.Robots]
+	s.Bytes += c.counts[totals.Bytes]
 }
 
 // Tell adds to the status of a crawl that was killed what its ledger tells of exchanges and its frontier does not. The next
 // run counts that.
 func (s *Status) Tell(a storage.Asked) {
 	s.Exchanges, s.Robots, s.Bytes = max(s.Exchanges, a.Exchanges), max(s.Robots, a.Robots), max(s.Bytes, a.Octets)
-}
-
-// isCost reports whether a total counts what was done and cannot be taken back: octets were received, and a host was asked.
-func isCost(name string) bool {
-	switch name {
-	case CountExchanges, CountBytes, CountAnswers, CountRobots, CountOddRetryAfter:
-		return true
-	}
-	return strings.HasPrefix(name, countPrefixFailures)
 }
 
 // uncounted returns the totals of a frontier with the exchanges that only the ledger tells of, after a kill, and what these
@@ -74,9 +65,9 @@ func (c *Crawl) uncounted(counted map[string]int64) (all, only map[string]int64,
 		return nil, nil, fmt.Errorf("crawler: what was asked before the kill: %w", err)
 	}
 	more := told.Beyond(storage.Asked{
-		Exchanges: counted[CountExchanges], Answers: counted[CountAnswers], Robots: counted[CountRobots], Octets: counted[CountBytes],
+		Exchanges: counted[totals.Exchanges], Answers: counted[totals.Answers], Robots: counted[totals.Robots], Octets: counted[totals.Bytes],
 	})
-	only[CountExchanges], only[CountAnswers], only[CountRobots], only[CountBytes] = more.Exchanges, more.Answers, more.Robots, more.Octets
+	only[totals.Exchanges], only[totals.Answers], only[totals.Robots], only[totals.Bytes] = more.Exchanges, more.Answers, more.Robots, more.Octets
 	all = maps.Clone(counted)
 	for name, n := range only {
 		all[name] += n

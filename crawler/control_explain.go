@@ -7,30 +7,10 @@ import (
 	"net/url"
 	"strconv"
 
-	"curtsy/frontier"
+	"curtsy/crawler/found"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
-
-// FoundAs is how a URL was found, as a line of the ledger tells it: for a Question about one that the frontier keeps no
-// text of. Its Kind is zero when the line does not tell.
-func FoundAs(u canon.URL, l storage.Line) frontier.Candidate {
-	c := frontier.Candidate{URL: u, Kind: kindOf(l.Kind), Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag}
-	if c.Kind == frontier.KindEmbed {
-		c.Embeds = 1
-	}
-	return c
-}
-
-// kindOf is the kind of a word; zero of one that there is not.
-func kindOf(word storage.Kind) frontier.Kind {
-	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
-		if kindWord(k) == word {
-			return k
-		}
-	}
-	return 0
-}
 
 // The parameters of GET /explain.
 const (
@@ -53,10 +33,10 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 	q := Question{URL: u, Written: p.Get(paramWritten)}
 	if kind := storage.Kind(p.Get(paramKind)); kind != "" {
 		depth, err := strconv.ParseUint(p.Get(paramDepth), 10, 31)
-		if err != nil || kindOf(kind) == 0 {
+		if err != nil || found.Kind(kind) == 0 {
 			return nil, badOrder{fmt.Errorf("crawler: explain: kind %q at depth %q: that is no way to be found", kind, p.Get(paramDepth))}
 		}
-		q.Found = FoundAs(u, storage.Line{Kind: kind, Via: p.Get(paramVia), Depth: int(depth), Seed: p.Get(paramSeed), Tag: p.Get(paramTag)})
+		q.Found = found.As(u, storage.Line{Kind: kind, Via: p.Get(paramVia), Depth: int(depth), Seed: p.Get(paramSeed), Tag: p.Get(paramTag)})
 	}
 	return c.Explain(r.Context(), q)
 }
@@ -65,7 +45,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 func (r *Remote) Explain(ctx context.Context, q Question) (e Explanation, err error) {
 	p := url.Values{paramURL: {q.URL.String()}, paramWritten: {q.Written}}
 	if c := q.Found; c.Kind != 0 {
-		p.Set(paramKind, string(kindWord(c.Kind)))
+		p.Set(paramKind, string(found.Word(c.Kind)))
 		p.Set(paramVia, c.Via)
 		p.Set(paramDepth, strconv.Itoa(c.Depth))
 		p.Set(paramSeed, c.Seed)

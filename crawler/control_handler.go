@@ -128,7 +128,7 @@ func (c *Crawl) orderAdd(ctx context.Context, orders []seedOrder) (frontier.Adde
 			return frontier.Added{}, badOrder{errors.New("crawler: a seed without its URL")}
 		}
 		if a := o.URL.Authority(); guardedByDefault(a) && !c.reachable[a] {
-			return frontier.Added{}, badOrder{fmt.Errorf("crawler: %s is an address that a run reaches only if it began with it: stop the crawl, add it, and go on with resume", origin(a))}
+			return frontier.Added{}, badOrder{fmt.Errorf("crawler: %s is an address that a run reaches only if it began with it: stop the crawl, add it, and go on with resume", a.Origin())}
 		}
 		cs[i] = frontier.Candidate{URL: o.URL, Kind: frontier.KindSeed, Seed: o.URL.String(), Tag: o.Tag}
 	}

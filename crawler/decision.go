@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/crawler/extract"
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/frontier"
@@ -43,7 +44,7 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 		v.result.Deferred = append(v.result.Deferred, again)
 		return c.line(ctx, v, task, d, storage.OutcomeDeferred)
 	}
-	if seedChain(task.Candidate) || requestedMap(task.Candidate) {
+	if found.SeedChain(task.Candidate) || requestedMap(task.Candidate) {
 		switch d.outcome {
 		case frontier.Fetched:
 			c.answeredSeed(v, task.Candidate)

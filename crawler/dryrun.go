@@ -45,7 +45,7 @@ func (c *Crawl) Answers(ctx context.Context) ([]HostAnswer, error) {
 	var out []HostAnswer
 	err := eachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
 		var s robots.State
-		a := HostAnswer{Host: origin(h.Authority), Pace: max(h.Pace, c.cfg.floor(h.Authority)), Seeds: h.Queued + h.Deferred}
+		a := HostAnswer{Host: h.Authority.Origin(), Pace: max(h.Pace, c.cfg.floor(h.Authority)), Seeds: h.Queued + h.Deferred}
 		if a.Seeds == 0 {
 			return true // met on the way of a redirect only
 		}

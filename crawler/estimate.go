@@ -94,7 +94,7 @@ func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Durat
 		return 0 // for how long in the end nobody knows: the status names it
 	}
 	if need := left*(pace+exchange) + h.Wait; need > e.Left {
-		e.Left, e.Pace, e.PaceBy, e.Host = need, pace, by, origin(h.Authority)
+		e.Left, e.Pace, e.PaceBy, e.Host = need, pace, by, h.Authority.Origin()
 	}
 	return left * exchange
 }

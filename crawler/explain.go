@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -170,7 +171,7 @@ func (k *facts) candidate() frontier.Candidate {
 // explain makes an explanation of facts. It asks nobody.
 func explain(cfg Config, k *facts) Explanation {
 	e := Explanation{
-		Schema: ExplanationSchema, Crawl: k.crawl, Now: k.now, Generation: GenerationOf(k.stats.Counts).Number,
+		Schema: ExplanationSchema, Crawl: k.crawl, Now: k.now, Generation: totals.GenerationOf(k.stats.Counts).Number,
 		URL:   explainURL(k.Written, k.URL),
 		Scope: ExplainedScope{In: k.scope.In, Rule: k.scope.Rule, ForGood: !k.scope.In && k.scope.Timeless, Asked: []ExplainedRule{}},
 		State: k.explainState(), Host: k.explainHost(), Traps: k.traps(cfg.Traps),
@@ -209,7 +210,7 @@ func (e *Explanation) ExplainPolicy(cfg Config, source string, u canon.URL, s ro
 func notFollowed(counts map[string]int64) map[string]int64 {
 	links := map[string]int64{}
 	for name, n := range counts {
-		if rule, ok := strings.CutPrefix(name, countPrefixLinks); ok && n > 0 {
+		if rule, ok := strings.CutPrefix(name, totals.PrefixLinks); ok && n > 0 {
 			links[rule] = n
 		}
 	}

@@ -3,8 +3,10 @@ package crawler
 import (
 	"time"
 
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -24,7 +26,7 @@ func (k *facts) explainState() ExplainedState {
 	c := k.candidate()
 	e := ExplainedState{
 		Seen: k.seen, State: stateUnknown, Assumed: k.Found.Kind == 0,
-		Kind: string(kindWord(c.Kind)), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
+		Kind: string(found.Word(c.Kind)), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
 	}
 	if k.seen {
 		e.State = stateSeen
@@ -114,7 +116,7 @@ func (k *facts) traps(limits trap.Limits) []ExplainedRule {
 
 // exempt reports whether no history holds the URL: see held.
 func (k *facts) exempt() bool {
-	if seedChain(k.candidate()) {
+	if found.SeedChain(k.candidate()) {
 		return true
 	}
 	x := k.entry
@@ -130,9 +132,9 @@ const (
 // budgets are the bounds of politeness rule 15. That of time is in seconds, of this run.
 func (k *facts) budgets(cfg Config) []Budget {
 	all := []Budget{
-		{EndedMaxPages, k.stats.Counts[CountPages], limitTo(cfg.MaxPages)},
+		{EndedMaxPages, k.stats.Counts[totals.Pages], limitTo(cfg.MaxPages)},
 		{EndedMaxPerHost, int64(k.memory.Pages), limitTo(cfg.MaxPerHost)},
-		{EndedMaxBytes, k.stats.Counts[CountBytes], limitTo(cfg.MaxBytes)},
+		{EndedMaxBytes, k.stats.Counts[totals.Bytes], limitTo(cfg.MaxBytes)},
 		{budgetTime, int64(k.elapsed / time.Second), limitTo(int64(cfg.MaxTime / time.Second))},
 		{budgetDepth, int64(k.candidate().Depth), nil},
 	}

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -71,14 +72,14 @@ func explanationOf(t *testing.T, change func(*facts, *Config)) Explanation {
 // ruled gives the host a robots.txt, had an hour ago.
 func ruled(k *facts, body []byte) {
 	ex := robots.Exchange{Status: 200, Body: body}
-	k.state, _ = k.gate.terms.Next(robots.State{}, origin(k.URL.Authority()), ex, k.now.Add(-time.Hour))
+	k.state, _ = k.gate.terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Hour))
 	digest, _ := k.state.Body()
 	k.rules = rules{book: k.gate.learn(digest, body)}
 }
 
 // failed gives the host an answer for robots.txt without a body.
 func failed(k *facts, ex robots.Exchange) {
-	k.state, _ = k.gate.terms.Next(robots.State{}, origin(k.URL.Authority()), ex, k.now.Add(-time.Second))
+	k.state, _ = k.gate.terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Second))
 	k.rules = rules{}
 }
 
@@ -109,12 +110,12 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		}, AnswerMay, "10:01:00.000Z (no answer in time)", time.Minute},
 		{func(k *facts, _ *Config) { k.entry, k.seen, k.Found = nil, false, frontier.Candidate{} }, AnswerMay, "no page has led to it yet", 0},
 		{func(k *facts, _ *Config) {
-			k.entry, k.seen, k.stats.Counts = nil, false, Generation{Number: 3}.Counts()
+			k.entry, k.seen, k.stats.Counts = nil, false, totals.Generation{Number: 3}.Counts()
 		}, AnswerMay, "generation 3 has not met it so far", 0},
 		{func(k *facts, _ *Config) { k.entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten; it is not queued", 0},
 		{func(k *facts, _ *Config) {
 			k.entry, k.seen = nil, false
-			k.stats.Counts = map[string]int64{countPrefixLinks + "scope:nofollow": 7, countPrefixLinks + "scope:depth": 9, CountPages: 3}
+			k.stats.Counts = map[string]int64{totals.PrefixLinks + "scope:nofollow": 7, totals.PrefixLinks + "scope:depth": 9, totals.Pages: 3}
 		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 by scope:depth, 7 by scope:nofollow", 0},
 		{func(k *facts, _ *Config) { k.now = k.now.Add(30 * time.Hour) }, AnswerMay, "that policy has expired", 0},
 		{func(k *facts, _ *Config) {
@@ -148,9 +149,9 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 			k.host.Hold = frontier.Hold{Act: frontier.Park, Reason: "by phone", Wait: time.Hour}
 		}, AnswerHost, "parked by operator: by phone, until 2026-11-22T11", time.Hour},
 		{func(k *facts, _ *Config) { k.host.Hold = frontier.Hold{Act: frontier.Drop} }, AnswerHost, "dropped by operator", -1},
-		{func(k *facts, c *Config) { c.MaxPages, k.stats.Counts = 5, map[string]int64{CountPages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
+		{func(k *facts, c *Config) { c.MaxPages, k.stats.Counts = 5, map[string]int64{totals.Pages: 5} }, AnswerBudget, "--max-pages 5 is used up", -1},
 		{func(k *facts, c *Config) { c.MaxPerHost, k.memory.Pages = 2, 2 }, AnswerBudget, "--max-per-host 2", -1},
-		{func(k *facts, c *Config) { c.MaxBytes, k.stats.Counts = 5, map[string]int64{CountBytes: 4} }, AnswerMay, "due now", 0},
+		{func(k *facts, c *Config) { c.MaxBytes, k.stats.Counts = 5, map[string]int64{totals.Bytes: 4} }, AnswerMay, "due now", 0},
 	} {
 		e := explanationOf(t, c.change)
 		said[e.Answer.Word] = true

@@ -82,7 +82,7 @@ const (
 
 // robotsOf explains what a state, with the rules that it holds, says of u at an instant.
 func robotsOf(g *gate, source string, u canon.URL, s robots.State, r rules, record string, now time.Time) ExplainedRobots {
-	a := origin(u.Authority())
+	a := u.Authority().Origin()
 	e := ExplainedRobots{Source: source, URL: policyURL(u.Authority()), Record: record, Standard: g.terms.Standard.String()}
 	if s.Failure() == "" && s.Fetched().IsZero() {
 		e.Source = PolicyNone

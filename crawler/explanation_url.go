@@ -15,7 +15,7 @@ var partNames = []string{"scheme", "user", "host", "path", "query", "fragment"}
 // explainURL is a URL in its spellings, and what tells them apart.
 func explainURL(written string, u canon.URL) ExplainedURL {
 	e := ExplainedURL{
-		Written: written, Fetch: u.String(), Key: u.Key(), Origin: origin(u.Authority()), Domain: u.RegistrableDomain(),
+		Written: written, Fetch: u.String(), Key: u.Key(), Origin: u.Authority().Origin(), Domain: u.RegistrableDomain(),
 		Target: u.RequestURI(), Changes: []string{},
 	}
 	e.Changes = append(e.Changes, changes("", written, e.Fetch)...)

@@ -5,6 +5,8 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -21,7 +23,7 @@ func untried(t frontier.Task) bool {
 // held returns the trap that holds a task, or "". What the operator typed, and what it redirects to, is not held; nor is
 // what was asked for before, or released.
 func (c *Crawl) held(v *visit, task frontier.Task) string {
-	if !untried(task) || seedChain(task.Candidate) {
+	if !untried(task) || found.SeedChain(task.Candidate) {
 		return ""
 	}
 	return v.history.Held(task.URL, c.cfg.Traps)
@@ -30,9 +32,9 @@ func (c *Crawl) held(v *visit, task frontier.Task) string {
 // hold sets a task aside.
 func (c *Crawl) hold(ctx context.Context, v *visit, task frontier.Task, verdict robots.Verdict, rule string) error {
 	v.history.Turn(task.URL)
-	template := origin(v.turn.Authority) + trap.Template(task.URL.RequestURI())
+	template := v.turn.Authority.Origin() + trap.Template(task.URL.RequestURI())
 	if rule == trap.RuleQueries {
-		template = origin(v.turn.Authority) + task.URL.Path() + "?…"
+		template = v.turn.Authority.Origin() + task.URL.Path() + "?…"
 	}
 	if c.lined.first(rule + " " + template) {
 		c.cfg.Log("%s: hardly anything new comes from there any more: further ones are held (%s). curtsy frontier release sets them free", short(template), rule)
@@ -64,7 +66,7 @@ func (c *Crawl) digested(v *visit, task frontier.Task, page extract.Page, d *tra
 	v.history.Brought(task.URL, shape, c.cfg.Traps)
 	copies := v.history.Copies(task.Via, text)
 	if v.copied = len(page.Links) > 0 && c.cfg.Traps.Drops(copies); v.copied {
-		v.count(countPrefixLinks+trap.RuleCopy, int64(len(page.Links)))
+		v.count(totals.PrefixLinks+trap.RuleCopy, int64(len(page.Links)))
 		return true
 	}
 	if c.cfg.Traps.Copies() && len(page.Links) > 0 {

@@ -188,16 +188,16 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w want) (ready boo
 	switch {
 	case known && there.Condition > frontier.Parked:
 		if !ready {
-			v.leave(frontier.Retired, reasonMoved+origin(a)+", which is left alone: "+there.Reason, 0)
+			v.leave(frontier.Retired, reasonMoved+a.Origin()+", which is left alone: "+there.Reason, 0)
 		}
 	case known && there.Hold.Act != 0:
 		if !ready { // it may be let go at any time
-			v.leave(frontier.Parked, reasonMoved+origin(a)+", which the operator holds", holdRest(there.Hold))
+			v.leave(frontier.Parked, reasonMoved+a.Origin()+", which the operator holds", holdRest(there.Hold))
 		}
 	case known && (there.Wait > 0 || there.Leased) || !c.gate.hops.room():
 		c.gate.hops.want(w)
 		if there.Condition == frontier.Parked && !ready {
-			v.leave(frontier.Parked, reasonMoved+origin(a)+", which rests: "+there.Reason, 0)
+			v.leave(frontier.Parked, reasonMoved+a.Origin()+", which rests: "+there.Reason, 0)
 		}
 	default:
 		v.after = func(ctx context.Context) error { return c.hop(ctx, v.seat, w) }
@@ -263,7 +263,7 @@ func (c *Crawl) fetchFor(ctx context.Context, v *visit, w want) error {
 // heed keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
 // be unknown yet, or an older one. A redirect makes it no policy (RFC 9309 2.3.1.2 speaks of the initial authority alone).
 func (c *Crawl) heed(v *visit, w want, ex robots.Exchange) {
-	a, now := origin(v.turn.Authority), v.end
+	a, now := v.turn.Authority.Origin(), v.end
 	if !w.ofAsked && w.need.URL != c.gate.terms.Need(v.state, a, now).URL {
 		return
 	}

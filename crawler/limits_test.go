@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -45,8 +46,8 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 		w.wantOutcomes("http://a.test/missing", "gone: status 404")
 		w.wantOutcomes("http://a.test/chain9", "redirected: to http://a.test/chain:")
 		w.wantOutcomes("http://a.test/chain:", "dropped: trap:redirect-chain")
-		if w.count(CountTruncated) != 1 {
-			t.Errorf("%d truncated", w.count(CountTruncated))
+		if w.count(totals.Truncated) != 1 {
+			t.Errorf("%d truncated", w.count(totals.Truncated))
 		}
 		for _, r := range w.archive.records {
 			if (r.Truncated != "") != (strings.HasSuffix(r.URL, "/long") || strings.HasSuffix(r.URL, "/declared") || strings.HasSuffix(r.URL, "/image")) {

@@ -7,10 +7,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -19,38 +19,11 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// kindWord is a kind as a line says it.
-func kindWord(k frontier.Kind) storage.Kind {
-	switch k {
-	case frontier.KindSeed:
-		return storage.KindSeed
-	case frontier.KindLink:
-		return storage.KindLink
-	case frontier.KindRedirect:
-		return storage.KindRedirect
-	case frontier.KindEmbed:
-		return storage.KindEmbed
-	case frontier.KindSitemap:
-		return storage.KindSitemap
-	case frontier.KindMap:
-		return storage.KindMap
-	}
-	return ""
-}
-
 // lineOf begins the line of a candidate.
-func (c *Crawl) lineOf(v *visit, found frontier.Candidate) storage.Line {
-	l := begun(found)
-	l.Own = c.isOwn(v, found.URL.Authority())
+func (c *Crawl) lineOf(v *visit, of frontier.Candidate) storage.Line {
+	l := found.Line(of)
+	l.Own = c.isOwn(v, of.URL.Authority())
 	return l
-}
-
-// begun is the beginning of a line that needs no more than the candidate.
-func begun(found frontier.Candidate) storage.Line {
-	return storage.Line{
-		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: kindWord(found.Kind), Depth: found.Depth,
-		Seed: found.Seed, Tag: found.Tag,
-	}
 }
 
 // isOwn reports whether a is known to be the operator's own: the host of v, whose proof is at hand, or one that needs none.

@@ -6,8 +6,10 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -36,7 +38,7 @@ func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetc
 		return page, false, err
 	case ex.Undecoded != "" && (kind != 0 || mediatype.Of(ex.Header).Unnamed()):
 		c.undigested(v, task, ex)
-		v.count(countPrefixUnparsed+"content coding", 1)
+		v.count(totals.PrefixUnparsed+"content coding", 1)
 		return page, kind == extract.KindPage, nil
 	case kind == 0:
 		c.undigested(v, task, ex)
@@ -66,12 +68,12 @@ func (c *Crawl) parts(ctx context.Context, v *visit, task frontier.Task, ex *fet
 // unread counts the mentions of URLs in a document that are no links, or that are not read.
 func (v *visit) unread(page extract.Page) {
 	if page.Unparsed != "" {
-		v.count(countPrefixUnparsed+page.Unparsed, 1)
+		v.count(totals.PrefixUnparsed+page.Unparsed, 1)
 	}
 	for reason, n := range page.Refused {
-		v.count(countPrefixLinks+string(reason), int64(n))
+		v.count(totals.PrefixLinks+string(reason), int64(n))
 	}
-	v.count(countPrefixLinks+"too many", int64(page.Dropped))
+	v.count(totals.PrefixLinks+"too many", int64(page.Dropped))
 }
 
 // follow judges the links of a page.
@@ -101,18 +103,18 @@ func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
 		v.result.Found = append(v.result.Found, next)
 		return
 	}
-	if seedChain(next) {
+	if found.SeedChain(next) {
 		c.unanswered(v, next, judged.Rule)
 	}
 	if !judged.Timeless {
-		v.count(countPrefixLinks+judged.Rule, 1)
+		v.count(totals.PrefixLinks+judged.Rule, 1)
 	}
 	switch {
 	case judged.Timeless || c.away(judged.Rule) && !c.lined.met(next.URL.Key()):
 		next.Refused = judged.Rule
 		v.refused = append(v.refused, refusal{next, judged.Timeless})
 	case c.away(judged.Rule):
-		v.count(CountRefusedAgain, 1)
+		v.count(totals.RefusedAgain, 1)
 	}
 }
 
@@ -125,7 +127,7 @@ func (c *Crawl) away(rule string) bool {
 func inScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
 		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Away: c.Away, Embed: c.Embeds > 0,
-		Redirect: c.Kind == frontier.KindRedirect, Seed: seedChain(c), Map: c.Kind == frontier.KindMap,
+		Redirect: c.Kind == frontier.KindRedirect, Seed: found.SeedChain(c), Map: c.Kind == frontier.KindMap,
 	}
 }
 
@@ -134,9 +136,6 @@ type refusal struct {
 	frontier.Candidate
 	timeless bool
 }
-
-// CountRefusedAgain is the total of refused URLs that were met again, or by another way, and have their line already.
-const CountRefusedAgain = "refused again"
 
 // refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
 func (c *Crawl) refuse(ctx context.Context, v *visit) error {
@@ -153,7 +152,7 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 	}
 	for i, r := range v.refused {
 		if seen[i] {
-			v.count(CountRefusedAgain, 1)
+			v.count(totals.RefusedAgain, 1)
 			continue
 		}
 		if r.timeless {
@@ -161,7 +160,7 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 		}
 		// Two pages may find a URL at one time, one page find it as a link and as an image.
 		if !c.lined.first(r.URL.Key()) {
-			v.count(CountRefusedAgain, 1)
+			v.count(totals.RefusedAgain, 1)
 			continue
 		}
 		line := c.lineOf(v, r.Candidate)

@@ -16,23 +16,23 @@ const mostLooked = 10_000
 // again until fifty times as long has passed as it took to find.
 type look[T any] struct {
 	turn chan struct{} // holds a token while somebody finds or reads the answer
-	last *found[T]
+	last *given[T]
 }
 
-type found[T any] struct {
+type given[T any] struct {
 	answer T
 	at     time.Time
 	took   time.Duration
 }
 
 func newLook[T any]() look[T] {
-	return look[T]{turn: make(chan struct{}, 1), last: new(found[T])}
+	return look[T]{turn: make(chan struct{}, 1), last: new(given[T])}
 }
 
 // forget has the next question answered anew: what it is about has just been changed by whoever will ask.
 func (l look[T]) forget() {
 	l.turn <- struct{}{} // whoever holds it gives it back, cancelled or not
-	*l.last = found[T]{}
+	*l.last = given[T]{}
 	<-l.turn
 }
 
@@ -53,7 +53,7 @@ func (l look[T]) ask(ctx context.Context, find func(context.Context) (T, error))
 	if err != nil {
 		return none, err
 	}
-	*l.last = found[T]{answer, time.Now(), time.Since(begin)}
+	*l.last = given[T]{answer, time.Now(), time.Since(begin)}
 	return answer, nil
 }
 

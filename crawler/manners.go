@@ -8,15 +8,10 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
-)
-
-// Totals of what pages ask of robots.
-const (
-	CountNoIndex   = "noindex"   // answers that ask not to be indexed
-	CountNoArchive = "noarchive" // answers that ask not to be archived
 )
 
 // Manners says which wishes a crawl met with, and which choices its operator made about them.
@@ -34,7 +29,7 @@ func (c *Crawl) manners(stats frontier.Stats) Manners {
 	return Manners{
 		OptOut: c.cfg.OptOut.Versions(), Troubles: c.cfg.OptOut.Troubles(),
 		OptedOut: stats.Reasons[frontier.Dropped][reasonOptOut],
-		NoIndex:  stats.Counts[CountNoIndex], NoArchive: stats.Counts[CountNoArchive],
+		NoIndex:  stats.Counts[totals.NoIndex], NoArchive: stats.Counts[totals.NoArchive],
 		Kept: c.cfg.KeepNoArchive, FollowRel: strings.Join(c.cfg.FollowRel, ","),
 	}
 }
@@ -54,10 +49,10 @@ func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Dir
 func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) {
 	d.asks, d.prefs = asks, prefsOf(v.rules.book, ex.Header)
 	if asks.NoIndex {
-		v.count(CountNoIndex, 1)
+		v.count(totals.NoIndex, 1)
 	}
 	if asks.NoArchive {
-		v.count(CountNoArchive, 1)
+		v.count(totals.NoArchive, 1)
 	}
 	d.headOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }

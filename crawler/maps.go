@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
 	"curtsy/crawler/sitemap"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
@@ -84,7 +86,7 @@ func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
 	}
 	maps, refused := namedMaps(v.rules, v.turn.Authority)
 	for reason, n := range refused {
-		v.count(countPrefixLinks+reason, n)
+		v.count(totals.PrefixLinks+reason, n)
 	}
 	next := frontier.Candidate{Kind: frontier.KindMap, Via: policyURL(v.turn.Authority)}
 	if len(v.turn.Tasks) > 0 {
@@ -104,11 +106,11 @@ func (c *Crawl) wantsMapsOf(t frontier.Turn) bool {
 	if err == nil && c.scope.Reaches(root) {
 		return true
 	}
-	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return seedChain(task.Candidate) })
+	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) })
 }
 
 // policyURL is where the robots.txt of a host is.
-func policyURL(a canon.Authority) string { return origin(a) + "/robots.txt" }
+func policyURL(a canon.Authority) string { return a.Origin() + "/robots.txt" }
 
 // namedMaps returns the sitemaps that rules of a host name, up to maxMaps of them, and counts those that it leaves out.
 func namedMaps(r rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
@@ -183,9 +185,9 @@ func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
 // readMap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
 // turn's result; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
 func (c *Crawl) readMap(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, noFollow bool) error {
-	v.count(CountSitemaps, 1)
+	v.count(totals.Sitemaps, 1)
 	if ex.Undecoded != "" {
-		v.count(countPrefixUnparsed+"content coding", 1)
+		v.count(totals.PrefixUnparsed+"content coding", 1)
 		v.listed = listed{reason: prefixMaps + "content coding"}
 		return nil
 	}
@@ -199,10 +201,10 @@ func (c *Crawl) readMap(ctx context.Context, v *visit, task frontier.Task, ex *f
 	}
 	entries := report.Entries
 	for reason, n := range report.Refused {
-		v.count(countPrefixLinks+prefixMaps+reason, int64(n))
+		v.count(totals.PrefixLinks+prefixMaps+reason, int64(n))
 		entries += n
 	}
-	v.count(CountListed, int64(entries))
+	v.count(totals.Listed, int64(entries))
 	v.listed = listed{
 		reason: prefixMaps + string(report.Format),
 		note:   fmt.Sprintf("%d of %d entries in scope", l.in, entries),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"curtsy/crawler/sitemap"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -44,7 +45,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		reason = reasonMaps
 	}
 	if reason != "" {
-		l.v.count(countPrefixLinks+reason, 1)
+		l.v.count(totals.PrefixLinks+reason, 1)
 		return nil
 	}
 	before := len(l.v.result.Found)

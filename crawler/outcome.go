@@ -4,7 +4,9 @@ import (
 	"net/http"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -17,7 +19,7 @@ func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a hos
 	case host.Answered:
 		d.outcome = frontier.Fetched
 		if ex.Truncated != "" {
-			v.count(CountTruncated, 1)
+			v.count(totals.Truncated, 1)
 			d.reason = "truncated: " + ex.Truncated
 		} else if v.copied {
 			d.reason = trap.RuleCopy
@@ -76,7 +78,7 @@ func loops(task frontier.Task, target canon.URL) bool {
 	if target.Key() == task.URL.Key() {
 		return task.Replaced || to == task.URL.String()
 	}
-	return seedChain(task.Candidate) && (to == task.Seed || to == task.Via)
+	return found.SeedChain(task.Candidate) && (to == task.Seed || to == task.Via)
 }
 
 // maxHops is the longest chain of redirects that is followed (politeness rule 22).

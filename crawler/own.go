@@ -172,7 +172,7 @@ func (c *Crawl) proved(v *visit, ok bool, why string) {
 	if !v.end.IsZero() {
 		v.rest.AtLeast(v.pace)
 	}
-	switch host := origin(v.turn.Authority); {
+	switch host := v.turn.Authority.Origin(); {
 	case !news:
 	case ok:
 		c.cfg.Log("%s is proved to be your own", host)

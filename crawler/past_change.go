@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -19,9 +20,6 @@ const (
 	ChangeFresh     = "fresh"     // not asked: what the server said of its life holds still
 	ChangeGone      = "gone"      // 404 or 410, where something was
 )
-
-// countPrefixChanges are the totals of changes, by their words.
-const countPrefixChanges = "changes: "
 
 // reasonFresh is why a requisite is not asked for.
 const reasonFresh = "fresh, not asked"
@@ -53,7 +51,7 @@ func (c *Crawl) changed(v *visit, m meaning, d *decision) {
 		d.change = ChangeChanged
 	}
 	if d.change != "" {
-		v.count(countPrefixChanges+d.change, 1)
+		v.count(totals.PrefixChanges+d.change, 1)
 	}
 }
 
@@ -73,7 +71,7 @@ func (c *Crawl) spared(ctx context.Context, v *visit, task frontier.Task, verdic
 	if want := c.request(1, task).Want; want != nil && want(e.Status, e.Header) != "" {
 		return false, nil
 	}
-	v.count(countPrefixChanges+ChangeFresh, 1)
+	v.count(totals.PrefixChanges+ChangeFresh, 1)
 	d := decision{kind: storage.DecisionAllow, reason: reasonFresh, verdict: verdict, outcome: frontier.Fetched, change: ChangeFresh}
 	return true, c.settle(ctx, v, task, d)
 }

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -32,7 +33,7 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 	if c.rests(v) {
 		return false, nil
 	}
-	need := c.gate.terms.Need(v.state, origin(v.turn.Authority), time.Now())
+	need := c.gate.terms.Need(v.state, v.turn.Authority.Origin(), time.Now())
 	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
 		need = c.learn(v, ex, time.Now())
 	}
@@ -218,6 +219,6 @@ func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a host.Answer, why
 	}
 	v.heard(c, ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
 	if len(ex.Request) > 0 {
-		v.count(CountRobots, 1)
+		v.count(totals.Robots, 1)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
 func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
-	v.state, need = c.gate.terms.Next(v.state, origin(v.turn.Authority), ex.Exchange, now)
+	v.state, need = c.gate.terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)
 	if !v.state.Fetched().Equal(before) {
 		v.memory.Source.Learn(v.state, ex.Status, ex.record, ex.date)
 	}
@@ -60,7 +60,7 @@ func (c *Crawl) logUnreachable(v *visit) {
 	if c.budget.answered() || c.patient.Load() {
 		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
 	}
-	c.cfg.Log("%s: nothing may be fetched: %s%s", origin(v.turn.Authority), plainly.Reason(v.rest.Reason), again)
+	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)
 }
 
 // policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that

@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -71,7 +72,7 @@ func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 				t.Errorf("one at a time %d URLs: %v\neight at a time %d: %v", len(alone), alone, len(ahead), ahead)
 			}
 			for _, counts := range []map[string]int64{onAlone, onAhead} {
-				maps.DeleteFunc(counts, func(name string, _ int64) bool { return name == CountBytes })
+				maps.DeleteFunc(counts, func(name string, _ int64) bool { return name == totals.Bytes })
 			}
 			if !maps.Equal(onAlone, onAhead) {
 				t.Errorf("one at a time %v\neight at a time %v", onAlone, onAhead)

@@ -6,6 +6,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -59,7 +60,7 @@ func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
 }
 
 func TestABudgetKnowsWhetherAnybodyEverAnswered(t *testing.T) {
-	if newBudget(Config{}, nil).answered() || !newBudget(Config{}, map[string]int64{CountAnswers: 1}).answered() {
+	if newBudget(Config{}, nil).answered() || !newBudget(Config{}, map[string]int64{totals.Answers: 1}).answered() {
 		t.Error("answers of earlier runs count, and only answers")
 	}
 }

@@ -138,7 +138,7 @@ func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 		Authority: a, Wait: time.Hour, Queued: 3, Hold: frontier.Hold{Act: frontier.Park},
 		HostUpdate: frontier.HostUpdate{Condition: frontier.Refused, Reason: "no", Pace: time.Minute, Robots: []byte("policy"), Memory: n.Append(nil)},
 	}
-	next, err := NextHost(h)
+	next, err := host.NextGeneration(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,14 +157,14 @@ func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 		t.Errorf("%+v", next)
 	}
 	h.Condition, h.Reason = frontier.Retired, reasonMaxPerHost
-	if next, err = NextHost(h); err != nil || next.Condition != frontier.Open || next.Reason != "" {
+	if next, err = host.NextGeneration(h); err != nil || next.Condition != frontier.Open || next.Reason != "" {
 		t.Errorf("%+v %v", next, err)
 	}
-	if next, err = NextHost(frontier.Host{Authority: canon.Authority{}}); err != nil || len(next.Memory) != 0 {
+	if next, err = host.NextGeneration(frontier.Host{Authority: canon.Authority{}}); err != nil || len(next.Memory) != 0 {
 		t.Errorf("%+v %v", next, err)
 	}
 	h.Memory = []byte{99}
-	if _, err := NextHost(h); err == nil {
+	if _, err := host.NextGeneration(h); err == nil {
 		t.Error("damaged notes are taken over")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 )
 
 // trouble is a way to fail, and what politeness rules 11 and 12 make of it.
@@ -267,8 +268,8 @@ func TestRule11_WhatCannotBeReadIsFlagged(t *testing.T) {
 		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, "24h0m0s (what it says cannot be read") {
 			t.Errorf("resting: %+v", r)
 		}
-		if w.count(CountOddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {
-			t.Errorf("%d odd, failures %v", w.count(CountOddRetryAfter), s.Status.Failures)
+		if w.count(totals.OddRetryAfter) != 1 || s.Status.Failures["429"] != 1 {
+			t.Errorf("%d odd, failures %v", w.count(totals.OddRetryAfter), s.Status.Failures)
 		}
 	})
 }

@@ -6,15 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"curtsy/crawler/found"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
-
-// seedChain reports whether c is a seed or what a seed redirects to.
-func seedChain(c frontier.Candidate) bool {
-	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 && c.Embeds == 0
-}
 
 // extend widens the scope to where a seed's redirects ended. The links of that very page are judged by it already; it
 // becomes durable with the turn, and is said again should the turn come to nothing.
@@ -35,9 +32,8 @@ func (c *Crawl) extend(v *visit, task frontier.Task) {
 // tried again by the operator is not counted twice, and no more once it is answered. The names are bounded: over that,
 // a seed stays counted once it was.
 const (
-	countPrefixUnanswered = "unanswered seed "
-	maxRememberedSeeds    = 512
-	maxChains             = 10_000 // redirecting seeds of which the whole way is known
+	maxRememberedSeeds = 512
+	maxChains          = 10_000 // redirecting seeds of which the whole way is known
 )
 
 // seedBook is what a run knows of its seeds beyond their tasks.
@@ -55,7 +51,7 @@ func newSeedBook(counts map[string]int64) seedBook {
 // take adds what a turn changed.
 func (b *seedBook) take(counts map[string]int64) {
 	for name, n := range counts {
-		if strings.HasPrefix(name, countPrefixUnanswered) {
+		if strings.HasPrefix(name, totals.PrefixUnanswered) {
 			b.failed[name] += n
 		}
 	}
@@ -64,7 +60,7 @@ func (b *seedBook) take(counts map[string]int64) {
 // seedTotal is the name of a seed's total.
 func seedTotal(seed string) string {
 	sum := sha256.Sum256([]byte(seed))
-	return countPrefixUnanswered + hex.EncodeToString(sum[:8])
+	return totals.PrefixUnanswered + hex.EncodeToString(sum[:8])
 }
 
 // unanswered notes that a seed got no usable answer.
@@ -77,7 +73,7 @@ func (c *Crawl) unanswered(v *visit, task frontier.Candidate, why string) {
 	if n > 0 {
 		return
 	}
-	v.count(CountSeedsUnanswered, 1)
+	v.count(totals.SeedsUnanswered, 1)
 	if known || len(c.book.failed) < maxRememberedSeeds {
 		v.count(name, 1)
 	}
@@ -89,7 +85,7 @@ func (c *Crawl) answeredSeed(v *visit, task frontier.Candidate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.book.failed[name] > 0 {
-		v.count(CountSeedsUnanswered, -1)
+		v.count(totals.SeedsUnanswered, -1)
 		v.count(name, -1)
 	}
 }
@@ -97,7 +93,7 @@ func (c *Crawl) answeredSeed(v *visit, task frontier.Candidate) {
 // circles reports whether a seed's redirect leads back to where its redirects came from, and remembers the way if not.
 // A circle would end by itself, since each URL of it is a candidate once, but that of a seed must not pass for an answer.
 func (c *Crawl) circles(task frontier.Task, target canon.URL) bool {
-	if !seedChain(task.Candidate) {
+	if !found.SeedChain(task.Candidate) {
 		return false
 	}
 	c.mu.Lock()
@@ -114,7 +110,7 @@ func (c *Crawl) circles(task frontier.Task, target canon.URL) bool {
 
 // endOfChain forgets the way of a seed that leads no further.
 func (c *Crawl) endOfChain(task frontier.Task) {
-	if task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
+	if task.Kind == frontier.KindRedirect && found.SeedChain(task.Candidate) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.book.chains, task.Seed)

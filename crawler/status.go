@@ -6,26 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
-)
-
-// The names of the totals that a crawl keeps in its frontier.
-const (
-	CountPages           = "pages"     // 2xx HTML answers
-	CountBytes           = "bytes"     // octets received, as they crossed the connection
-	CountExchanges       = "exchanges" // requests, robots.txt and redirects included
-	CountAnswers         = "answers"   // exchanges that brought a response head
-	CountRobots          = "robots"    // exchanges for robots.txt
-	CountTruncated       = "truncated" // bodies cut by our own limits
-	CountSitemaps        = "sitemaps"  // sitemaps read
-	CountListed          = "listed"    // what stood in them, taken or not
-	CountSeedsUnanswered = "seeds unanswered"
-	CountOddRetryAfter   = "odd retry-after" // Retry-After fields that cannot be read, or ask for over a year
-	CountRuns            = "runs"            // in which at least one turn was taken: an operator opens the frontier, too
-
-	countPrefixLinks    = "links: "    // links of pages that are no candidates, by reason
-	countPrefixUnparsed = "unparsed: " // pages and the like that were fetched and not read, or not whole, by reason
-	countPrefixFailures = "failures: " // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
 )
 
 // Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
@@ -117,7 +99,7 @@ const (
 
 // StatusOf reads the status of a crawl from its frontier.
 func StatusOf(ctx context.Context, f frontier.Reader) (Status, error) {
-	s, err := totals(ctx, f)
+	s, err := withoutHosts(ctx, f)
 	if err != nil {
 		return s, err
 	}
@@ -131,7 +113,7 @@ func StatusOf(ctx context.Context, f frontier.Reader) (Status, error) {
 
 // Status is the state of this run. It may be asked for often: what it says of single hosts may be some seconds old.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
-	s, err := totals(ctx, c.cfg.Frontier)
+	s, err := withoutHosts(ctx, c.cfg.Frontier)
 	if err == nil {
 		var o overlooked
 		o, err = c.overlook.ask(ctx, func(ctx context.Context) (overlooked, error) { return overlook(ctx, c.cfg.Frontier) })
@@ -155,8 +137,8 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// totals are a status without single hosts.
-func totals(ctx context.Context, f frontier.Reader) (Status, error) {
+// withoutHosts is a status without single hosts.
+func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 	st, err := f.Stats(ctx)
 	if err != nil {
 		return Status{}, err
@@ -173,14 +155,14 @@ func totals(ctx context.Context, f frontier.Reader) (Status, error) {
 		Held:       st.Outcomes[frontier.Held],
 		Queued:     st.Queued, InFlight: st.InFlight, Deferred: st.Deferred,
 		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
-		Pages: st.Counts[CountPages], Bytes: st.Counts[CountBytes],
-		Exchanges: st.Counts[CountExchanges], Robots: st.Counts[CountRobots],
-		Sitemaps: st.Counts[CountSitemaps], Listed: st.Counts[CountListed],
+		Pages: st.Counts[totals.Pages], Bytes: st.Counts[totals.Bytes],
+		Exchanges: st.Counts[totals.Exchanges], Robots: st.Counts[totals.Robots],
+		Sitemaps: st.Counts[totals.Sitemaps], Listed: st.Counts[totals.Listed],
 		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
 		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{},
 		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
-		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[CountRuns],
-		Generation: GenerationOf(st.Counts).Number, Changes: map[string]int64{},
+		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[totals.Runs],
+		Generation: totals.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
 	}
 	if st.Queued+st.InFlight+st.Deferred == 0 {
 		s.State = "finished"
@@ -189,16 +171,16 @@ func totals(ctx context.Context, f frontier.Reader) (Status, error) {
 		s.Reasons[outcome.String()] = reasons
 	}
 	for name, n := range st.Counts {
-		if reason, ok := strings.CutPrefix(name, countPrefixLinks); ok {
+		if reason, ok := strings.CutPrefix(name, totals.PrefixLinks); ok {
 			s.Links[reason] = n
 		}
-		if word, ok := strings.CutPrefix(name, countPrefixChanges); ok {
+		if word, ok := strings.CutPrefix(name, totals.PrefixChanges); ok {
 			s.Changes[word] = n
 		}
-		if reason, ok := strings.CutPrefix(name, countPrefixUnparsed); ok {
+		if reason, ok := strings.CutPrefix(name, totals.PrefixUnparsed); ok {
 			s.NotRead[reason] = n
 		}
-		if class, ok := strings.CutPrefix(name, countPrefixFailures); ok {
+		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
 			s.Failures[class] = n
 		}
 	}

@@ -50,7 +50,7 @@ func overlook(ctx context.Context, f frontier.Reader) (o overlooked, err error) 
 
 func queueOf(h frontier.Host, now time.Time) Queue {
 	q := Queue{
-		Host: origin(h.Authority), Pending: h.Pending(), Fetched: h.Outcomes[frontier.Fetched],
+		Host: h.Authority.Origin(), Pending: h.Pending(), Fetched: h.Outcomes[frontier.Fetched],
 		Pace: h.Pace.Seconds(),
 	}
 	n, err := host.Read(h.Memory)
@@ -75,7 +75,7 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 
 // restingOf says why a host rests. What the operator commanded comes first: it outlasts what turns say.
 func restingOf(h frontier.Host) Resting {
-	r := Resting{Host: origin(h.Authority), Condition: ConditionName(h.Condition), Reason: h.Reason, Pending: h.Pending()}
+	r := Resting{Host: h.Authority.Origin(), Condition: ConditionName(h.Condition), Reason: h.Reason, Pending: h.Pending()}
 	wait := h.Wait
 	if h.Hold.Act != 0 {
 		r.Condition, r.Reason, wait = HoldName(h.Hold.Act), h.Hold.Reason, h.Hold.Wait

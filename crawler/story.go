@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
 	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -134,7 +136,7 @@ func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex 
 		v.meet(task)
 	}
 
-	if m.answer == host.Answered && task.Kind == frontier.KindRedirect && seedChain(task.Candidate) {
+	if m.answer == host.Answered && task.Kind == frontier.KindRedirect && found.SeedChain(task.Candidate) {
 		c.extend(v, task)
 	}
 	page, isHTML, err := c.page(ctx, v, task, m.Exchange, m.answer, d.ahead)
@@ -151,7 +153,7 @@ func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex 
 	if isHTML {
 		v.pages++
 		v.memory.Pages++
-		v.count(CountPages, 1)
+		v.count(totals.Pages, 1)
 	}
 	return c.settle(context.WithoutCancel(ctx), v, task, d)
 }
@@ -159,7 +161,7 @@ func (c *Crawl) tellWhole(ctx context.Context, v *visit, task frontier.Task, ex 
 // wanted looks at a head before its body is asked for.
 func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
 	return func(status int, h http.Header) string {
-		if status < 200 || status > 299 || seedChain(task.Candidate) {
+		if status < 200 || status > 299 || found.SeedChain(task.Candidate) {
 			return ""
 		}
 		if ok, rule := c.scope.AcceptType(mediatype.Value(h), task.URL.Path()); !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -50,7 +51,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		return s, err
 	}
 	s.Manners = c.manners(stats)
-	s.SeedsUnanswered = stats.Counts[CountSeedsUnanswered]
+	s.SeedsUnanswered = stats.Counts[totals.SeedsUnanswered]
 	c.mu.Lock()
 	s.Seeds = c.seeds
 	c.mu.Unlock()

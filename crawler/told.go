@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/crawler/found"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -28,11 +29,11 @@ func Tell(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.C
 	return func(ctx context.Context, closed frontier.Closings) error {
 		var all []storage.Line
 		for _, c := range closed.URLs {
-			all = append(all, dropped(begun(c)))
+			all = append(all, dropped(found.Line(c)))
 		}
 		hosts := slices.SortedFunc(maps.Keys(closed.Hosts), func(a, b canon.Authority) int { return cmp.Compare(a.String(), b.String()) })
 		for _, a := range hosts {
-			all = append(all, dropped(storage.Line{Time: time.Now(), URL: origin(a) + "/", Count: closed.Hosts[a]}))
+			all = append(all, dropped(storage.Line{Time: time.Now(), URL: a.Origin() + "/", Count: closed.Hosts[a]}))
 		}
 		return tell(ctx, r, l, all)
 	}
@@ -42,7 +43,7 @@ func Tell(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.C
 func TellQuarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate) error {
 	var all []storage.Line
 	for _, c := range cs {
-		line := begun(c)
+		line := found.Line(c)
 		line.Decision, line.Reason, line.Outcome = storage.DecisionRefuse, frontier.ReasonQuarantined, storage.OutcomeFailed
 		all = append(all, line)
 	}
@@ -53,7 +54,7 @@ func TellQuarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, 
 func TellBarred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate, added frontier.Added) error {
 	var all []storage.Line
 	for _, place := range added.Barred {
-		all = append(all, dropped(begun(cs[place])))
+		all = append(all, dropped(found.Line(cs[place])))
 	}
 	return tell(ctx, r, l, all)
 }

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/crawler/host"
 	"curtsy/crawler/seats"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
@@ -117,7 +118,7 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	}()
 	first := c.counted.CompareAndSwap(false, true)
 	if first {
-		v.count(CountRuns, 1)
+		v.count(totals.Runs, 1)
 		defer func() {
 			if !applied {
 				c.counted.Store(false) // the next turn counts the run
@@ -129,7 +130,7 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	case err != nil:
 		return false, err
 	case errors.Is(finished[0].Err, frontier.ErrStale):
-		c.cfg.Log("%s: the turn took longer than its lease; its result is dropped, and what it fetched is fetched again", origin(v.turn.Authority))
+		c.cfg.Log("%s: the turn took longer than its lease; its result is dropped, and what it fetched is fetched again", v.turn.Authority.Origin())
 		return false, nil
 	case finished[0].Err != nil:
 		return false, finished[0].Err
@@ -172,7 +173,7 @@ func (c *Crawl) hostOf(v *visit) error {
 // applied takes over what may count only now: a turn whose lease ran out has not happened.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
-		c.cfg.Log("%s: left alone: %s", origin(v.turn.Authority), v.rest.Reason)
+		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -116,7 +116,7 @@ func (c *Crawl) postpones(v *visit, l *storage.Line, w want, ex robots.Exchange)
 	if w.from != v.turn.Authority {
 		return // a hop: the host that it is for rests, not this one
 	}
-	_, need := c.gate.terms.Next(v.state, origin(w.from), ex, v.end)
+	_, need := c.gate.terms.Next(v.state, w.from.Origin(), ex, v.end)
 	if need.Action == robots.Wait && need.After > l.Rest {
 		l.Rest, l.RestBy = need.After, storage.ByRobots
 	}

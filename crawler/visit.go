@@ -10,9 +10,9 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/seats"
+	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
 )
@@ -80,9 +80,6 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	return v, nil
 }
 
-// origin is the authority in the form robots wants: scheme and host, the port only if it is not the default.
-func origin(a canon.Authority) string { return a.Scheme() + "://" + a.HostPort() }
-
 // recall sets the rules that the host's state holds, be they valid still or to be asked for anew: the pace that they
 // ask for is kept until others are known.
 func (c *Crawl) recall(ctx context.Context, v *visit) error {
@@ -147,10 +144,10 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
 	v.pace = v.terms().Pace(&v.memory, x.Ended)
 	if class := host.FailureClass(x.Answer, ex); class != "" {
-		v.count(countPrefixFailures+class, 1)
+		v.count(totals.PrefixFailures+class, 1)
 	}
 	if x.RetryAfter.Odd {
-		v.count(CountOddRetryAfter, 1)
+		v.count(totals.OddRetryAfter, 1)
 	}
 	if len(ex.Request) == 0 {
 		return // no connection came about: nothing was asked of anybody
@@ -159,11 +156,11 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.Response != nil {
 		octets = ex.Response.Size()
 	}
-	v.count(CountExchanges, 1)
-	v.count(CountBytes, octets)
+	v.count(totals.Exchanges, 1)
+	v.count(totals.Bytes, octets)
 	answered := ex.Status != 0
 	if answered {
-		v.count(CountAnswers, 1)
+		v.count(totals.Answers, 1)
 	}
 	c.budget.spend(octets, answered)
 }
@@ -231,7 +228,7 @@ func (v *visit) undo(before visit) {
 	v.result, v.refused, v.seeds = before.result, before.refused, before.seeds
 	v.pages, v.memory.Pages = before.pages, before.memory.Pages
 	for name, n := range counts {
-		if isCost(name) {
+		if totals.IsCost(name) {
 			v.result.Counts[name] = n
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -81,7 +82,7 @@ type crawlDir struct {
 	index    *cdxj.Store
 	ledger   *ledger.Writer
 
-	generation crawler.Generation
+	generation totals.Generation
 }
 
 // openDir is openDirWith for a frontier without limits.

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/found"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -158,7 +159,7 @@ func (x *explaining) answer(ctx context.Context) (told, error) {
 	if err := l.read(ctx); err != nil {
 		return told{}, err
 	}
-	if how := crawler.FoundAs(x.url, l.how); e.State.Assumed && how.Kind != 0 {
+	if how := found.As(x.url, l.how); e.State.Assumed && how.Kind != 0 {
 		q.Found = how
 		if e, err = x.ask(ctx, q); err != nil {
 			return told{}, err

@@ -64,7 +64,7 @@ type ledgerView struct {
 
 func ledgerOf(x *explaining, via string) *ledgerView {
 	a := x.url.Authority()
-	origin := a.Scheme() + "://" + a.HostPort()
+	origin := a.Origin()
 	l := &ledgerView{dir: x.dir, url: x.url, origin: origin + "/", robots: origin + "/robots.txt", via: via, until: x.at}
 	l.history.lines.most, l.history.robots.most = maxHistory, maxRobots
 	if !x.at.IsZero() {

@@ -33,7 +33,7 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 	defer f.Close()
 	c.Settings = x.settings.Settings // the crawl's own list binds, too
 	a := newRobotsAsker(f, locks, &x.settings)
-	origin := x.url.Authority().Scheme() + "://" + x.url.Authority().HostPort()
+	origin := x.url.Authority().Origin()
 	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
 	var state robots.State
 	var ex robots.Exchange

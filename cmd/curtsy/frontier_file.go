@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -134,7 +134,7 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)
 	if err == nil {
 		// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
-		var g crawler.Generation
+		var g totals.Generation
 		if g, err = generationIn(ctx, beside); err == nil && g.Lines > 0 {
 			if err = os.Remove(beside); err == nil {
 				salvage, lines, err = rebuildBeside(ctx, dir, beside, g.Lines)
@@ -176,13 +176,13 @@ func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.
 }
 
 // generationIn reads which generation the frontier at path is of.
-func generationIn(ctx context.Context, path string) (crawler.Generation, error) {
+func generationIn(ctx context.Context, path string) (totals.Generation, error) {
 	f, err := engine.OpenReadOnly(path)
 	if err != nil {
-		return crawler.Generation{}, err
+		return totals.Generation{}, err
 	}
 	st, err := f.Stats(ctx)
-	return crawler.GenerationOf(st.Counts), errors.Join(err, f.Close())
+	return totals.GenerationOf(st.Counts), errors.Join(err, f.Close())
 }
 
 // ledgerEnds reads how URLs ended from a ledger.

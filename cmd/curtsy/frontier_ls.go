@@ -243,7 +243,7 @@ func conditionOf(h frontier.Host) string { return crawler.ConditionName(h.Condit
 
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	pending := h.Queued + h.InFlight + h.Deferred
-	name := h.Authority.Scheme() + "://" + h.Authority.HostPort()
+	name := h.Authority.Origin()
 	state, why, wait := conditionOf(h), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
 		state, why, wait = heldAs(h.Hold.Act), crawler.HoldName(h.Hold.Act), h.Hold.Wait

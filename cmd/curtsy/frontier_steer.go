@@ -115,7 +115,7 @@ func (s *steer) run(ctx context.Context, args []string, std stdio) error {
 			if err != nil {
 				return err
 			}
-			done = append(done, steered{one.Authority.Scheme() + "://" + one.Authority.HostPort(), did.Changed, did.URLs, one})
+			done = append(done, steered{one.Authority.Origin(), did.Changed, did.URLs, one})
 		}
 		return nil
 	})

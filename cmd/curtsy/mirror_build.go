@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
@@ -56,7 +56,7 @@ func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options)
 		}
 		o.Previews, o.Vanished = s.Previews, s.Vanished
 		o.MaxBody = max(o.MaxBody, 1<<30)
-		if g := crawler.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
+		if g := totals.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
 			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
 		}
 		var first string

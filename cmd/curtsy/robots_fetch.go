@@ -132,7 +132,7 @@ func newRobotsAsker(f *fetch.Fetcher, locks *hostlock.Locks, s *settings) *robot
 // terms of the standard say, and takes every status for what they say it means.
 func (a *robotsAsker) ask(ctx context.Context, au canon.Authority, instead string, s robots.Standard) (hadRobots, error) {
 	terms, now := robots.Terms{Standard: s}, time.Now()
-	origin := au.Scheme() + "://" + au.HostPort()
+	origin := au.Origin()
 	var state robots.State
 	var ex robots.Exchange
 	need := terms.Need(state, origin, now)

@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
@@ -196,7 +197,7 @@ func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, er
 		return crawler.Summary{}, false, err
 	}
 	stats, err := f.Stats(ctx)
-	unanswered := stats.Counts[crawler.CountSeedsUnanswered]
+	unanswered := stats.Counts[totals.SeedsUnanswered]
 	return crawler.Summary{
 		EndedBy: crawler.EndedDrained, Status: status, SeedsUnanswered: unanswered, Incomplete: unanswered > 0,
 	}, true, err

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
 	"curtsy/frontier/durable"
 	"curtsy/storage/warc"
 )
@@ -50,7 +51,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, 
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, word(o.dir))
 	}
-	var g crawler.Generation
+	var g totals.Generation
 	err = untilSignal(ctx, func(ctx context.Context) (err error) {
 		g, err = beginGeneration(ctx, o.dir, func() error {
 			return durable.WriteFile(inDir(o.dir, crawldir.ConfigName), config, 0o666)
@@ -72,7 +73,7 @@ func (d *crawlDir) generationInfo(ctx context.Context, info warc.Info) (warc.Inf
 	if err != nil {
 		return info, err
 	}
-	d.generation = crawler.GenerationOf(stats.Counts)
+	d.generation = totals.GenerationOf(stats.Counts)
 	fields := append(warc.Fields{}, info.Fields...)
 	info.Fields = append(fields, warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
 	return info, nil

@@ -15,8 +15,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -38,7 +39,7 @@ func oldFrontier(generation int64) string { return fmt.Sprintf("frontier-%03d.db
 
 // beginGeneration begins the next generation of the ended crawl in dir. before is called once nothing but the new
 // frontier's name is missing.
-func beginGeneration(ctx context.Context, dir string, before func() error) (g crawler.Generation, err error) {
+func beginGeneration(ctx context.Context, dir string, before func() error) (g totals.Generation, err error) {
 	opened, err := mustHaveEnded(ctx, dir)
 	if err != nil {
 		return g, err
@@ -65,7 +66,7 @@ func beginGeneration(ctx context.Context, dir string, before func() error) (g cr
 		return g, fmt.Errorf("%s was in use a moment ago: give the command again", dir)
 	}
 	done := stats.Queued+stats.InFlight+stats.Deferred == 0
-	if g, err = nextGeneration(ctx, dir, crawler.GenerationOf(stats.Counts), done); err != nil {
+	if g, err = nextGeneration(ctx, dir, totals.GenerationOf(stats.Counts), done); err != nil {
 		return g, err
 	}
 	if err := buildNext(ctx, dir, old, g); err != nil {
@@ -105,8 +106,8 @@ func mustHaveEnded(ctx context.Context, dir string) (restarts int64, err error) 
 			return err
 		}
 		restarts = st.Restarts
-		spent := s.MaxPages > 0 && st.Counts[crawler.CountPages] >= s.MaxPages ||
-			s.MaxBytes > 0 && st.Counts[crawler.CountBytes] >= s.MaxBytes
+		spent := s.MaxPages > 0 && st.Counts[totals.Pages] >= s.MaxPages ||
+			s.MaxBytes > 0 && st.Counts[totals.Bytes] >= s.MaxBytes
 		if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 			return nil
 		}
@@ -149,8 +150,8 @@ func hostsOf(ctx context.Context, f frontier.Reader) iter.Seq2[frontier.Host, er
 
 // nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
 // not done, what it did not come to is what its own generation before had: the next one is compared with both.
-func nextGeneration(ctx context.Context, dir string, g crawler.Generation, done bool) (crawler.Generation, error) {
-	next := crawler.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
+func nextGeneration(ctx context.Context, dir string, g totals.Generation, done bool) (totals.Generation, error) {
+	next := totals.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
 	if !done {
 		next.Before = g.Before
 	}
@@ -202,7 +203,7 @@ func removeNext(dir string) error {
 }
 
 // buildNext builds the next frontier beside the old one, which is open and ours.
-func buildNext(ctx context.Context, dir string, old frontier.Reader, g crawler.Generation) error {
+func buildNext(ctx context.Context, dir string, old frontier.Reader, g totals.Generation) error {
 	path := inDir(dir, nextName)
 	if err := removeNext(dir); err != nil { // what a kill left
 		return err
@@ -238,7 +239,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g crawler.G
 }
 
 // nextItems are the parts of the next frontier: the hosts with what politeness needs, and nothing of what was found.
-func nextItems(ctx context.Context, old frontier.Reader, g crawler.Generation) iter.Seq2[frontier.Item, error] {
+func nextItems(ctx context.Context, old frontier.Reader, g totals.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // it never fails
@@ -257,7 +258,7 @@ func nextItems(ctx context.Context, old frontier.Reader, g crawler.Generation) i
 		}
 		for h, err := range hostsOf(ctx, old) {
 			if err == nil {
-				h, err = crawler.NextHost(h)
+				h, err = host.NextGeneration(h)
 			}
 			if !yield(frontier.Item{Host: &h}, err) {
 				return

@@ -79,7 +79,7 @@ func (a Authority) URL(target string) (URL, error) {
 	if !strings.HasPrefix(target, "/") {
 		return URL{}, &Error{Reason: Malformed, URL: excerpt(target), Cause: errTarget}
 	}
-	return Parse(a.Scheme() + "://" + a.HostPort() + target)
+	return Parse(a.Origin() + target)
 }
 
 // Addr returns the address when the host is a literal one; ok is false when it is a name. An IPv4-mapped IPv6
@@ -104,6 +104,9 @@ func (a Authority) Loopback() bool {
 	addr, ok := a.Addr()
 	return ok && addr.IsLoopback() || a.Host() == "localhost"
 }
+
+// Origin is a as people write it, and as robots.txt goes by: scheme and host, the port only if it is not the default.
+func (a Authority) Origin() string { return a.Scheme() + "://" + a.HostPort() }
 
 // RegistrableDomain returns the public suffix of the host with one label more (https://publicsuffix.org, private
 // suffixes included, so that each user of a hosting service counts for itself), and the host itself when there is

@@ -1,0 +1,63 @@
+// Package found says how a URL was found, in the two ways that this is written down: as a candidate of the frontier and
+// as a line of the ledger. It is pure.
+package found
+
+import (
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// Word is a kind as a line says it.
+func Word(k frontier.Kind) storage.Kind {
+	switch k {
+	case frontier.KindSeed:
+		return storage.KindSeed
+	case frontier.KindLink:
+		return storage.KindLink
+	case frontier.KindRedirect:
+		return storage.KindRedirect
+	case frontier.KindEmbed:
+		return storage.KindEmbed
+	case frontier.KindSitemap:
+		return storage.KindSitemap
+	case frontier.KindMap:
+		return storage.KindMap
+	}
+	return ""
+}
+
+// Kind is the kind of a word; zero of one that there is not.
+func Kind(word storage.Kind) frontier.Kind {
+	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
+		if Word(k) == word {
+			return k
+		}
+	}
+	return 0
+}
+
+// As is how a URL was found, as a line of the ledger tells it: for a Question about one that the frontier keeps no
+// text of. Its Kind is zero when the line does not tell.
+func As(u canon.URL, l storage.Line) frontier.Candidate {
+	c := frontier.Candidate{URL: u, Kind: Kind(l.Kind), Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag}
+	if c.Kind == frontier.KindEmbed {
+		c.Embeds = 1
+	}
+	return c
+}
+
+// Line is the beginning of a line that needs no more than the candidate.
+func Line(found frontier.Candidate) storage.Line {
+	return storage.Line{
+		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: Word(found.Kind), Depth: found.Depth,
+		Seed: found.Seed, Tag: found.Tag,
+	}
+}
+
+// SeedChain reports whether c is a seed or what a seed redirects to.
+func SeedChain(c frontier.Candidate) bool {
+	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 && c.Embeds == 0
+}
