@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 )
 
 // naive is the engine that one writes first on top of bbolt: a bucket per host with its queue, a bucket of fingerprints,
@@ -23,7 +24,7 @@ type naive struct {
 }
 
 func newNaive(tb testing.TB) *naive {
-	db, err := bbolt.Open(filepath.Join(tb.TempDir(), "naive.db"), 0o600, options(false))
+	db, err := bbolt.Open(filepath.Join(tb.TempDir(), "naive.db"), 0o600, dbfile.Options(false))
 	if err != nil {
 		tb.Fatal(err)
 	}

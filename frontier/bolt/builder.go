@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/durable"
 )
 
@@ -51,7 +53,7 @@ func newFileBuilder(path string) (*builder, error) {
 func beginBuilder(path, beside string) (*builder, error) {
 	b := &builder{path: path, beside: beside}
 	db, err := bbolt.Open(b.beside, 0o600, &bbolt.Options{
-		Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoSync: true, NoGrowSync: true,
+		Timeout: dbfile.LockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoSync: true, NoGrowSync: true,
 		OpenFile: durable.OpenFile,
 	})
 	if err != nil {
@@ -164,11 +166,11 @@ func (b *builder) complete() error {
 		return err
 	}
 	defer file.Close()
-	m, ok := lastMeta(file)
+	m, ok := pages.LastMeta(file)
 	if !ok {
 		return fmt.Errorf("the new file has no valid meta page: %w", frontier.ErrDamaged)
 	}
-	if err := file.Truncate(int64(m.pages * m.pageSize)); err != nil {
+	if err := file.Truncate(int64(m.Pages * m.PageSize)); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
@@ -194,7 +196,7 @@ func (b *builder) place() error {
 	if err := b.complete(); err != nil {
 		return err
 	}
-	if err := publish(b.beside, b.path); err != nil {
+	if err := dbfile.Publish(b.beside, b.path); err != nil {
 		return err
 	}
 	b.beside = ""

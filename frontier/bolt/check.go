@@ -7,6 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/durable"
 )
@@ -15,14 +17,14 @@ import (
 // pages and keys, and by what must hold between the parts of the layout. It changes nothing. The error says that the
 // file could not be examined: ErrInUse, ErrNewer, ErrOlder, or ErrDamaged so badly that nothing more can be told.
 func Check(path string) ([]string, error) {
-	db, err := openFile(path, true)
+	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
 	c := &checker{f: newFrontier(path, db, frontier.Options{})}
 	c.f.readOnly = true
-	err = guard(func() error {
+	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
 			for err := range tx.Check() {
 				c.find("bbolt: %v", err)
@@ -35,11 +37,11 @@ func Check(path string) ([]string, error) {
 	})
 	switch {
 	case errors.Is(err, frontier.ErrNewer), errors.Is(err, frontier.ErrOlder):
-		return nil, openError(path, err)
+		return nil, dbfile.OpenError(path, err)
 	case errors.Is(err, frontier.ErrDamaged):
 		c.find("%v", err)
 	case err != nil:
-		return nil, openError(path, err)
+		return nil, dbfile.OpenError(path, err)
 	}
 	return c.found, nil
 }
@@ -54,9 +56,9 @@ func CutShort(path string) (bool, error) {
 		return false, fmt.Errorf("frontier/bolt: look at the meta pages: %w", err)
 	}
 	defer file.Close()
-	m, ok := lastMeta(file)
+	m, ok := pages.LastMeta(file)
 	for i := range int64(2) {
-		if _, valid := readMetaPage(file, i*int64(m.pageSize)); !valid {
+		if _, valid := pages.ReadMeta(file, i*int64(m.PageSize)); !valid {
 			return ok, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 )
 
 // Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
@@ -21,7 +22,7 @@ func Compact(ctx context.Context, path string, forget bool) (before, after int64
 	if before, err = sizeOf(path); err != nil { // or else it would be made
 		return 0, 0, fmt.Errorf("frontier/bolt: compact: %w", err)
 	}
-	db, err := openFile(path, false)
+	db, err := dbfile.Open(path, create)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -32,7 +33,7 @@ func Compact(ctx context.Context, path string, forget bool) (before, after int64
 	}
 	switch {
 	case errors.Is(err, frontier.ErrDamaged), errors.Is(err, frontier.ErrNewer), errors.Is(err, frontier.ErrOlder):
-		return 0, 0, openError(path, err)
+		return 0, 0, dbfile.OpenError(path, err)
 	case err != nil:
 		return 0, 0, fmt.Errorf("frontier/bolt: compact %s: %w", path, err)
 	}
@@ -55,7 +56,7 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 		return err
 	}
 	defer b.abandon()
-	err = guard(func() error {
+	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
 			f := newFrontier(path, db, frontier.Options{})
 			f.readOnly = true

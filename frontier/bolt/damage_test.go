@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/pages"
 )
 
 // reading makes the calls that must not change a file, and fails the test if one does, or answers in another way than
@@ -124,8 +125,8 @@ func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 	path := makeFile(t)
 	b := read(t, path)
-	m, _ := lastMeta(strings.NewReader(string(b)))
-	b[(m.tx%2)*m.pageSize+40]++
+	m, _ := pages.LastMeta(strings.NewReader(string(b)))
+	b[(m.Tx%2)*m.PageSize+40]++
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/canon"
 )
 
@@ -113,7 +114,7 @@ func (f *Frontier) complete(drafts []*draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	err := guard(func() error {
+	err := dbfile.Guard(func() error {
 		if tx := drafts[0].tx; tx != nil {
 			defer tx.Rollback()
 		}

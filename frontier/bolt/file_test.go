@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/canon"
 )
 
@@ -77,11 +80,11 @@ func openAll(t testing.TB, path string) map[string]error {
 func TestOpen_ATruncatedFileIsDamaged(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
-	m, ok := lastMeta(strings.NewReader(string(whole)))
-	if !ok || m.pages < 20 || m.pages*m.pageSize > uint64(len(whole)) {
+	m, ok := pages.LastMeta(strings.NewReader(string(whole)))
+	if !ok || m.Pages < 20 || m.Pages*m.PageSize > uint64(len(whole)) {
 		t.Fatalf("last meta page: %+v, %v", m, ok)
 	}
-	for _, size := range []uint64{1, 100, 4095, 4096, 8192, 16384, m.pages / 2 * m.pageSize, m.pages*m.pageSize - 1} {
+	for _, size := range []uint64{1, 100, 4095, 4096, 8192, 16384, m.Pages / 2 * m.PageSize, m.Pages*m.PageSize - 1} {
 		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +95,7 @@ func TestOpen_ATruncatedFileIsDamaged(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(path, whole[:m.pages*m.pageSize], 0o600); err != nil {
+	if err := os.WriteFile(path, whole[:m.Pages*m.PageSize], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if errs := openAll(t, path); len(errs) > 0 {
@@ -262,20 +265,20 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
-	m, _ := lastMeta(strings.NewReader(string(whole)))
+	m, _ := pages.LastMeta(strings.NewReader(string(whole)))
 	rnd := rand.New(rand.NewPCG(4, 4))
 	refused, found := 0, 0
 	for round := range 300 {
-		b := append([]byte(nil), whole[:m.pages*m.pageSize]...)
-		page := rnd.Uint64N(m.pages) * m.pageSize
+		b := append([]byte(nil), whole[:m.Pages*m.PageSize]...)
+		page := rnd.Uint64N(m.Pages) * m.PageSize
 		switch round % 3 {
 		case 0: // in the head of a page
 			b[page+rnd.Uint64N(40)] ^= 1 << rnd.IntN(8)
 		case 1: // anywhere
 			b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
 		case 2: // a page of something else
-			other := rnd.Uint64N(m.pages) * m.pageSize
-			copy(b[page:page+m.pageSize], b[other:other+m.pageSize])
+			other := rnd.Uint64N(m.Pages) * m.PageSize
+			copy(b[page:page+m.PageSize], b[other:other+m.PageSize])
 		}
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
@@ -395,7 +398,7 @@ func writeCalls(f *Frontier) map[string]error {
 // found it. A branch from before a page was written anew may say less.
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	db, err := openFile(path, false)
+	db, err := dbfile.Open(path, create)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,17 +413,17 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkPages(path); err != nil {
-		t.Fatal(err)
-	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := pages.Check(bytes.NewReader(b)); err != nil {
+		t.Fatal(err)
+	}
 	second := -1
 	for at := 2 * 4096; at < len(b); at += 4096 {
-		if binary.NativeEndian.Uint16(b[at+8:]) == branchPage && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
-			e := at + pageHeader + elementSize
+		if binary.NativeEndian.Uint16(b[at+8:]) == pages.Branch && binary.NativeEndian.Uint16(b[at+10:]) > 2 {
+			e := at + pages.HeaderSize + pages.ElementSize
 			second = e + int(binary.NativeEndian.Uint32(b[e:]))
 		}
 	}
@@ -428,11 +431,8 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 		t.Fatal("there is no branch")
 	}
 	b[second+7]-- // the first key of the second child, which is beyond those of the first
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkPages(path); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("checkPages: %v", err)
+	if err := pages.Check(bytes.NewReader(b)); !errors.Is(err, frontier.ErrDamaged) {
+		t.Errorf("pages.Check: %v", err)
 	}
 }
 
@@ -440,19 +440,20 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 // them. After one in the middle of a read it holds none, and the file is released at once.
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	db, err := openFile(path, false)
+	db, err := dbfile.Open(path, create)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
+	err = dbfile.Guard(func() error { return db.View(func(*bbolt.Tx) error { panic("spoilt") }) })
 	if !errors.Is(err, frontier.ErrDamaged) {
 		t.Fatal(err)
 	}
-	discard(db, fmt.Errorf("open: %w", err))
+	dbfile.Discard(db, fmt.Errorf("open: %w", err))
 	f, err := Open(path, frontier.Options{})
 	if err != nil {
 		t.Fatalf("the file was not released: %v", err)
 	}
+	spoilt := dbfile.Update(f.db, func(*bbolt.Tx) error { panic("spoilt") })
 	tx, err := f.db.Begin(true) // as bbolt leaves it when a rollback panics, too
 	if err != nil {
 		t.Fatal(err)
@@ -460,10 +461,10 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	defer f.db.Close()
 	defer tx.Rollback()
 	f.mu.Lock()
-	f.poison(fmt.Errorf("commit: %w", &panicked{value: "spoilt", writing: true}))
+	f.poison(fmt.Errorf("commit: %w", spoilt))
 	f.mu.Unlock()
 	if err := f.Close(); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("Close: %v", err)
 	}
-	discard(f.db, f.err)
+	dbfile.Discard(f.db, f.err)
 }

@@ -14,12 +14,13 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 )
 
 // makeDB makes a database with empty buckets.
 func makeDB(t testing.TB) *bbolt.DB {
 	t.Helper()
-	db, err := openFile(filepath.Join(t.TempDir(), "x.db"), false)
+	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), create)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/canon"
 )
 
@@ -25,15 +25,15 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	if o.Order > frontier.DepthFirst {
 		return nil, fmt.Errorf("frontier/bolt: open %s: there is no order %d", path, o.Order)
 	}
-	db, err := openFile(path, false)
+	db, err := dbfile.Open(path, create)
 	if err != nil {
 		return nil, err
 	}
-	db.AllocSize = growth(o.MaxSize)
+	db.AllocSize = dbfile.Growth(o.MaxSize)
 	f := newFrontier(path, db, o)
-	if err := guard(f.openRun); err != nil {
-		discard(db, err)
-		return nil, openError(path, err)
+	if err := dbfile.Guard(f.openRun); err != nil {
+		dbfile.Discard(db, err)
+		return nil, dbfile.OpenError(path, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	f.stop = stop
@@ -45,7 +45,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 // Blob, Host, Hosts, Survey, Export and Snapshot work; Hosts and Stats tell what is stored, before a new run has opened what was retired. All
 // else is answered with ErrReadOnly. Several processes may do so at a time, none while a crawl runs (ErrInUse).
 func OpenReadOnly(path string) (*Frontier, error) {
-	db, err := openFile(path, true)
+	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	f.readOnly = true
 	f.stop = func() {}
 	close(f.stopped)
-	err = guard(func() error {
+	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error { return f.load(tx) })
 	})
 	if err != nil {
 		db.Close()
-		return nil, openError(path, err)
+		return nil, dbfile.OpenError(path, err)
 	}
 	now := f.clock.now()
 	for _, h := range f.hosts {
@@ -95,7 +95,7 @@ func (f *Frontier) openRun() error {
 		return err
 	}
 	if empty {
-		if err := updating(f.db, create); err != nil {
+		if err := dbfile.Update(f.db, create); err != nil {
 			return err
 		}
 	}
@@ -116,14 +116,14 @@ func (f *Frontier) openRun() error {
 // writeOpening writes the new epoch and, in the same transaction, what the opening has found.
 func (f *Frontier) writeOpening() error {
 	f.seal(f.clock.now())
-	err := updating(f.db, func(tx *bbolt.Tx) error {
+	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
 		if err := writeEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
 			return err
 		}
 		return f.write(tx, f.queue[0])
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, advice(err))
+		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, dbfile.Advice(err))
 	}
 	if err := f.writer.measure(f.db); err != nil {
 		return err
@@ -187,12 +187,12 @@ func (f *Frontier) Close() error {
 	err, floor := f.err, max(f.floor, f.oldFloor)
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
-		err = updating(f.db, func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
+		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
 		if err != nil {
-			err = writeError("mark the stop as clean in", f.path, err)
+			err = dbfile.WriteError("mark the stop as clean in", f.path, err)
 		}
 	}
-	if p := (*panicked)(nil); errors.As(err, &p) {
+	if dbfile.Stuck(err) {
 		return err // a Close might wait for ever; the file is released when the process ends
 	}
 	if cerr := f.db.Close(); err == nil && cerr != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -37,7 +38,7 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	if _, err := os.Lstat(out); err == nil {
 		return fail(fmt.Errorf("%s: %w: the new frontier needs a new file", out, os.ErrExist))
 	}
-	db, err := lockFile(path, options(true)) // nobody writes meanwhile; nothing is read through it
+	db, err := dbfile.Hold(path) // nobody writes meanwhile; nothing is read through it
 	switch {
 	case err == nil:
 		defer db.Close()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/canon"
 )
 
@@ -142,7 +143,7 @@ func retried(t testing.TB) string {
 func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	path := retried(t)
 	whole, truth := read(t, path), texts(t, path)
-	m, _ := lastMeta(strings.NewReader(string(whole)))
+	m, _ := pages.LastMeta(strings.NewReader(string(whole)))
 	rnd := rand.New(rand.NewPCG(1, 9))
 	kept, refused := 0, 0
 	rounds := 30
@@ -150,7 +151,7 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 		rounds = 1500
 	}
 	for round := range rounds {
-		b := spoil(whole[:m.pages*m.pageSize], m, rnd, round)
+		b := spoil(whole[:m.Pages*m.PageSize], m, rnd, round)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,24 +188,24 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 }
 
 // spoil returns a spoilt copy of a file.
-func spoil(whole []byte, m metaPage, rnd *rand.Rand, round int) []byte {
+func spoil(whole []byte, m pages.Meta, rnd *rand.Rand, round int) []byte {
 	b := append([]byte(nil), whole...)
-	page := rnd.Uint64N(m.pages) * m.pageSize
+	page := rnd.Uint64N(m.Pages) * m.PageSize
 	switch round % 6 {
 	case 0: // in the head of a page
 		b[page+rnd.Uint64N(40)] ^= 1 << rnd.IntN(8)
 	case 1: // anywhere
 		b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
 	case 2: // a page of something else
-		other := rnd.Uint64N(m.pages) * m.pageSize
-		copy(b[page:page+m.pageSize], b[other:other+m.pageSize])
+		other := rnd.Uint64N(m.Pages) * m.PageSize
+		copy(b[page:page+m.PageSize], b[other:other+m.PageSize])
 	case 3: // a page of nothing
-		clear(b[page : page+m.pageSize])
+		clear(b[page : page+m.PageSize])
 	case 4: // cut off
 		b = b[:rnd.IntN(len(b))]
 	case 5: // a meta page, and another
-		clear(b[rnd.Uint64N(2)*m.pageSize:][:m.pageSize])
-		clear(b[page : page+m.pageSize])
+		clear(b[rnd.Uint64N(2)*m.PageSize:][:m.PageSize])
+		clear(b[page : page+m.PageSize])
 	}
 	return b
 }
@@ -212,11 +213,11 @@ func spoil(whole []byte, m metaPage, rnd *rand.Rand, round int) []byte {
 func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 	path := retried(t)
 	b, truth := read(t, path), texts(t, path)
-	m, _ := lastMeta(strings.NewReader(string(b)))
-	clear(b[:2*m.pageSize])
-	for at := uint64(0); at < m.pages*m.pageSize; at += m.pageSize {
-		if b[at+8] == branchPage {
-			clear(b[at : at+m.pageSize])
+	m, _ := pages.LastMeta(strings.NewReader(string(b)))
+	clear(b[:2*m.PageSize])
+	for at := uint64(0); at < m.Pages*m.PageSize; at += m.PageSize {
+		if b[at+8] == pages.Branch {
+			clear(b[at : at+m.PageSize])
 		}
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {

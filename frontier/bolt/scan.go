@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"curtsy/frontier/bolt/pages"
 )
 
 // scan finds the values of a frontier in a file of which nothing else is believed: every page is looked at as if it were
@@ -71,20 +73,20 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	for _, j := range journals() {
 		s.values[j] = map[uint64]found{}
 	}
-	m, ok := lastMeta(file)
-	s.pageSize = int64(m.pageSize)
+	m, ok := pages.LastMeta(file)
+	s.pageSize = int64(m.PageSize)
 	if !ok {
 		s.pageSize = s.guessPageSize()
 	}
 	s.live = make([]owner, (s.size+s.pageSize-1)/s.pageSize)
 	salvage.Pages = int64(len(s.live))
 	for i := range int64(2) {
-		if p, ok := readMetaPage(file, i*s.pageSize); !ok || int64(p.pageSize) != s.pageSize {
+		if p, ok := pages.ReadMeta(file, i*s.pageSize); !ok || int64(p.PageSize) != s.pageSize {
 			salvage.MetaSpoilt = true
 		}
 	}
 	if ok {
-		s.walk(m.root, another, true, 0)
+		s.walk(m.Root, another, true, 0)
 	}
 	return s, nil
 }
@@ -121,7 +123,7 @@ func (s *scan) read(at int64, n int) []byte {
 // walk marks the pages that the last commit refers to, as far as they can be read.
 func (s *scan) walk(id uint64, of owner, root bool, level int) {
 	b := []byte(nil)
-	if id >= 2 && id < uint64(len(s.live)) && s.live[id] == nobody && level <= maxLevels {
+	if id >= 2 && id < uint64(len(s.live)) && s.live[id] == nobody && level <= pages.MaxLevels {
 		b = s.read(int64(id)*s.pageSize, int(s.pageSize))
 	}
 	order := binary.NativeEndian
@@ -130,28 +132,28 @@ func (s *scan) walk(id uint64, of owner, root bool, level int) {
 		return
 	}
 	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
-	if flags != branchPage && flags != leafPage {
+	if flags != pages.Branch && flags != pages.Leaf {
 		s.salvage.LostPages++
 		return
 	}
 	s.live[id] = of
-	for i := range min(count, int(s.pageSize-pageHeader)/elementSize) {
-		e := b[pageHeader+i*elementSize:]
-		if flags == branchPage {
+	for i := range min(count, int(s.pageSize-pages.HeaderSize)/pages.ElementSize) {
+		e := b[pages.HeaderSize+i*pages.ElementSize:]
+		if flags == pages.Branch {
 			s.walk(order.Uint64(e[8:]), of, root, level+1)
 			continue
 		}
-		x := parseElement(e)
-		at := int64(id)*s.pageSize + int64(pageHeader+i*elementSize) + int64(x.pos)
-		if x.flags != bucketLeaf || x.key > 34 {
+		x := pages.ParseElement(e)
+		at := int64(id)*s.pageSize + int64(pages.HeaderSize+i*pages.ElementSize) + int64(x.Pos)
+		if x.Flags != pages.Bucket || x.Key > 34 {
 			continue
 		}
-		if v := s.read(at, int(x.key)+16); v != nil {
+		if v := s.read(at, int(x.Key)+16); v != nil {
 			if root {
-				s.counters[journal(v[:x.key])] = order.Uint64(v[x.key+8:])
+				s.counters[journal(v[:x.Key])] = order.Uint64(v[x.Key+8:])
 			}
-			if page := order.Uint64(v[x.key:]); page != 0 {
-				s.walk(page, ownerOf(string(v[:x.key])), false, level+1)
+			if page := order.Uint64(v[x.Key:]); page != 0 {
+				s.walk(page, ownerOf(string(v[:x.Key])), false, level+1)
 			}
 		}
 	}

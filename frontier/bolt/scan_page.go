@@ -3,31 +3,25 @@ package bolt
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"curtsy/frontier/bolt/pages"
 )
-
-// element is the head of an element of a leaf.
-type element struct{ flags, pos, key, value uint32 }
-
-func parseElement(e []byte) element {
-	order := binary.NativeEndian
-	return element{order.Uint32(e), order.Uint32(e[4:]), order.Uint32(e[8:]), order.Uint32(e[12:])}
-}
 
 // page looks at b, which is at that place of the file, as a leaf. A page can hold a small bucket whole, in a value.
 func (s *scan) page(at int64, b []byte, of owner, level int) {
 	count := 0 // of the elements that must be values
-	if len(b) >= pageHeader && of > another && binary.NativeEndian.Uint16(b[8:]) == leafPage {
+	if len(b) >= pages.HeaderSize && of > another && binary.NativeEndian.Uint16(b[8:]) == pages.Leaf {
 		count = int(binary.NativeEndian.Uint16(b[10:]))
 	}
 	slots, sound := s.slots(at, b, level)
-	for i := 0; i < max(slots, count) && pageHeader+(i+1)*elementSize <= len(b); i++ {
-		from := pageHeader + i*elementSize
-		x := parseElement(b[from:])
-		if x.flags > bucketLeaf || x.key == 0 || x.key > 34 || x.value > maxValue || x.pos > 1<<30 {
+	for i := 0; i < max(slots, count) && pages.HeaderSize+(i+1)*pages.ElementSize <= len(b); i++ {
+		from := pages.HeaderSize + i*pages.ElementSize
+		x := pages.ParseElement(b[from:])
+		if x.Flags > pages.Bucket || x.Key == 0 || x.Key > 34 || x.Value > maxValue || x.Pos > 1<<30 {
 			s.spoilt(i < count)
 			continue
 		}
-		start, n := from+int(x.pos), int(x.key+x.value)
+		start, n := from+int(x.Pos), int(x.Key+x.Value)
 		kv := []byte(nil)
 		if start+n <= len(b) {
 			kv = b[start : start+n]
@@ -35,10 +29,10 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 			s.spoilt(i < count)
 			continue
 		}
-		k, v := kv[:x.key:x.key], kv[x.key:]
-		place := found{at: at + int64(start) + int64(x.key), n: len(v), live: of != nobody}
-		if x.flags == bucketLeaf {
-			if len(v) > 16+pageHeader && level == 0 {
+		k, v := kv[:x.Key:x.Key], kv[x.Key:]
+		place := found{at: at + int64(start) + int64(x.Key), n: len(v), live: of != nobody}
+		if x.Flags == pages.Bucket {
+			if len(v) > 16+pages.HeaderSize && level == 0 {
 				inner := nobody
 				if of != nobody {
 					inner = ownerOf(string(k))
@@ -59,21 +53,21 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 // that it counts are looked at: what is behind them are values, and in a value a site could have put what looks like an
 // element. Of a spoilt one, all that there may be.
 func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
-	if len(b) < pageHeader+elementSize {
+	if len(b) < pages.HeaderSize+pages.ElementSize {
 		return 0, false
 	}
 	order := binary.NativeEndian
 	id, flags, count := order.Uint64(b), order.Uint16(b[8:]), int(order.Uint16(b[10:]))
 	if level == 0 && id != uint64(at/s.pageSize) {
-		return len(b) / elementSize, false
+		return len(b) / pages.ElementSize, false
 	}
 	switch {
-	case flags == branchPage:
+	case flags == pages.Branch:
 		return 0, true
-	case flags == leafPage && int(parseElement(b[pageHeader:]).pos) == count*elementSize: // the first value is behind the last element
+	case flags == pages.Leaf && int(pages.ParseElement(b[pages.HeaderSize:]).Pos) == count*pages.ElementSize: // the first value is behind the last element
 		return count, true
 	}
-	return len(b) / elementSize, false
+	return len(b) / pages.ElementSize, false
 }
 
 func (s *scan) spoilt(is bool) {

@@ -30,16 +30,6 @@ func reserve(maxSize int64) int64 {
 	return min(reservePages, maxSize/8) + min(reserveLeases, maxSize/8) + maxSize/16
 }
 
-// growth returns by how much a file grows at a time that may have that many octets, zero being as many as it likes: the
-// default of bbolt, 16 MiB, is much for a small crawl.
-func growth(maxSize int64) int {
-	const most = 4 << 20
-	if maxSize == 0 {
-		return most
-	}
-	return int(min(max(maxSize/64, 64<<10), most))
-}
-
 // octets returns what the file takes, with what the next groups will add. The caller holds mu.
 func (f *Frontier) octets() int64 {
 	n := f.size

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"curtsy/frontier/bolt/dbfile"
+
 	"go.etcd.io/bbolt"
 )
 
@@ -56,7 +58,7 @@ func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return publish(file.Name(), path)
+	return dbfile.Publish(file.Name(), path)
 }
 
 // vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.
@@ -81,7 +83,7 @@ func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return guard(func() error {
+	return dbfile.Guard(func() error {
 		defer tx.Rollback()
 		_, err := tx.WriteTo(writerFunc(func(b []byte) (int, error) {
 			if err := ctx.Err(); err != nil {

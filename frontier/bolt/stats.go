@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/canon"
 )
 
@@ -22,7 +23,7 @@ func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(
 		return err
 	})
 	if err == nil {
-		err = guard(func() error {
+		err = dbfile.Guard(func() error {
 			defer tx.Rollback()
 			return read(tx)
 		})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/frontier/bolt/dbfile"
+
 	"go.etcd.io/bbolt"
 )
 
@@ -87,7 +89,7 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 	}
 	w.unfolded += int64(len(g.done))
 	fold := w.unfolded >= foldAt(w.folded) && w.mayFold(f.options.MaxSize)
-	err := updating(f.db, func(tx *bbolt.Tx) error {
+	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
 		if err := f.write(tx, g); err != nil || !fold {
 			return err
 		}
@@ -100,7 +102,7 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 		err = w.measure(f.db)
 	}
 	if err != nil {
-		return writeError("commit", f.path, err)
+		return dbfile.WriteError("commit", f.path, err)
 	}
 	return nil
 }

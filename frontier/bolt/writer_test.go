@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
 )
 
 // Results that come within GroupDelay of the first are one transaction; the next begins with the next result.
@@ -321,12 +322,12 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 }
 
 func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
-	if err := guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, frontier.ErrDamaged) ||
+	if err := dbfile.Guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, frontier.ErrDamaged) ||
 		!strings.Contains(err.Error(), "assertion failed") {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
-	if err := guard(func() error { return boom }); err != boom {
+	if err := dbfile.Guard(func() error { return boom }); err != boom {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package bolt
+package dbfile
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"curtsy/frontier"
 )
 
-// guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
+// Guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
 // in a damaged page it panics, or follows an address out of the map. Both become ErrDamaged.
-func guard(f func() error) (err error) {
+func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -22,9 +22,9 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// updating is db.Update under guard.
-func updating(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
-	err := guard(func() error { return db.Update(f) })
+// Update is db.Update under Guard.
+func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
+	err := Guard(func() error { return db.Update(f) })
 	if p := (*panicked)(nil); errors.As(err, &p) {
 		p.writing = true
 	}
@@ -38,12 +38,19 @@ type panicked struct {
 	writing bool
 }
 
-// discard closes db after an opening that failed with err, unless that might wait for ever.
-func discard(db *bbolt.DB, err error) {
+// Discard closes db after an opening that failed with err, unless that might wait for ever.
+func Discard(db *bbolt.DB, err error) {
 	if p := (*panicked)(nil); errors.As(err, &p) && p.writing {
 		return // the file is released when the process ends
 	}
 	db.Close()
+}
+
+// Stuck reports whether err, of this package, leaves a database that cannot be closed: a Close might wait for ever. The file is
+// released when the process ends.
+func Stuck(err error) bool {
+	p := (*panicked)(nil)
+	return errors.As(err, &p)
 }
 
 func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }

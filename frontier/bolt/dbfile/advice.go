@@ -1,4 +1,4 @@
-package bolt
+package dbfile
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 	"curtsy/frontier"
 )
 
-// writeError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
+// WriteError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
 // what the disk holds is what was acknowledged, and may hold the group that failed.
-func writeError(act, path string, err error) error {
-	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then go on: what was acknowledged is in the file", act, path, err, advice(err))
+func WriteError(act, path string, err error) error {
+	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then go on: what was acknowledged is in the file", act, path, err, Advice(err))
 }
 
-// advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.
-func advice(err error) string {
+// Advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.
+func Advice(err error) string {
 	switch {
 	case errors.Is(err, frontier.ErrDamaged):
 		return "check the frontier, and keep a copy of it"

@@ -1,4 +1,4 @@
-package bolt
+package dbfile
 
 import (
 	"cmp"
@@ -7,41 +7,43 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.etcd.io/bbolt"
+
 	"curtsy/frontier/durable"
 )
 
 // makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is
 // durable. A process that dies meanwhile leaves no file that looks like a damaged frontier.
-func makeNew(path string) error {
+func makeNew(path string, create func(*bbolt.Tx) error) error {
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("frontier/bolt: make %s: %w", path, err)
 	}
-	db, err := lockFile(fresh, options(false))
+	db, err := lock(fresh, Options(false))
 	if err != nil {
 		return err
 	}
 	db.AllocSize = 64 << 10 // it may be opened with a bound on its size
-	err = updating(db, create)
+	err = Update(db, create)
 	if cerr := db.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = publish(fresh, path)
+		err = Publish(fresh, path)
 	}
 	if err != nil {
 		os.Remove(fresh)
 		if errors.Is(err, os.ErrExist) { // another process was faster
 			return inUse(path)
 		}
-		return writeError("make", path, err)
+		return WriteError("make", path, err)
 	}
 	return nil
 }
 
-// publish gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
+// Publish gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
 // file. It makes that durable: of a file whose name is lost, everything is.
-func publish(fresh, path string) error {
+func Publish(fresh, path string) error {
 	switch err := os.Link(fresh, path); {
 	case err == nil:
 		os.Remove(fresh) // a second name that stays does no harm

@@ -1,4 +1,4 @@
-package bolt
+package pages
 
 import (
 	"bytes"
@@ -8,35 +8,7 @@ import (
 	"io"
 
 	"curtsy/frontier"
-	"curtsy/frontier/durable"
 )
-
-// checkSize fails when the file is shorter than its last commit says. bbolt does not look: it maps the file, and the
-// process dies with SIGBUS at the first page that is not there. Nor is an empty file a frontier: bbolt would make a new
-// one of it, and a crawl would seem to be finished. The error wraps os.ErrNotExist when there is no file.
-func checkSize(path string) error {
-	file, err := durable.Open(path)
-	if err != nil {
-		return fmt.Errorf("frontier/bolt: open: %w", err)
-	}
-	defer file.Close()
-	m, ok := lastMeta(file)
-	info, err := file.Stat() // after the read: a file that is in use only grows
-	if err != nil {
-		return fmt.Errorf("frontier/bolt: open: %w", err)
-	}
-	switch {
-	case info.IsDir():
-		return fmt.Errorf("frontier/bolt: open %s: it is a directory", path)
-	case info.Size() == 0:
-		return openError(path, fmt.Errorf("it is empty: %w", frontier.ErrDamaged))
-	case !ok:
-		return openError(path, fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged))
-	case uint64(info.Size())/m.pageSize < m.pages:
-		return openError(path, fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.pages*m.pageSize, frontier.ErrDamaged))
-	}
-	return nil
-}
 
 // The meta page of bbolt (internal/common/meta.go, version 2), in the byte order of the machine: a page header of 16
 // octets, then magic, version, page size, flags (4 octets each), root bucket (16), free list, high-water mark,
@@ -49,69 +21,65 @@ const (
 	metaVersion = 2
 )
 
-// metaPage is what we need of one.
-type metaPage struct {
-	pageSize uint64
-	root     uint64 // page of the root bucket
-	pages    uint64 // high-water mark
-	tx       uint64
+// Meta is what we need of one.
+type Meta struct {
+	PageSize uint64
+	Root     uint64 // page of the root bucket
+	Pages    uint64 // high-water mark
+	Tx       uint64
 }
 
-// lastMeta returns the later of the two meta pages that are valid.
-func lastMeta(file io.ReaderAt) (metaPage, bool) {
-	first, ok := readMetaPage(file, 0)
+// LastMeta returns the later of the two meta pages that are valid.
+func LastMeta(file io.ReaderAt) (Meta, bool) {
+	first, ok := ReadMeta(file, 0)
 	if ok {
-		second, ok := readMetaPage(file, int64(first.pageSize))
-		if ok && second.tx > first.tx {
+		second, ok := ReadMeta(file, int64(first.PageSize))
+		if ok && second.Tx > first.Tx {
 			return second, true
 		}
 		return first, true
 	}
 	for size := int64(1 << 10); size <= 1<<24; size <<= 1 { // the second begins after the first, however long that is
-		if second, ok := readMetaPage(file, size); ok {
+		if second, ok := ReadMeta(file, size); ok {
 			return second, true
 		}
 	}
-	return metaPage{}, false
+	return Meta{}, false
 }
 
-func readMetaPage(file io.ReaderAt, at int64) (metaPage, bool) {
+// ReadMeta reads the meta page at that place; ok is false when there is none that is valid.
+func ReadMeta(file io.ReaderAt, at int64) (Meta, bool) {
 	var b [metaAt + metaLength]byte
 	if _, err := file.ReadAt(b[:], at); err != nil {
-		return metaPage{}, false
+		return Meta{}, false
 	}
 	m, order := b[metaAt:], binary.NativeEndian
 	sum := fnv.New64a()
 	sum.Write(m[:metaSum])
 	if order.Uint32(m) != metaMagic || order.Uint32(m[4:]) != metaVersion || order.Uint64(m[metaSum:]) != sum.Sum64() {
-		return metaPage{}, false
+		return Meta{}, false
 	}
-	p := metaPage{
-		pageSize: uint64(order.Uint32(m[8:])), root: order.Uint64(m[16:]), pages: order.Uint64(m[40:]), tx: order.Uint64(m[48:]),
+	p := Meta{
+		PageSize: uint64(order.Uint32(m[8:])), Root: order.Uint64(m[16:]), Pages: order.Uint64(m[40:]), Tx: order.Uint64(m[48:]),
 	}
-	return p, p.pageSize >= 1<<10 && p.pageSize <= 1<<24
+	return p, p.PageSize >= 1<<10 && p.PageSize <= 1<<24
 }
 
-// checkPages walks all pages that the last commit reaches. bbolt walks them too when it opens a file, and panics, in a
+// Check walks all pages that the last commit reaches. bbolt walks them too when it opens a file, and panics, in a
 // goroutine where nobody can stop that, when one is not what it should be. The pages must not be written meanwhile.
-func checkPages(path string) error {
-	file, err := durable.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	m, ok := lastMeta(file)
+func Check(file io.ReaderAt) error {
+	m, ok := LastMeta(file)
 	if !ok {
 		return fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged)
 	}
-	w := walk{file: file, meta: m, visited: make([]bool, m.pages)}
-	return w.page(m.root, nil, nil, 0)
+	w := walk{file: file, meta: m, visited: make([]bool, m.Pages)}
+	return w.page(m.Root, nil, nil, 0)
 }
 
 // walk is a walk over the pages of a file.
 type walk struct {
 	file    io.ReaderAt
-	meta    metaPage
+	meta    Meta
 	visited []bool
 	buffers [][]byte // of a page each, for those on the way to the one that is looked at
 	deep    int      // of them in use
@@ -120,7 +88,7 @@ type walk struct {
 // buffer returns room for one more page, until release.
 func (w *walk) buffer() []byte {
 	if w.deep == len(w.buffers) {
-		w.buffers = append(w.buffers, make([]byte, w.meta.pageSize))
+		w.buffers = append(w.buffers, make([]byte, w.meta.PageSize))
 	}
 	w.deep++
 	return w.buffers[w.deep-1]
@@ -132,30 +100,30 @@ func (w *walk) release() { w.deep-- }
 // each. Of a branch: position from the element, length of the key (4 each), page (8). Of a leaf: flags, position, length
 // of the key, length of the value (4 each).
 const (
-	pageHeader  = 16
-	elementSize = 16
-	branchPage  = 1
-	leafPage    = 2
-	bucketLeaf  = 1
-	maxLevels   = 64 // of pages; a tree of 2^64 keys has fewer
+	HeaderSize  = 16
+	ElementSize = 16
+	Branch      = 1
+	Leaf        = 2
+	Bucket      = 1
+	MaxLevels   = 64 // of pages; a tree of 2^64 keys has fewer
 )
 
 // page walks a page and what is below it. Its keys must begin with least (unless nil) and be below bound (unless nil).
 // bbolt's own check lets a branch say less than the first key of its child, which a disk can bring about that has lost a
 // page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
 func (w *walk) page(id uint64, least, bound []byte, level int) error {
-	if id < 2 || id >= w.meta.pages || level > maxLevels {
-		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.pages, frontier.ErrDamaged)
+	if id < 2 || id >= w.meta.Pages || level > MaxLevels {
+		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.Pages, frontier.ErrDamaged)
 	}
 	b := w.buffer()
 	defer w.release()
-	at := int64(id * w.meta.pageSize)
+	at := int64(id * w.meta.PageSize)
 	if _, err := w.file.ReadAt(b, at); err != nil {
 		return fmt.Errorf("read page %d: %w", id, err)
 	}
 	order := binary.NativeEndian
 	overflow := uint64(order.Uint32(b[12:]))
-	if order.Uint64(b) != id || overflow >= w.meta.pages-id {
+	if order.Uint64(b) != id || overflow >= w.meta.Pages-id {
 		return fmt.Errorf("page %d: header: %w", id, frontier.ErrDamaged)
 	}
 	for i := id; i <= id+overflow; i++ {
@@ -165,7 +133,7 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 		w.visited[i] = true
 	}
 	if overflow > 0 {
-		b = make([]byte, (1+overflow)*w.meta.pageSize)
+		b = make([]byte, (1+overflow)*w.meta.PageSize)
 		if _, err := w.file.ReadAt(b, at); err != nil {
 			return fmt.Errorf("read page %d: %w", id, err)
 		}
@@ -180,14 +148,14 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 func (w *walk) elements(b, least, bound []byte, level int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
-	if flags != branchPage && flags != leafPage || pageHeader+count*elementSize > len(b) || flags == branchPage && count == 0 {
+	if flags != Branch && flags != Leaf || HeaderSize+count*ElementSize > len(b) || flags == Branch && count == 0 {
 		return fmt.Errorf("flags %d, %d elements: %w", flags, count, frontier.ErrDamaged)
 	}
 	key := func(i int) (key []byte, ok bool) {
-		at := pageHeader + i*elementSize
+		at := HeaderSize + i*ElementSize
 		e := b[at:]
 		pos, length := uint64(order.Uint32(e)), uint64(order.Uint32(e[4:]))
-		if flags == leafPage {
+		if flags == Leaf {
 			pos, length = uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:]))
 		}
 		from := uint64(at) + pos
@@ -205,8 +173,8 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 			return fmt.Errorf("key %d is out of order: %w", i, frontier.ErrDamaged)
 		}
 		least = k
-		e := b[pageHeader+i*elementSize:]
-		if flags == leafPage {
+		e := b[HeaderSize+i*ElementSize:]
+		if flags == Leaf {
 			if err := w.value(e, uint64(len(k))); err != nil {
 				return fmt.Errorf("value %d: %w", i, err)
 			}
@@ -230,10 +198,10 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 func (w *walk) value(e []byte, key uint64) error {
 	order := binary.NativeEndian
 	flags, from, length := order.Uint32(e), uint64(order.Uint32(e[4:]))+key, uint64(order.Uint32(e[12:]))
-	if from+length > uint64(len(e)) || flags > bucketLeaf {
+	if from+length > uint64(len(e)) || flags > Bucket {
 		return fmt.Errorf("outside: %w", frontier.ErrDamaged)
 	}
-	if flags != bucketLeaf {
+	if flags != Bucket {
 		return nil
 	}
 	v := e[from : from+length]
@@ -243,8 +211,17 @@ func (w *walk) value(e []byte, key uint64) error {
 	if root := order.Uint64(v); root != 0 {
 		return w.page(root, nil, nil, 0)
 	}
-	if len(v) < 16+pageHeader {
+	if len(v) < 16+HeaderSize {
 		return fmt.Errorf("bucket of %d octets: %w", len(v), frontier.ErrDamaged)
 	}
 	return w.elements(v[16:], nil, nil, 0)
+}
+
+// Element is the head of an element of a leaf.
+type Element struct{ Flags, Pos, Key, Value uint32 }
+
+// ParseElement reads one; e has ElementSize octets at least.
+func ParseElement(e []byte) Element {
+	order := binary.NativeEndian
+	return Element{order.Uint32(e), order.Uint32(e[4:]), order.Uint32(e[8:]), order.Uint32(e[12:])}
 }

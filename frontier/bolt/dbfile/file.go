@@ -1,0 +1,197 @@
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/durable"
+)
+
+// LockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
+const LockWait = 100 * time.Millisecond
+
+// Open opens the database for writing, and makes it with create when there is none. What is wrong with the file, or with
+// getting hold of it, is said in our words.
+func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
+	switch err := checkSize(path); {
+	case errors.Is(err, os.ErrNotExist):
+		if err := makeNew(path, create); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		db, err := openChecked(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := db.Close(); err != nil {
+			return nil, OpenError(path, err)
+		}
+	}
+	return lock(path, Options(false))
+}
+
+// OpenReadOnly opens the database for reading, along with others who read.
+func OpenReadOnly(path string) (*bbolt.DB, error) {
+	if err := checkSize(path); err != nil {
+		return nil, err
+	}
+	return openChecked(path)
+}
+
+// Hold keeps writers away from a file of which nothing is believed: nothing may be read through what it returns.
+func Hold(path string) (*bbolt.DB, error) { return lock(path, Options(true)) }
+
+// openChecked opens the database for reading and checks its pages, under a lock that keeps writers out.
+func openChecked(path string) (*bbolt.DB, error) {
+	db, err := lock(path, Options(true))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPages(path); err != nil {
+		db.Close()
+		return nil, OpenError(path, err)
+	}
+	return db, nil
+}
+
+// lock has bbolt open the file, which may be in use.
+func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
+	var file *os.File
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+		file, err = durable.OpenFile(name, flag, mode)
+		return file, err
+	}
+	err = Guard(func() error {
+		db, err = bbolt.Open(path, 0o600, o)
+		if errors.Is(err, syscall.ENOMEM) { // a limit on the address space: map what there is, and again as it grows
+			o.InitialMmapSize = 0
+			db, err = bbolt.Open(path, 0o600, o)
+		}
+		return err
+	})
+	switch {
+	case err == nil && replaced(path, file):
+		db.Close()
+		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just written anew; try again", path, frontier.ErrInUse)
+	case err == nil:
+		db.AllocSize = Growth(0)
+		return db, nil
+	case errors.Is(err, bbolterrors.ErrTimeout):
+		return nil, inUse(path)
+	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum), errors.Is(err, bbolterrors.ErrVersionMismatch):
+		err = fmt.Errorf("%w: %w", err, frontier.ErrDamaged)
+	}
+	return nil, OpenError(path, err)
+}
+
+// replaced reports whether the file has lost its name while we waited for its lock: whoever had it, wrote it anew. What
+// is written to it now would be lost.
+func replaced(path string, file *os.File) bool {
+	ours, err := file.Stat()
+	if err != nil {
+		return true
+	}
+	named, err := os.Stat(path)
+	return err != nil || !os.SameFile(ours, named)
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, frontier.ErrInUse)
+}
+
+// OpenError says where err happened and, when the file is not usable, what to do.
+func OpenError(path string, err error) error {
+	switch {
+	case errors.Is(err, frontier.ErrDamaged):
+		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; keep the file, and go on from a copy", path, err)
+	case errors.Is(err, frontier.ErrNewer):
+		return fmt.Errorf("frontier/bolt: open %s: %w: use the version that wrote it, or a later one", path, err)
+	case errors.Is(err, frontier.ErrOlder):
+		return fmt.Errorf("frontier/bolt: open %s: %w: nothing was changed; begin the crawl anew, "+
+			"or import what the version that wrote it exports", path, err)
+	}
+	return fmt.Errorf("frontier/bolt: open %s: %w", path, err)
+}
+
+// Options are those of every opening of the file.
+func Options(readOnly bool) *bbolt.Options {
+	o := &bbolt.Options{
+		Timeout:        LockWait,
+		FreelistType:   bbolt.FreelistMapType, // the array type is searched from the start for every allocation
+		NoFreelistSync: true,                  // it would be written by every commit; an open finds it again
+		ReadOnly:       readOnly,
+	}
+	if !readOnly {
+		o.InitialMmapSize = mapSize()
+	}
+	return o
+}
+
+// mapSize is how much address space is set aside at once: growing a map waits for all readers, and copies what a
+// transaction has in hand. Only addresses are taken, no memory. Windows would make the file that large.
+func mapSize() int {
+	gib := 1 << 30
+	if runtime.GOOS == "windows" || strconv.IntSize < 64 {
+		return 0
+	}
+	return 64 * gib
+}
+
+// checkSize fails when the file is shorter than its last commit says. bbolt does not look: it maps the file, and the
+// process dies with SIGBUS at the first page that is not there. Nor is an empty file a frontier: bbolt would make a new
+// one of it, and a crawl would seem to be finished. The error wraps os.ErrNotExist when there is no file.
+func checkSize(path string) error {
+	file, err := durable.Open(path)
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: open: %w", err)
+	}
+	defer file.Close()
+	m, ok := pages.LastMeta(file)
+	info, err := file.Stat() // after the read: a file that is in use only grows
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: open: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return fmt.Errorf("frontier/bolt: open %s: it is a directory", path)
+	case info.Size() == 0:
+		return OpenError(path, fmt.Errorf("it is empty: %w", frontier.ErrDamaged))
+	case !ok:
+		return OpenError(path, fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged))
+	case uint64(info.Size())/m.PageSize < m.Pages:
+		return OpenError(path, fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.Pages*m.PageSize, frontier.ErrDamaged))
+	}
+	return nil
+}
+
+// checkPages walks the pages of a file that nobody writes.
+func checkPages(path string) error {
+	file, err := durable.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return pages.Check(file)
+}
+
+// Growth returns by how much a file grows at a time that may have that many octets, zero being as many as it likes: the
+// default of bbolt, 16 MiB, is much for a small crawl.
+func Growth(maxSize int64) int {
+	const most = 4 << 20
+	if maxSize == 0 {
+		return most
+	}
+	return int(min(max(maxSize/64, 64<<10), most))
+}
