@@ -12,7 +12,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // Who takes evidence away as a whole, and leaves nothing that contradicts the rest, is found out as well; who only
@@ -36,7 +36,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 	for name, c := range map[string]struct {
 		plant  func(t *testing.T, e *evidence) // before it is written
 		tamper func(t *testing.T, dir string) (path string)
-		want   audit.Code
+		want   finding.Code
 	}{
 		"the index is gone": {tamper: func(t *testing.T, dir string) string {
 			must(t, os.RemoveAll(inDir(dir, crawldir.IndexName)))
@@ -47,16 +47,16 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
 			return dir
 		}},
-		"the ledger is gone": {want: audit.LedgerChain, tamper: func(t *testing.T, dir string) string {
+		"the ledger is gone": {want: finding.LedgerChain, tamper: func(t *testing.T, dir string) string {
 			must(t, os.RemoveAll(inDir(dir, crawldir.LedgerName)))
 			return dir
 		}},
-		"the ledger is empty": {want: audit.LedgerMissing, tamper: func(t *testing.T, dir string) string {
+		"the ledger is empty": {want: finding.LedgerMissing, tamper: func(t *testing.T, dir string) string {
 			must(t, os.Remove(inDir(inDir(dir, crawldir.LedgerName), "000000.jsonl")))
 			return dir
 		}},
 		"a page is gone and the archive stands elsewhere": {
-			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
+			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
 			tamper: func(t *testing.T, dir string) string {
 				must(t, os.Rename(inDir(inDir(dir, crawldir.ArchiveName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
 				must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
@@ -64,24 +64,24 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			},
 		},
 		"a page is gone, and the folder of the archive alone is shown": {
-			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: audit.LedgerExtra,
+			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
 			tamper: func(_ *testing.T, dir string) string { return inDir(dir, crawldir.ArchiveName) },
 		},
 		"a page is gone, and the last head, as after a kill": {
-			want: audit.LedgerExtra, tamper: func(_ *testing.T, dir string) string { return dir },
+			want: finding.LedgerExtra, tamper: func(_ *testing.T, dir string) string { return dir },
 			plant: func(t *testing.T, e *evidence) {
 				e.drop(e.page(t, host, 4)...)
 				e.ledger = e.ledger[:len(e.ledger)-1]
 			},
 		},
 		"another software is named, and a date shifted": {
-			want: audit.BadRecord, tamper: func(_ *testing.T, dir string) string { return dir },
+			want: finding.BadRecord, tamper: func(_ *testing.T, dir string) string { return dir },
 			plant: func(t *testing.T, e *evidence) {
 				e.of("warcinfo", "")[0].replace(t, "software: curtsy/", "software: otherbot/")
 			},
 		},
 		"the first segment of the ledger is gone, and another key signs": {
-			want: audit.LedgerChain,
+			want: finding.LedgerChain,
 			tamper: func(t *testing.T, dir string) string {
 				(&evidence{}).again(t, dir, 8<<10, nil)
 				names, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "000000.*"))
@@ -94,7 +94,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			},
 		},
 		"a host's lines are left out of a ledger that is made anew": {
-			want: audit.LedgerMissing,
+			want: finding.LedgerMissing,
 			tamper: func(t *testing.T, dir string) string {
 				(&evidence{}).again(t, dir, 1<<20, func(l storage.Line) bool { return strings.HasPrefix(l.URL, "http://"+host+"/") })
 				return dir

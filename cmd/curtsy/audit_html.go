@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 //go:embed audit.html
@@ -49,10 +50,10 @@ type auditSheet struct {
 
 // auditCode is all that was found under one code.
 type auditCode struct {
-	Code     audit.Code
+	Code     finding.Code
 	Count    int64
 	Words    string
-	Findings []audit.Finding
+	Findings []finding.Finding
 	More     int64 // not kept
 }
 
@@ -60,10 +61,10 @@ type auditCode struct {
 const firstShown = 3
 
 // First are the findings that stand open.
-func (c auditCode) First() []audit.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
+func (c auditCode) First() []finding.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
 
 // Rest are the others.
-func (c auditCode) Rest() []audit.Finding { return c.Findings[len(c.First()):] }
+func (c auditCode) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
 
 func newAuditSheet(r *audit.Result) auditSheet {
 	s := auditSheet{

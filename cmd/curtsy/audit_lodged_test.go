@@ -7,6 +7,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // lodgedHead: the head that curtsy itself prints is found, another is named, and lines behind it are counted.
@@ -15,7 +16,7 @@ func lodgedHead(t *testing.T, dir string) {
 	if r, exit := audited(t, "--head", strings.ToUpper(head), dir); exit != exitDone || r.Level != audit.LodgedHead || r.Ledger.Since != 0 {
 		t.Errorf("exit code %d: %+v %+v", exit, r.Level, r.Ledger)
 	}
-	namedBy(t, audit.LedgerHead, "--head", strings.Repeat("ab", 32), dir)
+	namedBy(t, finding.LedgerHead, "--head", strings.Repeat("ab", 32), dir)
 	// The last exchange of a host that is taken out of both, by who can write a chain anew, contradicts nothing but the lodged
 	// head. (Of one before, the next says when it ended.)
 	e := readEvidence(t, dir)
@@ -32,7 +33,7 @@ func lodgedHead(t *testing.T, dir string) {
 	if r, exit := audited(t, forged); exit != exitDone || r.Level != audit.SelfConsistent || r.Ledger.Records == 0 {
 		t.Errorf("exit code %d: %+v %+v", exit, r.Ledger, r.Findings)
 	}
-	namedBy(t, audit.LedgerHead, "--head", head, forged)
+	namedBy(t, finding.LedgerHead, "--head", head, forged)
 	if r := shared("audit", "--head", "abc", dir); r.code != exitUsage || !strings.Contains(r.err, "64 digits") {
 		t.Errorf("%+v", r)
 	}

@@ -20,6 +20,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
@@ -241,7 +242,7 @@ func violated(r *audit.Result) (all []string) {
 }
 
 // namedBy fails unless the audit ends with exit code 3 and names the code among its violations, in the text as well.
-func namedBy(t *testing.T, code audit.Code, args ...string) {
+func namedBy(t *testing.T, code finding.Code, args ...string) {
 	t.Helper()
 	r, exit := audited(t, args...)
 	if exit != exitFound || !slices.Contains(violated(r), string(code)) {
@@ -281,21 +282,21 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		}
 	})
 	for name, c := range map[string]struct {
-		want  audit.Code
+		want  finding.Code
 		plant func(t *testing.T, e *evidence)
 	}{
-		"a date shifted": {audit.Gap, func(t *testing.T, e *evidence) { shift(t, -700*time.Millisecond, e.page(t, host, 4)...) }},
-		"a date shifted, as the ledger sees it": {audit.LedgerDiffers, func(t *testing.T, e *evidence) {
+		"a date shifted": {finding.Gap, func(t *testing.T, e *evidence) { shift(t, -700*time.Millisecond, e.page(t, host, 4)...) }},
+		"a date shifted, as the ledger sees it": {finding.LedgerDiffers, func(t *testing.T, e *evidence) {
 			shift(t, 500*time.Microsecond, e.page(t, host, 4)...)
 		}},
-		"a rule swapped": {audit.Disallowed, func(t *testing.T, e *evidence) {
+		"a rule swapped": {finding.Disallowed, func(t *testing.T, e *evidence) {
 			e.of("response", robots)[0].replace(t, "Disallow: /signal-box/", "Disallow: /           ")
 		}},
-		"rules in another order": {audit.Verdict, func(t *testing.T, e *evidence) {
+		"rules in another order": {finding.Verdict, func(t *testing.T, e *evidence) {
 			e.of("response", "http://market.test/robots.txt")[0].replace(t, "User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /office/\n",
 				"User-agent: curtsy\nDisallow: /office/\n\nUser-agent: *\nDisallow: /\n")
 		}},
-		"a verdict of another line": {audit.Verdict, func(t *testing.T, e *evidence) {
+		"a verdict of another line": {finding.Verdict, func(t *testing.T, e *evidence) {
 			for _, f := range e.of("metadata", "") {
 				if strings.Contains(f.block, "robotsLine: ") && !strings.Contains(f.block, "decision: robots") {
 					f.block = regexp.MustCompile(`robotsLine: \d+`).ReplaceAllString(f.block, "robotsLine: 99")
@@ -304,76 +305,76 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			t.Fatal("no page of the demo was allowed by a line")
 		}},
-		"a robots record dropped": {audit.RobotsMissing, func(_ *testing.T, e *evidence) { e.drop(e.robotsOf(host)...) }},
-		"robots.txt behind the pages": {audit.RobotsMissing, func(t *testing.T, e *evidence) {
+		"a robots record dropped": {finding.RobotsMissing, func(_ *testing.T, e *evidence) { e.drop(e.robotsOf(host)...) }},
+		"robots.txt behind the pages": {finding.RobotsMissing, func(t *testing.T, e *evidence) {
 			rs := e.robotsOf(host)
 			e.drop(rs...)
 			e.records = append(e.records, rs...)
 			shift(t, time.Minute, rs...)
 		}},
-		"records reordered": {audit.BadRecord, func(t *testing.T, e *evidence) {
+		"records reordered": {finding.BadRecord, func(t *testing.T, e *evidence) {
 			p := e.page(t, host, 3)
 			at := slices.Index(e.records, p[0])
 			moved := slices.Clone(e.records[at : at+3])
 			e.records = slices.Insert(slices.Delete(e.records, at, at+3), len(e.records)-3, moved...)
 		}},
-		"robots.txt out of order": {audit.RobotsUnreachable, func(t *testing.T, e *evidence) {
+		"robots.txt out of order": {finding.RobotsUnreachable, func(t *testing.T, e *evidence) {
 			e.of("response", robots)[0].replace(t, "200 OK", "503 No")
 		}},
-		"robots.txt of the day before": {audit.RobotsExpired, func(t *testing.T, e *evidence) { shift(t, -25*time.Hour, e.robotsOf(host)...) }},
-		"a page dropped":               {audit.LedgerExtra, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)...) }},
-		"a request dropped":            {audit.BadRecord, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)[0]) }},
-		"Retry-After ignored": {audit.RetryAfter, func(t *testing.T, e *evidence) {
+		"robots.txt of the day before": {finding.RobotsExpired, func(t *testing.T, e *evidence) { shift(t, -25*time.Hour, e.robotsOf(host)...) }},
+		"a page dropped":               {finding.LedgerExtra, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)...) }},
+		"a request dropped":            {finding.BadRecord, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)[0]) }},
+		"Retry-After ignored": {finding.RetryAfter, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 503 Busy\r\nRetry-After: 60\r\n")
 		}},
-		"RateLimit ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+		"RateLimit ignored": {finding.Gap, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=20;t=60\r\n")
 		}},
-		"Request-rate ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+		"Request-rate ignored": {finding.Gap, func(t *testing.T, e *evidence) {
 			e.of("response", robots)[0].replace(t, "Disallow: /signal-box/", "Request-rate: 1/9     ")
 		}},
-		"slow answers ignored": {audit.Gap, func(t *testing.T, e *evidence) {
+		"slow answers ignored": {finding.Gap, func(t *testing.T, e *evidence) {
 			for i := range 5 {
 				m := e.page(t, host, 2+i)[2]
 				m.block = firstByte.ReplaceAllString(fetchTime.ReplaceAllString(m.block, "fetchTimeMs: 400"), "firstByteTimeMs: 400")
 			}
 		}},
-		"another who asked": {audit.GapTold, func(t *testing.T, e *evidence) {
+		"another who asked": {finding.GapTold, func(t *testing.T, e *evidence) {
 			m := e.page(t, host, 3)[2]
 			m.block = regexp.MustCompile(`paceBy: [a-z-]+`).ReplaceAllString(m.block, "paceBy: response time")
 		}},
-		"a pace that is none": {audit.BadRecord, func(t *testing.T, e *evidence) {
+		"a pace that is none": {finding.BadRecord, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[2].replace(t, "paceMs: ", "paceMs: O")
 		}},
-		"two at a time": {audit.InFlight, func(t *testing.T, e *evidence) {
+		"two at a time": {finding.InFlight, func(t *testing.T, e *evidence) {
 			m := e.page(t, host, 3)[2]
 			m.block = fetchTime.ReplaceAllString(m.block, "fetchTimeMs: 2500")
 		}},
-		"another gap told": {audit.GapTold, func(t *testing.T, e *evidence) {
+		"another gap told": {finding.GapTold, func(t *testing.T, e *evidence) {
 			m := e.page(t, host, 3)[2]
 			m.block = regexp.MustCompile(`gapMs: [0-9.]+`).ReplaceAllString(m.block, "gapMs: 3000")
 		}},
-		"a browser's name": {audit.UserAgent, func(t *testing.T, e *evidence) {
+		"a browser's name": {finding.UserAgent, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version, "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0")
 		}},
-		"no name": {audit.UserAgent, func(t *testing.T, e *evidence) {
+		"no name": {finding.UserAgent, func(t *testing.T, e *evidence) {
 			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version+"\r\n", "")
 		}},
-		"a form sent": {audit.Method, func(t *testing.T, e *evidence) { e.page(t, host, 3)[0].replace(t, "GET ", "POST ") }},
-		"one address for all": {audit.AddressPace, func(_ *testing.T, e *evidence) {
+		"a form sent": {finding.Method, func(t *testing.T, e *evidence) { e.page(t, host, 3)[0].replace(t, "GET ", "POST ") }},
+		"one address for all": {finding.AddressPace, func(_ *testing.T, e *evidence) {
 			for _, f := range e.records {
 				f.set("WARC-IP-Address", "198.18.0.1")
 			}
 		}},
-		"a line edited": {audit.LedgerChain, func(t *testing.T, e *evidence) {
+		"a line edited": {finding.LedgerChain, func(t *testing.T, e *evidence) {
 			i := e.lineWith(t, host, `"decision":"allow"`)
 			e.ledger[i] = strings.Replace(e.ledger[i], `"decision":"allow"`, `"decision":"allo2"`, 1)
 		}},
-		"a refusal taken out of the ledger": {audit.LedgerChain, func(t *testing.T, e *evidence) {
+		"a refusal taken out of the ledger": {finding.LedgerChain, func(t *testing.T, e *evidence) {
 			i := e.lineWith(t, `"decision":"disallow"`)
 			e.ledger = slices.Delete(e.ledger, i, i+1)
 		}},
-		"a refusal taken out of the archive": {audit.LedgerExtra, func(t *testing.T, e *evidence) {
+		"a refusal taken out of the archive": {finding.LedgerExtra, func(t *testing.T, e *evidence) {
 			for _, f := range e.of("metadata", "") {
 				if first, rest, ok := strings.Cut(f.block, "\n"); ok && strings.Contains(first, `"decision":"disallow"`) {
 					f.block = rest
@@ -382,7 +383,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			t.Fatal("the archive has no refusal")
 		}},
-		"a signature of another": {audit.LedgerChain, func(t *testing.T, e *evidence) {
+		"a signature of another": {finding.LedgerChain, func(t *testing.T, e *evidence) {
 			i := e.lineWith(t, `"mark":"head"`, `"sig":"`)
 			at := strings.Index(e.ledger[i], `"sig":"`) + len(`"sig":"`)
 			other := map[bool]string{true: "1", false: "0"}[e.ledger[i][at] == '0']
@@ -401,7 +402,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		file := filepath.Join(planted, crawldir.ArchiveName, "curtsy-00000.warc.gz")
 		e.page(t, host, 3)[1].replace(t, "<", "(")
 		changeOctet(t, e, file)
-		namedBy(t, audit.Digest, planted)
+		namedBy(t, finding.Digest, planted)
 	})
 	t.Run("a segment dropped", func(t *testing.T) {
 		e := readEvidence(t, dir)
@@ -417,8 +418,8 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		if err := os.Remove(segments[0]); err != nil {
 			t.Fatal(err)
 		}
-		namedBy(t, audit.LedgerChain, planted)
-		namedBy(t, audit.LedgerMissing, planted)
+		namedBy(t, finding.LedgerChain, planted)
+		namedBy(t, finding.LedgerMissing, planted)
 	})
 	t.Run("a refusal taken out of a ledger that was forged whole", func(t *testing.T) {
 		e := readEvidence(t, dir)
@@ -430,7 +431,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			return l.Decision == "disallow" && gone == 1
 		})
-		namedBy(t, audit.LedgerMissing, planted)
+		namedBy(t, finding.LedgerMissing, planted)
 	})
 	t.Run("a lodged head", func(t *testing.T) { lodgedHead(t, dir) })
 	t.Run("access logs", func(t *testing.T) { accessLogged(t, dir, host) })
@@ -482,9 +483,9 @@ func accessLogged(t *testing.T, dir, host string) {
 	if r, exit := audited(t, "--access-log", log(lines...), dir); exit != exitDone || r.Level != audit.ConfirmedByLog || len(r.Logs) != 1 || r.Logs[0].Agree != int64(len(lines)) {
 		t.Errorf("exit code %d: %s %+v", exit, r.Level, r.Findings)
 	}
-	namedBy(t, audit.LogMissing, "--access-log", log(slices.Delete(slices.Clone(lines), 3, 4)...), dir)
-	namedBy(t, audit.LogExtra, "--access-log", log(append(slices.Clone(lines), strings.Replace(lines[3], "GET /", "GET /private", 1))...), dir)
-	namedBy(t, audit.LogExtra, "--access-log", log(append(slices.Clone(lines), lines[3])...), dir)
+	namedBy(t, finding.LogMissing, "--access-log", log(slices.Delete(slices.Clone(lines), 3, 4)...), dir)
+	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), strings.Replace(lines[3], "GET /", "GET /private", 1))...), dir)
+	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), lines[3])...), dir)
 	if r := shared("audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != exitUsage || !strings.Contains(r.err, "HOST=FILE") {
 		t.Errorf("%+v", r)
 	}

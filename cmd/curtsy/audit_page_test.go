@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 const planted = `"><script>document.title = "planted"</script><img src=x onerror="document.title='planted'">'` + "\x1b[31m\u202e"
@@ -18,20 +19,20 @@ const planted = `"><script>document.title = "planted"</script><img src=x onerror
 // hostileResult is a result in which everything that an archive can bring is a trap.
 func hostileResult() *audit.Result {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	f := audit.Finding{
-		Code: audit.Disallowed, Authority: planted, URL: planted, Place: audit.Place{File: planted, Offset: 1, Record: planted}, Time: at,
+	f := finding.Finding{
+		Code: finding.Disallowed, Authority: planted, URL: planted, Place: finding.Place{File: planted, Offset: 1, Record: planted}, Time: at,
 		Required: planted, Observed: planted,
 	}
 	note := f
-	note.Code, note.Note = audit.CrashInFlight, true
+	note.Code, note.Note = finding.CrashInFlight, true
 	r := &audit.Result{
 		Version: 1, Level: audit.ConfirmedByLog, From: at, To: at.Add(time.Hour),
 		Files:    []audit.File{{Name: planted, Torn: true}},
 		Archives: []*audit.Info{{Ours: true, Software: planted, Operator: planted, Agent: planted, Standard: planted, ConfigSHA: planted, Fields: [][2]string{{"own-sites", planted}}}},
 		OwnHosts: []audit.OwnHost{{Authority: planted, Why: planted}},
-		Counts:   []audit.Count{{Code: audit.Disallowed, Found: 9, Kept: 7}, {Code: audit.CrashInFlight, Found: 1, Kept: 1, Notes: 1}},
+		Counts:   []audit.Count{{Code: finding.Disallowed, Found: 9, Kept: 7}, {Code: finding.CrashInFlight, Found: 1, Kept: 1, Notes: 1}},
 		Hosts: []*audit.Host{{Authority: planted, Own: true, Policy: planted, RequiredBy: planted, Required: 1, Gaps: 1, Violations: 9,
-			Why: []audit.Unproved{{What: audit.Gap, Why: planted, Count: 1, Least: 1, Most: 2}}}},
+			Why: []audit.Unproved{{What: finding.Gap, Why: planted, Count: 1, Least: 1, Most: 2}}}},
 		Measures: []string{planted}, CannotShow: []string{planted},
 		Ledger: &audit.LedgerCheck{Dir: planted, Head: planted, Keys: []string{planted}},
 		Logs:   []*audit.HostLog{{Host: planted, Files: []string{planted}}},
@@ -106,12 +107,12 @@ func TestAuditPageIsInertInABrowser(t *testing.T) {
 }
 
 func TestEveryCodeOfAnAuditHasWords(t *testing.T) {
-	for _, c := range audit.Codes() {
+	for _, c := range finding.Codes() {
 		if codeWords[c] == "" {
 			t.Errorf("%s has none", c)
 		}
 	}
-	if len(codeWords) != len(audit.Codes()) {
+	if len(codeWords) != len(finding.Codes()) {
 		t.Error("words for codes that there are not")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // A crawl that was killed again and again, and resumed, is clean: what was in flight is named, and no more.
@@ -105,7 +106,7 @@ func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
 	}
 	answer.Body.Close()
 	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
-	namedBy(t, audit.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
+	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
 }
 
 // wget asks for a page before robots.txt, and its dates have whole seconds: the audit says both.
@@ -131,10 +132,10 @@ func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
 		t.Fatalf("wget: %v: %s", err, out)
 	}
 	r, exit := audited(t, base+".warc.gz")
-	if exit != exitFound || !slices.Equal(violated(r), []string{string(audit.RobotsMissing)}) {
+	if exit != exitFound || !slices.Equal(violated(r), []string{string(finding.RobotsMissing)}) {
 		t.Errorf("exit code %d, %v: %+v", exit, violated(r), r.Findings)
 	}
-	before := slices.IndexFunc(r.Findings, func(f audit.Finding) bool { return f.Code == audit.RobotsMissing && f.URL == site.URL+"/" })
+	before := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.RobotsMissing && f.URL == site.URL+"/" })
 	if before < 0 || r.Totals.Violations != 1 {
 		t.Errorf("the first page is not named: %+v", r.Findings)
 	}
@@ -194,10 +195,10 @@ func TestAuditOfAnotherCrawlersCleanArchive(t *testing.T) {
 	if r.Totals.Pages != 3 || r.Totals.Judged != 3 || r.Hosts[0].Required != 2 {
 		t.Errorf("%+v %+v", r.Totals, r.Hosts[0])
 	}
-	namedBy(t, audit.Disallowed, write("/robots.txt", "/", "/no/1"))
-	namedBy(t, audit.RobotsMissing, write("/", "/robots.txt"))
-	namedBy(t, audit.Disallowed, "--agent", "thirdbot", write("/robots.txt", "/"))
-	namedBy(t, audit.Gap, "--floor", "5s", write("/robots.txt", "/", "/a"))
+	namedBy(t, finding.Disallowed, write("/robots.txt", "/", "/no/1"))
+	namedBy(t, finding.RobotsMissing, write("/", "/robots.txt"))
+	namedBy(t, finding.Disallowed, "--agent", "thirdbot", write("/robots.txt", "/"))
+	namedBy(t, finding.Gap, "--floor", "5s", write("/robots.txt", "/", "/a"))
 }
 
 // What cannot be read is no clean bill: exit code 1. What was asked for in a wrong way: 2.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
@@ -51,7 +52,7 @@ func auditVerdict(r *audit.Result) string {
 		s += fmt.Sprintf("; no line of the ledger tells of %d of %d records and refusals", l.Untold, l.Records+l.Refusals)
 	}
 	for _, c := range r.Counts {
-		if c.Code == audit.ClockStep {
+		if c.Code == finding.ClockStep {
 			s += "; the clock is said to have been set back " + several(c.Found, "time")
 		}
 	}
@@ -99,33 +100,33 @@ func auditOwn(b *strings.Builder, r *audit.Result) {
 }
 
 // codeWords say what a finding of a code says.
-var codeWords = map[audit.Code]string{
-	audit.RobotsMissing:     "a page was asked for before robots.txt",
-	audit.RobotsExpired:     "robots.txt was too old",
-	audit.RobotsUnreachable: "robots.txt could not be had, and pages were asked for",
-	audit.Disallowed:        "robots.txt forbids the URL",
-	audit.Gap:               "the pause was too short",
-	audit.InFlight:          "two exchanges with one host at one time",
-	audit.RetryAfter:        "the server had asked to be left alone",
-	audit.AddressPace:       "too many exchanges began at one address",
-	audit.Digest:            "octets are not those that were digested",
-	audit.Verdict:           "the crawl names another verdict than robots.txt gives",
-	audit.GapTold:           "the crawl tells another pause than its records show",
-	audit.UserAgent:         "the request does not say who asks",
-	audit.Method:            "a method other than GET and HEAD",
-	audit.Credentials:       "a request with cookies or credentials",
-	audit.BadRecord:         "a record is malformed, out of place or alone",
-	audit.LedgerChain:       "the ledger's chain, a signature or a segment is broken",
-	audit.LedgerMissing:     "in the archive and not in the ledger",
-	audit.LedgerExtra:       "in the ledger and not in the archive",
-	audit.LedgerDiffers:     "ledger and archive tell different things",
-	audit.LedgerHead:        "the ledger is not the one whose head was lodged",
-	audit.LogMissing:        "archived, and not in the site's access log",
-	audit.LogExtra:          "in the site's access log, and not archived",
-	audit.LogLine:           "a line of the access log cannot be read",
-	audit.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
-	audit.ClockStep:         "the clock of the crawling computer was set back between two runs",
-	audit.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
+var codeWords = map[finding.Code]string{
+	finding.RobotsMissing:     "a page was asked for before robots.txt",
+	finding.RobotsExpired:     "robots.txt was too old",
+	finding.RobotsUnreachable: "robots.txt could not be had, and pages were asked for",
+	finding.Disallowed:        "robots.txt forbids the URL",
+	finding.Gap:               "the pause was too short",
+	finding.InFlight:          "two exchanges with one host at one time",
+	finding.RetryAfter:        "the server had asked to be left alone",
+	finding.AddressPace:       "too many exchanges began at one address",
+	finding.Digest:            "octets are not those that were digested",
+	finding.Verdict:           "the crawl names another verdict than robots.txt gives",
+	finding.GapTold:           "the crawl tells another pause than its records show",
+	finding.UserAgent:         "the request does not say who asks",
+	finding.Method:            "a method other than GET and HEAD",
+	finding.Credentials:       "a request with cookies or credentials",
+	finding.BadRecord:         "a record is malformed, out of place or alone",
+	finding.LedgerChain:       "the ledger's chain, a signature or a segment is broken",
+	finding.LedgerMissing:     "in the archive and not in the ledger",
+	finding.LedgerExtra:       "in the ledger and not in the archive",
+	finding.LedgerDiffers:     "ledger and archive tell different things",
+	finding.LedgerHead:        "the ledger is not the one whose head was lodged",
+	finding.LogMissing:        "archived, and not in the site's access log",
+	finding.LogExtra:          "in the site's access log, and not archived",
+	finding.LogLine:           "a line of the access log cannot be read",
+	finding.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
+	finding.ClockStep:         "the clock of the crawling computer was set back between two runs",
+	finding.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 
 // auditFindings lists violations, or notes, by code.
@@ -162,7 +163,7 @@ func auditFindings(b *strings.Builder, r *audit.Result, notes bool) {
 	}
 }
 
-func auditFinding(b *strings.Builder, f *audit.Finding) {
+func auditFinding(b *strings.Builder, f *finding.Finding) {
 	what := f.URL
 	if what == "" {
 		what = f.Authority
@@ -180,7 +181,7 @@ func auditFinding(b *strings.Builder, f *audit.Finding) {
 }
 
 // findingPlace says where the record of a finding stands.
-func findingPlace(f *audit.Finding) string {
+func findingPlace(f *finding.Finding) string {
 	where := f.File
 	if f.Record != "" && f.File != "" {
 		where = fmt.Sprintf("%s offset %d", f.File, f.Offset)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	reports "curtsy/storage/report"
 )
 
@@ -46,7 +47,7 @@ func auditTold(r *audit.Result) reports.Audit {
 	return a
 }
 
-func sample(f *audit.Finding) string {
+func sample(f *finding.Finding) string {
 	what := f.URL
 	if what == "" {
 		what = f.Authority
@@ -58,31 +59,31 @@ func sample(f *audit.Finding) string {
 }
 
 // auditMeanings say in a sentence what each code stands for.
-var auditMeanings = map[audit.Code]string{
-	audit.RobotsMissing:     "A page was asked for before any robots.txt of its host.",
-	audit.RobotsExpired:     "The robots.txt that a page was judged by was too old.",
-	audit.RobotsUnreachable: "A page was asked for though robots.txt could not be had.",
-	audit.Disallowed:        "A page was asked for that robots.txt forbids.",
-	audit.Gap:               "The pause since the host's last exchange was too short.",
-	audit.InFlight:          "Two exchanges with one host were under way at once.",
-	audit.RetryAfter:        "The server had asked to be left alone for longer.",
-	audit.AddressPace:       "Exchanges at one address began too soon after one another.",
-	audit.Digest:            "Octets are not those that were digested.",
-	audit.Verdict:           "The crawl says that another line of robots.txt decided.",
-	audit.GapTold:           "The crawl says another pause than its records show.",
-	audit.UserAgent:         "A request does not say who asks.",
-	audit.Method:            "A method other than GET and HEAD was used.",
-	audit.Credentials:       "a request with cookies or credentials",
-	audit.BadRecord:         "A record is malformed, out of place or alone.",
-	audit.LedgerChain:       "The ledger's chain, a signature or a segment is broken.",
-	audit.LedgerMissing:     "A record of the archive has no line in the ledger.",
-	audit.LedgerExtra:       "A line of the ledger has no record in the archive.",
-	audit.LedgerDiffers:     "Line and record say different things.",
-	audit.LedgerHead:        "The ledger's chain does not pass through the head that was lodged.",
-	audit.LogMissing:        "An archived exchange does not stand in the site's access log.",
-	audit.LogExtra:          "The access log has a request of the crawler that the archive has not.",
-	audit.LogLine:           "A line of the access log cannot be read.",
-	audit.BadPackage:        "The WACZ file is not what its manifest or its signatures say.",
-	audit.ClockStep:         "The clock of the crawling computer was set back between two runs.",
-	audit.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
+var auditMeanings = map[finding.Code]string{
+	finding.RobotsMissing:     "A page was asked for before any robots.txt of its host.",
+	finding.RobotsExpired:     "The robots.txt that a page was judged by was too old.",
+	finding.RobotsUnreachable: "A page was asked for though robots.txt could not be had.",
+	finding.Disallowed:        "A page was asked for that robots.txt forbids.",
+	finding.Gap:               "The pause since the host's last exchange was too short.",
+	finding.InFlight:          "Two exchanges with one host were under way at once.",
+	finding.RetryAfter:        "The server had asked to be left alone for longer.",
+	finding.AddressPace:       "Exchanges at one address began too soon after one another.",
+	finding.Digest:            "Octets are not those that were digested.",
+	finding.Verdict:           "The crawl says that another line of robots.txt decided.",
+	finding.GapTold:           "The crawl says another pause than its records show.",
+	finding.UserAgent:         "A request does not say who asks.",
+	finding.Method:            "A method other than GET and HEAD was used.",
+	finding.Credentials:       "a request with cookies or credentials",
+	finding.BadRecord:         "A record is malformed, out of place or alone.",
+	finding.LedgerChain:       "The ledger's chain, a signature or a segment is broken.",
+	finding.LedgerMissing:     "A record of the archive has no line in the ledger.",
+	finding.LedgerExtra:       "A line of the ledger has no record in the archive.",
+	finding.LedgerDiffers:     "Line and record say different things.",
+	finding.LedgerHead:        "The ledger's chain does not pass through the head that was lodged.",
+	finding.LogMissing:        "An archived exchange does not stand in the site's access log.",
+	finding.LogExtra:          "The access log has a request of the crawler that the archive has not.",
+	finding.LogLine:           "A line of the access log cannot be read.",
+	finding.BadPackage:        "The WACZ file is not what its manifest or its signatures say.",
+	finding.ClockStep:         "The clock of the crawling computer was set back between two runs.",
+	finding.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
 }

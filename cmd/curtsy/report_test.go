@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	reports "curtsy/storage/report"
 )
 
@@ -147,14 +148,14 @@ func TestReportShowsTheAuditsResult(t *testing.T) {
 }
 
 func TestEveryCodeOfAnAuditHasAMeaning(t *testing.T) {
-	for _, c := range audit.Codes() {
+	for _, c := range finding.Codes() {
 		if auditMeanings[c] == "" {
 			t.Errorf("%s has none", c)
 		}
 	}
-	r := &audit.Result{Level: audit.SelfConsistent, Counts: []audit.Count{{Code: audit.Gap, Found: 3}, {Code: audit.CrashInFlight, Found: 2, Notes: 2}}}
+	r := &audit.Result{Level: audit.SelfConsistent, Counts: []audit.Count{{Code: finding.Gap, Found: 3}, {Code: finding.CrashInFlight, Found: 2, Notes: 2}}}
 	r.Totals.Violations = 3
-	r.Findings = []audit.Finding{{Code: audit.Gap, URL: "http://h.example/", Required: "1 s", Observed: "0.5 s"}}
+	r.Findings = []finding.Finding{{Code: finding.Gap, URL: "http://h.example/", Required: "1 s", Observed: "0.5 s"}}
 	a := auditTold(r)
 	if a.Clean || a.Violations != 3 || len(a.Findings) != 2 || !a.Findings[0].Violation || a.Findings[1].Violation || len(a.Findings[0].Samples) != 1 {
 		t.Errorf("%+v", a)

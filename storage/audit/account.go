@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/mediatype"
 )
 
@@ -256,8 +257,8 @@ func alike(i int, line, record *account) bool {
 }
 
 // finding makes a finding about a.
-func (a *account) finding(code Code, required, observed string) Finding {
-	f := Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
+func (a *account) finding(code finding.Code, required, observed string) finding.Finding {
+	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
 	f.Authority = authorityOf(f.URL)
 	if a.refusal {
 		f.Observed += " (" + a.fields[1] + ")"
@@ -266,8 +267,8 @@ func (a *account) finding(code Code, required, observed string) Finding {
 }
 
 // at is a record's place.
-func (a *account) at() Place {
-	p := Place{Record: a.record}
+func (a *account) at() finding.Place {
+	p := finding.Place{Record: a.record}
 	if a.line {
 		return p
 	}

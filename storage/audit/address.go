@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"net/netip"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // address is what is known of an address. Exchanges come in the order of their ends; some of the last starts are kept
@@ -61,12 +63,12 @@ func (a *audit) start(at *address) {
 	}
 	delay := s.delay
 	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
-		a.unprove(a.host(s.authority), AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
+		a.unprove(a.host(s.authority), finding.AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
-		a.report(Finding{Code: AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
+		a.report(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
 			Required: "starts " + delay.String() + " apart at one address (docs/politeness.md, rule 10)",
-			Observed: "so many before it that it began " + round(at.due.Sub(s.t)) + " too early"})
+			Observed: "so many before it that it began " + finding.Round(at.due.Sub(s.t)) + " too early"})
 		at.due = s.t
 	}
 	at.last = s.t
@@ -118,7 +120,7 @@ func translated(addr netip.Addr) netip.Addr {
 type start struct {
 	t         time.Time
 	authority string
-	at        Place
+	at        finding.Place
 	delay     time.Duration // as the settings were then
 }
 

@@ -3,6 +3,8 @@ package audit
 import (
 	"strconv"
 	"strings"
+
+	"curtsy/storage/audit/finding"
 )
 
 // sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL. Which of
@@ -10,12 +12,12 @@ import (
 func (a *audit) sameStory(h *half) {
 	e := &h.e
 	if h.otherURL != "" {
-		a.report(e.finding(BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)", "its request is of "+strconv.Quote(short(h.otherURL))))
+		a.report(e.finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)", "its request is of "+strconv.Quote(finding.Short(h.otherURL))))
 		return
 	}
 	p, err := locate(e.URL)
 	if err == nil && h.asked && !sameTarget(e.Target, p.target) {
-		a.report(e.finding(BadRecord, "a request for the record's URL", "the request line asks for "+strconv.Quote(short(e.Target))))
+		a.report(e.finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+strconv.Quote(finding.Short(e.Target))))
 	}
 }
 

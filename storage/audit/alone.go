@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -17,7 +18,7 @@ func message(rec *warc.Record) bool {
 
 // alone takes a record that holds what a URL gave, and not the exchange that brought it: a resource, a conversion, or an
 // answer without its HTTP. It is judged in its turn; a conversion of an answer that is in the files is judged by that.
-func (a *audit) alone(rec *warc.Record, at Place) {
+func (a *audit) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	a.other(rec, at)
 	if !isHTTP(uri) {
@@ -28,7 +29,7 @@ func (a *audit) alone(rec *warc.Record, at Place) {
 		a.unreadable(at, uri, err)
 		return
 	}
-	if of := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); rec.Type == "conversion" && a.ids.has(answerTo(short(of), uri)) {
+	if of := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); rec.Type == "conversion" && a.ids.has(answerTo(finding.Short(of), uri)) {
 		return
 	}
 	h := &half{alone: rec.Type}
@@ -46,12 +47,12 @@ func answerTo(id, uri string) string { return id + " " + uri }
 func (a *audit) keptAlone(h *half) error {
 	e := &h.e
 	to := a.host(e.Authority)
-	kind := "a " + short(h.alone) + " record"
+	kind := "a " + finding.Short(h.alone) + " record"
 	if h.alone == "response" {
 		kind = "a response record that is no HTTP"
 	}
 	if e.asked().isRobots() {
-		a.unprove(to, RobotsMissing, "robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
+		a.unprove(to, finding.RobotsMissing, "robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
 		return nil
 	}
 	vs, err := a.pageVerdicts(to, e.Target, to.asker)
@@ -62,14 +63,14 @@ func (a *audit) keptAlone(h *half) error {
 		switch {
 		case v.allowed:
 		case h.alone == "conversion" && to.before.ok: // of which robots.txt's time nobody says
-			a.unprove(to, Disallowed, "a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0, 0)
+			a.unprove(to, finding.Disallowed, "a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0, 0)
 			return nil
 		default:
-			a.report(e.finding(Disallowed, a.forbidden(to, v), "kept in "+kind+", without the exchange"))
+			a.report(e.finding(finding.Disallowed, a.forbidden(to, v), "kept in "+kind+", without the exchange"))
 			return nil
 		}
 	}
-	a.unprove(to, Gap, kind+" does not say when it was asked for, nor how", 0, 0)
+	a.unprove(to, finding.Gap, kind+" does not say when it was asked for, nor how", 0, 0)
 	return nil
 }
 
@@ -80,8 +81,8 @@ func (a *audit) forbidden(to *host, v verdict) string {
 }
 
 // unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.
-func (a *audit) unreadable(at Place, uri string, err error) {
-	a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+short(uri))
+func (a *audit) unreadable(at finding.Place, uri string, err error) {
+	a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+finding.Short(uri))
 }
 
 // undotted returns a target without dot segments: "/a/../x" and "/%2E/x" name the same as "/x" (RFC 3986 6.2.2.2 and

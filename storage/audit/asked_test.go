@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 const ourAgent = "curtsy/1 (+https://o.example)"
@@ -14,17 +16,17 @@ const ourAgent = "curtsy/1 (+https://o.example)"
 func asked(url string, began time.Time, took time.Duration, status int) *Exchange {
 	authority := authorityOf(url)
 	return &Exchange{
-		Place: Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
+		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
 		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,
 		Method: "GET", Agent: ourAgent, Status: status, Answered: status != 0,
 	}
 }
 
 // witnessed shows exchanges to a witness and returns what it found.
-func witnessed(t *testing.T, w Witness, es ...*Exchange) (*Result, []Finding) {
+func witnessed(t *testing.T, w Witness, es ...*Exchange) (*Result, []finding.Finding) {
 	t.Helper()
-	var found []Finding
-	say := func(f Finding) { found = append(found, f) }
+	var found []finding.Finding
+	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
 		if err := w.Exchange(t.Context(), e, say); err != nil {
 			t.Fatal(err)
@@ -38,7 +40,7 @@ func witnessed(t *testing.T, w Witness, es ...*Exchange) (*Result, []Finding) {
 }
 
 // codesOf lists findings as "code" or "(code)" for notes.
-func codesOf(found []Finding) string {
+func codesOf(found []finding.Finding) string {
 	var all []string
 	for _, f := range found {
 		c := string(f.Code)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // Options say what is audited, and by what measure.
@@ -46,18 +47,15 @@ type Options struct {
 // Witness compares the archive with something beside it: a ledger, an access log. Its methods are called one at a time.
 type Witness interface {
 	// Exchange is called for each exchange, in the order of the archive.
-	Exchange(ctx context.Context, e *Exchange, found Report) error
+	Exchange(ctx context.Context, e *Exchange, found finding.Report) error
 	// Refused is called for each line of a decision without an exchange that the archive holds. at is the record that
 	// holds it.
-	Refused(ctx context.Context, l *storage.Line, at Place, found Report) error
+	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
 	// Info is called with the fields of each warcinfo record, before what follows it.
-	Info(ctx context.Context, in *Info, found Report) error
+	Info(ctx context.Context, in *Info, found finding.Report) error
 	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot show.
-	Close(ctx context.Context, r *Result, found Report) error
+	Close(ctx context.Context, r *Result, found finding.Report) error
 }
-
-// Report adds a finding to the result.
-type Report func(Finding)
 
 // ErrNothing says that the files hold no exchange and no warcinfo record: that nothing was audited.
 var ErrNothing = errors.New("audit: the files hold no web archive")

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -47,13 +48,13 @@ func (h *half) blocks() string {
 const labelSHA256 = "sha256"
 
 // written checks the fields that each record of ours has.
-func (a *audit) written(rec *warc.Record, at Place) {
+func (a *audit) written(rec *warc.Record, at finding.Place) {
 	if !a.ours() {
 		return
 	}
 	uri := rec.TargetURI()
 	if label := a.read.block.label; label != labelSHA256 {
-		a.report(Finding{Code: Digest, Authority: authorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
-			Observed: "WARC-Block-Digest: " + short(rec.Fields.Get("WARC-Block-Digest"))})
+		a.report(finding.Finding{Code: finding.Digest, Authority: authorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -38,7 +39,7 @@ func (a *audit) stepped(e *Exchange) {
 	a.addresses() // what is kept back
 	clear(a.addrs)
 	a.steps, a.stepAt, a.last = a.steps+1, begun, time.Time{}
-	f := e.finding(ClockStep, "files in the order of their dates", "the clock was set back, by "+round(last.Sub(begun))+" at least, before "+e.File+
+	f := e.finding(finding.ClockStep, "files in the order of their dates", "the clock was set back, by "+finding.Round(last.Sub(begun))+" at least, before "+e.File+
 		": the first pause of each host behind it is unprovable, and whether its rests were over")
 	f.Authority, f.URL, f.Note = "", "", true
 	a.report(f)

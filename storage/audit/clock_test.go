@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // Behind a kill the crawl may have forgotten its last answers, and used a robots.txt anew, whether its clock was set back
@@ -36,7 +37,7 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 			then.add(answered("/robots.txt", at, s/10, ""))
 			then.add(fetch{url: site + "/y", at: at + s/10 + 10*time.Millisecond + c.pace, meta: fmt.Sprintf("gapMs: %d\r\n", c.pace/time.Millisecond) + saysPace(c.pace, by)})
 			r := then.audit(Options{Files: []string{before.file()}})
-			others, noted := strings.CutSuffix(codes(r), string(ClockStep))
+			others, noted := strings.CutSuffix(codes(r), string(finding.ClockStep))
 			if noted != (back > 0) || strings.TrimSpace(others) != c.want {
 				t.Errorf("%s, set back by %v: found %q, want %q%s", name, back, codes(r), c.want, shown(r))
 			}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"curtsy/storage/audit/finding"
 )
 
 // conclude makes the result.
@@ -31,7 +33,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 			if loopback(name) {
 				why = "loopback"
 			}
-			r.OwnHosts = append(r.OwnHosts, OwnHost{short(name), why})
+			r.OwnHosts = append(r.OwnHosts, OwnHost{finding.Short(name), why})
 		}
 	}
 	if r.Confirmed != nil {
@@ -42,7 +44,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		}
 		r.Confirmed.OfExchanges = r.Totals.Exchanges
 	}
-	for _, c := range Codes() {
+	for _, c := range finding.Codes() {
 		if n := a.count[c]; n != nil {
 			r.Counts = append(r.Counts, *n)
 		}

@@ -1,6 +1,10 @@
 package audit
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage/audit/finding"
+)
 
 // detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
 // authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
@@ -14,12 +18,12 @@ func (a *audit) detour(h *half, to *host) error {
 	switch p.kind {
 	case unasked:
 		if !a.ours() && a.fromElsewhere(e) {
-			a.unprove(to, RobotsMissing, why+"and this host's own was not asked for", 0, 0)
+			a.unprove(to, finding.RobotsMissing, why+"and this host's own was not asked for", 0, 0)
 		}
 		return nil
 	case unreachable:
 		if a.fromElsewhere(e) {
-			a.unprove(to, RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
+			a.unprove(to, finding.RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
 		}
 		return nil
 	}
@@ -32,9 +36,9 @@ func (a *audit) detour(h *half, to *host) error {
 		case v.allowed:
 			continue
 		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
-			a.unprove(to, Disallowed, why+"which the rules at hand forbid", 0, 0)
+			a.unprove(to, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
-			f := e.finding(Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+			f := e.finding(finding.Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
 			f.Note = true
 			a.report(f)
 		}

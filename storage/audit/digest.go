@@ -11,6 +11,7 @@ import (
 	"hash"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -85,14 +86,14 @@ func (s *sums) holds() bool {
 }
 
 // digests compares the digests of the record that was just read with what its head says.
-func (a *audit) digests(rec *warc.Record, at Place, uri string) {
+func (a *audit) digests(rec *warc.Record, at finding.Place, uri string) {
 	r := &a.read
 	if r.src.err != nil {
 		return // the record is torn, which is said elsewhere
 	}
 	a.written(rec, at)
 	bad := func(name string, s *sums) {
-		f := Finding{Code: Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
+		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
 		f.Authority = authorityOf(uri)
 		if d, err := rec.Date(); err == nil {

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // Exchange is a request and what came of it, put together from its records.
 type Exchange struct {
-	Place            // of the response or revisit; of the request if no answer came
-	Request   Place  // of the request record; zero without one
-	URL       string // WARC-Target-URI, as written
-	Authority string // scheme://host:port, in lower case, the port left out when it is the scheme's own; "" for no http URL
-	Target    string // path and query as sent, or, without a request record, as in URL
+	finding.Place               // of the response or revisit; of the request if no answer came
+	Request       finding.Place // of the request record; zero without one
+	URL           string        // WARC-Target-URI, as written
+	Authority     string        // scheme://host:port, in lower case, the port left out when it is the scheme's own; "" for no http URL
+	Target        string        // path and query as sent, or, without a request record, as in URL
 
 	Began      time.Time     // WARC-Date
 	Resolution time.Duration // of Began: the true instant lies in [Began, Began+Resolution)
@@ -46,7 +47,7 @@ type Exchange struct {
 	Own    bool          // its host is the operator's own
 	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to
 	Line   *storage.Line // the decision as the metadata record tells it; nil without one
-	LineAt Place         // of the metadata record
+	LineAt finding.Place // of the metadata record
 }
 
 // cutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
@@ -63,7 +64,7 @@ func (e *Exchange) End() time.Time { return e.Began.Add(e.Took) }
 
 // Info is what a warcinfo record says of the crawl.
 type Info struct {
-	Place
+	finding.Place
 	Ours      bool          `json:"ours"` // software is this crawler
 	Software  string        `json:"software,omitempty"`
 	Operator  string        `json:"operator,omitempty"`

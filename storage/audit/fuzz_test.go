@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // members writes each record of a WARC as a gzip member of its own: text is cut before every line that begins with WARC/.
@@ -72,15 +74,15 @@ func check(t *testing.T, r *Result, limit int) {
 	found, kept := int64(0), int64(0)
 	per := map[string]int{}
 	for _, c := range r.Counts {
-		if found, kept = found+c.Found, kept+c.Kept; !slices.Contains(Codes(), c.Code) {
+		if found, kept = found+c.Found, kept+c.Kept; !slices.Contains(finding.Codes(), c.Code) {
 			t.Fatalf("the code %q is in no list", c.Code)
 		}
 	}
 	for _, f := range r.Findings {
-		if per[string(f.Code)+f.Authority]++; per[string(f.Code)+f.Authority] > limit && len(f.Authority) < maxText {
+		if per[string(f.Code)+f.Authority]++; per[string(f.Code)+f.Authority] > limit && len(f.Authority) < finding.MaxText {
 			t.Fatalf("more than %d findings of %s at %s", limit, f.Code, f.Authority)
 		}
-		if max(len(f.URL), len(f.Required), len(f.Observed), len(f.Record)) > maxText+8 || f.Required == "" || f.Observed == "" {
+		if max(len(f.URL), len(f.Required), len(f.Observed), len(f.Record)) > finding.MaxText+8 || f.Required == "" || f.Observed == "" {
 			t.Fatalf("a finding that is empty or too long: %+v", f)
 		}
 	}

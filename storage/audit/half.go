@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -90,7 +91,7 @@ func (s *answer) take(name string, value []byte, policy bool) {
 	case "cache-control":
 		several(&s.cache)
 	case "content-encoding":
-		joined(&s.coding, maxText)
+		joined(&s.coding, finding.MaxText)
 	case "expires":
 		s.expires.set(value)
 	case "content-length":
@@ -101,7 +102,7 @@ func (s *answer) take(name string, value []byte, policy bool) {
 }
 
 // half reads a record of an exchange. It returns nil for one that is none of HTTP.
-func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
+func (a *audit) half(rec *warc.Record, at finding.Place) (*half, error) {
 	uri := rec.TargetURI()
 	p, err := locate(uri)
 	media := rec.Type == "revisit" || message(rec)
@@ -126,7 +127,7 @@ func (a *audit) half(rec *warc.Record, at Place) (*half, error) {
 	h.e.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
 	ok := false
 	if h.e.Began, h.e.Resolution, ok = instant(h.date); !ok {
-		a.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(short(h.date)))
+		a.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(finding.Short(h.date)))
 	}
 	if at.Record == "" {
 		a.bad(at, uri, "a WARC-Record-ID (WARC 1.1, 5.2)", "none")
@@ -148,7 +149,7 @@ func concurrent(rec *warc.Record) []string {
 	var ids []string
 	for _, v := range rec.Fields.Values("WARC-Concurrent-To") {
 		if len(ids) < 8 {
-			ids = append(ids, short(strings.Trim(v, "<>")))
+			ids = append(ids, finding.Short(strings.Trim(v, "<>")))
 		}
 	}
 	return ids
@@ -169,14 +170,14 @@ func instant(s string) (time.Time, time.Duration, bool) {
 	return t.UTC(), res, true
 }
 
-func (a *audit) bad(at Place, uri, required, observed string) {
-	a.report(Finding{Code: BadRecord, Authority: authorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
+func (a *audit) bad(at finding.Place, uri, required, observed string) {
+	a.report(finding.Finding{Code: finding.BadRecord, Authority: authorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
 }
 
-func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
+func (a *audit) response(h *half, rec *warc.Record, at finding.Place, p place) error {
 	h.answered, h.e.Answered, h.heads[1] = true, true, a.heading(rec)
 	defer func() { h.sums[1] = a.sum() }()
-	h.e.Payload, h.e.Cut = short(rec.Fields.Get("WARC-Payload-Digest")), short(rec.Fields.Get("WARC-Truncated"))
+	h.e.Payload, h.e.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")), finding.Short(rec.Fields.Get("WARC-Truncated"))
 	if rec.Type == "revisit" {
 		a.revisit(h, rec, at)
 	}
@@ -218,7 +219,7 @@ func (a *audit) response(h *half, rec *warc.Record, at Place, p place) error {
 func (a *audit) keep(h *half, body []byte) error {
 	b, err := decoded(body, h.said.coding)
 	if err != nil {
-		h.textErr = short(err.Error())
+		h.textErr = finding.Short(err.Error())
 		return nil
 	}
 	h.proof = isProof(b)
@@ -264,9 +265,9 @@ func (a *audit) keeps(p place, status int) bool {
 }
 
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).
-func (a *audit) revisit(h *half, rec *warc.Record, at Place) {
+func (a *audit) revisit(h *half, rec *warc.Record, at finding.Place) {
 	a.r.Totals.Revisits++
-	h.e.Revisit = short(rec.Fields.Get("WARC-Profile"))
+	h.e.Revisit = finding.Short(rec.Fields.Get("WARC-Profile"))
 	if h.e.Revisit == "" {
 		h.e.Revisit = "none"
 		a.bad(at, h.e.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
@@ -274,7 +275,7 @@ func (a *audit) revisit(h *half, rec *warc.Record, at Place) {
 	to, uri := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"), rec.Fields.Get("WARC-Refers-To-Target-URI")
 	a.refersTo(h, rec, at)
 	switch {
-	case to != "" && !a.ids.has(short(to)):
+	case to != "" && !a.ids.has(finding.Short(to)):
 		a.r.Totals.Elsewhere++
 	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
 		a.bad(at, h.e.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)", "neither WARC-Refers-To, nor -Target-URI, nor a payload digest")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -92,7 +93,7 @@ func FuzzHead(f *testing.F) {
 		if (len(resp.TransferEncoding) > 0) != a.read.chunked {
 			t.Fatalf("%q: chunked is %v", text, a.read.chunked)
 		}
-		if h.e.Status != resp.StatusCode || len(got.coding) < maxText && len(got.limit) < maxLimit && fmt.Sprint(facts(got)) != fmt.Sprint(facts(want)) {
+		if h.e.Status != resp.StatusCode || len(got.coding) < finding.MaxText && len(got.limit) < maxLimit && fmt.Sprint(facts(got)) != fmt.Sprint(facts(want)) {
 			t.Fatalf("%q: status %d, %q; net/http has %d, %q", text, h.e.Status, facts(got), resp.StatusCode, facts(want))
 		}
 	})

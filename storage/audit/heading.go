@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -26,7 +27,7 @@ func (a *audit) heading(rec *warc.Record) heading {
 		return heading{}
 	}
 	f := rec.Fields
-	return heading{row: a.cur.told.Records, id: short(rec.ID()), date: f.Get("WARC-Date"), uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
+	return heading{row: a.cur.told.Records, id: finding.Short(rec.ID()), date: f.Get("WARC-Date"), uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
 }
 
 // everyHead are the fields that each record of ours has.
@@ -55,7 +56,7 @@ var forms = map[string]form{
 const typeAnswer = "application/http; msgtype=response"
 
 // formal checks that a head has the fields that this crawler writes, and no others.
-func (a *audit) formal(rec *warc.Record, at Place) {
+func (a *audit) formal(rec *warc.Record, at finding.Place) {
 	kind := rec.Type
 	if kind == "metadata" && rec.TargetURI() == "" {
 		kind = "refusals"
@@ -76,13 +77,13 @@ func (a *audit) formal(rec *warc.Record, at Place) {
 		}
 	}
 	if media := rec.Fields.Get("Content-Type"); media != form.media {
-		wrong = append(wrong, "Content-Type "+strconv.Quote(short(media)))
+		wrong = append(wrong, "Content-Type "+strconv.Quote(finding.Short(media)))
 	}
 	if _, _, ok := instant(rec.Fields.Get("WARC-Date")); !ok {
-		wrong = append(wrong, "WARC-Date "+strconv.Quote(short(rec.Fields.Get("WARC-Date"))))
+		wrong = append(wrong, "WARC-Date "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Date"))))
 	}
 	if in := a.cur.info; in != nil && kind != "warcinfo" && strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
-		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(short(rec.Fields.Get("WARC-Warcinfo-ID")))+", and not that of its file")
+		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Warcinfo-ID")))+", and not that of its file")
 	}
 	if len(wrong) > 0 {
 		a.bad(at, rec.TargetURI(), "the fields that docs/warc.md has for a record of "+kind, strings.Join(wrong, ", "))
@@ -110,19 +111,19 @@ func (a *audit) agreed(h *half) {
 				wrong = append(wrong, fmt.Sprintf("they are records %d and %d of their file", b.row, d.row))
 			}
 			if d.date != b.date || d.uri != b.uri {
-				wrong = append(wrong, fmt.Sprintf("%s of %s, and %s of %s", short(b.uri), b.date, short(d.uri), d.date))
+				wrong = append(wrong, fmt.Sprintf("%s of %s, and %s of %s", finding.Short(b.uri), b.date, finding.Short(d.uri), d.date))
 			}
 		}
 		before = d
 	}
 	if ask.row > 0 && answer.row > 0 && ask.addr != answer.addr {
-		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(short(ask.addr))+" and "+strconv.Quote(short(answer.addr)))
+		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+strconv.Quote(finding.Short(answer.addr)))
 	}
 	if told.row > 0 && !h.naming() { // without metadata a kill tore it off, or something else is said of that
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
 	}
 	if len(wrong) > 0 {
-		a.report(h.e.finding(BadRecord, "request, answer and metadata of an exchange stand together, name each other, and have one date, URL and address (docs/warc.md)",
+		a.report(h.e.finding(finding.BadRecord, "request, answer and metadata of an exchange stand together, name each other, and have one date, URL and address (docs/warc.md)",
 			strings.Join(wrong, "; ")))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -88,7 +89,7 @@ func (a *audit) host(name string) *host {
 }
 
 // unprove counts something of h that cannot be proved.
-func (a *audit) unprove(h *host, what Code, why string, least, most time.Duration) {
+func (a *audit) unprove(h *host, what finding.Code, why string, least, most time.Duration) {
 	a.r.Totals.Unprovable++
 	h.unprovable++
 	low, high := max(least, 0).Seconds(), max(most, 0).Seconds()
@@ -147,7 +148,7 @@ func (g *gaps) median() time.Duration {
 // show returns h as the result shows it.
 func (h *host) show() *Host {
 	return &Host{
-		Authority: short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.kind.String(),
+		Authority: finding.Short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.kind.String(),
 		Disallowed: h.avoided, Required: h.required.Seconds(), RequiredBy: h.requiredBy, Lowest: h.lowest.Seconds(),
 		Gaps: h.gaps.n, MinGap: h.gaps.least.Seconds(), MedianGap: h.gaps.median().Seconds(), StartToStart: h.gaps.bounds,
 		Dates: h.skew.n, Skew: h.skew.median().Seconds(),

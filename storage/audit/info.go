@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
 // warcinfo reads what the archive says of its making.
-func (a *audit) warcinfo(rec *warc.Record, at Place) {
+func (a *audit) warcinfo(rec *warc.Record, at finding.Place) {
 	a.flush(0)
 	in := &Info{Place: at}
 	in.date, _, _ = instant(rec.Fields.Get("WARC-Date"))
@@ -32,7 +33,7 @@ func (a *audit) warcinfo(rec *warc.Record, at Place) {
 	in.read()
 	if a.o.Ours && !in.Ours {
 		in.Ours = true
-		a.bad(at, "", "software: "+ourToken+"/…, whose ledger stands beside the archive", "software: "+short(in.Software))
+		a.bad(at, "", "software: "+ourToken+"/…, whose ledger stands beside the archive", "software: "+finding.Short(in.Software))
 	}
 	if in.Ours {
 		a.declares(in)
@@ -57,7 +58,7 @@ func (a *audit) declares(in *Info) {
 // add takes a field.
 func (in *Info) add(name, value string) {
 	if len(in.Fields) < maxFields {
-		in.Fields = append(in.Fields, [2]string{short(name), short(value)})
+		in.Fields = append(in.Fields, [2]string{finding.Short(name), finding.Short(value)})
 	}
 }
 

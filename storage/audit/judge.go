@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/words"
 )
 
@@ -64,8 +65,8 @@ func (a *audit) isRobots(e *Exchange) bool {
 }
 
 // finding is a finding about e.
-func (e *Exchange) finding(c Code, required, observed string) Finding {
-	return Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
+func (e *Exchange) finding(c finding.Code, required, observed string) finding.Finding {
+	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
 }
 
 // whole checks that an exchange has the records it should have.
@@ -82,7 +83,7 @@ func (a *audit) whole(h *half) {
 		a.r.To = e.End()
 	}
 	if e.otherHost() {
-		a.report(e.finding(BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(short(e.Host))))
+		a.report(e.finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(finding.Short(e.Host))))
 	}
 	if !a.ours() {
 		a.sameStory(h)
@@ -91,21 +92,21 @@ func (a *audit) whole(h *half) {
 	a.agreed(h)
 	if e.Line != nil {
 		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "", LeftOut: e.LeftOut != ""}) {
-			f := e.finding(BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+short(w.Said))
+			f := e.finding(finding.BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
-				f.Code = GapTold
+				f.Code = finding.GapTold
 			}
 			a.report(f)
 		}
 	}
 	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
-		a.report(e.finding(BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
+		a.report(e.finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
 	}
 	if !h.asked {
-		a.report(e.finding(BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
+		a.report(e.finding(finding.BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
 	}
 	if p, err := locate(e.URL); err == nil && h.asked && e.Target != p.target {
-		a.report(e.finding(BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
+		a.report(e.finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
 	}
 }
 
@@ -116,12 +117,12 @@ func (a *audit) identity(h *half, to *host) {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !a.ours() {
-		a.report(e.finding(Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
+		a.report(e.finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
 	}
 	if a.ours() {
 		a.promised(h)
 	} else if s := h.sent.secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
-		f := e.finding(Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
+		f := e.finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
 		f.Note = !a.o.Strict
 		a.report(f)
 	}
@@ -129,17 +130,17 @@ func (a *audit) identity(h *half, to *host) {
 	token := a.declared()
 	switch name := tokenOf(e.Agent); {
 	case e.Agent == "":
-		a.report(e.finding(UserAgent, rfc, "no User-Agent"))
+		a.report(e.finding(finding.UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
-		a.report(e.finding(UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
+		a.report(e.finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
 	case h.sent.otherAgent != "" && !a.ours(): // which of them the site took for its name, nobody can say
-		a.report(e.finding(UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.sent.otherAgent))
+		a.report(e.finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.sent.otherAgent))
 	case name == "" && token == "":
-		a.report(e.finding(UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+		a.report(e.finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case a.o.Strict && !a.ours() && !reachable(e.Agent):
-		a.report(e.finding(UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
+		a.report(e.finding(finding.UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
 	case token == "" && a.switched(to, name):
-		a.report(e.finding(UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
+		a.report(e.finding(finding.UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
 	}
 }
 
@@ -222,20 +223,20 @@ func (a *audit) page(h *half, to *host) error {
 		if p.why != "" {
 			why = p.why
 		}
-		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
+		a.report(e.finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
 		return nil
 	case unreachable:
-		a.report(e.finding(RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+clock(p.since)))
+		a.report(e.finding(finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
 		return nil
 	case closed:
-		a.report(e.finding(Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
+		a.report(e.finding(finding.Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
 		return nil
 	case unclear:
-		a.unprove(to, Disallowed, "robots.txt: "+p.why, 0, 0)
+		a.unprove(to, finding.Disallowed, "robots.txt: "+p.why, 0, 0)
 		return nil
 	}
 	if first := to.firstRobots; !a.ours() && !e.Began.IsZero() && e.Began.Add(e.Resolution+2*time.Second).Before(first) {
-		a.report(e.finding(RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+clock(first)))
+		a.report(e.finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+finding.Clock(first)))
 	}
 	a.fresh(e, to)
 	if p.kind != ruled {
@@ -253,7 +254,7 @@ func (a *audit) page(h *half, to *host) error {
 			if v.target != "" {
 				how += " as " + e.Target + ", which is " + v.target + " (RFC 3986 6.2.2.3)"
 			}
-			a.report(e.finding(Disallowed, a.forbidden(to, v), how))
+			a.report(e.finding(finding.Disallowed, a.forbidden(to, v), how))
 			break
 		}
 	}
@@ -288,10 +289,7 @@ func (a *audit) fresh(e *Exchange, to *host) {
 		limit = p.since.Add(day)
 	}
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {
-		a.report(e.finding(RobotsExpired, "a valid robots.txt: that of "+clock(p.since)+" held until "+clock(p.expires)+" ("+why+")",
+		a.report(e.finding(finding.RobotsExpired, "a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
 			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
 	}
 }
-
-// clock writes an instant as findings do.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/sorted"
 )
@@ -181,7 +182,7 @@ func (l *Ledger) add(a account) error {
 }
 
 // Exchange implements Witness.
-func (l *Ledger) Exchange(_ context.Context, e *Exchange, found Report) error {
+func (l *Ledger) Exchange(_ context.Context, e *Exchange, found finding.Report) error {
 	l.check.Records++
 	l.hides(e, found)
 	l.stepped(e, found)
@@ -189,14 +190,14 @@ func (l *Ledger) Exchange(_ context.Context, e *Exchange, found Report) error {
 }
 
 // Refused implements Witness.
-func (l *Ledger) Refused(_ context.Context, d *storage.Line, at Place, _ Report) error {
+func (l *Ledger) Refused(_ context.Context, d *storage.Line, at finding.Place, _ finding.Report) error {
 	return l.add(refusalAccount(false, placeText(at), d))
 }
 
-func placeText(p Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Offset) }
+func placeText(p finding.Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Offset) }
 
 // Close implements Witness: it compares.
-func (l *Ledger) Close(ctx context.Context, r *Result, found Report) (err error) {
+func (l *Ledger) Close(ctx context.Context, r *Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, l.all.Close()) }()
 	l.chain(found)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
@@ -256,7 +257,7 @@ func (l *Ledger) lastTraces(lines, records []account) {
 }
 
 // judge compares the accounts under one key.
-func (l *Ledger) judge(lines, records []account, found Report) {
+func (l *Ledger) judge(lines, records []account, found finding.Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
 		said := differences(&lines[i], &records[i])
@@ -264,7 +265,7 @@ func (l *Ledger) judge(lines, records []account, found Report) {
 			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
 		}
 		if said != "" {
-			f := lines[i].finding(LedgerDiffers, "line and record of an exchange tell the same", lines[i].place+": "+said)
+			f := lines[i].finding(finding.LedgerDiffers, "line and record of an exchange tell the same", lines[i].place+": "+said)
 			f.Place = records[i].at()
 			found(f)
 			continue
@@ -272,26 +273,26 @@ func (l *Ledger) judge(lines, records []account, found Report) {
 		l.check.Agree++
 	}
 	for i := range lines[both:] {
-		l.alone(&lines[both+i], LedgerExtra, "every line of the ledger has its record in the archive", "has none", found)
+		l.alone(&lines[both+i], finding.LedgerExtra, "every line of the ledger has its record in the archive", "has none", found)
 	}
 	for i := range records[both:] {
-		l.alone(&records[both+i], LedgerMissing, "every record of the archive has its line in the ledger", "has none", found)
+		l.alone(&records[both+i], finding.LedgerMissing, "every record of the archive has its line in the ledger", "has none", found)
 	}
 }
 
 // alone is about what stands in one of the two.
-func (l *Ledger) alone(a *account, code Code, required, observed string, found Report) {
+func (l *Ledger) alone(a *account, code finding.Code, required, observed string, found finding.Report) {
 	if l.plain && a.refusal {
 		return // older archives hold no refusals; tell says so
 	}
 	f := a.finding(code, required, a.place+" "+observed)
-	if code == LedgerMissing {
+	if code == finding.LedgerMissing {
 		l.check.Untold++
 	}
 	if l.runs.inFlight(a, l.running) {
 		l.check.InFlight++
-		f.Code, f.Note, f.Observed = CrashInFlight, true, f.Observed+": in flight at a crash"
-	} else if x := l.runs.known(l.runs.of(f.File)); code == LedgerMissing && x != nil && x.killed && x.untold > x.most() {
+		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
+	} else if x := l.runs.known(l.runs.of(f.File)); code == finding.LedgerMissing && x != nil && x.killed && x.untold > x.most() {
 		f.Observed += fmt.Sprintf(", as %d exchanges of its run have: a kill leaves %d at most", x.untold, x.most())
 	}
 	found(f)

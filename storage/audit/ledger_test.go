@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -62,7 +63,7 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 func infoOf(file string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(file))) }
 
 // compared shows exchanges and refusals of an archive to the witness of a ledger.
-func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.Line) (*Result, []Finding) {
+func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.Line) (*Result, []finding.Finding) {
 	t.Helper()
 	o.TempDir = t.TempDir()
 	w, err := NewLedger(t.Context(), o)
@@ -71,11 +72,11 @@ func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.L
 	}
 	for _, e := range es {
 		if sum := infoOf(e.File); w.runs.bound[sum] != nil {
-			_ = w.Info(t.Context(), &Info{Place: Place{File: e.File}, sha256: sum}, func(f Finding) { t.Error(f) })
+			_ = w.Info(t.Context(), &Info{Place: finding.Place{File: e.File}, sha256: sum}, func(f finding.Finding) { t.Error(f) })
 		}
 	}
 	for i := range refused {
-		if err := w.Refused(t.Context(), &refused[i], Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil); err != nil {
+		if err := w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,7 +275,7 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	_, found := compared(t, LedgerOptions{Dir: dir}, es, nil)
 	notes := 0
 	for _, f := range found {
-		if f.Note && f.Code == CrashInFlight {
+		if f.Note && f.Code == finding.CrashInFlight {
 			notes++
 		} else {
 			t.Errorf("found %+v", f)

@@ -3,15 +3,16 @@ package audit
 import (
 	"fmt"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
 // chain reports what is wrong with the ledger itself.
-func (l *Ledger) chain(found Report) {
+func (l *Ledger) chain(found finding.Report) {
 	for _, e := range l.problem {
 		p := e.Problem
-		f := Finding{
-			Code: LedgerChain, Place: Place{File: l.o.Dir}, Observed: p.String(),
+		f := finding.Finding{
+			Code: finding.LedgerChain, Place: finding.Place{File: l.o.Dir}, Observed: p.String(),
 			Required: "the ledger's chain runs unbroken through every line (docs/ledger.md)",
 		}
 		switch p.Fault {
@@ -22,7 +23,7 @@ func (l *Ledger) chain(found Report) {
 			f.Note = true
 		case ledger.Torn:
 			if l.atEnd(e) {
-				f.Code, f.Note, f.Required = CrashInFlight, true, "every line has an end"
+				f.Code, f.Note, f.Required = finding.CrashInFlight, true, "every line has an end"
 			}
 		case ledger.Empty:
 			if l.check.Records == 0 {
@@ -32,7 +33,7 @@ func (l *Ledger) chain(found Report) {
 		}
 		found(f)
 	}
-	killed := Finding{Code: CrashInFlight, Note: true, Place: Place{File: l.o.Dir}, Required: "a run ends with a signed head"}
+	killed := finding.Finding{Code: finding.CrashInFlight, Note: true, Place: finding.Place{File: l.o.Dir}, Required: "a run ends with a signed head"}
 	for _, e := range l.kills {
 		killed.Observed = e.Problem.String()
 		found(killed)
@@ -42,14 +43,14 @@ func (l *Ledger) chain(found Report) {
 		found(killed)
 	}
 	for range l.more {
-		found(Finding{
-			Code: LedgerChain, Place: Place{File: l.o.Dir}, Observed: "more faults",
+		found(finding.Finding{
+			Code: finding.LedgerChain, Place: finding.Place{File: l.o.Dir}, Observed: "more faults",
 			Required: "the ledger's chain runs unbroken through every line (docs/ledger.md)",
 		})
 	}
 	if l.o.Head != nil && !l.check.Found {
-		found(Finding{
-			Code: LedgerHead, Place: Place{File: l.o.Dir}, Required: "the chain passes through the head that was lodged, " + l.check.Lodged,
+		found(finding.Finding{
+			Code: finding.LedgerHead, Place: finding.Place{File: l.o.Dir}, Required: "the chain passes through the head that was lodged, " + l.check.Lodged,
 			Observed: fmt.Sprintf("none of %d decisions has that hash: the ledger is another one, or it was changed", l.check.Lines),
 		})
 	}

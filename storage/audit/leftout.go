@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -29,7 +30,7 @@ func (a *audit) leftOut(h *half, to *host) {
 	a.absent++
 	l, robots := e.Line, e.asked().isRobots()
 	if robots || !noArchive(l.Directives) || a.absent > a.o.LeftOut {
-		a.report(e.finding(BadRecord, "the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and a package says that such are left out (docs/wacz.md)",
+		a.report(e.finding(finding.BadRecord, "the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and a package says that such are left out (docs/wacz.md)",
 			"there is no record "+e.LeftOut))
 	}
 	if robots {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // scales weighs the heap while an audit runs.
@@ -15,7 +16,7 @@ type scales struct {
 	n, most uint64
 }
 
-func (s *scales) Exchange(context.Context, *Exchange, Report) error {
+func (s *scales) Exchange(context.Context, *Exchange, finding.Report) error {
 	if s.n++; s.n%100 == 0 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -25,9 +26,11 @@ func (s *scales) Exchange(context.Context, *Exchange, Report) error {
 	return nil
 }
 
-func (s *scales) Refused(context.Context, *storage.Line, Place, Report) error { return nil }
-func (s *scales) Info(context.Context, *Info, Report) error                   { return nil }
-func (s *scales) Close(context.Context, *Result, Report) error                { return nil }
+func (s *scales) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
+	return nil
+}
+func (s *scales) Info(context.Context, *Info, finding.Report) error    { return nil }
+func (s *scales) Close(context.Context, *Result, finding.Report) error { return nil }
 
 // weighed audits an archive of so many octets and returns the most that the heap held.
 func weighed(t *testing.T, size int64) (most, exchanges uint64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // NoLedger stands for the ledger of a crawl directory that has none. A crawl of ours makes that folder before it asks
@@ -15,18 +16,20 @@ type noLedger struct {
 	ours bool
 }
 
-func (n *noLedger) Exchange(context.Context, *Exchange, Report) error           { return nil }
-func (n *noLedger) Refused(context.Context, *storage.Line, Place, Report) error { return nil }
+func (n *noLedger) Exchange(context.Context, *Exchange, finding.Report) error { return nil }
+func (n *noLedger) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
+	return nil
+}
 
-func (n *noLedger) Info(_ context.Context, in *Info, _ Report) error {
+func (n *noLedger) Info(_ context.Context, in *Info, _ finding.Report) error {
 	n.ours = n.ours || in.Ours
 	return nil
 }
 
-func (n *noLedger) Close(_ context.Context, _ *Result, found Report) error {
+func (n *noLedger) Close(_ context.Context, _ *Result, found finding.Report) error {
 	if n.ours {
-		found(Finding{
-			Code: LedgerChain, Place: Place{File: n.dir}, Required: "a ledger beside the archive of a crawl (docs/ledger.md)",
+		found(finding.Finding{
+			Code: finding.LedgerChain, Place: finding.Place{File: n.dir}, Required: "a ledger beside the archive of a crawl (docs/ledger.md)",
 			Observed: "the folder is not there",
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are audited:
@@ -26,11 +27,13 @@ type notRead struct {
 	files []string
 }
 
-func (notRead) Exchange(context.Context, *Exchange, Report) error           { return nil }
-func (notRead) Refused(context.Context, *storage.Line, Place, Report) error { return nil }
-func (notRead) Info(context.Context, *Info, Report) error                   { return nil }
+func (notRead) Exchange(context.Context, *Exchange, finding.Report) error { return nil }
+func (notRead) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
+	return nil
+}
+func (notRead) Info(context.Context, *Info, finding.Report) error { return nil }
 
-func (n notRead) Close(ctx context.Context, _ *Result, found Report) error {
+func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) error {
 	return filepath.WalkDir(n.dir, func(path string, e fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -39,7 +42,7 @@ func (n notRead) Close(ctx context.Context, _ *Result, found Report) error {
 		if err == nil && (e.IsDir() || slices.Contains(n.files, path) || top && segment.MatchString(e.Name())) {
 			return nil
 		}
-		f := Finding{Code: BadRecord, Note: true, Place: Place{File: path},
+		f := finding.Finding{Code: finding.BadRecord, Note: true, Place: finding.Place{File: path},
 			Required: "nothing but segments, *.warc and *.warc.gz, in the folder of the archive (docs/warc.md)"}
 		switch {
 		case err != nil:

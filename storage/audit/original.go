@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -60,8 +61,8 @@ func dated(s string) string {
 }
 
 // refersTo holds a revisit against the answer that it refers to, where that is in the files.
-func (a *audit) refersTo(h *half, rec *warc.Record, at Place) {
-	id, uri := short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")), strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
+func (a *audit) refersTo(h *half, rec *warc.Record, at finding.Place) {
+	id, uri := finding.Short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")), strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
 	date := rec.Fields.Get("WARC-Refers-To-Date")
 	key := id
 	if key == "" && a.ours() { // others may have several answers of one second
@@ -91,12 +92,12 @@ func (a *audit) refersTo(h *half, rec *warc.Record, at Place) {
 		a.bad(at, h.e.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", "that of "+key+" is another")
 	case a.ours() && was.from != row.from:
 		a.bad(at, h.e.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
-			"WARC-Refers-To-Target-URI "+short(uri)+" and -Date "+short(date)+", which are not those of "+key)
+			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+", which are not those of "+key)
 	}
 }
 
 // original remembers an answer for the revisits of it.
-func (a *audit) original(h *half, rec *warc.Record, at Place) {
+func (a *audit) original(h *half, rec *warc.Record, at finding.Place) {
 	if rec.Type != "response" {
 		return
 	}

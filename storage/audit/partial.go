@@ -3,6 +3,8 @@ package audit
 import (
 	"strconv"
 	"strings"
+
+	"curtsy/storage/audit/finding"
 )
 
 // unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. What is at hand stays so.
@@ -10,9 +12,9 @@ func (a *audit) unread(h *half, to *host) {
 	if to.policy.kind != unasked {
 		return
 	}
-	to.policy.why = "it was asked for by HEAD alone, at " + clock(h.e.Began) + ", whose answer has no rules"
+	to.policy.why = "it was asked for by HEAD alone, at " + finding.Clock(h.e.Began) + ", whose answer has no rules"
 	if h.e.Method != "HEAD" {
-		to.policy.why = "only a part of it was asked for, at " + clock(h.e.Began)
+		to.policy.why = "only a part of it was asked for, at " + finding.Clock(h.e.Began)
 	}
 }
 

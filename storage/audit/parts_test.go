@@ -15,6 +15,7 @@ import (
 
 	"curtsy/robots/naive"
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // foreigner writes two records of an exchange as other tools do, and nothing about its end.
@@ -314,7 +315,7 @@ func TestJSONNamesAreDocumented(t *testing.T) {
 			t.Errorf("docs/audit.md does not name `%s`", name)
 		}
 	}
-	for _, c := range Codes() {
+	for _, c := range finding.Codes() {
 		if !bytes.Contains(doc, []byte("`"+string(c)+"`")) {
 			t.Errorf("docs/audit.md does not name the code `%s`", c)
 		}

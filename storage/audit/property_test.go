@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // world draws well-behaved crawls of a few hosts, each with one robots.txt, one pace and a clock of its own.
@@ -93,49 +95,49 @@ func (w *world) step(a *archive) *worldSite {
 }
 
 // plants are single violations, each written behind a good crawl of s.
-var plants = map[Code]func(w *world, a *archive, s *worldSite){
-	RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
-	RobotsExpired: func(w *world, a *archive, s *worldSite) {
+var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
+	finding.RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
+	finding.RobotsExpired: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/", at: s.learned + 24*time.Hour + 2*grace})
 	},
-	RobotsUnreachable: func(w *world, a *archive, s *worldSite) {
+	finding.RobotsUnreachable: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, status: 500 + w.r.IntN(99)})
 		a.add(fetch{url: "https://new.test/", at: s.next + 2*time.Minute})
 	},
-	Disallowed: func(w *world, a *archive, s *worldSite) {
+	finding.Disallowed: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, body: "User-agent: " + []string{"*", "lantern", "CURTSY"}[w.r.IntN(3)] + "\nDisallow: /*x\n"})
 		a.add(fetch{url: "https://new.test/a%78", at: s.next + time.Minute})
 	},
-	Gap: func(w *world, a *archive, s *worldSite) {
+	finding.Gap: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 100*time.Millisecond + s.pace - 10*time.Millisecond, body: s.rules})
 	},
-	InFlight: func(w *world, a *archive, s *worldSite) {
+	finding.InFlight: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, took: time.Minute, body: s.rules})
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 50*time.Second, body: s.rules})
 	},
-	RetryAfter: func(w *world, a *archive, s *worldSite) {
+	finding.RetryAfter: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, status: 429, head: "Retry-After: 3600\r\n"})
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 59*time.Minute})
 	},
-	Digest: func(w *world, a *archive, s *worldSite) {
+	finding.Digest: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, extra: "WARC-Block-Digest: sha256:" + sha("other")})
 	},
-	Verdict: func(w *world, a *archive, s *worldSite) {
+	finding.Verdict: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
 		a.add(fetch{url: s.url + "/", at: s.next + time.Minute, meta: "decision: allow\r\nrobotsLine: 99\r\nrobotsSha256: " + sha(s.rules) + "\r\n"})
 	},
-	GapTold: func(w *world, a *archive, s *worldSite) {
+	finding.GapTold: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next + time.Minute, body: s.rules, meta: "gapMs: 60000\r\n"})
 	},
-	UserAgent: func(w *world, a *archive, s *worldSite) {
+	finding.UserAgent: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, agent: []string{"none", "Mozilla/5.0", "owl/1"}[w.r.IntN(3)]})
 	},
-	Method: func(w *world, a *archive, s *worldSite) {
+	finding.Method: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, method: "PUT"})
 	},
-	BadRecord: func(w *world, a *archive, s *worldSite) {
+	finding.BadRecord: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, noReq: true})
 	},
 }
@@ -161,7 +163,7 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable > 0 {
 			t.Fatalf("seed %d: a good crawl is not clean%s", seed, shown(r))
 		}
-		for _, code := range Codes() {
+		for _, code := range finding.Codes() {
 			plant := plants[code]
 			if plant == nil {
 				continue

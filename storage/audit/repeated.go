@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -17,7 +18,7 @@ var onceOnly = []string{
 
 // repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
 // have rules of their own, as WARC-Protocol has; in archives of ours nothing else is repeated.
-func (a *audit) repeated(rec *warc.Record, at Place) {
+func (a *audit) repeated(rec *warc.Record, at finding.Place) {
 	for i, f := range rec.Fields {
 		name := strings.ToLower(f.Name)
 		if name == "warc-concurrent-to" || name == "warc-protocol" || !a.ours() && !slices.Contains(onceOnly, name) {
@@ -27,9 +28,9 @@ func (a *audit) repeated(rec *warc.Record, at Place) {
 		if first == i {
 			continue
 		}
-		said := Finding{Code: BadRecord, Authority: authorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
+		said := finding.Finding{Code: finding.BadRecord, Authority: authorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
-			Observed: short(f.Name) + " " + strconv.Quote(short(rec.Fields[first].Value)) + ", and " + strconv.Quote(short(f.Value))}
+			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " + strconv.Quote(finding.Short(f.Value))}
 		said.Note = !a.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
 		a.report(said)
 		return

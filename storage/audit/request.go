@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
 // request reads a request record.
-func (a *audit) request(h *half, rec *warc.Record, at Place) {
+func (a *audit) request(h *half, rec *warc.Record, at finding.Place) {
 	h.asked, h.e.Request = true, at
 	h.e.Octets = 0
 	defer func() { h.sums[0] = a.sum() }()
@@ -24,7 +25,7 @@ func (a *audit) request(h *half, rec *warc.Record, at Place) {
 	method, rest, _ := bytes.Cut(first, []byte(" "))
 	to, _, ok := bytes.Cut(rest, []byte(" "))
 	if !ok || len(to) == 0 || len(method) > 32 || len(to) > maxURI {
-		a.bad(at, h.e.URL, "a request line (RFC 9112 3)", strconv.Quote(short(string(first))))
+		a.bad(at, h.e.URL, "a request line (RFC 9112 3)", strconv.Quote(finding.Short(string(first))))
 	} else {
 		h.e.Method = string(method)
 		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
@@ -73,7 +74,7 @@ func (a *audit) agent(value []byte) string {
 }
 
 // torn says that a request's head cannot be read, unless the file ends in it.
-func (a *audit) torn(rec *warc.Record, at Place, uri string, err error) {
+func (a *audit) torn(rec *warc.Record, at finding.Place, uri string, err error) {
 	if a.read.rest(); a.read.src.err == nil {
 		a.bad(at, uri, "an HTTP message", err.Error())
 		a.digests(rec, at, uri)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // What this crawler leaves a host alone for after an answer that names no time (docs/politeness.md, rules 11 and 12).
@@ -30,9 +32,9 @@ func (a *audit) restful(e *Exchange, to *host) {
 	}
 	switch {
 	case early(to.rest):
-		a.report(e.finding(RetryAfter, "nothing before "+clock(to.rest)+": "+to.restWhy, "asked for "+round(to.rest.Sub(e.Began))+" before"))
+		a.report(e.finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
 	case early(to.backoff.Add(-slack(afterBusy))):
-		a.report(e.finding(Gap, "nothing before "+clock(to.backoff)+": "+to.backoffWhy, "asked for "+round(to.backoff.Sub(e.Began))+" before"))
+		a.report(e.finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
 	}
 }
 
@@ -44,7 +46,7 @@ func (a *audit) rest(h *half, to *host) {
 	to.mayRest = time.Time{}
 	if e.LeftOut != "" {
 		if busy || s >= 500 {
-			a.unprove(to, RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
+			a.unprove(to, finding.RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
 		}
 		return
 	}
@@ -59,7 +61,7 @@ func (a *audit) rest(h *half, to *host) {
 		}
 		if until.After(to.rest) {
 			to.rest, to.restAt, to.restFor = until, e.End(), -1
-			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", short(v), s, clock(e.Began))
+			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s, finding.Clock(e.Began))
 		}
 	}
 	if !a.strict() || a.ours() && e.unread() {

@@ -1,6 +1,10 @@
 package audit
 
-import "time"
+import (
+	"time"
+
+	"curtsy/storage/audit/finding"
+)
 
 // Version is the version of the Result's JSON form. Fields may be added without a new one.
 const Version = 1
@@ -25,15 +29,15 @@ type Result struct {
 	From    time.Time `json:"from,omitzero"` // the first exchange
 	To      time.Time `json:"to,omitzero"`   // the end of the last
 
-	Files      []File    `json:"files"`
-	Archives   []*Info   `json:"archives"`            // what the archive says of its making: each warcinfo that differs
-	OwnHosts   []OwnHost `json:"own_hosts,omitempty"` // judged as the operator's own, and why
-	Totals     Totals    `json:"totals"`
-	Counts     []Count   `json:"counts,omitempty"`   // of findings, by code
-	Findings   []Finding `json:"findings,omitempty"` // in the order found, at most Limit of one code and host
-	Hosts      []*Host   `json:"hosts"`              // by name
-	Measures   []string  `json:"measures"`           // what was required, in words
-	CannotShow []string  `json:"cannot_show"`
+	Files      []File            `json:"files"`
+	Archives   []*Info           `json:"archives"`            // what the archive says of its making: each warcinfo that differs
+	OwnHosts   []OwnHost         `json:"own_hosts,omitempty"` // judged as the operator's own, and why
+	Totals     Totals            `json:"totals"`
+	Counts     []Count           `json:"counts,omitempty"`   // of findings, by code
+	Findings   []finding.Finding `json:"findings,omitempty"` // in the order found, at most Limit of one code and host
+	Hosts      []*Host           `json:"hosts"`              // by name
+	Measures   []string          `json:"measures"`           // what was required, in words
+	CannotShow []string          `json:"cannot_show"`
 
 	Ledger *LedgerCheck `json:"ledger,omitempty"`      // how the ledger agrees; nil without one
 	Logs   []*HostLog   `json:"access_logs,omitempty"` // how the access logs agree, by host
@@ -82,10 +86,10 @@ type Totals struct {
 
 // Count is how often a code was found.
 type Count struct {
-	Code  Code  `json:"code"`
-	Found int64 `json:"found"`
-	Kept  int64 `json:"kept"`            // in Findings
-	Notes int64 `json:"notes,omitempty"` // of those found, the ones that are no violation
+	Code  finding.Code `json:"code"`
+	Found int64        `json:"found"`
+	Kept  int64        `json:"kept"`            // in Findings
+	Notes int64        `json:"notes,omitempty"` // of those found, the ones that are no violation
 }
 
 // Host is what is known of one authority.
@@ -116,9 +120,9 @@ type Host struct {
 
 // Unproved says why something of a host cannot be proved, and within which bounds it lies.
 type Unproved struct {
-	What  Code    `json:"what"`
-	Why   string  `json:"why"`
-	Count int64   `json:"count"`
-	Least float64 `json:"least_s"` // of the pauses concerned: the lowest bound, in seconds
-	Most  float64 `json:"most_s"`  // and the highest
+	What  finding.Code `json:"what"`
+	Why   string       `json:"why"`
+	Count int64        `json:"count"`
+	Least float64      `json:"least_s"` // of the pauses concerned: the lowest bound, in seconds
+	Most  float64      `json:"most_s"`  // and the highest
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -36,13 +37,13 @@ type audit struct {
 	absent int64 // answers that request and metadata name, and that are not there
 
 	found map[codeAt]int
-	count map[Code]*Count
+	count map[finding.Code]*Count
 	quiet *host // stands for no host in particular
 }
 
 // codeAt is a code at a host.
 type codeAt struct {
-	code Code
+	code finding.Code
 	at   *host
 }
 
@@ -55,7 +56,7 @@ func newAudit(o Options) (*audit, error) {
 		o: o, r: &Result{Version: Version, Level: SelfConsistent}, texts: t,
 		hosts: map[string]*host{}, agents: map[string]string{}, addrs: map[string]*address{},
 		hops: map[string][]hop{}, expect: map[string]bool{}, ids: newSeen(), originals: newOriginals(),
-		found: map[codeAt]int{}, count: map[Code]*Count{}, quiet: &host{},
+		found: map[codeAt]int{}, count: map[finding.Code]*Count{}, quiet: &host{},
 	}
 	a.read.init()
 	return a, nil
@@ -74,19 +75,19 @@ func (a *audit) oddity(told *File, f warc.Finding) {
 		told.Oddities[f.Code]++
 		return
 	}
-	a.report(Finding{
+	a.report(finding.Finding{
 		// That an unfinished segment ends within a record is how a kill leaves it.
-		Code: BadRecord, Note: torn && unfinished(told.Name), Place: Place{File: told.Name, Offset: f.Offset},
+		Code: finding.BadRecord, Note: torn && unfinished(told.Name), Place: finding.Place{File: told.Name, Offset: f.Offset},
 		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
 	})
 }
 
 // record takes one record.
 func (a *audit) record(path string, rec *warc.Record) error {
-	at := Place{File: path, Offset: rec.Offset, Record: short(rec.ID())}
+	at := finding.Place{File: path, Offset: rec.Offset, Record: finding.Short(rec.ID())}
 	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
 	if a.ours() && rec.Type != "warcinfo" && !a.cur.opened {
-		a.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)", "a "+short(rec.Type)+" record before one")
+		a.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)", "a "+finding.Short(rec.Type)+" record before one")
 	}
 	a.cur.opened = true
 	a.repeated(rec, at)
@@ -115,14 +116,14 @@ func (a *audit) record(path string, rec *warc.Record) error {
 }
 
 // stray names a record in an archive of ours that this crawler does not write.
-func (a *audit) stray(rec *warc.Record, at Place) {
+func (a *audit) stray(rec *warc.Record, at finding.Place) {
 	if a.ours() {
-		a.bad(at, rec.TargetURI(), "records of the kinds that docs/warc.md has", "a "+short(rec.Type)+" record of "+short(rec.Fields.Get("Content-Type")))
+		a.bad(at, rec.TargetURI(), "records of the kinds that docs/warc.md has", "a "+finding.Short(rec.Type)+" record of "+finding.Short(rec.Fields.Get("Content-Type")))
 	}
 }
 
 // other checks the digests of a record that is no part of an exchange.
-func (a *audit) other(rec *warc.Record, at Place) {
+func (a *audit) other(rec *warc.Record, at finding.Place) {
 	a.r.Totals.Other++
 	a.read.begin(rec, false)
 	a.read.rest()
@@ -130,7 +131,7 @@ func (a *audit) other(rec *warc.Record, at Place) {
 }
 
 // report counts a finding, and keeps it unless there are too many of its kind.
-func (a *audit) report(f Finding) {
+func (a *audit) report(f finding.Finding) {
 	h := a.quiet
 	if f.Authority != "" {
 		h = a.host(f.Authority)
@@ -153,21 +154,10 @@ func (a *audit) report(f Finding) {
 		return
 	}
 	c.Kept++
-	f.URL, f.Authority = short(f.URL), short(f.Authority)
-	f.Required, f.Observed = short(f.Required), short(f.Observed)
+	f.URL, f.Authority = finding.Short(f.URL), finding.Short(f.Authority)
+	f.Required, f.Observed = finding.Short(f.Required), finding.Short(f.Observed)
 	a.r.Findings = append(a.r.Findings, f)
 }
 
-// maxFindings bounds what is kept of all codes and hosts; maxText the texts in a finding, in octets.
-const (
-	maxFindings = 20000
-	maxText     = 500
-)
-
-// short cuts a text that comes from the archive.
-func short(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return s[:maxText] + "…"
-}
+// maxFindings bounds what is kept of all codes and hosts.
+const maxFindings = 20000

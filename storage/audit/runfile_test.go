@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -40,7 +41,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 			_, found := compared(t, LedgerOptions{Dir: written(t, !c.ended, l)}, es, nil)
 			missing := 0
 			for _, f := range found {
-				if f.Code == LedgerMissing {
+				if f.Code == finding.LedgerMissing {
 					missing++
 				} else if !f.Note {
 					t.Errorf("%+v", f)
@@ -91,10 +92,10 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var found []Finding
-			say := func(f Finding) { found = append(found, f) }
+			var found []finding.Finding
+			say := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
-				_ = w.Info(t.Context(), &Info{Place: Place{File: e.File}, sha256: infoOf(c.files[i])}, say)
+				_ = w.Info(t.Context(), &Info{Place: finding.Place{File: e.File}, sha256: infoOf(c.files[i])}, say)
 				if err := w.Exchange(t.Context(), e, say); err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +132,7 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = w.Info(t.Context(), &Info{Place: e.Place, sha256: infoOf(e.File)}, func(f Finding) { t.Error(f) })
+	_ = w.Info(t.Context(), &Info{Place: e.Place, sha256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
 	es := []*Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
 		e, l := pair(i+1, e.Began.Add(time.Second+time.Duration(i)*time.Millisecond))
@@ -140,7 +141,7 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 		}
 	}
 	_, found := witnessed(t, w, es...)
-	if slices.ContainsFunc(found, func(f Finding) bool { return !f.Note }) {
+	if slices.ContainsFunc(found, func(f finding.Finding) bool { return !f.Note }) {
 		t.Errorf("%s", codesOf(found))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -95,7 +96,7 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 			r, found := compared(t, LedgerOptions{Dir: dir}, es, nil)
 			absent := 0
 			for _, f := range found {
-				if f.Code == LedgerMissing {
+				if f.Code == finding.LedgerMissing {
 					absent++
 				} else if !f.Note {
 					t.Errorf("%+v", f)

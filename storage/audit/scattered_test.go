@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // shuffled makes an archive of another crawler whose records stand in no order: its pauses are of three seconds, Crawl-delay is
@@ -53,10 +55,10 @@ func shuffled(t *testing.T, random *rand.Rand, delay int) *archive {
 func TestPausesAreJudgedByDatesInWhateverOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		if r := shuffled(t, random, 3).audit(Options{}); strings.Contains(codes(r), string(Gap)) || strings.Contains(codes(r), string(InFlight)) {
+		if r := shuffled(t, random, 3).audit(Options{}); strings.Contains(codes(r), string(finding.Gap)) || strings.Contains(codes(r), string(finding.InFlight)) {
 			t.Errorf("seed %d: a pause of 3 s that was kept: %q%s", seed, codes(r), shown(r))
 		}
-		if r := shuffled(t, random, 7).audit(Options{}); !strings.Contains(codes(r), string(Gap)) {
+		if r := shuffled(t, random, 7).audit(Options{}); !strings.Contains(codes(r), string(finding.Gap)) {
 			t.Errorf("seed %d: a pause of 7 s that was not kept: %q%s", seed, codes(r), shown(r))
 		}
 	}

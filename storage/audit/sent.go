@@ -3,6 +3,8 @@ package audit
 import (
 	"fmt"
 	"strings"
+
+	"curtsy/storage/audit/finding"
 )
 
 // sent is what a request's head says of who asks and whom, beside its User-Agent.
@@ -19,11 +21,11 @@ type sent struct {
 func (s *sent) take(name string, value []byte) {
 	switch name {
 	case "host":
-		s.host, s.hosts = strings.ToLower(short(string(value))), s.hosts+1
+		s.host, s.hosts = strings.ToLower(finding.Short(string(value))), s.hosts+1
 	case "from":
-		s.from, s.froms = short(string(value)), s.froms+1
+		s.from, s.froms = finding.Short(string(value)), s.froms+1
 	case "content-length":
-		s.length = short(string(value))
+		s.length = finding.Short(string(value))
 	case "transfer-encoding":
 		s.chunked = true
 	case "cookie", "authorization", "proxy-authorization":
@@ -38,22 +40,22 @@ func (s *sent) take(name string, value []byte) {
 func (a *audit) promised(h *half) {
 	e, s := &h.e, &h.sent
 	if e.Method != "" && e.Method != "GET" {
-		a.report(e.finding(Method, "GET (docs/politeness.md, rule 3)", e.Method))
+		a.report(e.finding(finding.Method, "GET (docs/politeness.md, rule 3)", e.Method))
 	}
 	if s.secrets != "" {
-		a.report(e.finding(Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s.secrets))
+		a.report(e.finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s.secrets))
 	}
 	if want := authorityHost(e.Authority); s.hosts != 1 || authorityHost(scheme(e.Authority)+s.host) != want {
-		a.report(e.finding(BadRecord, "a request for the record's URL: Host: "+want, fmt.Sprintf("%d fields Host, the last %q", s.hosts, s.host)))
+		a.report(e.finding(finding.BadRecord, "a request for the record's URL: Host: "+want, fmt.Sprintf("%d fields Host, the last %q", s.hosts, s.host)))
 	}
 	if a.info == nil || a.info.Agent == "" {
 		return // which is said of the warcinfo record
 	}
 	if e.Agent != a.info.Agent && e.Agent != "" || s.agents > 1 {
-		a.report(e.finding(UserAgent, "the User-Agent that the warcinfo record declares: "+a.info.Agent, fmt.Sprintf("%d fields, the last %s", s.agents, e.Agent)))
+		a.report(e.finding(finding.UserAgent, "the User-Agent that the warcinfo record declares: "+a.info.Agent, fmt.Sprintf("%d fields, the last %s", s.agents, e.Agent)))
 	}
 	if want := mailbox(a.info.Agent); s.from != want || s.froms > 1 {
-		a.report(e.finding(UserAgent, fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want), fmt.Sprintf("%d fields, the last %q", s.froms, s.from)))
+		a.report(e.finding(finding.UserAgent, fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want), fmt.Sprintf("%d fields, the last %q", s.froms, s.from)))
 	}
 }
 

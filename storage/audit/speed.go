@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -33,18 +34,18 @@ type seenAs struct {
 
 // hasty reports pauses that were too short in sum.
 func (a *audit) hasty(e *Exchange, s pauses.Short, by string) {
-	a.report(e.finding(Gap,
-		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", round(s.Due), s.Pauses, by),
-		fmt.Sprintf("at most %s, since %s", round(s.Most), clock(s.Since))))
+	a.report(e.finding(finding.Gap,
+		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", finding.Round(s.Due), s.Pauses, by),
+		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
 }
 
 // rows judges the exchanges of each host as a whole, where their records are in no order.
 func (a *audit) rows() {
 	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
 		if s, short := a.hosts[name].row.Whole(); short {
-			a.report(Finding{Code: Gap, Authority: name, Time: s.Since,
-				Required: fmt.Sprintf("at least %s for %d pauses", round(s.Due), s.Pauses),
-				Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of their dates", round(s.Most))})
+			a.report(finding.Finding{Code: finding.Gap, Authority: name, Time: s.Since,
+				Required: fmt.Sprintf("at least %s for %d pauses", finding.Round(s.Due), s.Pauses),
+				Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of their dates", finding.Round(s.Most))})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -31,7 +32,7 @@ type event struct {
 	info  *Info // what the file said last
 	h     *half
 	lines []storage.Line
-	at    Place // of lines
+	at    finding.Place // of lines
 }
 
 // due is when an event's place among those of other files is: when its exchange ended, for then it was written.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"curtsy/storage/audit/finding"
 )
 
 // terms are the pauses that are due before an exchange, by who asks for them (docs/politeness.md, rules 7, 9 and 14).
@@ -204,7 +206,7 @@ func (a *audit) heard(h *half, to *host) {
 		to.answers.last = nil
 	case l != nil && l.FirstByte > 0:
 		if e.Ended && l.FirstByte > e.Took {
-			a.report(e.finding(BadRecord, "an answer begins before it ends: within "+round(e.Took), "firstByteTimeMs says "+round(l.FirstByte)))
+			a.report(e.finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
 		}
 		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
 	case e.Answered && e.Status != 0:
@@ -236,6 +238,6 @@ func (a *audit) limited(h *half, to *host) {
 	to.spaced, to.spacedUntil, to.spacedFor = q.space, end.Add(q.until), 0
 	if until := end.Add(q.wait); q.wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", short(h.said.limit), q.wait)
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.said.limit), q.wait)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/robots/naive"
 	"curtsy/robots/naive/quick"
+	"curtsy/storage/audit/finding"
 )
 
 // texts keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
@@ -156,7 +157,7 @@ func (t *texts) line(at span, n int) string {
 			continue
 		}
 		if line == n {
-			return short(string(b[start:i]))
+			return finding.Short(string(b[start:i]))
 		}
 		if i >= len(b) {
 			return ""

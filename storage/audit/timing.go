@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -15,7 +16,7 @@ func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 func (a *audit) timing(h *half, to *host) {
 	e := &h.e
 	if e.Began.IsZero() {
-		a.unprove(to, Gap, "a record has no date", 0, 0)
+		a.unprove(to, finding.Gap, "a record has no date", 0, 0)
 		return
 	}
 	if to.met && to.file != e.File {
@@ -25,7 +26,7 @@ func (a *audit) timing(h *half, to *host) {
 	a.addressed(e)
 	if !to.met {
 		if to.lost {
-			a.unprove(to, Gap, "the clock was set back before it", 0, 0)
+			a.unprove(to, finding.Gap, "the clock was set back before it", 0, 0)
 		}
 		a.row(h, to, 0)
 		return
@@ -50,7 +51,7 @@ func (a *audit) timing(h *half, to *host) {
 	if late.Before(to.began) && !lanes {
 		a.row(h, to, required)
 		if a.ours() {
-			a.report(e.finding(BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+clock(to.began)))
+			a.report(e.finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
 		a.backwards(h, to, required, by)
@@ -70,11 +71,11 @@ func (a *audit) backwards(h *half, to *host, required time.Duration, by string) 
 	e := &h.e
 	due := min(required, to.lowest)
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.answered {
-		a.report(e.finding(Gap, "at least "+round(due)+" between two exchanges with the authority: "+by,
-			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, round(in))))
+		a.report(e.finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
+			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, finding.Round(in))))
 		return
 	}
-	a.unprove(to, InFlight, "exchanges are not in the order of their dates", 0, 0)
+	a.unprove(to, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
 }
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
@@ -96,11 +97,11 @@ func (a *audit) pause(h *half, to *host, required time.Duration, by string, may 
 	sum, short := a.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		a.report(e.finding(InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+round(-most)+" before the end of the one before it"))
+		a.report(e.finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
-		f := e.finding(Gap, "at least "+round(required)+" since the end of the authority's last exchange: "+by, round(max(middle, 0)))
+		f := e.finding(finding.Gap, "at least "+finding.Round(required)+" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
 		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
-			f.Observed = "at most " + round(max(most, 0))
+			f.Observed = "at most " + finding.Round(max(most, 0))
 		}
 		if !to.ended {
 			f.Observed += " since its start"
@@ -109,13 +110,13 @@ func (a *audit) pause(h *half, to *host, required time.Duration, by string, may 
 	case short:
 		a.hasty(e, sum, by)
 	case !to.ended && required > 0:
-		a.unprove(to, Gap, "the archive does not say when exchanges end", least, most)
+		a.unprove(to, finding.Gap, "the archive does not say when exchanges end", least, most)
 	case !to.ended:
-		a.unprove(to, InFlight, "the archive does not say when exchanges end", least, most)
+		a.unprove(to, finding.InFlight, "the archive does not say when exchanges end", least, most)
 	case least+slack(required) < required:
-		a.unprove(to, Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
+		a.unprove(to, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
 	case least+slack(may) < may:
-		a.unprove(to, Gap, "the archive does not say when answers began, five times which is due", least, most)
+		a.unprove(to, finding.Gap, "the archive does not say when answers began, five times which is due", least, most)
 	}
 }
 
@@ -128,7 +129,7 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 		return
 	}
 	at := func(required, observed string) {
-		f := e.finding(GapTold, required, observed)
+		f := e.finding(finding.GapTold, required, observed)
 		f.Place = e.LineAt
 		a.report(f)
 	}
@@ -137,27 +138,27 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 		if jump := l.Ahead - to.ahead; jump >= 0 {
 			seen -= jump // dates follow a clock that jumps, and the pause is measured with one that does not
 		} else {
-			at("a clock that was ahead by "+round(to.ahead)+" before", "the crawl says that it was ahead by "+round(l.Ahead))
+			at("a clock that was ahead by "+finding.Round(to.ahead)+" before", "the crawl says that it was ahead by "+finding.Round(l.Ahead))
 		}
 		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || a.o.Ours) {
 			a.hidden(e, to, seen)
 		}
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
-		f := e.finding(CrashInFlight, "the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap)+": it was killed before it knew of its last exchange")
+		f := e.finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
 		a.report(f)
 	} else if told {
-		at("the pause that the records show: "+round(seen), "the crawl says "+round(l.Gap))
+		at("the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap))
 	}
 	required, by := t.all(t.standing(true, e.Own))
 	switch {
 	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
 	case l.Pace+slack(required) < required:
-		at("the pace that was due: "+round(required)+", "+by, "the crawl says "+round(l.Pace)+", "+string(l.PaceBy))
+		at("the pace that was due: "+finding.Round(required)+", "+by, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
 		if can := a.whoAsked(l, to, t, required); can != "" {
-			at("who asked for the pace: "+can, "the crawl says "+round(l.Pace)+", "+string(l.PaceBy))
+			at("who asked for the pace: "+can, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 // that reached no server has no record, but a line: the ledger knows.
 func (a *audit) hidden(e *Exchange, to *host, seen time.Duration) {
 	if e.Since = to.end; !a.o.Ours {
-		a.unprove(to, GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
+		a.unprove(to, finding.GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
 	}
 }
 
@@ -192,6 +193,3 @@ func (a *audit) after(h *half, to *host) {
 	a.heard(h, to)
 	to.dated(h)
 }
-
-// round writes a duration as findings do.
-func round(d time.Duration) string { return d.Round(time.Microsecond).String() }

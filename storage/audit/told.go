@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/warc"
 )
 
@@ -29,7 +30,7 @@ const (
 const refusalField = "refusal: "
 
 // metadata reads what a crawl says of an exchange, or of URLs it did not ask for.
-func (a *audit) metadata(rec *warc.Record, at Place) {
+func (a *audit) metadata(rec *warc.Record, at finding.Place) {
 	media := rec.Fields.Get("Content-Type")
 	switch {
 	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) || a.ours() && strings.HasPrefix(media, typeFields)):
@@ -52,7 +53,7 @@ func (a *audit) metadata(rec *warc.Record, at Place) {
 	case len(troubles) > 0 && a.ours(): // who else uses these names may mean something else by them
 		a.bad(at, line.URL, "fields as docs/warc.md has them", strings.Join(troubles, "; "))
 	case h == nil && a.ours():
-		a.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+short(strings.Join(concurrent(rec), ", ")))
+		a.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
 	}
 	if h == nil {
 		return
@@ -95,10 +96,10 @@ func (a *audit) fields(rec *warc.Record) (line *storage.Line, ended bool, troubl
 }
 
 // whose returns the exchange that a metadata record belongs to.
-func (a *audit) whose(rec *warc.Record, at Place) *half {
+func (a *audit) whose(rec *warc.Record, at finding.Place) *half {
 	to := concurrent(rec)
 	if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" {
-		to = append(to, short(id))
+		to = append(to, finding.Short(id))
 	}
 	for i := len(a.cur.window) - 1; i >= 0; i-- {
 		if w := a.cur.window[i]; !w.told && w.alone == "" && w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
@@ -135,7 +136,7 @@ func told(r *reader, f func(name, value string)) error {
 }
 
 // refusals reads a batch of lines of decisions without an exchange.
-func (a *audit) refusals(rec *warc.Record, at Place) {
+func (a *audit) refusals(rec *warc.Record, at finding.Place) {
 	a.read.begin(rec, false)
 	var lines []storage.Line
 	if rec.Length <= maxTold {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // longestError is the longest rest after failures.
@@ -18,7 +19,7 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
 			return ""
 		}
-		return name + " asked for " + round(max(slices.Max(may), 0))
+		return name + " asked for " + finding.Round(max(slices.Max(may), 0))
 	}
 	if older := len(a.standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
@@ -44,7 +45,7 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 	case storage.ByResponseTime:
 		least, _, largest := to.answers.pace()
 		if l.Pace+slack(least) < least || l.Pace > largest+slack(largest) {
-			return "the response times asked for " + round(least)
+			return "the response times asked for " + finding.Round(least)
 		}
 	case storage.ByErrors:
 		for _, d := range []time.Duration{afterBroken, afterBusy} {
@@ -57,7 +58,7 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 		return same("the schedule of errors, which doubles 30 s and 60 s,", longestError)
 	case storage.ByRobots, storage.ByAddress:
 		if l.Pace <= required.Truncate(time.Microsecond) {
-			return "not " + string(l.PaceBy) + ", which asks for more than was due anyway: " + round(required)
+			return "not " + string(l.PaceBy) + ", which asks for more than was due anyway: " + finding.Round(required)
 		}
 	default:
 		return "one of the words that docs/decisions.md has"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // since notes which exchanges another one must have come before.
@@ -16,10 +17,10 @@ type since struct {
 	b strings.Builder
 }
 
-func (s *since) Info(context.Context, *Info, Report) error    { return nil }
-func (s *since) Close(context.Context, *Result, Report) error { return nil }
+func (s *since) Info(context.Context, *Info, finding.Report) error    { return nil }
+func (s *since) Close(context.Context, *Result, finding.Report) error { return nil }
 
-func (s *since) Exchange(_ context.Context, e *Exchange, _ Report) error {
+func (s *since) Exchange(_ context.Context, e *Exchange, _ finding.Report) error {
 	if !e.Since.IsZero() {
 		fmt.Fprintf(&s.b, "%s since %v\n", e.Target, e.Since.Sub(day0))
 	}

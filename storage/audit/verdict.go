@@ -10,6 +10,7 @@ import (
 
 	"curtsy/robots/naive"
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/words"
 )
 
@@ -55,7 +56,7 @@ func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
 		return nil
 	}
 	at := func(required, observed string) {
-		f := e.finding(Verdict, required, observed)
+		f := e.finding(finding.Verdict, required, observed)
 		f.Place = e.LineAt
 		a.report(f)
 	}
@@ -72,7 +73,7 @@ func (a *audit) toldVerdict(h *half, to *host, vs []verdict) error {
 		return nil
 	}
 	if l.Standard != "" && !slices.Contains(a.standards(), l.Standard) {
-		at("a verdict by the standard that the archive declares: "+strings.Join(a.standards(), " or "), "the crawl says: by "+strconv.Quote(short(l.Standard)))
+		at("a verdict by the standard that the archive declares: "+strings.Join(a.standards(), " or "), "the crawl says: by "+strconv.Quote(finding.Short(l.Standard)))
 	}
 	right, err := a.texts.misquoted(to.policy.text, vs, l, e.Target, true)
 	if right != "" {
@@ -110,14 +111,14 @@ func (v verdict) tells(l *storage.Line, allowed bool) bool {
 }
 
 // refused checks the line of a URL that was not asked for.
-func (a *audit) refused(ctx context.Context, l *storage.Line, at Place) error {
+func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
 	n := max(l.Count, 1)
 	a.r.Totals.Refusals += n
 	p, err := locate(l.URL)
 	switch {
 	case l.Decision != storage.DecisionDisallow:
 	case err != nil:
-		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+short(l.URL))
+		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+finding.Short(l.URL))
 	default:
 		to := a.host(p.authority)
 		to.avoided += n
@@ -135,11 +136,11 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at Place) error {
 }
 
 // refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
-func (a *audit) refusal(l *storage.Line, to *host, p place, at Place) error {
+func (a *audit) refusal(l *storage.Line, to *host, p place, at finding.Place) error {
 	if l.RobotsLine == 0 { // full disallow: there is no line to compare
 		return nil
 	}
-	f := Finding{Code: Verdict, Authority: to.name, URL: l.URL, Place: at, Time: l.Time}
+	f := finding.Finding{Code: finding.Verdict, Authority: to.name, URL: l.URL, Place: at, Time: l.Time}
 	var text span
 	for _, t := range []span{to.policy.text, to.before} {
 		if t.ok && hex.EncodeToString(t.sha[:]) == l.RobotsSHA256 {
@@ -150,7 +151,7 @@ func (a *audit) refusal(l *storage.Line, to *host, p place, at Place) error {
 		text = a.texts.at[[32]byte(b)]
 	}
 	if !text.ok {
-		a.unprove(to, Verdict, "a refusal names a robots.txt that is not in the files", 0, 0)
+		a.unprove(to, finding.Verdict, "a refusal names a robots.txt that is not in the files", 0, 0)
 		return nil
 	}
 	vs, err := a.verdicts(text, p.target, "")
@@ -159,7 +160,7 @@ func (a *audit) refusal(l *storage.Line, to *host, p place, at Place) error {
 	}
 	a.r.Totals.Judged++
 	if !agrees(vs, l, false) {
-		f.Required, f.Observed = "the verdict that follows from robots.txt: "+all(vs), fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, short(l.RobotsRule))
+		f.Required, f.Observed = "the verdict that follows from robots.txt: "+all(vs), fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
 		a.report(f)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -41,7 +42,7 @@ func BenchmarkLedger(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		if err := book.Close(b.Context(), r, func(f Finding) { b.Fatal(f) }); err != nil {
+		if err := book.Close(b.Context(), r, func(f finding.Finding) { b.Fatal(f) }); err != nil {
 			b.Fatal(err)
 		}
 		if r.Ledger.Agree != n {

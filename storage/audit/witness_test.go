@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/finding"
 )
 
 // diary is a witness that writes down what it is shown.
@@ -16,30 +17,30 @@ type diary struct {
 	fail error
 }
 
-func (d *diary) Exchange(_ context.Context, e *Exchange, found Report) error {
+func (d *diary) Exchange(_ context.Context, e *Exchange, found finding.Report) error {
 	decision := "untold"
 	if e.Line != nil {
 		decision = string(e.Line.Decision)
 	}
 	fmt.Fprintf(&d.b, "%s %s %d robots=%v ended=%v %s %v\n", e.Method, e.URL, e.Status, e.Robots, e.Ended, decision, e.Took)
 	if e.Status == 404 {
-		found(Finding{Code: LogMissing, Authority: e.Authority, URL: e.URL, Required: "r", Observed: "o"})
+		found(finding.Finding{Code: finding.LogMissing, Authority: e.Authority, URL: e.URL, Required: "r", Observed: "o"})
 	}
 	return d.fail
 }
 
-func (d *diary) Refused(_ context.Context, l *storage.Line, at Place, _ Report) error {
+func (d *diary) Refused(_ context.Context, l *storage.Line, at finding.Place, _ finding.Report) error {
 	fmt.Fprintf(&d.b, "refused %s %s in a record: %v\n", l.URL, l.Decision, at.Record != "")
 	return nil
 }
 
-func (d *diary) Info(_ context.Context, in *Info, _ Report) error {
+func (d *diary) Info(_ context.Context, in *Info, _ finding.Report) error {
 	fmt.Fprintf(&d.b, "info %s %v\n", in.Token, in.Floor)
 	return nil
 }
 
-func (d *diary) Close(_ context.Context, r *Result, found Report) error {
-	found(Finding{Code: CrashInFlight, Note: true, Required: "r", Observed: "o"})
+func (d *diary) Close(_ context.Context, r *Result, found finding.Report) error {
+	found(finding.Finding{Code: finding.CrashInFlight, Note: true, Required: "r", Observed: "o"})
 	r.Level = ConfirmedByLog
 	return nil
 }

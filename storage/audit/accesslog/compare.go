@@ -12,6 +12,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/sorted"
 )
 
@@ -110,7 +111,7 @@ func (c *Comparison) token(t string) {
 }
 
 // Info implements audit.Witness.
-func (c *Comparison) Info(_ context.Context, in *audit.Info, _ audit.Report) error {
+func (c *Comparison) Info(_ context.Context, in *audit.Info, _ finding.Report) error {
 	if len(c.o.Tokens) == 0 {
 		c.token(in.Token)
 	}
@@ -118,12 +119,12 @@ func (c *Comparison) Info(_ context.Context, in *audit.Info, _ audit.Report) err
 }
 
 // Refused implements audit.Witness.
-func (c *Comparison) Refused(context.Context, *storage.Line, audit.Place, audit.Report) error {
+func (c *Comparison) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
 
 // Exchange implements audit.Witness.
-func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ audit.Report) error {
+func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ finding.Report) error {
 	if len(c.agents) < maxAgents && e.Agent != "" && !c.agents[e.Agent] {
 		c.agents[e.Agent] = true
 		if len(c.o.Tokens) == 0 {
@@ -172,7 +173,7 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 var ErrManyHosts = errors.New("the archive has several hosts: say whose log it is")
 
 // Close implements audit.Witness: it reads the logs and compares.
-func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Report) (err error) {
+func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, c.overlaps.close(), c.all.Close(), c.unheard.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
 		if err := c.read(ctx, i, l, found); err != nil {
@@ -212,7 +213,7 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found audit.Rep
 }
 
 // read takes the log with that number.
-func (c *Comparison) read(ctx context.Context, number int, log Log, found audit.Report) error {
+func (c *Comparison) read(ctx context.Context, number int, log Log, found finding.Report) error {
 	s := c.sites[log.Host]
 	if len(s.names) > 1 {
 		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, s.names[0], s.names[1])
@@ -240,6 +241,6 @@ func (c *Comparison) read(ctx context.Context, number int, log Log, found audit.
 const formats = "lines in the Common or the Combined Log Format, or objects of JSON"
 
 // unreadable is a finding about a line that cannot be read.
-func unreadable(path string, u *unread) audit.Finding {
-	return audit.Finding{Code: audit.LogLine, Note: true, Place: audit.Place{File: path}, Required: formats, Observed: u.Error()}
+func unreadable(path string, u *unread) finding.Finding {
+	return finding.Finding{Code: finding.LogLine, Note: true, Place: finding.Place{File: path}, Required: formats, Observed: u.Error()}
 }

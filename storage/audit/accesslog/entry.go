@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked for,
@@ -135,8 +136,8 @@ func (e *entry) part(i int) string {
 }
 
 // finding makes a finding about an archived exchange.
-func (e *entry) finding(observed string) audit.Finding {
-	f := audit.Finding{Code: audit.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(5), Time: micro(e.began)}
+func (e *entry) finding(observed string) finding.Finding {
+	f := finding.Finding{Code: finding.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(5), Time: micro(e.began)}
 	f.File, f.Record = e.part(2), e.part(4)
 	f.Offset, _ = strconv.ParseInt(e.part(3), 10, 64)
 	return f

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 const ourAgent = "curtsy/1 (+https://o.example)"
@@ -18,7 +19,7 @@ const ourAgent = "curtsy/1 (+https://o.example)"
 func asked(url string, began time.Time, took time.Duration, status int) *audit.Exchange {
 	authority := strings.Join(strings.SplitN(url, "/", 4)[:3], "/")
 	return &audit.Exchange{
-		Place: audit.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
+		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
 		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,
 		Method: "GET", Agent: ourAgent, Status: status, Answered: status != 0, Robots: strings.HasSuffix(url, "/robots.txt"),
 	}
@@ -30,10 +31,10 @@ func logged(e *audit.Exchange, agent string) string {
 }
 
 // witnessed shows exchanges to a witness and returns what it found.
-func witnessed(t testing.TB, w audit.Witness, es ...*audit.Exchange) (*audit.Result, []audit.Finding) {
+func witnessed(t testing.TB, w audit.Witness, es ...*audit.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
-	var found []audit.Finding
-	say := func(f audit.Finding) { found = append(found, f) }
+	var found []finding.Finding
+	say := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
 		if err := w.Exchange(t.Context(), e, say); err != nil {
 			t.Fatal(err)
@@ -56,7 +57,7 @@ func logFile(t testing.TB, text string) string {
 }
 
 // codesOf lists findings as "code" or "(code)" for notes.
-func codesOf(found []audit.Finding) string {
+func codesOf(found []finding.Finding) string {
 	var all []string
 	for _, f := range found {
 		c := string(f.Code)

@@ -15,6 +15,7 @@ import (
 	"curtsy/robots/naive"
 	"curtsy/robots/naive/quick"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/sorted"
 )
 
@@ -56,7 +57,7 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 		o.Memory = 16 << 20
 	}
 	j := &judge{o: o, r: &audit.Result{Version: audit.Version, Level: audit.LogAlone}, all: sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{}, counts: map[audit.Code]*audit.Count{}, told: map[string]bool{},
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{}, counts: map[finding.Code]*audit.Count{}, told: map[string]bool{},
 		overlaps: overlaps{dir: o.TempDir}}
 	r, err := j.run(ctx)
 	if err = errors.Join(err, j.all.Close(), j.overlaps.close()); err != nil {
@@ -74,7 +75,7 @@ type judge struct {
 	logs   map[string]*audit.HostLog
 	rules  map[string]*rules // by host
 	found  map[string]int
-	counts map[audit.Code]*audit.Count
+	counts map[finding.Code]*audit.Count
 	told   map[string]bool // what was said once
 	buf    []byte
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
@@ -72,13 +73,13 @@ func (j *judge) visit(h *visited, v *visit) {
 		j.r.To = v.time
 	}
 	if v.cut {
-		j.unprove(h, audit.Disallowed, "the server did not read the request line as a whole, so what was asked for is not known", 0)
+		j.unprove(h, finding.Disallowed, "the server did not read the request line as a whole, so what was asked for is not known", 0)
 		return
 	}
 	j.identity(h, v)
 	j.paced(h, v)
 	if !h.busy.IsZero() && v.time.Sub(h.busy) < restful && v.time.After(h.busy) {
-		j.unprove(h, audit.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold Retry-After", v.time.Sub(h.busy))
+		j.unprove(h, finding.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold Retry-After", v.time.Sub(h.busy))
 	}
 	if v.status == 429 || v.status == 503 {
 		h.busy = v.time
@@ -113,10 +114,10 @@ func (h *visited) learn(v *visit) {
 // identity checks who asks, and how.
 func (j *judge) identity(h *visited, v *visit) {
 	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
-		j.find(j.finding(h, v, audit.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
+		j.find(j.finding(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
 	}
 	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !unheard(v.status)) { // it came from an address of the crawler
-		j.find(j.finding(h, v, audit.UserAgent, "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token, "User-Agent: "+v.agent))
+		j.find(j.finding(h, v, finding.UserAgent, "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token, "User-Agent: "+v.agent))
 	}
 }
 
@@ -131,7 +132,7 @@ func (j *judge) paced(h *visited, v *visit) {
 	c := h.clients[who]
 	if c == nil {
 		if len(h.clients) >= maxClients {
-			j.unprove(h, audit.Gap, "asked from so many addresses that not all were followed", 0)
+			j.unprove(h, finding.Gap, "asked from so many addresses that not all were followed", 0)
 			return
 		}
 		c = &client{}
@@ -145,7 +146,7 @@ func (j *judge) paced(h *visited, v *visit) {
 			h.gaps[int64(gap/time.Second)]++
 		}
 		if h.pace > 0 {
-			j.unprove(h, audit.Gap, "the log does not tell how long requests took, so no pause is known to be long enough", gap)
+			j.unprove(h, finding.Gap, "the log does not tell how long requests took, so no pause is known to be long enough", gap)
 		}
 	}
 	c.last = v.time
@@ -154,7 +155,7 @@ func (j *judge) paced(h *visited, v *visit) {
 	}
 	due := h.pace - max(time.Millisecond, h.pace/1000)
 	if s, short := c.row.Add(pauses.Exchange{Began: v.time, Resolution: h.fuzzy + h.pace, Pace: due}); short {
-		j.find(j.finding(h, v, audit.Gap, fmt.Sprintf("pauses of %v: %s", h.pace, h.shown.RequiredBy),
+		j.find(j.finding(h, v, finding.Gap, fmt.Sprintf("pauses of %v: %s", h.pace, h.shown.RequiredBy),
 			fmt.Sprintf("%d pauses since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly), s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
 	}
 }
@@ -163,17 +164,17 @@ func (j *judge) paced(h *visited, v *visit) {
 func (j *judge) page(h *visited, v *visit) {
 	switch h.policy {
 	case "unreachable":
-		j.find(j.finding(h, v, audit.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after a failure at "+h.asked.Format(time.DateTime)))
+		j.find(j.finding(h, v, finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after a failure at "+h.asked.Format(time.DateTime)))
 		return
 	case "none":
 		j.r.Totals.Judged++
 	}
 	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
 	known := h.policy != "" && v.time.Sub(h.asked) <= day+grace+h.fuzzy
-	switch code := audit.RobotsExpired; {
+	switch code := finding.RobotsExpired; {
 	case known:
 	case h.policy == "":
-		code = audit.RobotsMissing
+		code = finding.RobotsMissing
 		fallthrough
 	default:
 		if !j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
@@ -186,12 +187,12 @@ func (j *judge) page(h *visited, v *visit) {
 	case h.policy == "none":
 		return
 	case h.rules == nil:
-		j.unprove(h, audit.Disallowed, "no robots.txt was given for the host", 0)
+		j.unprove(h, finding.Disallowed, "no robots.txt was given for the host", 0)
 		return
 	}
 	j.r.Totals.Judged++
 	if ok, line := h.rules.lines.Allowed(v.target); !ok {
-		j.find(j.finding(h, v, audit.Disallowed, fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line), "asked for"))
+		j.find(j.finding(h, v, finding.Disallowed, fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line), "asked for"))
 	}
 }
 
@@ -220,14 +221,14 @@ func (j *judge) leave(h *visited) {
 }
 
 // unprove counts what cannot be known.
-func (j *judge) unprove(h *visited, what audit.Code, why string, gap time.Duration) {
+func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Duration) {
 	u := h.why[string(what)+why]
 	if u == nil {
 		u = &audit.Unproved{What: what, Why: why}
 		h.why[string(what)+why] = u
 	}
 	most := 0.0
-	if gap > 0 || what == audit.Gap {
+	if gap > 0 || what == finding.Gap {
 		most = (gap + h.fuzzy).Seconds()
 	}
 	u.Count++
@@ -237,16 +238,16 @@ func (j *judge) unprove(h *visited, what audit.Code, why string, gap time.Durati
 }
 
 // finding is a finding about a line.
-func (j *judge) finding(h *visited, v *visit, code audit.Code, required, observed string) audit.Finding {
+func (j *judge) finding(h *visited, v *visit, code finding.Code, required, observed string) finding.Finding {
 	h.shown.Violations++
-	return audit.Finding{
-		Code: code, Authority: cut(h.shown.Authority), URL: cut(v.target), Time: v.time, Place: audit.Place{File: j.o.Logs[v.log].Path},
+	return finding.Finding{
+		Code: code, Authority: cut(h.shown.Authority), URL: cut(v.target), Time: v.time, Place: finding.Place{File: j.o.Logs[v.log].Path},
 		Required: cut(required), Observed: cut(fmt.Sprintf("line %d: %s", v.number, observed)),
 	}
 }
 
 // find counts a finding, and keeps it while there are few.
-func (j *judge) find(f audit.Finding) {
+func (j *judge) find(f finding.Finding) {
 	c := j.counts[f.Code]
 	if c == nil {
 		c = &audit.Count{Code: f.Code}
@@ -284,7 +285,7 @@ func (j *judge) say(format string, args ...any) {
 // conclude makes the result.
 func (j *judge) conclude() *audit.Result {
 	r := j.r
-	for _, c := range audit.Codes() {
+	for _, c := range finding.Codes() {
 		if n := j.counts[c]; n != nil {
 			r.Counts = append(r.Counts, *n)
 		}

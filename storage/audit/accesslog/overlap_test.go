@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // aDay is a crawl of a host, and its log, with another client in it.
@@ -109,7 +110,7 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Code == audit.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
+		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
 			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
 		}
 	}

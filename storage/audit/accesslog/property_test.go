@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // written is a line of a log, with the instant at which the server wrote it.
@@ -146,7 +147,7 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 		o := Options{Logs: rotated(t, rng, log[from:to], rng.IntN(2) == 0), TempDir: t.TempDir()}
 		r, found := witnessed(t, Compare(o), es...)
 		h := r.Logs[0]
-		if found = slices.DeleteFunc(found, func(f audit.Finding) bool { return f.Note }); len(found) > 0 {
+		if found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Note }); len(found) > 0 {
 			t.Fatalf("seed %d: lines %d to %d of %d: %+v\n%+v", seed, from, to, len(log), found[0], h)
 		}
 		if h.Agree+h.Uncovered+h.Unanswered != h.Exchanges || h.Exchanges != int64(len(es)) {

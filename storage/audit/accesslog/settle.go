@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/sorted"
 )
 
@@ -149,7 +150,7 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 }
 
 // lonely is about what found no partner.
-func (c *Comparison) lonely(h *hostLog, e *entry, found audit.Report) {
+func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
 	if e.logged {
 		c.extra(h, e, found)
 		return
@@ -172,11 +173,11 @@ func (c *Comparison) lonely(h *hostLog, e *entry, found audit.Report) {
 }
 
 // extra is about a line without an exchange.
-func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
+func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	method, target := e.part(2), e.part(3)
 	path := c.o.Logs[e.log].Path
-	f := audit.Finding{
-		Code: audit.LogExtra, Authority: h.Host, URL: target, Place: audit.Place{File: path}, Time: micro(e.from), Required: denied,
+	f := finding.Finding{
+		Code: finding.LogExtra, Authority: h.Host, URL: target, Place: finding.Place{File: path}, Time: micro(e.from), Required: denied,
 		Observed: fmt.Sprintf("line %d: %s %.300s, status %d", e.number, method, target, e.status),
 	}
 	if method == "" {
@@ -204,7 +205,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found audit.Report) {
 		return
 	case c.o.Crashed(sent(e, c.o.Skew)):
 		h.Crash++
-		f.Code, f.Note, f.Observed = audit.CrashInFlight, true, f.Observed+": in flight at a crash"
+		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
 	case e.alike && !h.clients[e.part(1)]:
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+", whence no archived exchange came"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // TestARequestThatWasRefusedUnheardAccusesNobody: nginx answers 400 to a stray % before it reads header fields, and writes
@@ -65,7 +66,7 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 		}
 		got := int64(0)
 		for _, n := range r.Counts {
-			if n.Code == audit.UserAgent {
+			if n.Code == finding.UserAgent {
 				got = n.Found
 			}
 		}

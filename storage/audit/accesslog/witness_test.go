@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // TestLogAndArchiveTellTheSame: what one has and the other has not is named, and nothing else.
@@ -114,7 +115,7 @@ func TestALogWithoutAHostIsOfTheOnlyOne(t *testing.T) {
 
 func TestAFileThatIsNoLogIsSaid(t *testing.T) {
 	w := Compare(Options{Logs: []Log{{Path: logFile(t, "{}\n{}\n")}}})
-	if err := w.Close(t.Context(), &audit.Result{}, func(audit.Finding) {}); err == nil || !strings.Contains(err.Error(), "objects of JSON: line 1") {
+	if err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {}); err == nil || !strings.Contains(err.Error(), "objects of JSON: line 1") {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
@@ -311,8 +311,8 @@ func (p *Package) unreadable(name string) {
 
 // unsigned names a package that its ledger's key did not sign. A crawl may be packed where that key is not.
 func (p *Package) unsigned(keys []string) {
-	p.found = append(p.found, audit.Finding{
-		Code: audit.BadPackage, Note: true, Place: audit.Place{File: p.name + ":" + digestName},
+	p.found = append(p.found, finding.Finding{
+		Code: finding.BadPackage, Note: true, Place: finding.Place{File: p.name + ":" + digestName},
 		Required: "a signature of the package by a key that signs the ledger in it, which curtsy pack makes where that key is (docs/audit.md)",
 		Observed: fmt.Sprintf("key %s signed the ledger, and no such key the package: who has it can have changed all but archive and ledger", strings.Join(keys, ", ")),
 	})

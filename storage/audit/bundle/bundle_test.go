@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/wacz"
 )
@@ -187,7 +188,7 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 		m.t.Fatal(err)
 	}
 	var all []string
-	if err := p.Close(m.t.Context(), r, func(f audit.Finding) {
+	if err := p.Close(m.t.Context(), r, func(f finding.Finding) {
 		s := strings.TrimPrefix(f.File, file+":") + ": " + f.Observed
 		if f.Note {
 			s = "(" + s + ")"

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // Package is a WACZ file that was opened.
@@ -27,7 +28,7 @@ type Package struct {
 	name   string
 	dir    string
 	check  audit.PackageCheck
-	found  []audit.Finding
+	found  []finding.Finding
 	says   []string
 	signer string // fingerprint of the ledger's key that signed
 	names  map[string]string
@@ -238,13 +239,13 @@ func plain(name string) string {
 
 func (p *Package) bad(what, required, observed string) {
 	if p.check.Wrong++; len(p.found) < maxFound {
-		p.found = append(p.found, audit.Finding{Code: audit.BadPackage, Place: audit.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
+		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
 	}
 }
 
 func (p *Package) note(what, required, observed string) {
 	if len(p.found) < maxFound {
-		p.found = append(p.found, audit.Finding{Code: audit.BadPackage, Note: true, Place: audit.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
+		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Note: true, Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
 	}
 }
 

@@ -8,24 +8,25 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // A Package is a witness of its own archive: what it says of its files, and who signed that.
 var _ audit.Witness = (*Package)(nil)
 
 // Exchange implements audit.Witness.
-func (p *Package) Exchange(context.Context, *audit.Exchange, audit.Report) error { return nil }
+func (p *Package) Exchange(context.Context, *audit.Exchange, finding.Report) error { return nil }
 
 // Refused implements audit.Witness.
-func (p *Package) Refused(context.Context, *storage.Line, audit.Place, audit.Report) error {
+func (p *Package) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
 
 // Info implements audit.Witness.
-func (p *Package) Info(context.Context, *audit.Info, audit.Report) error { return nil }
+func (p *Package) Info(context.Context, *audit.Info, finding.Report) error { return nil }
 
 // Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
-func (p *Package) Close(_ context.Context, r *audit.Result, found audit.Report) error {
+func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report) error {
 	l := r.Ledger
 	switch {
 	case l == nil:

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/finding"
 )
 
 // siteLogs writes the access logs of all sites, as their servers would have: a line for each answered exchange, by host.
@@ -124,22 +124,22 @@ func (e *evidence) bakeryLog() []string {
 
 // logRows forge an access log, or what is confirmed by one.
 var logRows = []row{
-	{class: inLog, name: "a request is taken out of the site's log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "a request is taken out of the site's log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
 	}},
-	{class: inLog, name: "a request that the archive lacks is added to the log", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "a request that the archive lacks is added to the log", found: finding.LogExtra, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, 4, strings.Replace(log[3], "GET /", "GET /kitchen/", 1))
 	}},
-	{class: inLog, name: "a request is logged twice", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "a request is logged twice", found: finding.LogExtra, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, 4, log[3])
 	}},
-	{class: inLog, name: "another status in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "another status in the log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		log[3] = strings.Replace(log[3], "\" 200 ", "\" 403 ", 1)
 	}},
-	{class: inLog, name: "another time in the log", found: audit.LogExtra, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "another time in the log", found: finding.LogExtra, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		x := e.exchanges("http://bakery.test/")[0]
 		at := x.began(e.t)
@@ -149,7 +149,7 @@ var logRows = []row{
 			}
 		}
 	}},
-	{class: inLog, name: "another method in the log", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "another method in the log", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		log[3] = strings.Replace(log[3], "\"GET ", "\"POST ", 1)
 	}},
@@ -159,18 +159,18 @@ var logRows = []row{
 			line := strings.Replace(strings.Replace(log[3], "curtsy/1", "Mozilla/5.0", 1), "198.18.0.9", "203.0.113.9", 1)
 			e.logs["bakery.test"] = slices.Insert(log, 4, line)
 		}},
-	{class: inLog, name: "a request is taken out of a log that sites share", found: audit.LogMissing, show: shared, forge: func(e *evidence) {
+	{class: inLog, name: "a request is taken out of a log that sites share", found: finding.LogMissing, show: shared, forge: func(e *evidence) {
 		e.logs["bakery.test"] = slices.Delete(e.bakeryLog(), 3, 4)
 	}},
-	{class: inLog, name: "a request that the archive lacks is added to a log that sites share", found: audit.LogExtra, show: shared, forge: func(e *evidence) {
+	{class: inLog, name: "a request that the archive lacks is added to a log that sites share", found: finding.LogExtra, show: shared, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, 4, strings.Replace(log[3], "GET /", "GET /kitchen/", 1))
 	}},
-	{class: inLog, name: "a request is logged twice in a log that sites share", found: audit.LogExtra, show: shared, forge: func(e *evidence) {
+	{class: inLog, name: "a request is logged twice in a log that sites share", found: finding.LogExtra, show: shared, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, 4, log[3])
 	}},
-	{class: inLog, name: "a request is told of another site, and the log that they share names its site", found: audit.LogExtra, show: sharedNamed,
+	{class: inLog, name: "a request is told of another site, and the log that they share names its site", found: finding.LogExtra, show: sharedNamed,
 		forge: func(e *evidence) {
 			log := e.bakeryLog()
 			e.logs["station.test"] = append(e.logs["station.test"], log[3])
@@ -182,19 +182,19 @@ var logRows = []row{
 			e.logs["station.test"] = append(e.logs["station.test"], log[3])
 			e.logs["bakery.test"] = slices.Delete(log, 3, 4)
 		}},
-	{class: inLog, name: "a request is taken out of logs that overlap", found: audit.LogMissing, show: overlapping, forge: func(e *evidence) {
+	{class: inLog, name: "a request is taken out of logs that overlap", found: finding.LogMissing, show: overlapping, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Delete(log, len(log)/2, len(log)/2+1)
 	}},
-	{class: inLog, name: "a request that the archive lacks is added where logs overlap", found: audit.LogExtra, show: overlapping, forge: func(e *evidence) {
+	{class: inLog, name: "a request that the archive lacks is added where logs overlap", found: finding.LogExtra, show: overlapping, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, len(log)/2, strings.Replace(log[len(log)/2], "GET /", "GET /kitchen/", 1))
 	}},
-	{class: inLog, name: "a request is logged twice where logs overlap", found: audit.LogExtra, show: overlapping, forge: func(e *evidence) {
+	{class: inLog, name: "a request is logged twice where logs overlap", found: finding.LogExtra, show: overlapping, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		e.logs["bakery.test"] = slices.Insert(log, len(log)/2, log[len(log)/2])
 	}},
-	{class: inLog, name: "the log has half a request, refused, in place of one that was answered", found: audit.LogMissing, show: beside, forge: func(e *evidence) {
+	{class: inLog, name: "the log has half a request, refused, in place of one that was answered", found: finding.LogMissing, show: beside, forge: func(e *evidence) {
 		log := e.bakeryLog()
 		log[3] = log[3][:strings.Index(log[3], ` HTTP/`)] + `" 400 0 "-" "-"` + "\n"
 	}},

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // bind makes the line of an exchange fit its records, and chains and signs the ledger anew.
@@ -33,7 +33,7 @@ func (e *evidence) bind(xs ...exchange) {
 }
 
 // agreeing makes a row that forges an exchange in the archive, and its line with it.
-func agreeing(url, name string, found audit.Code, with helper, forge func(t *testing.T, x exchange, line func(field, value string))) row {
+func agreeing(url, name string, found finding.Code, with helper, forge func(t *testing.T, x exchange, line func(field, value string))) row {
 	return row{class: inBoth, name: name, found: found, with: with, forge: func(e *evidence) {
 		x := e.of(url)
 		forge(e.t, x, func(field, value string) { e.value(e.lineOf(x), field, value) })
@@ -55,10 +55,10 @@ var bothRows = slices.Concat(bothGone, bothTold)
 
 // bothGone take something out of both, or add it to both.
 var bothGone = []row{
-	{class: inBoth, name: "an exchange is taken out", found: audit.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
-	{class: inBoth, name: "an exchange is taken out, and the next pause told longer", found: audit.LedgerHead, with: lodged, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is taken out, the next pause told longer, and the host keeps a log", found: audit.LogExtra, with: logs, forge: (*evidence).closed},
-	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is taken out", found: finding.GapTold, forge: func(e *evidence) { e.without(e.of(timetable)) }},
+	{class: inBoth, name: "an exchange is taken out, and the next pause told longer", found: finding.LedgerHead, with: lodged, forge: (*evidence).closed},
+	{class: inBoth, name: "an exchange is taken out, the next pause told longer, and the host keeps a log", found: finding.LogExtra, with: logs, forge: (*evidence).closed},
+	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, gone, next := e.tail("http://station.test/")
 		by := next.began(e.t).Sub(gone.began(e.t)) // the answer took no time
 		e.edit(e.lineOf(next), `,"chain"`, fmt.Sprintf(`,"clock_ahead_ms":%d,"chain"`, by.Milliseconds()))
@@ -66,48 +66,48 @@ var bothGone = []row{
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped there and back", found: audit.GapTold, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
 		gone, next := e.of("http://station.test/slow"), e.of(timetable)
 		e.edit(e.lineOf(next), `,"chain"`, `,"clock_ahead_ms":5000,"chain"`)
 		next.told.field(e.t, "clockAheadMs", "5000")
 		e.bind(next)
 		e.without(gone)
 	}},
-	{class: inBoth, name: "an exchange is taken out, and an attempt that reached no server put in its place", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is taken out, and an attempt that reached no server put in its place", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		gone := e.of(timetable)
 		i := e.lineOf(gone)
 		e.drop(gone.all()...)
 		e.book[i] = `{"time":"2000-01-01T00:00:34.000000Z","url":"` + timetable + `","decision":"allow","reason":"connect","attempt":1,"outcome":"failed","chain":"0123456789abcdef"}` + "\n"
 		e.resign()
 	}},
-	{class: inBoth, name: "the last exchange of a host is taken out", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "the last exchange of a host is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, _, last := e.tail("http://station.test/")
 		e.without(last)
 	}},
-	{class: inBoth, name: "a host is taken out", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "a host is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		for _, x := range e.exchanges("") {
 			if strings.HasPrefix(x.url(), "http://harbour.test/") {
 				e.without(x)
 			}
 		}
 	}},
-	{class: inBoth, name: "robots.txt is taken out", found: audit.RobotsMissing, forge: func(e *evidence) { e.without(e.of(bakery)) }},
-	{class: inBoth, name: "a refusal is taken out", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "robots.txt is taken out", found: finding.RobotsMissing, forge: func(e *evidence) { e.without(e.of(bakery)) }},
+	{class: inBoth, name: "a refusal is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		r := e.refusals()
 		_, r.block, _ = strings.Cut(r.block, "\n")
 		e.cut(e.line(`"decision":"refuse"`))
 		e.resign()
 	}},
-	{class: inBoth, name: "an exchange is invented behind the last of its host", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
-	{class: inBoth, name: "a page that robots.txt forbids is invented", found: audit.Disallowed, forge: func(e *evidence) { e.inventBoth("http://bakery.test/kitchen/oven") }},
-	{class: inBoth, name: "all metadata is taken out", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inBoth, name: "an exchange is invented behind the last of its host", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.inventBoth("http://bakery.test/buns") }},
+	{class: inBoth, name: "a page that robots.txt forbids is invented", found: finding.Disallowed, forge: func(e *evidence) { e.inventBoth("http://bakery.test/kitchen/oven") }},
+	{class: inBoth, name: "all metadata is taken out", found: finding.BadRecord, forge: func(e *evidence) {
 		all := e.exchanges("")
 		for _, x := range all {
 			e.drop(x.told)
 		}
 		e.bind(all...)
 	}},
-	{class: inBoth, name: "the end of the crawl is cut off, and the crawl called killed", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "the end of the crawl is cut off, and the crawl called killed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		all := e.exchanges("")
 		e.without(all[len(all)-1])
 		e.book = e.book[:len(e.book)-1]
@@ -151,54 +151,54 @@ func (e *evidence) inventBoth(url string) {
 
 // bothTold forge what both tell.
 var bothTold = []row{
-	agreeing("http://bakery.test/style.css", "a body", audit.LedgerHead, lodged, func(t *testing.T, x exchange, _ func(string, string)) {
+	agreeing("http://bakery.test/style.css", "a body", finding.LedgerHead, lodged, func(t *testing.T, x exchange, _ func(string, string)) {
 		x.answer.replace(t, "#333", "#999")
 	}),
-	agreeing(bread, "a status", audit.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
-	agreeing(bread, "a status, and the host keeps a log", audit.LogMissing, logs, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
-	agreeing(timetable, "a date, so that a pause is too short", audit.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
-	{class: inBoth, name: "all dates of a host, alike", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.later("http://harbour.test/", 10*time.Second) }},
-	{class: inBoth, name: "all dates of a host, alike, and the host keeps a log", found: audit.LogExtra, with: logs, forge: func(e *evidence) { e.later("http://station.test/", 10*time.Second) }},
-	agreeing(cakes, "another page was asked for", audit.LedgerHead, lodged, buns),
-	agreeing(cakes, "another page was asked for, and the host keeps a log", audit.LogMissing, logs, buns),
-	agreeing(timetable, "a pause is told longer", audit.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(bread, "a status", finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
+	agreeing(bread, "a status, and the host keeps a log", finding.LogMissing, logs, func(t *testing.T, x exchange, line func(string, string)) { status(t, x, line) }),
+	agreeing(timetable, "a date, so that a pause is too short", finding.Gap, "", func(t *testing.T, x exchange, _ func(string, string)) { x.shift(t, -2500*time.Millisecond) }),
+	{class: inBoth, name: "all dates of a host, alike", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.later("http://harbour.test/", 10*time.Second) }},
+	{class: inBoth, name: "all dates of a host, alike, and the host keeps a log", found: finding.LogExtra, with: logs, forge: func(e *evidence) { e.later("http://station.test/", 10*time.Second) }},
+	agreeing(cakes, "another page was asked for", finding.LedgerHead, lodged, buns),
+	agreeing(cakes, "another page was asked for, and the host keeps a log", finding.LogMissing, logs, buns),
+	agreeing(timetable, "a pause is told longer", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "gapMs", "4000")
 		line("gap_ms", "4000")
 	}),
-	agreeing(timetable, "a pause is told shorter", audit.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a pause is told shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "gapMs", "1500")
 		line("gap_ms", "1500")
 	}),
-	agreeing(timetable, "a pace is told shorter", audit.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a pace is told shorter", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "paceMs", "1000")
 		line("pace_ms", "1000")
 	}),
-	agreeing(timetable, "a pace that somebody else asked for", audit.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(timetable, "a pace that somebody else asked for", finding.GapTold, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "paceBy", "floor")
 		line("pace_by", `"floor"`)
 	}),
-	{class: inBoth, name: "a Retry-After that was obeyed is taken away", found: audit.GapTold, forge: func(e *evidence) {
+	{class: inBoth, name: "a Retry-After that was obeyed is taken away", found: finding.GapTold, forge: func(e *evidence) {
 		x := e.exchanges("http://station.test/busy")[0]
 		x.answer.replace(e.t, "Retry-After: 20\r\n", "")
 		e.bind(x)
 	}},
-	agreeing("http://bakery.test/kitchen/tour", "another line of robots.txt decided", audit.Verdict, "", func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing("http://bakery.test/kitchen/tour", "another line of robots.txt decided", finding.Verdict, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "robotsLine", "2")
 		line("line", "2")
 	}),
-	agreeing(bakery, "robots.txt forbids what was asked for", audit.Disallowed, "", func(t *testing.T, x exchange, _ func(string, string)) {
+	agreeing(bakery, "robots.txt forbids what was asked for", finding.Disallowed, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.answer.replace(t, "Disallow: /kitchen/", "Disallow: /cakes   ")
 	}),
-	{class: inBoth, name: "robots.txt, and all that names it", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
-	{class: inBoth, name: "robots.txt is made permissive, with all that names it", found: audit.Verdict, forge: func(e *evidence) { e.reword("Disallow: /kitchen/\n", "Disallow: /cellar/\n") }},
-	agreeing(bread, "another name of the crawler", audit.UserAgent, "", func(t *testing.T, x exchange, _ func(string, string)) {
+	{class: inBoth, name: "robots.txt, and all that names it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.reword("Allow: /kitchen/tour\n", "Allow: /kitchen/tour\n# hi\n") }},
+	{class: inBoth, name: "robots.txt is made permissive, with all that names it", found: finding.Verdict, forge: func(e *evidence) { e.reword("Disallow: /kitchen/\n", "Disallow: /cellar/\n") }},
+	agreeing(bread, "another name of the crawler", finding.UserAgent, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.ask.replace(t, "User-Agent: curtsy/1 ", "User-Agent: curtsy/2 ")
 	}),
-	agreeing(bread, "a cookie", audit.Credentials, "", func(t *testing.T, x exchange, _ func(string, string)) {
+	agreeing(bread, "a cookie", finding.Credentials, "", func(t *testing.T, x exchange, _ func(string, string)) {
 		x.ask.replace(t, "Accept:", "Cookie: id=7\r\nAccept:")
 	}),
-	agreeing(bread, "only the head is asked for", audit.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "HEAD ") }),
-	agreeing(bread, "the page that led there", audit.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
+	agreeing(bread, "only the head is asked for", finding.Method, "", func(t *testing.T, x exchange, _ func(string, string)) { x.ask.replace(t, "GET ", "HEAD ") }),
+	agreeing(bread, "the page that led there", finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, "via", "http://bakery.test/elsewhere")
 		line("via", `"http://bakery.test/elsewhere"`)
 	}),

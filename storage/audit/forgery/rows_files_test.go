@@ -5,35 +5,35 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
 // fileRows forge which files the archive has.
 var fileRows = []row{
-	{class: inArchive, name: "files with pages that the crawl never asked for are put behind the last one", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "files with pages that the crawl never asked for are put behind the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
 		for n, host := range []string{"first.test", "second.test", "third.test"} {
 			at := e.end().Add(time.Duration(n+1) * time.Minute)
 			robots, page := e.planted(n, 0, "http://"+host+"/robots.txt", at), e.planted(n, 1, "http://"+host+"/", at.Add(time.Second))
 			e.file(n+1, at.Add(-10*time.Millisecond), robots, page)
 		}
 	}},
-	{class: inArchive, name: "a file of a run that the ledger does not know is put behind the last one", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "a file of a run that the ledger does not know is put behind the last one", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.foreignRun("first.test")
 	}},
-	{class: inArchive, name: "the same, of a crawl that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "the same, of a crawl that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.foreignRun("first.test")
 	}},
-	{class: inArchive, name: "several such files that share a URL", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "several such files that share a URL", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.foreignRun("first.test", "first.test", "first.test")
 	}},
-	{class: inArchive, name: "more pages than a kill leaves are put behind the end of a crawl that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "more pages than a kill leaves are put behind the end of a crawl that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.pages(ledger.MaxUnsynced+321, time.Second)
 	}},
-	{class: inArchive, name: "a page of the day before the crawl is put behind the end of one that was killed", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inArchive, name: "a page of the day before the crawl is put behind the end of one that was killed", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.killed()
 		e.pages(1, -24*time.Hour)
 	}},
@@ -42,32 +42,32 @@ var fileRows = []row{
 			e.killed()
 			e.pages(1, time.Second)
 		}},
-	{class: inArchive, name: "a WARC file is put into a folder beside the others", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "a WARC file is put into a folder beside the others", found: finding.BadRecord, forge: func(e *evidence) {
 		at := e.end().Add(time.Minute)
 		e.file(1, at, e.planted(1, 0, "http://first.test/robots.txt", at))
 		e.more["more/curtsy-00001.warc"] = e.more["curtsy-00001.warc"]
 		delete(e.more, "curtsy-00001.warc")
 	}},
-	{class: inBoth, name: "another operator is declared, and the mark of the run binds it", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inBoth, name: "another operator is declared, and the mark of the run binds it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		info := e.kind("warcinfo")[0]
 		info.replace(e.t, "operator: The tests", "operator: The others")
 		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":"`+strings.TrimPrefix(digest(info.block), "sha256:")+`"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "the mark of the run is taken out", found: audit.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of the run is taken out", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"run"`))
 		e.resign()
 	}},
-	{class: inLedger, name: "what the mark of the run binds", found: audit.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "what the mark of the run binds", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"run"`), `"warcinfo_sha256":"[0-9a-f]+"`, `"warcinfo_sha256":`+other)
 		e.resign()
 	}},
-	{class: inLedger, name: "the mark of the run binds nothing", found: audit.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "the mark of the run binds nothing", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"run"`), `,"warcinfo_sha256":"[0-9a-f]+"`, "")
 		e.resign()
 	}},
-	{class: inBoth, name: "a page is dated before the one before it, in a file of its own", found: audit.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
-	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: audit.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
+	{class: inBoth, name: "a page is dated before the one before it, in a file of its own", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(false) }},
+	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
 }
 
 // killed makes the crawl one that did not end in good order.

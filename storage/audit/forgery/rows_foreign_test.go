@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 const (
@@ -16,29 +16,29 @@ const (
 
 // hiddenRows are crawls of others who hide what they did, so that their archives look polite.
 var hiddenRows = []row{
-	alien("robots.txt asked for by HEAD alone", audit.RobotsMissing, func(s strange) {
+	alien("robots.txt asked for by HEAD alone", finding.RobotsMissing, func(s strange) {
 		ask, answer := s.pair(bakeryRobots)
 		ask.replace(s.t, "GET ", "HEAD ")
 		answer.body("")
 	}),
-	alien("ten octets of robots.txt asked for", audit.RobotsMissing, func(s strange) {
+	alien("ten octets of robots.txt asked for", finding.RobotsMissing, func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.status("206 Partial Content\r\nContent-Range: bytes 0-9/60")
 		answer.body("User-agent")
 	}),
-	alien("a robots.txt that the network cut", audit.RobotsUnreachable, func(s strange) {
+	alien("a robots.txt that the network cut", finding.RobotsUnreachable, func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.body("User-agent: *\n")
 		answer.set("WARC-Truncated", "disconnect")
 	}),
-	alien("a robots.txt that is shorter than it says", audit.RobotsUnreachable, func(s strange) {
+	alien("a robots.txt that is shorter than it says", finding.RobotsUnreachable, func(s strange) {
 		_, answer := s.pair(bakeryRobots)
 		answer.status("200 OK\r\nContent-Length: 60")
 		answer.body("User-agent: *\n")
 	}),
-	alien("dot segments lead into what is forbidden", audit.Disallowed, asksFor("/plums/../kitchen/oven")),
-	alien("an escaped dot leads into what is forbidden", audit.Disallowed, asksFor("/%2e/kitchen/oven")),
-	alien("a stray percent sign in what is forbidden", audit.Disallowed, asksFor("/kitchen/100%.html")),
+	alien("dot segments lead into what is forbidden", finding.Disallowed, asksFor("/plums/../kitchen/oven")),
+	alien("an escaped dot leads into what is forbidden", finding.Disallowed, asksFor("/%2e/kitchen/oven")),
+	alien("a stray percent sign in what is forbidden", finding.Disallowed, asksFor("/kitchen/100%.html")),
 	nobody("another host's robots.txt redirects to what is forbidden", "RFC 9309 2.3.1.2 lets a crawler follow it: a note names the page", func(s strange) {
 		_, redirect := s.pair("http://museum.test/robots.txt")
 		redirect.replace(s.t, "http://library.test/for-others.txt", kitchen)
@@ -49,7 +49,7 @@ var hiddenRows = []row{
 		ask.replace(s.t, "GET /for-others.txt", "GET /kitchen/oven")
 		ask.replace(s.t, "Host: library.test", "Host: bakery.test")
 	}),
-	alien("/robots.txt? gives no rules, and then what is forbidden is asked for", audit.Disallowed, func(s strange) {
+	alien("/robots.txt? gives no rules, and then what is forbidden is asked for", finding.Disallowed, func(s strange) {
 		asksFor("/robots.txt?")(s)
 		_, answer := s.pair("http://bakery.test/robots.txt?")
 		answer.status("404 Not Found")
@@ -59,11 +59,11 @@ var hiddenRows = []row{
 		}
 		ask.replace(s.t, "GET /plums ", "GET /kitchen/oven ")
 	}),
-	alien("a second URL of a record", audit.BadRecord, func(s strange) {
+	alien("a second URL of a record", finding.BadRecord, func(s strange) {
 		_, answer := s.pair(bread)
 		answer.again("WARC-Target-URI", kitchen)
 	}),
-	alien("a revisit of another payload", audit.BadRecord, func(s strange) {
+	alien("a revisit of another payload", finding.BadRecord, func(s strange) {
 		_, cake := s.pair(cakes)
 		_, answer := s.pair(plums)
 		was := answer.get("WARC-Payload-Digest")
@@ -73,51 +73,51 @@ var hiddenRows = []row{
 			answer.set(name, value)
 		}
 	}),
-	alien("another Host than the URL's", audit.BadRecord, func(s strange) {
+	alien("another Host than the URL's", finding.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Host: bakery.test", "Host: station.test")
 	}),
-	alien("a whole URL of another host in the request line", audit.BadRecord, func(s strange) {
+	alien("a whole URL of another host in the request line", finding.BadRecord, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "GET /bread", "GET http://station.test/bread")
 	}),
-	alien("another name for pages than for robots.txt", audit.UserAgent, func(s strange) {
+	alien("another name for pages than for robots.txt", finding.UserAgent, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Otherbot/2", "Goodbot/2")
 	}),
-	alien("another name than the archive declares", audit.UserAgent, func(s strange) {
+	alien("another name than the archive declares", finding.UserAgent, func(s strange) {
 		s.records[0].block += "http-header-user-agent: Goodbot/2 (+" + contact + ")\r\n"
 	}),
-	alien("a forbidden page kept as a resource", audit.Disallowed, keeps("resource", "text/html")),
-	alien("a forbidden page kept as a conversion", audit.Disallowed, keeps("conversion", "text/html")),
-	alien("a forbidden page in a response that is no HTTP", audit.Disallowed, keeps("response", "text/html")),
-	alien("a forbidden page in a record of another spelling", audit.Disallowed, keeps("Response", "Application/HTTP")),
-	alien("a forbidden page under a URL that cannot be read", audit.BadRecord, func(s strange) {
+	alien("a forbidden page kept as a resource", finding.Disallowed, keeps("resource", "text/html")),
+	alien("a forbidden page kept as a conversion", finding.Disallowed, keeps("conversion", "text/html")),
+	alien("a forbidden page in a response that is no HTTP", finding.Disallowed, keeps("response", "text/html")),
+	alien("a forbidden page in a record of another spelling", finding.Disallowed, keeps("Response", "Application/HTTP")),
+	alien("a forbidden page under a URL that cannot be read", finding.BadRecord, func(s strange) {
 		ask, answer := s.pair(bread)
 		for _, r := range []*record{ask, answer} {
 			r.set("WARC-Target-URI", "http://bakery.test:port/kitchen/oven")
 		}
 	}),
-	alien("a forbidden page without a URL", audit.BadRecord, func(s strange) {
+	alien("a forbidden page without a URL", finding.BadRecord, func(s strange) {
 		ask, answer := s.pair(bread)
 		ask.replace(s.t, "GET /bread", "GET /kitchen/oven")
 		ask.del("WARC-Target-URI")
 		answer.del("WARC-Target-URI")
 	}),
-	alien("all pages of a host within a whole second, its Crawl-delay 3 s", audit.Gap, func(s strange) {
+	alien("all pages of a host within a whole second, its Crawl-delay 3 s", finding.Gap, func(s strange) {
 		s.hurry("http://station.test/", time.Second)
 	}),
-	alien("the same, and the records turned round", audit.Gap, func(s strange) {
+	alien("the same, and the records turned round", finding.Gap, func(s strange) {
 		s.hurry("http://station.test/", time.Second)
 		s.turn("http://station.test/")
 	}),
-	alien("the robots.txt of yesterday", audit.RobotsExpired, func(s strange) {
+	alien("the robots.txt of yesterday", finding.RobotsExpired, func(s strange) {
 		ask, answer := s.pair(bread)
 		for _, r := range []*record{ask, answer} {
 			r.move(s, 25*time.Hour)
 		}
 	}),
-	alien("Retry-After not waited for", audit.RetryAfter, func(s strange) {
+	alien("Retry-After not waited for", finding.RetryAfter, func(s strange) {
 		ask, answer := s.pair("http://station.test/timetable")
 		_, busy := s.pair("http://station.test/slow")
 		busy.status("429 Too Many Requests\r\nRetry-After: 86400")
@@ -126,15 +126,15 @@ var hiddenRows = []row{
 			r.move(s, 5*time.Second)
 		}
 	}),
-	strictly("a cookie, by our rules", audit.Credentials, func(s strange) {
+	strictly("a cookie, by our rules", finding.Credentials, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, "Host: bakery.test", "Host: bakery.test\r\nCookie: id=7")
 	}),
-	strictly("no rest after a 500, by our rules", audit.Gap, func(s strange) {
+	strictly("no rest after a 500, by our rules", finding.Gap, func(s strange) {
 		_, answer := s.pair(bread)
 		answer.status("500 Oops")
 	}),
-	strictly("nobody to ask, by our rules", audit.UserAgent, func(s strange) {
+	strictly("nobody to ask, by our rules", finding.UserAgent, func(s strange) {
 		ask, _ := s.pair(bread)
 		ask.replace(s.t, " (+"+contact+")", "")
 	}),
@@ -180,7 +180,7 @@ func keeps(kind, media string) func(s strange) {
 }
 
 // strictly makes a row about what only our rules forbid.
-func strictly(name string, found audit.Code, forge func(s strange)) row {
+func strictly(name string, found finding.Code, forge func(s strange)) row {
 	r := alien(name, found, forge)
 	show := r.show
 	r.show = func(e *evidence) trial {

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // heading makes a row that forges the heads of an exchange's records, which the ledger does not bind.
 func heading(name string, forge func(x exchange)) row {
-	return on(bread, name, audit.BadRecord, func(_ *testing.T, x exchange) { forge(x) })
+	return on(bread, name, finding.BadRecord, func(_ *testing.T, x exchange) { forge(x) })
 }
 
 // headRows forge heads of records. TestEachFieldOfEachHeadIsHeld does so with every field.
@@ -26,22 +26,22 @@ var headRows = []row{
 	heading("an address in metadata", func(x exchange) { x.told.set("WARC-IP-Address", "198.18.0.77") }),
 	heading("the warcinfo record that an answer names", func(x exchange) { x.answer.set("WARC-Warcinfo-ID", "<urn:uuid:0>") }),
 	heading("a field that this crawler does not write", func(x exchange) { x.answer.set("WARC-Identified-Payload-Type", "text/html") }),
-	{class: inArchive, name: "the id of the warcinfo record", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "the id of the warcinfo record", found: finding.BadRecord, forge: func(e *evidence) {
 		e.kind("warcinfo")[0].set("WARC-Record-ID", "<urn:uuid:0>")
 	}},
-	{class: inArchive, name: "the requests of two pages have changed places", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "the requests of two pages have changed places", found: finding.BadRecord, forge: func(e *evidence) {
 		i := slices.Index(e.records, e.of(bread).ask)
 		j := slices.Index(e.records, e.of(plums).ask)
 		e.records[i], e.records[j] = e.records[j], e.records[i]
 	}},
-	{class: inArchive, name: "request and answer have changed places", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "request and answer have changed places", found: finding.BadRecord, forge: func(e *evidence) {
 		i := slices.Index(e.records, e.of(bread).ask)
 		e.records[i], e.records[i+1] = e.records[i+1], e.records[i]
 	}},
-	{class: inArchive, name: "a revisit of a record that is not there", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "a revisit of a record that is not there", found: finding.BadRecord, forge: func(e *evidence) {
 		e.revisit().answer.set("WARC-Refers-To", "<urn:uuid:0>")
 	}},
-	{class: inArchive, name: "a revisit that names no record", found: audit.BadRecord, forge: func(e *evidence) {
+	{class: inArchive, name: "a revisit that names no record", found: finding.BadRecord, forge: func(e *evidence) {
 		e.revisit().answer.del("WARC-Refers-To")
 	}},
 	{class: inArchive, name: "a revisit of what no file has: another record, URL and date", why: "an earlier archive may have it, and the ledger tells the payload alone",

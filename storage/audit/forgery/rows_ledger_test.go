@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // saying makes a row that gives a field of a line another value, and chains and signs the ledger anew.
-func saying(url, name, field, value string, found audit.Code) row {
+func saying(url, name, field, value string, found finding.Code) row {
 	return row{class: inLedger, name: name, found: found, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(url)), field, value)
 		e.resign()
@@ -22,48 +22,48 @@ var ledgerRows = slices.Concat(chainRows, lineRows, lineFields, refusalRows)
 
 // chainRows forge the chain, and what ties it to a key.
 var chainRows = []row{
-	{class: inLedger, name: "a line is edited, and the chain left", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is edited, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "status", "201")
 	}},
-	{class: inLedger, name: "a line is taken out, and the chain left", found: audit.LedgerChain, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
-	{class: inLedger, name: "two lines are exchanged, and the chain left", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is taken out, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
+	{class: inLedger, name: "two lines are exchanged, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
 	}},
-	{class: inLedger, name: "a line is added, and the chain left", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is added, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
 		e.book = slices.Insert(e.book, i, e.book[i])
 	}},
-	{class: inLedger, name: "the signature of the head is spoilt", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "the signature of the head is spoilt", found: finding.LedgerChain, forge: func(e *evidence) {
 		i := e.line(`"mark":"head"`)
 		other := map[bool]string{true: "1", false: "0"}[strings.Contains(e.book[i], `"sig":"0`)]
 		e.edit(i, `"sig":"[0-9a-f]`, `"sig":"`+other)
 	}},
-	{class: inLedger, name: "the key of the head is another's, and the signature left", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "the key of the head is another's, and the signature left", found: finding.LedgerChain, forge: func(e *evidence) {
 		e.edit(e.line(`"mark":"head"`), `"key":"[0-9a-f]+"`, fmt.Sprintf(`"key":"%x"`, otherKey.Public()))
 	}},
-	{class: inLedger, name: "somebody else signs it", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(otherKey) }},
-	{class: inLedger, name: "nobody signs it", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(nil) }},
-	{class: inLedger, name: "its first mark is taken out", found: audit.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "somebody else signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(otherKey) }},
+	{class: inLedger, name: "nobody signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(nil) }},
+	{class: inLedger, name: "its first mark is taken out", found: finding.LedgerChain, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"begin"`))
 		e.resign()
 	}},
-	{class: inLedger, name: "it is gone", found: audit.LedgerChain, forge: func(e *evidence) { e.book = nil }},
-	{class: inLedger, name: "it is empty", found: audit.LedgerMissing, forge: func(e *evidence) { e.book = []string{} }},
-	{class: inLedger, name: "it is cut off a minute before its end, as by a kill", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "it is gone", found: finding.LedgerChain, forge: func(e *evidence) { e.book = nil }},
+	{class: inLedger, name: "it is empty", found: finding.LedgerMissing, forge: func(e *evidence) { e.book = []string{} }},
+	{class: inLedger, name: "it is cut off a minute before its end, as by a kill", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = e.book[:e.lineOf(e.of(platforms))+1]
 		e.resign()
 	}},
-	{class: inLedger, name: "its last moments are cut off, as by a kill", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "its last moments are cut off, as by a kill", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		e.book = e.book[:len(e.book)-1]
 		e.resign()
 	}},
-	{class: inLedger, name: "two lines are exchanged", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "two lines are exchanged", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
 		e.resign()
 	}},
-	{class: inLedger, name: "when a decision was written down", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "when a decision was written down", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "time", `"2000-01-01T00:00:04.000000Z"`)
 		e.resign()
 	}},
@@ -71,36 +71,36 @@ var chainRows = []row{
 
 // lineRows take lines out, or add some.
 var lineRows = []row{
-	{class: inLedger, name: "the line of a page is taken out", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a page is taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.cut(e.lineOf(e.of(bread)))
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of a page is there twice", found: audit.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a page is there twice", found: finding.LedgerExtra, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
 		e.book = slices.Insert(e.book, i, e.book[i])
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of a page is invented", found: audit.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of a page is invented", found: finding.LedgerExtra, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
 		e.book = slices.Insert(e.book, i, e.book[i])
 		e.value(i, "record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`)
 		e.value(i, "url", `"http://bakery.test/buns"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "an attempt that reached no server is invented", found: audit.LedgerHead, with: lodged, forge: func(e *evidence) {
+	{class: inLedger, name: "an attempt that reached no server is invented", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
 		e.book = slices.Insert(e.book, i, `{"time":"2000-01-01T00:00:03.000000Z","url":"http://bakery.test/buns","decision":"allow","attempt":1,"chain":"0123456789abcdef"}`+"\n")
 		e.resign()
 	}},
-	{class: inLedger, name: "the lines of a host are taken out", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the lines of a host are taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = slices.DeleteFunc(e.book, func(l string) bool { return strings.Contains(l, `"url":"http://harbour.test/`) })
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of an exchange names no record", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of an exchange names no record", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), `,"record":"[^"]*"`, "")
 		e.resign()
 	}},
-	{class: inLedger, name: "the line of an exchange names another record", found: audit.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the line of an exchange names another record", found: finding.LedgerExtra, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`)
 		e.resign()
 	}},
@@ -111,43 +111,43 @@ var other = strconv.Quote(strings.Repeat("ab", 32))
 
 // lineFields give each field of a line another value.
 var lineFields = []row{
-	saying(bread, "a URL", "url", `"http://bakery.test/buns"`, audit.LedgerDiffers),
-	saying(bread, "when an exchange began", "began", `"2000-01-01T00:00:03.000001Z"`, audit.LedgerDiffers),
-	saying(bread, "a status", "status", "201", audit.LedgerDiffers),
-	saying(bread, "an address", "address", `"198.18.0.77:80"`, audit.LedgerDiffers),
-	saying(bread, "octets", "octets", "100", audit.LedgerDiffers),
-	saying(bread, "a media type", "type", `"application/pdf"`, audit.LedgerDiffers),
-	saying(bread, "a payload", "payload_sha256", other, audit.LedgerDiffers),
-	saying("http://harbour.test/long", "why an answer ends early", "truncated", `"time"`, audit.LedgerDiffers),
-	saying(bread, "what binds the records", "blocks_sha256", other, audit.LedgerDiffers),
-	saying(bread, "a decision", "decision", `"robots"`, audit.LedgerDiffers),
-	saying(bread, "a reason", "reason", `"allow rule"`, audit.LedgerDiffers),
-	saying(bread, "an outcome", "outcome", `"failed"`, audit.LedgerDiffers),
-	saying(bread, "an attempt", "attempt", "3", audit.LedgerDiffers),
-	saying("http://bakery.test/kitchen/tour", "the line of robots.txt that decided", "line", "2", audit.LedgerDiffers),
-	saying("http://bakery.test/kitchen/tour", "the rule that decided", "rule", `"Allow: /"`, audit.LedgerDiffers),
-	saying(bread, "the group that decided", "group", `"curtsy"`, audit.LedgerDiffers),
-	saying("http://bakery.test/kitchen/tour", "the rule that decided nearly", "runner_up", `"Disallow: /k"`, audit.LedgerDiffers),
-	saying(bread, "the robots.txt that decided", "robots_sha256", other, audit.LedgerDiffers),
-	saying(bread, "the record of robots.txt", "robots_record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`, audit.LedgerDiffers),
-	saying(bread, "the standard that it was read by", "standard", `"std1994"`, audit.LedgerDiffers),
-	saying(timetable, "a pace", "pace_ms", "1000", audit.LedgerDiffers),
-	saying(timetable, "who asked for a pace", "pace_by", `"floor"`, audit.LedgerDiffers),
-	saying(timetable, "a pause", "gap_ms", "4000", audit.LedgerDiffers),
-	saying("http://library.test/hours", "a rest", "rest_ms", "1", audit.LedgerDiffers),
-	saying("http://library.test/hours", "who asked for a rest", "rest_by", `"errors"`, audit.LedgerDiffers),
-	saying("http://station.test/slow", "a duration", "took_ms", "100", audit.LedgerDiffers),
-	saying("http://station.test/slow", "a response time", "first_byte_ms", "100", audit.LedgerDiffers),
-	saying(bread, "how a URL was found", "kind", `"embed"`, audit.LedgerDiffers),
-	saying(bread, "the page that led there", "via", `"http://bakery.test/elsewhere"`, audit.LedgerDiffers),
-	saying(bread, "a depth", "depth", "7", audit.LedgerDiffers),
-	saying(bread, "a seed", "seed", `"http://far.test/"`, audit.LedgerDiffers),
-	saying("http://bakery.test/secret", "what an answer asks of robots, as understood", "directives", `"noindex"`, audit.LedgerDiffers),
-	{class: inLedger, name: "a host is called the operator's own", found: audit.LedgerDiffers, forge: func(e *evidence) {
+	saying(bread, "a URL", "url", `"http://bakery.test/buns"`, finding.LedgerDiffers),
+	saying(bread, "when an exchange began", "began", `"2000-01-01T00:00:03.000001Z"`, finding.LedgerDiffers),
+	saying(bread, "a status", "status", "201", finding.LedgerDiffers),
+	saying(bread, "an address", "address", `"198.18.0.77:80"`, finding.LedgerDiffers),
+	saying(bread, "octets", "octets", "100", finding.LedgerDiffers),
+	saying(bread, "a media type", "type", `"application/pdf"`, finding.LedgerDiffers),
+	saying(bread, "a payload", "payload_sha256", other, finding.LedgerDiffers),
+	saying("http://harbour.test/long", "why an answer ends early", "truncated", `"time"`, finding.LedgerDiffers),
+	saying(bread, "what binds the records", "blocks_sha256", other, finding.LedgerDiffers),
+	saying(bread, "a decision", "decision", `"robots"`, finding.LedgerDiffers),
+	saying(bread, "a reason", "reason", `"allow rule"`, finding.LedgerDiffers),
+	saying(bread, "an outcome", "outcome", `"failed"`, finding.LedgerDiffers),
+	saying(bread, "an attempt", "attempt", "3", finding.LedgerDiffers),
+	saying("http://bakery.test/kitchen/tour", "the line of robots.txt that decided", "line", "2", finding.LedgerDiffers),
+	saying("http://bakery.test/kitchen/tour", "the rule that decided", "rule", `"Allow: /"`, finding.LedgerDiffers),
+	saying(bread, "the group that decided", "group", `"curtsy"`, finding.LedgerDiffers),
+	saying("http://bakery.test/kitchen/tour", "the rule that decided nearly", "runner_up", `"Disallow: /k"`, finding.LedgerDiffers),
+	saying(bread, "the robots.txt that decided", "robots_sha256", other, finding.LedgerDiffers),
+	saying(bread, "the record of robots.txt", "robots_record", `"urn:uuid:00000000-0000-4000-8000-000000000000"`, finding.LedgerDiffers),
+	saying(bread, "the standard that it was read by", "standard", `"std1994"`, finding.LedgerDiffers),
+	saying(timetable, "a pace", "pace_ms", "1000", finding.LedgerDiffers),
+	saying(timetable, "who asked for a pace", "pace_by", `"floor"`, finding.LedgerDiffers),
+	saying(timetable, "a pause", "gap_ms", "4000", finding.LedgerDiffers),
+	saying("http://library.test/hours", "a rest", "rest_ms", "1", finding.LedgerDiffers),
+	saying("http://library.test/hours", "who asked for a rest", "rest_by", `"errors"`, finding.LedgerDiffers),
+	saying("http://station.test/slow", "a duration", "took_ms", "100", finding.LedgerDiffers),
+	saying("http://station.test/slow", "a response time", "first_byte_ms", "100", finding.LedgerDiffers),
+	saying(bread, "how a URL was found", "kind", `"embed"`, finding.LedgerDiffers),
+	saying(bread, "the page that led there", "via", `"http://bakery.test/elsewhere"`, finding.LedgerDiffers),
+	saying(bread, "a depth", "depth", "7", finding.LedgerDiffers),
+	saying(bread, "a seed", "seed", `"http://far.test/"`, finding.LedgerDiffers),
+	saying("http://bakery.test/secret", "what an answer asks of robots, as understood", "directives", `"noindex"`, finding.LedgerDiffers),
+	{class: inLedger, name: "a host is called the operator's own", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), `"line":|"group":`, `"own":true,"group":`)
 		e.resign()
 	}},
-	{class: inLedger, name: "a clock that jumped", found: audit.LedgerDiffers, forge: func(e *evidence) {
+	{class: inLedger, name: "a clock that jumped", found: finding.LedgerDiffers, forge: func(e *evidence) {
 		e.edit(e.lineOf(e.of(bread)), `,"chain"`, `,"clock_ahead_ms":2000,"chain"`)
 		e.resign()
 	}},
@@ -155,21 +155,21 @@ var lineFields = []row{
 
 // refusalRows forge what was not asked for.
 var refusalRows = []row{
-	{class: inLedger, name: "a refusal is taken out", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "a refusal is taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.cut(e.line(`"decision":"disallow"`))
 		e.resign()
 	}},
-	{class: inLedger, name: "a refusal is invented", found: audit.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "a refusal is invented", found: finding.LedgerExtra, forge: func(e *evidence) {
 		i := e.line(`"decision":"disallow"`)
 		e.book = slices.Insert(e.book, i, e.book[i])
 		e.value(i, "url", `"http://museum.test/depot/more"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "the rule of a refusal", found: audit.LedgerExtra, forge: func(e *evidence) {
+	{class: inLedger, name: "the rule of a refusal", found: finding.LedgerExtra, forge: func(e *evidence) {
 		e.value(e.line(`"decision":"disallow"`), "rule", `"Disallow: /"`)
 		e.resign()
 	}},
-	{class: inLedger, name: "all refusals are taken out", found: audit.LedgerMissing, forge: func(e *evidence) {
+	{class: inLedger, name: "all refusals are taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = slices.DeleteFunc(e.book, func(l string) bool {
 			return strings.Contains(l, `"decision":"disallow"`) || strings.Contains(l, `"decision":"refuse"`)
 		})

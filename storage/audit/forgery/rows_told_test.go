@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 const tour = "http://bakery.test/kitchen/tour"
 
 // quoted makes a row that changes a text in an exchange's metadata record and in its line alike.
-func quoted(url, name, metadata, json, value string, found audit.Code) row {
+func quoted(url, name, metadata, json, value string, found finding.Code) row {
 	return agreeing(url, name, found, "", func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, metadata, value)
 		line(json, `"`+value+`"`)
@@ -19,11 +19,11 @@ func quoted(url, name, metadata, json, value string, found audit.Code) row {
 
 // alikeRows forge what both tell of an exchange, a field at a time.
 var alikeRows = []row{
-	quoted(tour, "the rule that decided", "robotsRule", "rule", "Allow: /", audit.Verdict),
-	quoted(tour, "the group that decided", "robotsGroup", "group", "curtsy", audit.Verdict),
-	quoted(tour, "the rule that decided nearly", "robotsRunnerUp", "runner_up", "Disallow: /kitchen/tour", audit.Verdict),
-	quoted(tour, "the standard that robots.txt was read by", "robotsStandard", "standard", "std1994", audit.Verdict),
-	{class: inBoth, name: "the rule of a refusal", found: audit.Verdict, forge: func(e *evidence) {
+	quoted(tour, "the rule that decided", "robotsRule", "rule", "Allow: /", finding.Verdict),
+	quoted(tour, "the group that decided", "robotsGroup", "group", "curtsy", finding.Verdict),
+	quoted(tour, "the rule that decided nearly", "robotsRunnerUp", "runner_up", "Disallow: /kitchen/tour", finding.Verdict),
+	quoted(tour, "the standard that robots.txt was read by", "robotsStandard", "standard", "std1994", finding.Verdict),
+	{class: inBoth, name: "the rule of a refusal", found: finding.Verdict, forge: func(e *evidence) {
 		const rule = `"rule":"Disallow: /kitchen/"`
 		i := e.line(`"decision":"disallow"`, rule)
 		for _, r := range e.kind("metadata") {
@@ -32,15 +32,15 @@ var alikeRows = []row{
 		e.value(i, "rule", `"Disallow: /"`)
 		e.resign()
 	}},
-	quoted(bread, "a decision that is no word", "decision", "decision", "permit", audit.BadRecord),
-	quoted(bread, "a kind that is no word", "kind", "kind", "guess", audit.BadRecord),
-	quoted(bread, "an outcome that is no word", "outcome", "outcome", "done", audit.BadRecord),
-	quoted(bread, "a page that came is called gone", "outcome", "outcome", "gone", audit.BadRecord),
-	quoted(bread, "a page that came is called a failure", "outcome", "outcome", "failed", audit.BadRecord),
-	quoted(bread, "a page that came is called a redirect", "outcome", "outcome", "redirected", audit.BadRecord),
-	quoted("http://bakery.test/gone", "a page that is gone is called fetched", "outcome", "outcome", "fetched", audit.BadRecord),
-	quoted("http://bakery.test/gone", "a page that is gone is called dropped", "outcome", "outcome", "dropped", audit.BadRecord),
-	quoted("http://bakery.test/moved", "a redirect is called fetched", "outcome", "outcome", "fetched", audit.BadRecord),
+	quoted(bread, "a decision that is no word", "decision", "decision", "permit", finding.BadRecord),
+	quoted(bread, "a kind that is no word", "kind", "kind", "guess", finding.BadRecord),
+	quoted(bread, "an outcome that is no word", "outcome", "outcome", "done", finding.BadRecord),
+	quoted(bread, "a page that came is called gone", "outcome", "outcome", "gone", finding.BadRecord),
+	quoted(bread, "a page that came is called a failure", "outcome", "outcome", "failed", finding.BadRecord),
+	quoted(bread, "a page that came is called a redirect", "outcome", "outcome", "redirected", finding.BadRecord),
+	quoted("http://bakery.test/gone", "a page that is gone is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
+	quoted("http://bakery.test/gone", "a page that is gone is called dropped", "outcome", "outcome", "dropped", finding.BadRecord),
+	quoted("http://bakery.test/moved", "a redirect is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
 	lodgedOnly(bread, "another kind", "kind", "kind", `"embed"`),
 	lodgedOnly(bread, "an attempt", "attempt", "attempt", "2"),
 	lodgedOnly(bread, "a depth", "depth", "depth", "7"),
@@ -48,7 +48,7 @@ var alikeRows = []row{
 
 // lodgedOnly is a row for what archive and ledger tell alike, and nothing else tells of: the lodged head alone gives it away.
 func lodgedOnly(url, name, metadata, json, value string) row {
-	return agreeing(url, name, audit.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
+	return agreeing(url, name, finding.LedgerHead, lodged, func(t *testing.T, x exchange, line func(string, string)) {
 		x.told.field(t, metadata, strings.Trim(value, `"`))
 		line(json, value)
 	})

@@ -16,6 +16,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/bundle"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/wacz"
@@ -148,7 +149,7 @@ func (p *packed) seal(was string) {
 
 // forged makes a row that forges the package of an honest crawl. liar is that of one whose bread has another body.
 func forged(name string, forge func(p, liar *packed)) row {
-	return row{class: inPackage, name: name, found: audit.BadPackage, forge: func(e *evidence) { e.changed = true }, show: func(e *evidence) trial {
+	return row{class: inPackage, name: name, found: finding.BadPackage, forge: func(e *evidence) { e.changed = true }, show: func(e *evidence) trial {
 		p := pack(e.t, e, operatorKey)
 		was := fmt.Sprint(p.files)
 		e.of(bread).answer.replace(e.t, "Rye, wheat", "Oat, wheat")

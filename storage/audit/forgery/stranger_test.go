@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
 )
 
 // strange is the same crawl as another crawler would have archived it: without metadata of ours, without a ledger.
@@ -70,58 +71,58 @@ func (s strange) pair(url string) (ask, answer *record) {
 }
 
 // alien makes a row about an archive of another crawler.
-func alien(name string, found audit.Code, forge func(s strange)) row {
+func alien(name string, found finding.Code, forge func(s strange)) row {
 	return row{class: foreign, name: name, found: found, forge: func(e *evidence) { forge(stranger(e)) },
 		show: func(e *evidence) trial { return strange{e}.show() }}
 }
 
 // foreignRows forge archives of other crawlers, of which less is known.
 var foreignRows = []row{
-	alien("a page that robots.txt forbids", audit.Disallowed, func(s strange) {
+	alien("a page that robots.txt forbids", finding.Disallowed, func(s strange) {
 		ask, answer := s.pair("http://bakery.test/bread")
 		for _, r := range []*record{ask, answer} {
 			r.set("WARC-Target-URI", "http://bakery.test/kitchen/oven")
 		}
 		ask.replace(s.t, "GET /bread ", "GET /kitchen/oven ")
 	}),
-	alien("no robots.txt of a host", audit.RobotsMissing, func(s strange) {
+	alien("no robots.txt of a host", finding.RobotsMissing, func(s strange) {
 		ask, answer := s.pair("http://bakery.test/robots.txt")
 		s.drop(ask, answer)
 	}),
-	alien("a body that is not the one digested", audit.Digest, func(s strange) {
+	alien("a body that is not the one digested", finding.Digest, func(s strange) {
 		_, answer := s.pair("http://bakery.test/bread")
 		answer.kept = true
 		answer.replace(s.t, "Rye", "Oat")
 	}),
-	alien("a Crawl-delay that was not kept", audit.Gap, func(s strange) {
+	alien("a Crawl-delay that was not kept", finding.Gap, func(s strange) {
 		s.shift("http://station.test/timetable", -2500*time.Millisecond)
 	}),
-	alien("a browser's name", audit.UserAgent, func(s strange) {
+	alien("a browser's name", finding.UserAgent, func(s strange) {
 		ask, _ := s.pair("http://bakery.test/bread")
 		ask.replace(s.t, "User-Agent: Otherbot/2", "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 xx")
 		ask.block = strings.Replace(ask.block, " (+"+contact+")", "", 1)
 	}),
-	alien("a form is sent", audit.Method, func(s strange) {
+	alien("a form is sent", finding.Method, func(s strange) {
 		ask, _ := s.pair("http://bakery.test/bread")
 		ask.replace(s.t, "GET ", "POST ")
 	}),
-	alien("no name", audit.UserAgent, func(s strange) {
+	alien("no name", finding.UserAgent, func(s strange) {
 		ask, _ := s.pair("http://bakery.test/bread")
 		ask.block = userAgent.ReplaceAllString(ask.block, "")
 	}),
-	alien("robots.txt was out of order", audit.RobotsUnreachable, func(s strange) {
+	alien("robots.txt was out of order", finding.RobotsUnreachable, func(s strange) {
 		_, answer := s.pair("http://bakery.test/robots.txt")
 		answer.replace(s.t, "200 OK", "503 No")
 	}),
-	alien("robots.txt leads elsewhere", audit.RobotsMissing, func(s strange) {
+	alien("robots.txt leads elsewhere", finding.RobotsMissing, func(s strange) {
 		_, answer := s.pair("http://museum.test/robots.txt")
 		answer.replace(s.t, "http://library.test/for-others.txt", "http://library.test/for-nobody.txt")
 	}),
-	alien("a record without a date", audit.BadRecord, func(s strange) {
+	alien("a record without a date", finding.BadRecord, func(s strange) {
 		_, answer := s.pair("http://bakery.test/bread")
 		answer.set("WARC-Date", "yesterday")
 	}),
-	alien("a record without an id", audit.BadRecord, func(s strange) {
+	alien("a record without an id", finding.BadRecord, func(s strange) {
 		_, answer := s.pair("http://bakery.test/bread")
 		answer.del("WARC-Record-ID")
 	}),

@@ -13,6 +13,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/bundle"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
@@ -35,7 +36,7 @@ type row struct {
 	class string
 	name  string // what was done, in words for the table
 	// found is the code of a violation that the audit must name. Empty means that nobody could find it, and why says why.
-	found audit.Code
+	found finding.Code
 	why   string
 	// with is what must stand beside the evidence for that: without it nothing is found.
 	with helper
@@ -110,7 +111,7 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 }
 
 // violations are the codes of what is no note.
-func violations(r *audit.Result) (codes []audit.Code) {
+func violations(r *audit.Result) (codes []finding.Code) {
 	for _, c := range r.Counts {
 		if c.Found > c.Notes {
 			codes = append(codes, c.Code)
@@ -284,7 +285,7 @@ func TestEachForgeryHasItsRow(t *testing.T) {
 		if seen[r.class+"/"+r.name]++; seen[r.class+"/"+r.name] > 1 {
 			t.Errorf("%s: %s is there twice", r.class, r.name)
 		}
-		if r.found != "" && !slices.Contains(audit.Codes(), r.found) {
+		if r.found != "" && !slices.Contains(finding.Codes(), r.found) {
 			t.Errorf("%s: %s is no code", r.name, r.found)
 		}
 	}

@@ -1,4 +1,4 @@
-package audit
+package finding
 
 import "time"
 
@@ -67,3 +67,6 @@ type Finding struct {
 	Required string    `json:"required"` // and by which document
 	Observed string    `json:"observed"`
 }
+
+// Report adds a finding to the result.
+type Report func(Finding)
