@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
 	"curtsy/frontier/canon"
 )
 
@@ -111,7 +112,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 		if h.lease != nil || !h.claimable() || h.stopped() || h.free() > now || f.shut() {
 			return frontier.ErrNotDue
 		}
-		f.leave(h)
+		f.scheduler.due.Leave(h.id)
 		drafts = []*draft{f.lease(h, now, 0)}
 		return f.begin(drafts)
 	})
@@ -141,13 +142,13 @@ func (f *Frontier) host(a canon.Authority) *host {
 // lease leases h, which is not in the schedule, with up to n tasks. The caller holds mu.
 func (f *Frontier) lease(h *host, now int64, n int) *draft {
 	f.claims++
-	h.served = f.claims
+	f.scheduler.due.Served(h.id, f.claims)
 	h.lease = &lease{
 		token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: after(now, f.options.LeaseLength), width: max(h.width, 1),
 	}
 	f.touch(now) // the record of what is in flight
 	f.scheduler.out++
-	f.scheduler.leases.push(entry{at: h.lease.expires, tie: uint64(f.claims)<<32 | uint64(h.id)})
+	f.scheduler.leases.Push(heap.Entry{At: h.lease.expires, Tie: uint64(f.claims)<<32 | uint64(h.id)})
 	f.tidy()
 	f.wakeFor(h.lease.expires)
 	refs := h.take(now, n)

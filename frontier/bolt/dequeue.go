@@ -1,11 +1,15 @@
 package bolt
 
-import "slices"
+import (
+	"slices"
+
+	"curtsy/frontier/bolt/heap"
+)
 
 // takeAny removes up to n references from the places of h, due or not, and returns them.
 func (h *host) takeAny(n int) (refs []ref) {
 	if a := h.aside; a != nil {
-		take := func(places *heap, of func(entry) ref) {
+		take := func(places *heap.Heap, of func(heap.Entry) ref) {
 			for len(*places) > 0 && len(refs) < n {
 				last := len(*places) - 1
 				refs = append(refs, of((*places)[last]))
@@ -37,8 +41,8 @@ func (h *host) takeThese(refs []ref) (taken []ref) {
 	if a == nil {
 		return taken
 	}
-	take := func(places *heap, of func(entry) ref) {
-		places.keep(func(e entry) bool {
+	take := func(places *heap.Heap, of func(heap.Entry) ref) {
+		places.Keep(func(e heap.Entry) bool {
 			_, yes := slices.BinarySearch(refs, of(e))
 			if yes {
 				taken = append(taken, of(e))
@@ -56,8 +60,8 @@ func (h *host) takeThese(refs []ref) (taken []ref) {
 }
 
 // ranked returns the reference of an entry that is ordered by rank, timed that of one ordered by time: see aside.
-func (h *host) ranked(e entry) ref { return h.unrank(e.at) }
-func timed(e entry) ref            { return ref(e.tie) }
+func (h *host) ranked(e heap.Entry) ref { return h.unrank(e.At) }
+func timed(e heap.Entry) ref            { return ref(e.Tie) }
 
 // remove takes those of refs, which ascend, out of q, and returns them. A run may fall into several.
 func (q *queue) remove(refs []ref) (taken []ref) {

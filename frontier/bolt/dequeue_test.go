@@ -56,37 +56,6 @@ func TestQueue_RemoveTakesWhatIsThereAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestHeap_RemoveKeepsTheOrderOfTheOthers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 500 {
-		var h heap
-		var all []entry
-		for i := range rng.IntN(60) + 1 {
-			e := entry{at: rng.Int64N(20), tie: uint64(i)}
-			h.push(e)
-			all = append(all, e)
-		}
-		i := rng.IntN(len(all))
-		h.remove(all[i])
-		h.remove(entry{at: 99})
-		all = slices.Delete(all, i, i+1)
-		slices.SortFunc(all, func(a, b entry) int {
-			if a.before(b) {
-				return -1
-			}
-			return 1
-		})
-		for _, want := range all {
-			if got := h.pop(); got != want {
-				t.Fatalf("%+v, want %+v", got, want)
-			}
-		}
-		if len(h) != 0 {
-			t.Fatal("there is more")
-		}
-	}
-}
-
 // A host without a hold is written as it was before there were holds, and such a cell reads as none.
 func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
 	var c clock

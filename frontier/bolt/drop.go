@@ -140,7 +140,8 @@ func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 			_, yes := slices.BinarySearch(refs, r)
 			return yes
 		})
-		if at, ok := h.available(now); h.waiting && (!ok || at > max(now, h.due)) {
+		due, waiting := f.scheduler.due.Due(id)
+		if at, ok := h.available(now); waiting && (!ok || at > max(now, due)) {
 			f.reschedule(h, now)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/schedule"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
@@ -64,12 +66,11 @@ type Frontier struct {
 
 // scheduler is what claims work with: who is due when, who is leased until when, and who is waiting for a turn.
 type scheduler struct {
-	schedule heap // of hosts: at is when they are due, tie is served<<32 | id
-	waiting  int  // entries of schedule that are not stale
-	leases   heap // at is when a lease expires, tie is claim<<32 | id
-	holds    heap // of parks by an operator: at is when one ends by itself, tie is the host
-	out      int  // leases
-	closing  bool // a Drop of a host is under way
+	due     schedule.Schedule // hosts, by their ids
+	leases  heap.Heap         // at is when a lease expires, tie is claim<<32 | id
+	holds   heap.Heap         // of parks by an operator: at is when one ends by itself, tie is the host
+	out     int               // leases
+	closing bool              // a Drop of a host is under way
 
 	suspects int64       // tasks
 	trial    bool        // one of them is out

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
 )
 
 // hold is what an operator commanded about a host. It is kept in the host's state cell, behind everything else: a cell
@@ -147,7 +148,7 @@ func (f *Frontier) setHold(h *host, k *hold, now int64) bool {
 // watch sees to it that the hold of h ends in time. The caller holds mu.
 func (f *Frontier) watch(h *host) {
 	if h.hold != nil && h.hold.ends() {
-		f.scheduler.holds.push(entry{at: h.hold.until, tie: uint64(h.id)})
+		f.scheduler.holds.Push(heap.Entry{At: h.hold.until, Tie: uint64(h.id)})
 	}
 }
 
@@ -155,10 +156,10 @@ func (f *Frontier) watch(h *host) {
 // The caller holds mu.
 func (f *Frontier) endHolds(now int64) {
 	d := &f.scheduler
-	for len(d.holds) > 0 && d.holds[0].at <= now {
-		e := d.holds.pop()
-		h := f.hosts[uint32(e.tie)]
-		if h.hold == nil || h.hold.until != e.at {
+	for len(d.holds) > 0 && d.holds[0].At <= now {
+		e := d.holds.Pop()
+		h := f.hosts[uint32(e.Tie)]
+		if h.hold == nil || h.hold.until != e.At {
 			continue // resumed, or parked anew
 		}
 		f.count(h, -1)
@@ -173,33 +174,8 @@ func (f *Frontier) endHolds(now int64) {
 // reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked for
 // in the whole schedule, which only an operator's command does: two equal ones would both be valid. The caller holds mu.
 func (f *Frontier) reschedule(h *host, now int64) {
-	if h.waiting {
-		f.leave(h)
-		f.scheduler.schedule.remove(entry{at: h.due, tie: uint64(h.served)<<32 | uint64(h.id)})
-	}
+	f.scheduler.due.Remove(h.id)
 	f.enter(h, now)
-}
-
-// remove takes one entry that equals e out of the heap, if there is one.
-func (h *heap) remove(e entry) {
-	a := *h
-	for i := range a {
-		if a[i] != e {
-			continue
-		}
-		last := a[len(a)-1]
-		a = a[:len(a)-1]
-		*h = a
-		if i == len(a) {
-			return
-		}
-		for i > 0 && last.before(a[(i-1)/4]) {
-			a[i] = a[(i-1)/4]
-			i = (i - 1) / 4
-		}
-		a.sink(i, last)
-		return
-	}
 }
 
 // appendMarks writes what is kept of a task beside its deferral, if there is something.

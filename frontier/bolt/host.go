@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
 	"curtsy/frontier/canon"
 )
 
@@ -15,18 +16,15 @@ type host struct {
 	authority canon.Authority
 	id        uint32
 	condition frontier.Condition
-	hold      *hold  // by an operator; mostly nil
-	waiting   bool   // in the schedule, with the key (due, served, id)
-	dirty     bool   // in the dirty list of the open group
-	named     bool   // its name is on disk, or on its way
-	deep      bool   // its tasks are given depth first
-	held      bool   // among the hosts whose suspect cannot be given yet; see scheduler
-	served    uint32 // number of the last claim, for turns among hosts due at the same time
+	hold      *hold // by an operator; mostly nil
+	dirty     bool  // in the dirty list of the open group
+	named     bool  // its name is on disk, or on its way
+	deep      bool  // its tasks are given depth first
+	held      bool  // among the hosts whose suspect cannot be given yet; see scheduler
 	width     int
 	pace      time.Duration
 	reason    string
 	notBefore int64
-	due       int64
 	finished  frontier.Token // of the last Finish that ended a turn
 	lease     *lease
 	queue     queue
@@ -44,11 +42,11 @@ type host struct {
 
 // aside holds references out of a host's queue.
 type aside struct {
-	early    heap // to be claimed before those of the queue beyond them: at is the rank of the reference
-	later    heap // deferred, and untried for all that: at is the time when they are due, tie the reference
-	again    heap // tried before: likewise
-	tried    heap // of these, those that are due, given when nothing untried is: at is the rank
-	suspects heap // given when nothing else is due: at is the rank
+	early    heap.Heap // to be claimed before those of the queue beyond them: at is the rank of the reference
+	later    heap.Heap // deferred, and untried for all that: at is the time when they are due, tie the reference
+	again    heap.Heap // tried before: likewise
+	tried    heap.Heap // of these, those that are due, given when nothing untried is: at is the rank
+	suspects heap.Heap // given when nothing else is due: at is the rank
 }
 
 // lease is a turn that is out.
@@ -116,7 +114,7 @@ func (h *host) giveBack(r ref) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
-	h.aside.early.push(entry{at: h.rank(r)})
+	h.aside.early.Push(heap.Entry{At: h.rank(r)})
 }
 
 // rank returns the place of a reference in the order of h's tasks, least first; the rank of a rank is the reference.
@@ -140,7 +138,7 @@ func (h *host) giveSuspect(r ref) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
-	h.aside.suspects.push(entry{at: h.rank(r)})
+	h.aside.suspects.Push(heap.Entry{At: h.rank(r)})
 }
 
 // giveLater returns a deferred reference, of which t is kept, for when it is due.
@@ -152,7 +150,7 @@ func (h *host) giveLater(r ref, t *retry) {
 	if t.attempts > 0 {
 		places = &h.aside.again
 	}
-	places.push(entry{at: t.due, tie: uint64(r)})
+	places.Push(heap.Entry{At: t.due, Tie: uint64(r)})
 }
 
 // available returns when h has a task to give, suspects apart; ok is false when it has none.
@@ -166,11 +164,11 @@ func (h *host) available(now int64) (at int64, ok bool) {
 	case len(a.early)+len(a.tried) > 0:
 		return now, true
 	case len(a.later) > 0 && len(a.again) > 0:
-		return min(a.later[0].at, a.again[0].at), true
+		return min(a.later[0].At, a.again[0].At), true
 	case len(a.later) > 0:
-		return a.later[0].at, true
+		return a.later[0].At, true
 	case len(a.again) > 0:
-		return a.again[0].at, true
+		return a.again[0].At, true
 	}
 	return 0, false
 }
@@ -180,17 +178,17 @@ func (h *host) available(now int64) (at int64, ok bool) {
 func (h *host) take(now int64, n int) []ref {
 	var refs []ref
 	if a := h.aside; a != nil {
-		for len(a.later) > 0 && a.later[0].at <= now {
-			a.early.push(entry{at: h.rank(timed(a.later.pop()))})
+		for len(a.later) > 0 && a.later[0].At <= now {
+			a.early.Push(heap.Entry{At: h.rank(timed(a.later.Pop()))})
 		}
-		for len(a.again) > 0 && a.again[0].at <= now {
-			a.tried.push(entry{at: h.rank(timed(a.again.pop()))})
+		for len(a.again) > 0 && a.again[0].At <= now {
+			a.tried.Push(heap.Entry{At: h.rank(timed(a.again.Pop()))})
 		}
 	}
 	for len(refs) < n {
 		r, ok := h.first()
-		if a := h.aside; a != nil && len(a.early) > 0 && (!ok || a.early[0].at < h.rank(r)) {
-			refs = append(refs, h.unrank(a.early.pop().at))
+		if a := h.aside; a != nil && len(a.early) > 0 && (!ok || a.early[0].At < h.rank(r)) {
+			refs = append(refs, h.unrank(a.early.Pop().At))
 			continue
 		}
 		if !ok {
@@ -201,7 +199,7 @@ func (h *host) take(now int64, n int) []ref {
 	}
 	if a := h.aside; a != nil {
 		for len(refs) < n && len(a.tried) > 0 {
-			refs = append(refs, h.unrank(a.tried.pop().at))
+			refs = append(refs, h.unrank(a.tried.Pop().At))
 		}
 	}
 	h.clearAside()

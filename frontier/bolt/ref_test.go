@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 )
 
@@ -100,50 +99,5 @@ func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
 	}
 	if cap(q.runs) > 400 {
 		t.Fatalf("room for %d runs, and there are 100", cap(q.runs))
-	}
-}
-
-func TestHeap_EqualsSorting(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(2, 2))
-	for n := range 300 {
-		var h heap
-		var all []entry
-		for range n {
-			e := entry{at: int64(rnd.IntN(n/3 + 1)), tie: rnd.Uint64N(5)}
-			h.push(e)
-			all = append(all, e)
-		}
-		if n%2 == 1 { // what is kept is in order too
-			odd := func(e entry) bool { return e.at%2 == 1 }
-			h.keep(odd)
-			all = slices.DeleteFunc(all, func(e entry) bool { return !odd(e) })
-		}
-		slices.SortFunc(all, func(a, b entry) int {
-			switch {
-			case a.before(b):
-				return -1
-			case b.before(a):
-				return 1
-			}
-			return 0
-		})
-		for i, want := range all {
-			if got := h.pop(); got != want {
-				t.Fatalf("%d of %d: %v, want %v", i, len(all), got, want)
-			}
-		}
-		if len(h) != 0 {
-			t.Fatalf("%d entries are left", len(h))
-		}
-	}
-}
-
-func TestHeap_NoAllocationsOnceItHasRoom(t *testing.T) {
-	var h heap
-	for i := range 1000 {
-		h.push(entry{at: int64(i)})
-	}
-	if n := testing.AllocsPerRun(100, func() { e := h.pop(); e.at += 1000; h.push(e) }); n != 0 {
-		t.Fatalf("%v allocations", n)
 	}
 }

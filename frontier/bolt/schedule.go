@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
 )
 
 // enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
@@ -25,68 +26,41 @@ func (f *Frontier) enterAt(h *host, at int64) {
 		return
 	}
 	due := max(at, h.free())
-	if h.waiting && h.due <= due {
-		return
+	if f.scheduler.due.Enter(h.id, due) {
+		f.wakeFor(due)
 	}
-	if !h.waiting {
-		h.waiting = true
-		f.scheduler.waiting++
-	}
-	h.due = due
-	f.scheduler.schedule.push(entry{at: due, tie: uint64(h.served)<<32 | uint64(h.id)})
-	f.tidy()
-	f.wakeFor(due)
 }
 
-// valid reports whether e is the entry of a host that is waiting; an older one of the same host is not.
-func (f *Frontier) valid(e entry) bool {
-	h := f.hosts[uint32(e.tie)]
-	return h.waiting && h.due == e.at && h.served == uint32(e.tie>>32)
-}
-
-// tidy removes stale entries when they are the greater part. One is left behind in the schedule whenever a host that
-// waited for a deferred task became due earlier, and one among the leases by every turn that ends in time.
+// tidy removes stale entries of leases when they are the greater part: every turn that ends in time leaves one.
 func (f *Frontier) tidy() {
 	d := &f.scheduler
-	if len(d.schedule) > 2*d.waiting+64 {
-		d.schedule.keep(f.valid)
-	}
 	if len(d.leases) > 2*d.out+64 {
-		d.leases.keep(func(e entry) bool { return f.leased(e) != nil })
+		d.leases.Keep(func(e heap.Entry) bool { return f.leased(e) != nil })
 	}
 }
 
 // leased returns the host whose lease e stands for, nil when that lease has ended.
-func (f *Frontier) leased(e entry) *host {
-	h := f.hosts[uint32(e.tie)]
-	if h.lease == nil || uint32(h.lease.token) != uint32(e.tie>>32) {
+func (f *Frontier) leased(e heap.Entry) *host {
+	h := f.hosts[uint32(e.Tie)]
+	if h.lease == nil || uint32(h.lease.token) != uint32(e.Tie>>32) {
 		return nil
 	}
 	return h
 }
 
-// earliest returns when the first host is due, the end of time when none is waiting. The caller holds mu.
-func (f *Frontier) earliest() int64 {
-	for len(f.scheduler.schedule) > 0 {
-		if e := f.scheduler.schedule[0]; f.valid(e) {
-			return e.at
-		}
-		f.scheduler.schedule.pop()
-	}
-	return math.MaxInt64
-}
-
 // next takes the host out of the schedule that has been due for longest, nil when no turn can be given. The caller holds
 // mu.
 func (f *Frontier) next(now int64) *host {
-	for !f.shut() && f.earliest() <= now {
-		e := f.scheduler.schedule.pop()
-		h := f.hosts[uint32(e.tie)]
-		f.leave(h)
+	for !f.shut() {
+		id, due, ok := f.scheduler.due.Next(now)
+		if !ok {
+			return nil
+		}
+		h := f.hosts[id]
 		if at, ok := h.available(now); ok && at <= now || f.mayTry(h) {
 			return h
 		}
-		f.holdSuspect(h, e.at, now)
+		f.holdSuspect(h, due, now)
 	}
 	return nil
 }
@@ -94,19 +68,11 @@ func (f *Frontier) next(now int64) *host {
 // shut reports whether no turn is given, whoever is due: a suspect must be alone, or the file is full, or may be.
 func (f *Frontier) shut() bool { return f.scheduler.lone || f.full || f.tight }
 
-// leave takes h out of the schedule; its entry may stay behind and is then stale.
-func (f *Frontier) leave(h *host) {
-	if h.waiting {
-		h.waiting = false
-		f.scheduler.waiting--
-	}
-}
-
 // expire ends the leases whose time is over. The caller holds mu.
 func (f *Frontier) expire(now int64) {
 	d := &f.scheduler
-	for len(d.leases) > 0 && d.leases[0].at <= now {
-		e := d.leases.pop()
+	for len(d.leases) > 0 && d.leases[0].At <= now {
+		e := d.leases.Pop()
 		if h := f.leased(e); h != nil {
 			f.touch(now)
 			f.totals.counts[frontier.ReasonExpired]++
@@ -127,7 +93,7 @@ func (f *Frontier) summary(now int64) (frontier.State, time.Duration) {
 	case d.out > 0, d.closing:
 		return frontier.Busy, 0
 	}
-	switch at := f.earliest(); {
+	switch at := f.scheduler.due.Earliest(); {
 	case at == math.MaxInt64:
 		return frontier.Waiting, frontier.Never
 	case at <= now:

@@ -235,7 +235,7 @@ func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 		e.steer(frontier.Steering{Act: frontier.Park, Authority: a, For: time.Duration(i%2) * time.Hour})
 		e.steer(frontier.Steering{Act: frontier.Resume, Authority: a})
 	}
-	if n := len(e.scheduler.schedule); n != 5 {
+	if n := e.scheduler.due.Entries(); n != 5 {
 		t.Errorf("%d entries", n)
 	}
 }

@@ -119,7 +119,7 @@ func (f *Frontier) mayTry(h *host) bool {
 	if !h.suspected() || f.scheduler.trial {
 		return false
 	}
-	r := h.unrank(h.aside.suspects[0].at)
+	r := h.unrank(h.aside.suspects[0].At)
 	return f.scheduler.out == 0 || f.retries[r].stops < loneStops
 }
 
@@ -128,7 +128,7 @@ func (f *Frontier) try(h *host) []ref {
 	if !h.suspected() {
 		return nil
 	}
-	r := h.unrank(h.aside.suspects.pop().at)
+	r := h.unrank(h.aside.suspects.Pop().At)
 	h.clearAside()
 	h.lease.trial, f.scheduler.trial = true, true
 	f.scheduler.lone = f.retries[r].stops >= loneStops

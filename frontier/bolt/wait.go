@@ -50,10 +50,10 @@ func (f *Frontier) await(ctx context.Context, w *waiter, now int64) error {
 	if f.scheduler.waiters[0] == w {
 		f.scheduler.alarm = math.MaxInt64
 		if !f.shut() {
-			f.scheduler.alarm = f.earliest()
+			f.scheduler.alarm = f.scheduler.due.Earliest()
 		}
 		if l := f.scheduler.leases; len(l) > 0 {
-			f.scheduler.alarm = min(f.scheduler.alarm, l[0].at)
+			f.scheduler.alarm = min(f.scheduler.alarm, l[0].At)
 		}
 		if f.scheduler.alarm != math.MaxInt64 {
 			timer := time.NewTimer(time.Duration(f.scheduler.alarm - now))

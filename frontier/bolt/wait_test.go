@@ -141,7 +141,7 @@ func TestLease_EndedOnesAreForgotten(t *testing.T) {
 			turn := e.turn(1)
 			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
 		}
-		if l, s := len(e.scheduler.leases), len(e.scheduler.schedule); l > 100 || s > 100 {
+		if l, s := len(e.scheduler.leases), e.scheduler.due.Entries(); l > 100 || s > 100 {
 			t.Fatalf("%d leases and %d entries of the schedule, after 3000 turns of one host", l, s)
 		}
 	})

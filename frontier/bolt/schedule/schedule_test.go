@@ -1,0 +1,130 @@
+package schedule
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// simple is a schedule as one would write it first: a map, looked through whole.
+type simple struct {
+	due  map[uint32]int64
+	turn map[uint32]uint32
+}
+
+// first returns the id that leaves first.
+func (m *simple) first() (first uint32, ok bool) {
+	for id := range m.due {
+		if !ok || m.before(id, first) {
+			first, ok = id, true
+		}
+	}
+	return first, ok
+}
+
+func (m *simple) before(a, b uint32) bool {
+	switch {
+	case m.due[a] != m.due[b]:
+		return m.due[a] < m.due[b]
+	case m.turn[a] != m.turn[b]:
+		return m.turn[a] < m.turn[b]
+	}
+	return a < b
+}
+
+func TestSchedule_EqualsAMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	var s Schedule
+	m := simple{due: map[uint32]int64{}, turn: map[uint32]uint32{}}
+	turns := uint32(0)
+	for range 100_000 {
+		id, at := uint32(rng.IntN(50)), rng.Int64N(20)
+		was, in := m.due[id]
+		switch rng.IntN(6) {
+		case 0, 1:
+			changed := !in || at < was
+			if s.Enter(id, at) != changed {
+				t.Fatalf("Enter(%d, %d): %v; it was due at %d, %v", id, at, !changed, was, in)
+			}
+			if changed {
+				m.due[id] = at
+			}
+		case 2:
+			s.Remove(id)
+			delete(m.due, id)
+		case 3:
+			if !in {
+				turns++
+				s.Served(id, turns)
+				m.turn[id] = turns
+			}
+		default:
+			want, ok := m.first()
+			ok = ok && m.due[want] <= at
+			got, due, found := s.Next(at)
+			if found != ok || ok && (got != want || due != m.due[want]) {
+				t.Fatalf("Next(%d): %d due at %d, %v; want %d due at %d, %v", at, got, due, found, want, m.due[want], ok)
+			}
+			if ok {
+				delete(m.due, want)
+			}
+		}
+		check(t, &s, &m, id)
+	}
+}
+
+// check holds what can be asked without a change against the model, and the heap against its bound.
+func check(t *testing.T, s *Schedule, m *simple, id uint32) {
+	t.Helper()
+	earliest := int64(math.MaxInt64)
+	if first, ok := m.first(); ok {
+		earliest = m.due[first]
+	}
+	if got := s.Earliest(); got != earliest {
+		t.Fatalf("Earliest: %d, want %d", got, earliest)
+	}
+	due, waiting := s.Due(id)
+	if want, in := m.due[id]; waiting != in || in && due != want {
+		t.Fatalf("Due(%d): %d, %v; want %d, %v", id, due, waiting, want, in)
+	}
+	if len(s.heap) > 2*len(m.due)+64 && len(s.heap) > 2*50+64 {
+		t.Fatalf("%d entries for %d ids", len(s.heap), len(m.due))
+	}
+}
+
+// An id that leaves and comes back, at whatever time, is in the schedule once.
+func TestSchedule_LeaveAndEnter(t *testing.T) {
+	var s Schedule
+	for turn := range uint32(1000) {
+		s.Enter(7, int64(1000-turn%3))
+		s.Leave(7)
+		s.Served(7, turn+1)
+		s.Enter(7, 500)
+		if id, due, ok := s.Next(500); !ok || id != 7 || due != 500 {
+			t.Fatalf("Next: %d at %d, %v", id, due, ok)
+		}
+		if id, _, ok := s.Next(math.MaxInt64); ok {
+			t.Fatalf("%d comes twice", id)
+		}
+		s.Served(7, turn+1)
+	}
+}
+
+func TestSchedule_NoAllocationsOnceItHasRoom(t *testing.T) {
+	var s Schedule
+	for id := range uint32(1000) {
+		s.Enter(id, int64(id))
+	}
+	turn := uint32(0)
+	if n := testing.AllocsPerRun(2000, func() {
+		id, due, _ := s.Next(math.MaxInt64)
+		turn++
+		s.Served(id, turn)
+		s.Enter(id, due+1000)
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+	if n := len(s.heap); n > 2*1000+64 {
+		t.Fatalf("%d entries for 1000 ids", n)
+	}
+}
