@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
 
 // in runs a command line of crawl, resume or update in a world of its own, whose names are not those of real hosts.
 func in(w world, args ...string) result {
 	var out, errs strings.Builder
-	std := stdio{strings.NewReader(""), &out, &errs}
+	std := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}
 	root := newRoot(std)
 	for _, c := range root.Commands() {
 		if c.Name() == args[0] && args[0] == "crawl" {
@@ -25,7 +26,7 @@ func in(w world, args ...string) result {
 		}
 	}
 	root.SetArgs(args)
-	code := report(&errs, root.ExecuteContext(context.Background()))
+	code := cli.Report(&errs, root.ExecuteContext(context.Background()))
 	return result{out.String(), errs.String(), code}
 }
 
@@ -77,8 +78,8 @@ func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--max-pages", "1", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone, "crawling from 1 seed into")
-	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "going on with the crawl from 1 seed in")
+	inside(t, "crawl", "--delay", "0", "--max-pages", "1", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone, "crawling from 1 seed into")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "going on with the crawl from 1 seed in")
 }
 
 // nobodyKnows is a world without names.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
@@ -39,7 +40,7 @@ type auditing struct {
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
 const logSkew = 2 * time.Second
 
-func newAudit(std stdio) *cobra.Command {
+func newAudit(std cli.Streams) *cobra.Command {
 	a := auditing{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",
@@ -58,9 +59,9 @@ func newAudit(std stdio) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.head == "" && cmd.Flags().Changed("head") { // an empty variable of a shell must not pass for a check
-				return usagef("--head is empty: give the 64 digits that curtsy ledger head printed")
+				return cli.Usagef("--head is empty: give the 64 digits that curtsy ledger head printed")
 			}
-			return untilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
 		},
 	}
 	fs := cmd.Flags()
@@ -70,18 +71,18 @@ func newAudit(std stdio) *cobra.Command {
 	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
 	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
 	fs.StringVar(&a.head, "head", "", "`HEX`: the ledger's head as it was lodged elsewhere; the chain must pass through it")
-	inGroup(fs, "Beside the archive")
+	cli.Group(fs, "Beside the archive")
 	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
 	fs.StringVar(&a.rules, "rules", "standards", "the `RULES` that other crawlers are held to: standards, or curtsy, for what curtsy promises as well, as far as their archive shows it")
 	fs.StringVar(&a.token, "agent", "", "product `TOKEN` to judge for (default: the archive's)")
-	inGroup(fs, "Judgement")
+	cli.Group(fs, "Judgement")
 	fs.BoolVar(&a.json, "json", false, "print one JSON object")
 	fs.StringVar(&a.html, "html", "", "also write a page for people to `FILE`")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	return cmd
 }
 
-func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
+func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) error {
 	temp, err := os.MkdirTemp("", "curtsy-audit-")
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -119,7 +120,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 	}
 	r, err := audit.Run(ctx, o)
 	if errors.Is(err, accesslog.ErrManyHosts) {
-		return usagef("%w, --access-log HOST=FILE", err)
+		return cli.Usagef("%w, --access-log HOST=FILE", err)
 	}
 	if errors.Is(err, audit.ErrNothing) {
 		return fmt.Errorf("%w: %s", err, strings.Join(paths, ", "))
@@ -137,21 +138,21 @@ func (a *auditing) run(ctx context.Context, paths []string, std stdio) error {
 }
 
 // write puts the result where it was asked for, and says by the exit code what it is.
-func (a *auditing) write(r *audit.Result, std stdio) error {
+func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 	if a.html != "" {
 		if err := durable.Output(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	if a.json {
-		if err := writeJSON(std.out, r); err != nil {
+		if err := cli.WriteJSON(std.Out, r); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(std.out, auditText(r)); err != nil {
+	} else if _, err := io.WriteString(std.Out, auditText(r)); err != nil {
 		return err
 	}
 	if !r.Clean {
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func (a *auditing) write(r *audit.Result, std stdio) error {
 // mayWrite refuses a page that cannot be written, or would take the place of something else, before there is any work.
 func (a *auditing) mayWrite() error {
 	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
-		return usagef("--html: there is no folder %s: make it first", folder)
+		return cli.Usagef("--html: there is no folder %s: make it first", folder)
 	}
 	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as audit.html has it
 	return mayWriteTo("--html", a.html, page)
@@ -173,17 +174,17 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 	case "curtsy":
 		o.Strict = true
 	default:
-		return o, l, nil, usagef("--rules %q is unknown: write standards or curtsy", a.rules)
+		return o, l, nil, cli.Usagef("--rules %q is unknown: write standards or curtsy", a.rules)
 	}
 	if len(paths) == 0 {
-		return o, l, nil, usagef("audit takes a crawl directory, a WACZ file or WARC files: curtsy audit PATH…")
+		return o, l, nil, cli.Usagef("audit takes a crawl directory, a WACZ file or WARC files: curtsy audit PATH…")
 	}
 	if len(a.texts) > 0 {
-		return o, l, nil, usagef("--robots is for access logs without an archive, which has its own robots.txt")
+		return o, l, nil, cli.Usagef("--robots is for access logs without an archive, which has its own robots.txt")
 	}
 	if a.token != "" {
 		if err := robots.ValidToken(a.token); err != nil {
-			return o, l, nil, usagef("--agent: %w", err)
+			return o, l, nil, cli.Usagef("--agent: %w", err)
 		}
 	}
 	if err := a.mayWrite(); err != nil {
@@ -196,11 +197,11 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 		return o, l, pack, nil
 	}
 	if l.Dir == "" {
-		return o, l, nil, usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
+		return o, l, nil, cli.Usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
 	}
 	l.Head = new(ledger.Hash)
 	if err := l.Head.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(a.head)))); err != nil {
-		return o, l, nil, usagef("--head: %w", err)
+		return o, l, nil, cli.Usagef("--head: %w", err)
 	}
 	return o, l, pack, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
@@ -24,7 +25,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 	t.Parallel()
 	demo := filepath.Join(t.TempDir(), "demo")
 	referee := ended(t, curtsy(t, "demo", "--quiet", "--dir", demo))
-	referee.want(t, exitDone)
+	referee.want(t, cli.ExitDone)
 	t.Run("the report counts what the referee counted", func(t *testing.T) { countsAlike(t, demo, referee.out) })
 	const host = "station.test"
 	must := func(t *testing.T, err error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/robots"
 	"curtsy/storage/audit"
@@ -15,8 +16,8 @@ import (
 )
 
 // accessLogs adds the witness of the access logs, if there are any.
-func (a *auditing) accessLogs(o *audit.Options, crashed func(from, to time.Time) bool, std stdio) error {
-	lo := accesslog.Options{Stdin: std.in, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
+func (a *auditing) accessLogs(o *audit.Options, crashed func(from, to time.Time) bool, std cli.Streams) error {
+	lo := accesslog.Options{Stdin: std.In, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
 	if a.token != "" {
 		lo.Tokens = []string{a.token}
 	}
@@ -31,7 +32,7 @@ func (a *auditing) accessLogs(o *audit.Options, crashed func(from, to time.Time)
 	case len(lo.Logs) > 0:
 		o.Witnesses = append(o.Witnesses, accesslog.Compare(lo))
 	case len(lo.From) > 0:
-		return usagef("--from is about access logs: give one with --access-log")
+		return cli.Usagef("--from is about access logs: give one with --access-log")
 	}
 	return nil
 }
@@ -44,7 +45,7 @@ func (a *auditing) addresses() (all []netip.Prefix, err error) {
 			p, err = netip.PrefixFrom(addr.Unmap().WithZone(""), addr.Unmap().BitLen()), nil
 		}
 		if err != nil {
-			return nil, usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
+			return nil, cli.Usagef("--from %q is no address: write it like 192.0.2.7 or 2001:db8::/64", s)
 		}
 		all = append(all, p.Masked())
 	}
@@ -59,7 +60,7 @@ func (a *auditing) logFiles() (all []accesslog.Log, err error) {
 			return nil, fmt.Errorf("--access-log: %w", err)
 		}
 		if err := userfile.Readable(path); err != nil {
-			return nil, usagef("--access-log: %w", err)
+			return nil, cli.Usagef("--access-log: %w", err)
 		}
 		all = append(all, accesslog.Log{Host: host, Path: path})
 	}
@@ -75,17 +76,17 @@ func hostFile(s string) (host, path string) {
 }
 
 // logsAlone judges access logs without an archive.
-func (a *auditing) logsAlone(ctx context.Context, temp string, std stdio) error {
+func (a *auditing) logsAlone(ctx context.Context, temp string, std cli.Streams) error {
 	switch {
 	case a.token == "":
-		return usagef("an access log without an archive is judged for a product token: give --agent TOKEN, or the archive: curtsy audit --access-log FILE PATH")
+		return cli.Usagef("an access log without an archive is judged for a product token: give --agent TOKEN, or the archive: curtsy audit --access-log FILE PATH")
 	case a.head != "":
-		return usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
+		return cli.Usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
 	}
 	if err := robots.ValidToken(a.token); err != nil {
-		return usagef("--agent: %w", err)
+		return cli.Usagef("--agent: %w", err)
 	}
-	o := accesslog.JudgeOptions{Stdin: std.in, Token: a.token, Floor: time.Duration(a.floor), Skew: time.Duration(a.skew), TempDir: temp}
+	o := accesslog.JudgeOptions{Stdin: std.In, Token: a.token, Floor: time.Duration(a.floor), Skew: time.Duration(a.skew), TempDir: temp}
 	var err error
 	if o.From, err = a.addresses(); err != nil {
 		return err

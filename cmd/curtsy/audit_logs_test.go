@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/audit"
 )
 
@@ -35,20 +36,20 @@ func TestAuditOfAnAccessLogAlone(t *testing.T) {
 		}
 	}
 	r := inside(t, "audit", "--access-log", log, "--robots", robots, "--agent", "wget")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	for _, says := range []string{"1 violation in 3 exchanges with 1 host", "Level reached: access log alone", "disallowed: 1", "line 3: asked for", "What this cannot show"} {
 		if !strings.Contains(r.out, says) {
 			t.Errorf("the text lacks %q:\n%s", says, r.out)
 		}
 	}
 	r = inside(t, "audit", "--json", "--access-log", "a.test="+log, "--robots", "b.test="+robots, "--agent", "wget", "--html", filepath.Join(dir, "a.html"))
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	var got audit.Result
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Level != audit.LogAlone || got.Totals.Unprovable == 0 {
 		t.Errorf("%v, %+v", err, got)
 	}
-	inside(t, "audit", "--access-log", log, "--robots", robots).want(t, exitUsage, "--agent TOKEN")
-	inside(t, "audit", "--access-log", log, "--agent", "nobody").want(t, exitFailed, "no line of the access logs is the crawler's")
-	inside(t, "audit", "--robots", robots, dir).want(t, exitUsage, "--robots is for access logs without an archive")
-	inside(t, "audit", "--access-log", robots, "--agent", "wget").want(t, exitFailed, "line 1: no time in brackets")
+	inside(t, "audit", "--access-log", log, "--robots", robots).want(t, cli.ExitUsage, "--agent TOKEN")
+	inside(t, "audit", "--access-log", log, "--agent", "nobody").want(t, cli.ExitFailed, "no line of the access logs is the crawler's")
+	inside(t, "audit", "--robots", robots, dir).want(t, cli.ExitUsage, "--robots is for access logs without an archive")
+	inside(t, "audit", "--access-log", robots, "--agent", "wget").want(t, cli.ExitFailed, "line 1: no time in brackets")
 }

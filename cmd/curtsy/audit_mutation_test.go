@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/audit"
@@ -245,11 +246,11 @@ func violated(r *audit.Result) (all []string) {
 func namedBy(t *testing.T, code finding.Code, args ...string) {
 	t.Helper()
 	r, exit := audited(t, args...)
-	if exit != exitFound || !slices.Contains(violated(r), string(code)) {
+	if exit != cli.ExitFound || !slices.Contains(violated(r), string(code)) {
 		b, _ := json.MarshalIndent(r.Findings, "", " ")
 		t.Errorf("exit code %d, %v; want %s\n%.4000s", exit, violated(r), code, b)
 	}
-	if text := shared(append([]string{"audit"}, args...)...); text.code != exitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
+	if text := shared(append([]string{"audit"}, args...)...); text.code != cli.ExitFound || !strings.Contains(text.out, "  "+string(code)+": ") {
 		t.Errorf("exit code %d\n%s", text.code, text.out)
 	}
 }
@@ -267,13 +268,13 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "demo")
-	ended(t, curtsy(t, "demo", "--quiet", "--dir", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "demo", "--quiet", "--dir", dir)).want(t, cli.ExitDone)
 
 	const host = "station.test" // it asks for a Crawl-delay of nothing, and forbids /signal-box/
 	robots := "http://" + host + "/robots.txt"
 	t.Run("nothing", func(t *testing.T) {
 		for _, d := range []string{dir, readEvidence(t, dir).write(t)} {
-			if r, exit := audited(t, d); exit != exitDone || !r.Clean || r.Level != audit.SelfConsistent || r.Totals.Pages < 100 || r.Totals.Refusals == 0 ||
+			if r, exit := audited(t, d); exit != cli.ExitDone || !r.Clean || r.Level != audit.SelfConsistent || r.Totals.Pages < 100 || r.Totals.Refusals == 0 ||
 				r.Ledger == nil || r.Ledger.Agree != r.Ledger.Records+r.Ledger.Refusals {
 				t.Errorf("exit code %d: %+v\n%+v\n%+v", exit, r.Totals, r.Ledger, r.Findings)
 			} else if i := slices.IndexFunc(r.Hosts, func(h *audit.Host) bool { return h.Authority == "http://"+host }); i < 0 || r.Hosts[i].Dates == 0 || math.Abs(r.Hosts[i].Skew) > 2 {
@@ -408,7 +409,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		e := readEvidence(t, dir)
 		planted := e.write(t)
 		e.again(t, planted, 4<<10, nil)
-		if r, exit := audited(t, planted); exit != exitDone || r.Ledger.Segments < 4 {
+		if r, exit := audited(t, planted); exit != cli.ExitDone || r.Ledger.Segments < 4 {
 			t.Fatalf("exit code %d: %+v %+v", exit, r.Ledger, r.Findings)
 		}
 		segments, err := filepath.Glob(filepath.Join(planted, crawldir.LedgerName, "000002*"))
@@ -480,13 +481,13 @@ func accessLogged(t *testing.T, dir, host string) {
 		}
 		return host + "=" + path
 	}
-	if r, exit := audited(t, "--access-log", log(lines...), dir); exit != exitDone || r.Level != audit.ConfirmedByLog || len(r.Logs) != 1 || r.Logs[0].Agree != int64(len(lines)) {
+	if r, exit := audited(t, "--access-log", log(lines...), dir); exit != cli.ExitDone || r.Level != audit.ConfirmedByLog || len(r.Logs) != 1 || r.Logs[0].Agree != int64(len(lines)) {
 		t.Errorf("exit code %d: %s %+v", exit, r.Level, r.Findings)
 	}
 	namedBy(t, finding.LogMissing, "--access-log", log(slices.Delete(slices.Clone(lines), 3, 4)...), dir)
 	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), strings.Replace(lines[3], "GET /", "GET /private", 1))...), dir)
 	namedBy(t, finding.LogExtra, "--access-log", log(append(slices.Clone(lines), lines[3])...), dir)
-	if r := shared("audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != exitUsage || !strings.Contains(r.err, "HOST=FILE") {
+	if r := shared("audit", "--access-log", strings.TrimPrefix(log(lines...), host+"="), dir); r.code != cli.ExitUsage || !strings.Contains(r.err, "HOST=FILE") {
 		t.Errorf("%+v", r)
 	}
 }

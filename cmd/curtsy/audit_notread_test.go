@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // What lies in the folder of a crawl's archive, or below it, and is not read is named: a WARC file is a violation, however
@@ -46,7 +48,7 @@ func TestAuditNamesWhatItDidNotReadBesideTheArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, exit := audited(t, dir)
-		if (exit == exitFound) != c.found || len(r.Findings) != 1 || r.Findings[0].File != path || r.Findings[0].Note == c.found ||
+		if (exit == cli.ExitFound) != c.found || len(r.Findings) != 1 || r.Findings[0].File != path || r.Findings[0].Note == c.found ||
 			!strings.Contains(r.Findings[0].Observed, "not read") {
 			t.Errorf("%s: exit code %d, %+v", name, exit, r.Findings)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit/bundle"
 )
@@ -20,7 +21,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 	for _, p := range paths {
 		if isPackage(p) {
 			if len(paths) > 1 {
-				return nil, "", nil, usagef("%s is a WACZ file: audit it alone", p)
+				return nil, "", nil, cli.Usagef("%s is a WACZ file: audit it alone", p)
 			}
 			if pack, err = bundle.Open(ctx, p, filepath.Join(temp, "wacz")); err != nil {
 				return nil, "", nil, err
@@ -32,7 +33,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 			return nil, "", nil, err
 		}
 		if dir != "" && len(paths) > 1 {
-			return nil, "", nil, usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, crawldir.ArchiveName), "*.warc.gz"))
+			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, crawldir.ArchiveName), "*.warc.gz"))
 		}
 		files, ledgerDir = append(files, found...), dir
 	}

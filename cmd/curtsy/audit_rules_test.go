@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // Two requests of another crawler, half a second apart: polite by the standards, and not by our rules.
@@ -25,11 +27,11 @@ func TestAuditHoldsOthersToOurRulesWhenAsked(t *testing.T) {
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "audit", path)).want(t, exitDone)
+	ended(t, curtsy(t, "audit", path)).want(t, cli.ExitDone)
 	strict := ended(t, curtsy(t, "audit", "--rules", "curtsy", path))
-	strict.want(t, exitFound)
+	strict.want(t, cli.ExitFound)
 	if !strings.Contains(strict.out, "gap: 1") || !strings.Contains(strict.out, "politeness.md") {
 		t.Errorf("it says %s", strict.out)
 	}
-	ended(t, curtsy(t, "audit", "--rules", "mine", path)).want(t, exitUsage)
+	ended(t, curtsy(t, "audit", "--rules", "mine", path)).want(t, cli.ExitUsage)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
@@ -111,7 +112,7 @@ func TestAuditOfALargeCrawlStaysBelow128MiB(t *testing.T) {
 	begin := time.Now()
 	r := ended(t, cmd)
 	took := time.Since(begin)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	held := peak()
 	t.Logf("%d exchanges, %d MiB of archive with its ledger, in %.1f s: %.0f MB/s, %d MiB resident at most",
 		exchanges, octets>>20, took.Seconds(), float64(octets)/1e6/took.Seconds(), held>>20)

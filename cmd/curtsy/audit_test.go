@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
@@ -48,7 +49,7 @@ func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
 		args = []string{"resume", "--quiet", dir}
 	}
 	last := ended(t, curtsy(t, "resume", dir))
-	last.want(t, exitDone)
+	last.want(t, cli.ExitDone)
 	if strings.Contains(last.err, "was killed") {
 		t.Errorf("a run that ended in good order says of itself: %s", last.err)
 	}
@@ -65,7 +66,7 @@ func TestAuditOfAKilledCrawlIsClean(t *testing.T) {
 func clean(t *testing.T, args ...string) *audit.Result {
 	t.Helper()
 	r, exit := audited(t, args...)
-	if exit != exitDone || !r.Clean {
+	if exit != cli.ExitDone || !r.Clean {
 		for _, f := range r.Findings {
 			t.Errorf("%+v", f)
 		}
@@ -88,7 +89,7 @@ func TestAuditIsConfirmedByTheLogOfNginx(t *testing.T) {
 	}
 	s := serveFiles(t, root)
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, "http://"+s.addr+"/")).want(t, exitDone)
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, "http://"+s.addr+"/")).want(t, cli.ExitDone)
 	log := filepath.Join(filepath.Dir(s.log), "combined.log")
 	r := clean(t, "--access-log", log, dir)
 	if r.Level != audit.ConfirmedByLog || r.Logs[0].Agree != 5 || r.Logs[0].Extra+r.Logs[0].Missing+r.Logs[0].Outside != 0 {
@@ -132,7 +133,7 @@ func TestAuditOfWgetNamesThePageBeforeRobots(t *testing.T) {
 		t.Fatalf("wget: %v: %s", err, out)
 	}
 	r, exit := audited(t, base+".warc.gz")
-	if exit != exitFound || !slices.Equal(violated(r), []string{string(finding.RobotsMissing)}) {
+	if exit != cli.ExitFound || !slices.Equal(violated(r), []string{string(finding.RobotsMissing)}) {
 		t.Errorf("exit code %d, %v: %+v", exit, violated(r), r.Findings)
 	}
 	before := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.RobotsMissing && f.URL == site.URL+"/" })
@@ -212,16 +213,16 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, "PATH", nil},
-		{exitFailed, "there is no ", []string{filepath.Join(empty, "none.warc")}},
-		{exitFailed, "holds no WARC file", []string{empty}},
-		{exitFailed, "no web archive", []string{junk}},
-		{exitUsage, "--head is of a ledger", []string{"--head", strings.Repeat("0", 64), junk}},
-		{exitUsage, "--agent", []string{"--agent", "a b", junk}},
-		{exitUsage, "--from", []string{"--from", "here", junk}},
-		{exitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
-		{exitFailed, "--access-log", []string{"--access-log", "h=" + filepath.Join(empty, "none"), junk}},
-		{exitUsage, "no unit", []string{"--skew", "2", junk}},
+		{cli.ExitUsage, "PATH", nil},
+		{cli.ExitFailed, "there is no ", []string{filepath.Join(empty, "none.warc")}},
+		{cli.ExitFailed, "holds no WARC file", []string{empty}},
+		{cli.ExitFailed, "no web archive", []string{junk}},
+		{cli.ExitUsage, "--head is of a ledger", []string{"--head", strings.Repeat("0", 64), junk}},
+		{cli.ExitUsage, "--agent", []string{"--agent", "a b", junk}},
+		{cli.ExitUsage, "--from", []string{"--from", "here", junk}},
+		{cli.ExitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
+		{cli.ExitFailed, "--access-log", []string{"--access-log", "h=" + filepath.Join(empty, "none"), junk}},
+		{cli.ExitUsage, "no unit", []string{"--skew", "2", junk}},
 	} {
 		if r := inside(t, append([]string{"audit"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.says) || r.out != "" {
 			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, r.code, c.code, c.says, r.err, r.out)

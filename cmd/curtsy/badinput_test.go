@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
@@ -75,7 +76,7 @@ func TestWrongUsageIsExplainedWithExitCode2(t *testing.T) {
 			cmd := curtsy(t, strings.Fields(tt.args)...)
 			cmd.Dir = t.TempDir()
 			r := ended(t, cmd)
-			r.want(t, exitUsage, tt.says...)
+			r.want(t, cli.ExitUsage, tt.says...)
 			if r.out != "" {
 				t.Errorf("standard output: %q", r.out)
 			}
@@ -100,14 +101,14 @@ func small(t *testing.T) (seed string, web *crawltest.Web) {
 func TestACrawlIntoAUsedDirectoryNamesResume(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, exitDone, "everything in scope is done", "archive", "ledger")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, exitUsage, "holds a crawl already", "curtsy resume "+dir)
-	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "finished")
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone, "everything in scope is done", "archive", "ledger")
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitUsage, "holds a crawl already", "curtsy resume "+dir)
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone, "finished")
 	other := t.TempDir()
 	if err := os.WriteFile(filepath.Join(other, "letter.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "crawl", "--dir", other, seed)).want(t, exitUsage, "is not empty")
+	ended(t, curtsy(t, "crawl", "--dir", other, seed)).want(t, cli.ExitUsage, "is not empty")
 }
 
 func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
@@ -127,7 +128,7 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 		r := ended(t, curtsy(t, "status", dir))
 		return r.code == 0 && strings.Contains(r.out, "running")
 	})
-	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "is running", "curtsy status "+dir)
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitFailed, "is running", "curtsy status "+dir)
 	r := ended(t, curtsy(t, "status", "--json", dir))
 	if r.code != 0 || !strings.Contains(r.out, `"state": "running"`) {
 		t.Errorf("status of the running crawl: %+v", r)
@@ -137,14 +138,14 @@ func TestADirectoryInUseByAnotherProcessIsRefused(t *testing.T) {
 func TestADirectoryOfANewerFormatIsRefusedUntouched(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, exitDone)
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, seed)).want(t, cli.ExitDone)
 	raiseFormat(t, inDir(dir, crawldir.FrontierName))
 	before, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "resume", dir)).want(t, exitFailed, "newer")
-	ended(t, curtsy(t, "status", dir)).want(t, exitFailed, "newer")
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitFailed, "newer")
+	ended(t, curtsy(t, "status", dir)).want(t, cli.ExitFailed, "newer")
 	after, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the file was changed (%v)", err)
@@ -179,13 +180,13 @@ func TestAClosedPortEndsIncompleteAtOnce(t *testing.T) {
 	seed := "http://" + l.Addr().String() + "/"
 	l.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--dir", dir, seed)).want(t, exitIncomplete, plainly.Reason("connect"), "no host was reached")
+	ended(t, curtsy(t, "crawl", "--dir", dir, seed)).want(t, cli.ExitIncomplete, plainly.Reason("connect"), "no host was reached")
 }
 
 func TestAHostThatDoesNotExistEndsIncomplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	r := ended(t, curtsy(t, "crawl", "--contact", "mailto:crawl@library.org", "--dir", dir, "http://no-such-host.invalid/"))
-	r.want(t, exitIncomplete, "no-such-host.invalid", "robots.txt: ") // dns or nxdomain, as the machine has it
+	r.want(t, cli.ExitIncomplete, "no-such-host.invalid", "robots.txt: ") // dns or nxdomain, as the machine has it
 }
 
 // mounted mounts a tiny tmpfs, as root on Linux only: a mode bit proves nothing to root.
@@ -205,7 +206,7 @@ func mounted(t *testing.T, options string) string {
 func TestAReadOnlyMountIsNamed(t *testing.T) {
 	seed, web := small(t)
 	dir := mounted(t, "ro,size=1m")
-	ended(t, curtsy(t, "crawl", "--dir", filepath.Join(dir, "d"), seed)).want(t, exitFailed, "read-only file system")
+	ended(t, curtsy(t, "crawl", "--dir", filepath.Join(dir, "d"), seed)).want(t, cli.ExitFailed, "read-only file system")
 	if n := len(web.Referee().Requests()); n > 0 {
 		t.Errorf("%d requests before the directory was there", n)
 	}
@@ -231,10 +232,10 @@ func TestAFullDiskStopsCleanlyAndResumesWithRoom(t *testing.T) {
 	defer web.Close()
 	mount := mounted(t, "size=4m")
 	dir := filepath.Join(mount, "d")
-	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, exitFailed, "no space left on device", "curtsy resume")
+	ended(t, curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, cli.ExitFailed, "no space left on device", "curtsy resume")
 	if out, err := exec.Command("mount", "-o", "remount,size=64m", mount).CombinedOutput(); err != nil {
 		t.Skipf("the tmpfs does not grow here: %v: %s", err, out)
 	}
-	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "everything in scope is done")
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone, "everything in scope is done")
 	reopened(t, dir)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
@@ -28,7 +29,7 @@ type benching struct {
 	options
 }
 
-func newBench(std stdio) *cobra.Command {
+func newBench(std cli.Streams) *cobra.Command {
 	var b benching
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
@@ -48,7 +49,7 @@ func newBench(std stdio) *cobra.Command {
 			"  curtsy bench --setup hostile\n" +
 			"  curtsy bench --setup scale --svg scale.svg\n" +
 			"  curtsy bench --rounds 1 --vs none --profile prof",
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.flags = cmd.Flags()
 			return runBench(cmd.Context(), &b, std)
@@ -56,13 +57,13 @@ func newBench(std stdio) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	b.webFlags(fs)
-	inGroup(fs, "Web")
+	cli.Group(fs, "Web")
 	b.measureFlags(fs)
-	inGroup(fs, "Measurement")
+	cli.Group(fs, "Measurement")
 	fs.StringVar(&b.svg, "svg", "", "write the curves of scale into `FILE`")
 	fs.BoolVar(&b.json, "json", false, "print one JSON object")
 	fs.BoolVarP(&b.quiet, "quiet", "q", false, "print the result only")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	cmd.AddCommand(newBenchWeb(std), newBenchCrawl(std), newBenchBare(std), newBenchNull(std), newBenchParts(std), newBenchFrontier(std))
 	return cmd
 }
@@ -118,7 +119,7 @@ func (b *benching) mayWrite() error {
 	}
 	profiles, err := entriesIn(b.profile, "", ".pprof")
 	if err != nil {
-		return usagef("--profile: %w", err)
+		return cli.Usagef("--profile: %w", err)
 	}
 	for _, path := range append(profiles, inDir(b.profile, "new.pprof")) { // of gzip, all of them
 		if err := mayWriteTo("--profile", path, userfile.Kind{Name: "a profile", Mark: "\x1f\x8b"}); err != nil {
@@ -128,21 +129,21 @@ func (b *benching) mayWrite() error {
 	return nil
 }
 
-func runBench(ctx context.Context, b *benching, std stdio) error {
+func runBench(ctx context.Context, b *benching, std cli.Streams) error {
 	if err := b.mayWrite(); err != nil {
 		return err
 	}
-	return untilSignal(ctx, func(ctx context.Context) error {
-		voice := newVoice(std.err, &b.options)
+	return cli.UntilSignal(ctx, func(ctx context.Context) error {
+		voice := newVoice(std.Err, &b.options)
 		result, err := bench.Run(ctx, b.config(), voice.say)
 		voice.finish()
 		if err != nil {
 			return coded(err)
 		}
 		if b.json {
-			err = writeJSON(std.out, result)
+			err = cli.WriteJSON(std.Out, result)
 		} else {
-			err = result.WriteText(std.out)
+			err = result.WriteText(std.Out)
 		}
 		return coded(errors.Join(err, result.Verdict()))
 	})
@@ -154,9 +155,9 @@ func coded(err error) error {
 	var found *bench.Found
 	switch {
 	case errors.As(err, &misused):
-		return &exitError{exitUsage, err}
+		return &cli.Error{Code: cli.ExitUsage, Err: err}
 	case errors.As(err, &found):
-		return &exitError{exitFound, err}
+		return &cli.Error{Code: cli.ExitFound, Err: err}
 	}
 	return err
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/value"
 )
 
 // What bench measures runs in processes of its own, so that processor time and memory are told apart. They are hidden
 // commands of this program, which package bench calls by these names and flags.
 
-func newBenchCrawl(std stdio) *cobra.Command {
+func newBenchCrawl(std cli.Streams) *cobra.Command {
 	var stats, profile string
 	var volatile bool
 	cmd := &cobra.Command{
@@ -22,7 +23,7 @@ func newBenchCrawl(std stdio) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] != "crawl" {
-				return usagef("bench crawl is for curtsy bench alone")
+				return cli.Usagef("bench crawl is for curtsy bench alone")
 			}
 			w := world{}
 			if volatile {
@@ -45,14 +46,14 @@ func newBenchCrawl(std stdio) *cobra.Command {
 	return cmd
 }
 
-func newBenchBare(stdio) *cobra.Command {
+func newBenchBare(cli.Streams) *cobra.Command {
 	var stats, seeds string
 	var workers, most int
 	var memory value.Size
 	cmd := &cobra.Command{
 		Use:    "bare [flags]",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := bench.Seeds(seeds)
 			if err != nil {
@@ -73,14 +74,14 @@ func newBenchBare(stdio) *cobra.Command {
 }
 
 // newBenchNull asks for roots and throws away what comes: how fast is the web at most?
-func newBenchNull(std stdio) *cobra.Command {
+func newBenchNull(std cli.Streams) *cobra.Command {
 	var seeds string
 	var workers int
 	var lasts value.Duration
 	cmd := &cobra.Command{
 		Use:    "null [flags]",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := bench.Seeds(seeds)
 			if err != nil {
@@ -90,7 +91,7 @@ func newBenchNull(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeLine(std.out, rate)
+			return cli.WriteLine(std.Out, rate)
 		},
 	}
 	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
@@ -99,13 +100,13 @@ func newBenchNull(std stdio) *cobra.Command {
 	return cmd
 }
 
-func newBenchParts(std stdio) *cobra.Command {
+func newBenchParts(std cli.Streams) *cobra.Command {
 	var seeds string
 	var memory value.Size
 	cmd := &cobra.Command{
 		Use:    "parts [flags]",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := bench.Seeds(seeds)
 			if err != nil {
@@ -117,7 +118,7 @@ func newBenchParts(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeJSON(std.out, parts)
+			return cli.WriteJSON(std.Out, parts)
 		},
 	}
 	cmd.Flags().StringVar(&seeds, "seeds", "", "`FILE`")
@@ -125,29 +126,29 @@ func newBenchParts(std stdio) *cobra.Command {
 	return cmd
 }
 
-func newBenchWeb(std stdio) *cobra.Command {
+func newBenchWeb(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:    "web CONFIG",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE:   func(_ *cobra.Command, args []string) error { return coded(bench.Web(args[0], std.in, std.out)) },
+		RunE:   func(_ *cobra.Command, args []string) error { return coded(bench.Web(args[0], std.In, std.Out)) },
 	}
 }
 
-func newBenchFrontier(std stdio) *cobra.Command {
+func newBenchFrontier(std cli.Streams) *cobra.Command {
 	var dir string
 	var urls, hosts int
 	var volatile bool
 	cmd := &cobra.Command{
 		Use:    "frontier [flags]",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			stats, err := bench.LoadFrontier(cmd.Context(), dir, urls, hosts, volatile)
 			if err != nil {
 				return coded(err)
 			}
-			return writeJSON(std.out, stats)
+			return cli.WriteJSON(std.Out, stats)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "`DIR`")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/cli"
 )
 
 // A peer that does not come to an end is stopped, shown with what it did, and not run again.
@@ -28,7 +29,7 @@ func TestBench_APeerThatHangsIsStopped(t *testing.T) {
 	}
 	out, r := benched(t, "--pages", "20", "--rounds", "2", "--peer-limit", "1s",
 		"--vs", sh+" -c '"+sleep+" 100; echo {url}'", "--vs", sh+" -c '"+wget+" -q -O /dev/null {url}; "+sleep+" 100'")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if len(out.Contenders) != 3 || len(out.Contenders[0].Rounds) != 2 {
 		t.Fatalf("%+v", out.Contenders)
 	}
@@ -54,7 +55,7 @@ func TestBench_PeersMakeMirrorsOfAllPages(t *testing.T) {
 		skipWithout(t, name)
 	}
 	r := ended(t, curtsy(t, "bench", "--setup", "mirror", "--rounds", "1", "--pages", "40", "--dir", t.TempDir()))
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	for _, s := range []string{"FILES", "\ncurtsy ", "\nwget -mkEp ", "\nwget2 -mkEp ", "\nhttrack ", "\nthe fastest peer, ", "the referee found nothing"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("%q is missing:\n%s", s, r.out)
@@ -69,7 +70,7 @@ func TestBench_PeersMakeMirrorsOfAllPages(t *testing.T) {
 func TestBench_HostileBodiesAreHeldAgainstTheSameWebWithoutThem(t *testing.T) {
 	t.Parallel()
 	out, r := benched(t, "--setup", "hostile", "--pages", "30", "--max-body", "2MiB")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if len(out.Contenders) != 4 || len(out.Added) != 3 || out.MaxBody != 2<<20 || len(out.Ratios) != 0 {
 		t.Fatalf("%+v", out)
 	}
@@ -95,7 +96,7 @@ func TestBench_GrowthIsMeasuredForEachSize(t *testing.T) {
 	t.Parallel()
 	needsLoopback(t)
 	out, r := benched(t, "--setup", "growth", "--hosts", "2", "--discovered", "800,2000")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	var got []int
 	for _, c := range out.Contenders {
 		got = append(got, c.Rounds[0].Referee.Known)
@@ -115,7 +116,7 @@ func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
 	}
 	picture := filepath.Join(dir, "scale.svg")
 	r := ended(t, curtsy(t, "bench", "--setup", "scale", "--json", "--discovered", known, "--svg", picture, "--dir", dir))
-	r.want(t, exitDone, "frontier, 1000 URLs at 10 hosts")
+	r.want(t, cli.ExitDone, "frontier, 1000 URLs at 10 hosts")
 	var out bench.ScaleResult
 	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
 		t.Fatal(err)

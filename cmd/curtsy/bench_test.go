@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/cli"
 )
 
 // benched runs a bench, without wget2 in sight, and reads what it says.
@@ -19,7 +20,7 @@ func benched(t *testing.T, args ...string) (bench.Result, result) {
 	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
 	r := ended(t, cmd)
 	var out bench.Result
-	if err := json.Unmarshal([]byte(r.out), &out); r.code == exitDone && err != nil {
+	if err := json.Unmarshal([]byte(r.out), &out); r.code == cli.ExitDone && err != nil {
 		t.Fatalf("%v: %s", err, r.out)
 	}
 	return out, r
@@ -55,7 +56,7 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 				t.Skip("seconds of waiting")
 			}
 			out, r := benched(t, append([]string{"--setup", tt.name}, tt.args...)...)
-			r.want(t, exitDone)
+			r.want(t, cli.ExitDone)
 			var names []string
 			for _, c := range out.Contenders {
 				names = append(names, c.Name)
@@ -118,7 +119,7 @@ func TestBench_JSONHasItsShape(t *testing.T) {
 func TestBench_TableAndProfile(t *testing.T) {
 	dir := t.TempDir()
 	r := ended(t, curtsy(t, "bench", "--rounds", "2", "--pages", "20", "--vs", "none", "--profile", dir))
-	r.want(t, exitDone, "round 2 of 2: curtsy: ")
+	r.want(t, cli.ExitDone, "round 2 of 2: curtsy: ")
 	for _, s := range []string{"one-host: 20 pages at 1 host, 16 at a time, 2 rounds", "PAGES/S", "CPU MS/PAGE", "PEAK RSS", "\ncurtsy ", "the referee found nothing"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("%q is missing:\n%s", s, r.out)
@@ -139,7 +140,7 @@ func TestBench_APeerIsMeasuredByTheSameReferee(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, r := benched(t, "--pages", "30", "--vs", "'"+wget+"' -q -r -l inf -P {dir} {url}", "--vs", wget+" -q -P {dir} -i {seeds}")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if len(out.Contenders) != 3 || out.Contenders[1].Name != "wget" || out.Contenders[2].Name != "wget (2)" {
 		t.Fatalf("%+v", out.Contenders)
 	}
@@ -174,19 +175,19 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 		{"--setup scale --pages 5", "steps of its own"},
 		{"--setup growth --vs peers", "have no end"},
 	} {
-		inside(t, append([]string{"bench"}, strings.Fields(tt.args)...)...).want(t, exitUsage, tt.says)
+		inside(t, append([]string{"bench"}, strings.Fields(tt.args)...)...).want(t, cli.ExitUsage, tt.says)
 	}
-	inside(t, "bench", "--vs", "no-such-crawler {url}").want(t, exitUsage, "not found")
-	inside(t, "bench", "--vs", "sh 'a {url}").want(t, exitUsage, "a quote is not closed")
-	inside(t, "bench", "--setup", "growth", "--vs", "sh {url}").want(t, exitUsage, "have no end")
-	inside(t, "bench", "bare", "--seeds", write(t, "https://www.your-domain.org/\n")).want(t, exitUsage, "loopback and nowhere else")
+	inside(t, "bench", "--vs", "no-such-crawler {url}").want(t, cli.ExitUsage, "not found")
+	inside(t, "bench", "--vs", "sh 'a {url}").want(t, cli.ExitUsage, "a quote is not closed")
+	inside(t, "bench", "--setup", "growth", "--vs", "sh {url}").want(t, cli.ExitUsage, "have no end")
+	inside(t, "bench", "bare", "--seeds", write(t, "https://www.your-domain.org/\n")).want(t, cli.ExitUsage, "loopback and nowhere else")
 }
 
 // A profile that the command writes is read again, and accounts for work that was done.
 func TestBench_ProfileSaysWhatEachStageTakes(t *testing.T) {
 	t.Parallel()
 	out, r := benched(t, "--pages", "300", "--vs", "none", "--profile", t.TempDir())
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	s := out.Contenders[0].Stages
 	total := 0.0
 	for _, ms := range s {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
 )
@@ -90,9 +91,9 @@ func TestPagesAndStyleSheetsAreReadByEveryPartWhateverTheirEncoding(t *testing.T
 	}
 	t.Cleanup(func() { web.Close() })
 	dir, seed := filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")
-	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, exitDone)
+	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
 	titles, files := unzipped(t, file)["pages/pages.jsonl"], filesOf(t, mirror.Tree(dir))
 	find := func(suffix string) string {
 		for name, text := range files {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
 )
@@ -45,9 +46,9 @@ func TestABodyIsReadByEveryPartWhateverItsCodingIsCalled(t *testing.T) {
 	}
 	t.Cleanup(func() { web.Close() })
 	dir, seed := filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")
-	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, exitDone)
+	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
 	pages, files := unzipped(t, file)["pages/pages.jsonl"], filesOf(t, mirror.Tree(dir))
 	for i, c := range said {
 		if !strings.Contains(pages, fmt.Sprintf(`"title":"p%d"`, i)) {

@@ -49,7 +49,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 	if err := resolve(s, flags, o.config, ""); err != nil {
 		return err
 	}
-	warnEnv(std.err, crawldir.Names())
+	warnEnv(std.Err, crawldir.Names())
 	var config []byte
 	var seeds []frontier.Candidate
 	err := untilSignal(ctx, func(ctx context.Context) (err error) {
@@ -70,7 +70,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 
 // prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns them.
 func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (config []byte, seeds []frontier.Candidate, err error) {
-	std.in = stdinUntil(ctx, std.in)
+	std.In = stdinUntil(ctx, std.In)
 	from, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return nil, nil, err
@@ -165,7 +165,7 @@ func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) (co
 	if err := resolve(s, flags, o.config, inDir(o.dir, crawldir.ConfigName)); err != nil {
 		return nil, err
 	}
-	warnEnv(std.err, crawldir.Names())
+	warnEnv(std.Err, crawldir.Names())
 	if err := s.Check(nil); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -36,7 +37,7 @@ func inside(t *testing.T, args ...string) result {
 // environment, and for commands that leave nothing there.
 func shared(args ...string) result {
 	var out, errs bytes.Buffer
-	code := run(context.Background(), args, stdio{strings.NewReader(""), &out, &errs})
+	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}
 }
 
@@ -62,7 +63,7 @@ func TestTwoHostsSideBySideKeep200msEach(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "200ms", "--dir", dir, "--quiet",
-		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, exitDone)
+		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test")).want(t, cli.ExitDone)
 	judged(t, web, crawltest.Rules{Pace: 200 * time.Millisecond})
 	first, last := map[string]int{}, map[string]int{}
 	for i, r := range web.Referee().Requests() {
@@ -90,7 +91,7 @@ func TestDemoFindsNoViolation(t *testing.T) {
 		t.Fatalf("%v, %v", made, err)
 	}
 	dir := made[0]
-	r.want(t, exitDone, "crawling from 12 seeds into "+dir)
+	r.want(t, cli.ExitDone, "crawling from 12 seeds into "+dir)
 	if want := "  rm -r " + word(dir) + "\n"; !strings.HasSuffix(r.err, want) {
 		t.Errorf("the end does not say how to remove %s:\n%s", dir, r.err)
 	}
@@ -109,7 +110,7 @@ func TestAQuietDemoLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
 	cmd := curtsy(t, "demo", "--quiet")
 	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "TMP="+tmp)
-	ended(t, cmd).want(t, exitDone)
+	ended(t, cmd).want(t, cli.ExitDone)
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
@@ -119,7 +120,7 @@ func TestAQuietDemoLeavesNothing(t *testing.T) {
 func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
 	var b strings.Builder
 	o := &options{dir: t.TempDir(), quiet: true}
-	if err := leave(o, false, stdio{err: &b}); err != nil || !strings.Contains(b.String(), "curtsy audit "+o.dir) {
+	if err := leave(o, false, cli.Streams{Err: &b}); err != nil || !strings.Contains(b.String(), "curtsy audit "+o.dir) {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	if _, err := os.Stat(o.dir); err != nil {
@@ -131,7 +132,7 @@ func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
 	seed, web := small(t)
 	file := write(t, "\ufeff# seeds\r\n"+seed+"\tbakers\r\nnonsense\r\n")
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--seeds", file).want(t, exitDone, ":3: seed")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--seeds", file).want(t, cli.ExitDone, ":3: seed")
 	judged(t, web, crawltest.Rules{})
 	tagged := 0
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
@@ -155,7 +156,7 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "0", "--max-pages", "10", "--dir", dir, web.LoopbackURL("bakery.test")).
-		want(t, exitDone, "--max-pages is reached", "curtsy resume --max-pages 0 "+dir)
+		want(t, cli.ExitDone, "--max-pages is reached", "curtsy resume --max-pages 0 "+dir)
 	r := inside(t, "status", "--json", dir)
 	var s crawler.Status
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
@@ -165,7 +166,7 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 	if s.State != "stopped" || s.Pages != 10 || sum != s.Discovered || s.Queued == 0 {
 		t.Errorf("%+v", s)
 	}
-	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "everything in scope is done")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "everything in scope is done")
 	judged(t, web, crawltest.Rules{})
 }
 
@@ -177,7 +178,7 @@ func TestIdentityIsKeptAndSent(t *testing.T) {
 		return cmd
 	}
 	r := ended(t, with("identity", "set", "--contact", "crawl@library.org", "--operator", "The Library", "--agent", "libbot"))
-	r.want(t, exitDone, "kept in")
+	r.want(t, cli.ExitDone, "kept in")
 	const agent = "libbot/" + crawldir.Version + " (+crawl@library.org) curtsy/" + crawldir.Version
 	if !strings.Contains(r.out, "User-Agent: "+agent+"\n") || !strings.Contains(r.out, "From: crawl@library.org\n") {
 		t.Errorf("%s", r.out)
@@ -192,7 +193,7 @@ func TestIdentityIsKeptAndSent(t *testing.T) {
 	defer web.Close()
 	cmd := with("crawl", "--delay", "0", web.LoopbackURL("bakery.test"))
 	cmd.Dir = t.TempDir()
-	ended(t, cmd).want(t, exitDone)
+	ended(t, cmd).want(t, cli.ExitDone)
 	if len(agents) == 0 || agents[0] != agent {
 		t.Errorf("sent %q, want %q", agents, agent)
 	}

@@ -13,22 +13,23 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
 // newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
-func newCrawltest(std stdio) *cobra.Command {
+func newCrawltest(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawltest",
 		Short: "Try a crawler, any crawler, on a web that shows its manners",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newCrawltestServe(std), newCrawltestScore(std))
 	return cmd
 }
 
-func newCrawltestServe(std stdio) *cobra.Command {
+func newCrawltestServe(std cli.Streams) *cobra.Command {
 	var token string
 	var wing, torture, asJSON bool
 	cmd := &cobra.Command{
@@ -40,10 +41,10 @@ func newCrawltestServe(std stdio) *cobra.Command {
 			"made to try mirrors by: all that pages embed, and names that files cannot have.",
 		Example: "  curtsy crawltest serve --token examplebot\n" +
 			"  curtsy crawltest serve --torture",
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if torture && wing {
-				return usagef("--torture is a web of its own: --wing adds nothing to it")
+				return cli.Usagef("--torture is a web of its own: --wing adds nothing to it")
 			}
 			if torture {
 				return tortureServe(cmd.Context(), token, asJSON, std)
@@ -54,13 +55,13 @@ func newCrawltestServe(std stdio) *cobra.Command {
 	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
 	wingFlag(cmd.Flags(), &wing)
 	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror, instead of the sites of the scoreboard")
-	inGroup(cmd.Flags(), "Crawler")
+	cli.Group(cmd.Flags(), "Crawler")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the map at the start, the verdict at the end")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std stdio) error {
+func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	board, err := startBoard(token, wing)
@@ -69,27 +70,27 @@ func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std st
 	}
 	defer board.Close()
 	if asJSON {
-		err = writeJSON(std.out, newBoardMap(board))
+		err = cli.WriteJSON(std.Out, newBoardMap(board))
 	} else {
-		err = writeBoard(std.out, board)
+		err = writeBoard(std.Out, board)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(std.err, "serving until Ctrl-C")
+	fmt.Fprintln(std.Err, "serving until Ctrl-C")
 	<-ctx.Done()
 	if err := board.Close(); err != nil {
 		return err
 	}
 	score := board.Judge(scoreboard.Ending{})
 	if asJSON {
-		err = writeJSON(std.out, newScoreJSON(score, board.Seed()))
+		err = cli.WriteJSON(std.Out, newScoreJSON(score, board.Seed()))
 	} else {
-		fmt.Fprintln(std.out)
-		err = score.WriteTable(std.out)
+		fmt.Fprintln(std.Out)
+		err = score.WriteTable(std.Out)
 	}
 	if err == nil && !score.OK() {
-		err = silent(exitFound)
+		err = cli.Silent(cli.ExitFound)
 	}
 	return err
 }
@@ -101,7 +102,7 @@ func wingFlag(fs *pflag.FlagSet, wing *bool) {
 // startBoard serves the scoreboard for a crawler of that product token.
 func startBoard(token string, wing bool) (*scoreboard.Board, error) {
 	if !canBeToken(token) {
-		return nil, usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
+		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
 	}
 	board := scoreboard.New(token, wing)
 	if err := board.Start(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // bot stands behind the name in a User-Agent: who is asked politely says how to be reached.
@@ -73,7 +75,7 @@ func TestScoreOfOtherCrawlers(t *testing.T) {
 			first, _, _ := strings.Cut(strings.TrimSpace(string(version)), "\n")
 			log := filepath.Join(t.TempDir(), "log")
 			score, r := scored(t, append([]string{"--token", p.token, "--timeout", "7m", "--log", log, "--", p.program}, p.args...)...)
-			r.want(t, exitFound)
+			r.want(t, cli.ExitFound)
 			by := score.verdicts()
 			for _, rule := range p.passes {
 				if !slices.Contains(by["pass"], rule) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler/crawltest/scoreboard"
 )
@@ -32,7 +33,7 @@ func (r ran) ending() scoreboard.Ending {
 }
 
 // crawl runs the command to its end, or to the time-out.
-func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std stdio) (_ ran, err error) {
+func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std cli.Streams) (_ ran, err error) {
 	dir, err := os.MkdirTemp("", "curtsy-score-")
 	if err != nil {
 		return ran{}, err
@@ -58,7 +59,7 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = procgroup.Grace
 	procgroup.Together(cmd)
-	voice := newVoice(std.err, &s.options)
+	voice := newVoice(std.Err, &s.options)
 	defer voice.finish()
 	voice.say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
 	begun := time.Now()
@@ -127,7 +128,7 @@ type transcript struct {
 	shown io.Writer // nil for not
 }
 
-func (s *scoring) output(dir string, std stdio) (*transcript, error) {
+func (s *scoring) output(dir string, std cli.Streams) (*transcript, error) {
 	path := s.log
 	if path == "" {
 		path = filepath.Join(dir, "output")
@@ -138,7 +139,7 @@ func (s *scoring) output(dir string, std stdio) (*transcript, error) {
 	}
 	t := &transcript{File: f}
 	if s.verbose {
-		t.shown = std.err
+		t.shown = std.Err
 	}
 	return t, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/crawler/crawltest"
@@ -30,7 +31,7 @@ type scoring struct {
 	log     string
 }
 
-func newCrawltestScore(std stdio) *cobra.Command {
+func newCrawltestScore(std cli.Streams) *cobra.Command {
 	s := scoring{timeout: value.Duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
@@ -61,13 +62,13 @@ func newCrawltestScore(std stdio) *cobra.Command {
 	fs.StringVar(&s.token, "token", "", "product `TOKEN` of the crawler: the name that it looks for in robots.txt (default the command's name)")
 	wingFlag(fs, &s.wing)
 	fs.Var(&s.timeout, "timeout", "end the command after this `TIME`")
-	inGroup(fs, "Crawler")
+	cli.Group(fs, "Crawler")
 	fs.StringSliceVar(&s.rules, "rules", nil, "show only rules whose name contains one of this `LIST`")
 	fs.BoolVar(&s.json, "json", false, "print the score as JSON on standard output")
 	fs.StringVar(&s.log, "log", "", "keep what the command prints in `FILE`")
 	fs.BoolVarP(&s.quiet, "quiet", "q", false, "print the score only")
 	fs.BoolVarP(&s.verbose, "verbose", "v", false, "show what the command prints")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	return cmd
 }
@@ -81,18 +82,18 @@ func (s *scoring) check(command []string) error {
 		return err
 	}
 	if s.timeout <= 0 {
-		return usagef("--timeout %v ends the command before it begins", &s.timeout)
+		return cli.Usagef("--timeout %v ends the command before it begins", &s.timeout)
 	}
 	if s.token == "" {
 		name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
 		if s.token = name; !canBeToken(name) {
-			return usagef("--token: %q is no product token; say by which name the crawler looks for itself in robots.txt", name)
+			return cli.Usagef("--token: %q is no product token; say by which name the crawler looks for itself in robots.txt", name)
 		}
 	}
 	all := scoreboard.New(s.token, s.wing).Rules()
 	for _, part := range s.rules {
 		if !slices.ContainsFunc(all, func(r crawltest.Rule) bool { return names(part, r) }) {
-			return usagef("--rules: no rule is called %q; there are: %s", part, joinRules(all))
+			return cli.Usagef("--rules: no rule is called %q; there are: %s", part, joinRules(all))
 		}
 	}
 	return nil
@@ -112,7 +113,7 @@ func joinRules(all []crawltest.Rule) string {
 }
 
 // run serves, runs the command and prints the score.
-func (s *scoring) run(ctx context.Context, command []string, std stdio) error {
+func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) error {
 	if err := s.check(command); err != nil {
 		return err
 	}
@@ -139,17 +140,17 @@ func (s *scoring) run(ctx context.Context, command []string, std stdio) error {
 	if s.json {
 		j := newScoreJSON(score, board.Seed())
 		j.Command, j.Exit = r.command, r.exit
-		err = writeJSON(std.out, j)
+		err = cli.WriteJSON(std.Out, j)
 	} else {
-		err = score.WriteTable(std.out)
+		err = score.WriteTable(std.Out)
 	}
 	switch {
 	case err != nil:
 		return err
 	case r.interrupted:
-		return silent(exitSignalled + int(syscall.SIGINT))
+		return cli.Silent(cli.ExitSignalled + int(syscall.SIGINT))
 	case !score.OK():
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return nil
 }

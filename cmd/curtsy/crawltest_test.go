@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // oursPolite is how curtsy is run on the scoreboard: with the pace for strangers, on loopback.
@@ -48,7 +50,7 @@ func TestScoreOfARudeCrawler(t *testing.T) {
 	}
 	skipWithout(t, "env")
 	score, r := scored(t, "--token", "rude", "--", "env", "-u", asCurtsy, asRude+"=1", os.Args[0], "{seed}")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	by := score.verdicts()
 	for _, rule := range []string{
 		"identity", "contact", "no cookies, no credentials",
@@ -85,7 +87,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	}
 	t.Parallel()
 	score, r := scored(t, append([]string{"--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	for _, rule := range score.Rules {
 		if rule.Verdict != "pass" {
 			t.Errorf("%s: %s: %s", rule.Rule, rule.Verdict, rule.Evidence)
@@ -96,14 +98,14 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
 	skipWithout(t, "sh", "sleep")
 	score, r := scored(t, "--token", "x", "--timeout", "50ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
-	r.want(t, exitFound, "was ended after")
+	r.want(t, cli.ExitFound, "was ended after")
 	if by := score.verdicts(); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
 		t.Errorf("%v", by)
 	}
 }
 
 func TestScoreOfACommandThatCannotBeRun(t *testing.T) {
-	inside(t, "crawltest", "score", "--token", "x", "--", "/there/is/no/crawler", "{seed}").want(t, exitFailed, "the crawler could not be run")
+	inside(t, "crawltest", "score", "--token", "x", "--", "/there/is/no/crawler", "{seed}").want(t, cli.ExitFailed, "the crawler could not be run")
 }
 
 func TestScoreRefusesWhatCannotWork(t *testing.T) {
@@ -120,7 +122,7 @@ func TestScoreRefusesWhatCannotWork(t *testing.T) {
 		{[]string{"--rules", "pace,etiquette", "--", "wget", "{seed}"}, `no rule is called "etiquette"`},
 		{[]string{"-q", "-v", "--", "wget", "{seed}"}, "contradict"},
 	} {
-		inside(t, append([]string{"crawltest", "score"}, tc.args...)...).want(t, exitUsage, tc.says)
+		inside(t, append([]string{"crawltest", "score"}, tc.args...)...).want(t, cli.ExitUsage, tc.says)
 	}
 }
 
@@ -129,7 +131,7 @@ func TestScoreShowsTheRulesAskedFor(t *testing.T) {
 	skipWithout(t, "echo")
 	log := t.TempDir() + "/log"
 	r := inside(t, "crawltest", "score", "--rules", "Pace, crawl ENDS", "--log", log, "--token", "x", "--", "echo", "{seed}")
-	r.want(t, exitDone, "running echo http://127.0.0.1:", "exit code 0")
+	r.want(t, cli.ExitDone, "running echo http://127.0.0.1:", "exit code 0")
 	if !strings.Contains(r.out, "pace of 1 s") || !strings.Contains(r.out, "the crawl ends") || strings.Contains(r.out, "identity") {
 		t.Errorf("%s", r.out)
 	}
@@ -176,7 +178,7 @@ func TestCrawltestServe(t *testing.T) {
 	if by := score.verdicts(); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
 		t.Errorf("%v", by)
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFound {
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
 		t.Errorf("%v", err)
 	}
 }
@@ -226,9 +228,9 @@ func TestCrawltestServeTorture(t *testing.T) {
 	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
 		t.Errorf("%+v", rules)
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFound {
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
 		t.Errorf("%v", err)
 	}
-	inside(t, "crawltest", "serve", "--torture", "--wing").want(t, exitUsage, "--wing")
-	inside(t, "crawltest", "serve", "--torture", "--token", "2bot").want(t, exitUsage, "letters")
+	inside(t, "crawltest", "serve", "--torture", "--wing").want(t, cli.ExitUsage, "--wing")
+	inside(t, "crawltest", "serve", "--torture", "--token", "2bot").want(t, cli.ExitUsage, "letters")
 }

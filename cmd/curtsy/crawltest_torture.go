@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"text/tabwriter"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/crawler/crawltest/torture"
@@ -40,9 +41,9 @@ func newRulesJSON(r crawltest.Report) []ruleJSON {
 }
 
 // tortureServe serves the torture site until Ctrl-C, then says how polite the visit was.
-func tortureServe(ctx context.Context, token string, asJSON bool, std stdio) error {
+func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Streams) error {
 	if !canBeToken(token) {
-		return usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1)", token)
+		return cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1)", token)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,27 +52,27 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std stdio) err
 		return err
 	}
 	defer o.Close()
-	if err := writeTorture(std.out, o, asJSON); err != nil {
+	if err := writeTorture(std.Out, o, asJSON); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.err, "serving until Ctrl-C")
+	fmt.Fprintln(std.Err, "serving until Ctrl-C")
 	<-ctx.Done()
 	if err := o.Close(); err != nil {
 		return err
 	}
 	verdict := o.Judge(token)
 	if asJSON {
-		if err := writeJSON(std.out, newRulesJSON(verdict)); err != nil {
+		if err := cli.WriteJSON(std.Out, newRulesJSON(verdict)); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintln(std.out)
-		if err := verdict.WriteTable(std.out); err != nil {
+		fmt.Fprintln(std.Out)
+		if err := verdict.WriteTable(std.Out); err != nil {
 			return err
 		}
 	}
 	if !verdict.OK() {
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func writeTorture(w io.Writer, o *torture.Web, asJSON bool) error {
 		for _, a := range o.Absent {
 			m.Absent = append(m.Absent, absentJSON{o.Local(a.URL), a.Why, a.Embed})
 		}
-		return writeJSON(w, m)
+		return cli.WriteJSON(w, m)
 	}
 	fmt.Fprintf(w, "seed  %s\n\n", o.Seed())
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

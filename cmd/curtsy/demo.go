@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -17,12 +18,12 @@ import (
 
 // leave says where a demo that named no directory has left its crawl, and how to look at it and remove it. Whoever asked
 // for the verdict only is left nothing, unless there is something to look into.
-func leave(o *options, well bool, std stdio) error {
+func leave(o *options, well bool, std cli.Streams) error {
 	if o.quiet && well {
 		return os.RemoveAll(o.dir)
 	}
 	dir := plain(word(o.dir))
-	_, err := fmt.Fprintf(std.err, "\nThe crawl is kept in %[1]s; look at it, and remove it when you have seen enough:\n"+
+	_, err := fmt.Fprintf(std.Err, "\nThe crawl is kept in %[1]s; look at it, and remove it when you have seen enough:\n"+
 		"  curtsy audit %[1]s\n  curtsy report %[1]s\n  rm -r %[1]s\n", dir)
 	return err
 }
@@ -34,7 +35,7 @@ const demoSeed = 1
 // whose robots.txt is out of order.
 const demoWait = 5 * time.Second
 
-func newDemo(std stdio) *cobra.Command {
+func newDemo(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
@@ -42,16 +43,16 @@ func newDemo(std stdio) *cobra.Command {
 		Long: "Crawl a small web that curtsy itself serves on loopback ports, under the rules\n" +
 			"for strangers' hosts: one second between two exchanges. A referee on the\n" +
 			"servers' side logs every request and judges the crawl.",
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), &o, std) },
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the crawl in `DIR` (default: a new temporary one; with --quiet it goes)")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func demo(ctx context.Context, o *options, std stdio) (err error) {
+func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	web := crawltest.Demo(demoSeed)
 	if err := web.Start(); err != nil {
 		return fmt.Errorf("the demo's web: %w", err)
@@ -80,20 +81,20 @@ func demo(ctx context.Context, o *options, std stdio) (err error) {
 		return err
 	}
 	if !o.quiet {
-		fmt.Fprintf(std.err, "Crawling %d hosts of a small web on loopback, at most one exchange a second with each.\n", len(web.Hosts()))
+		fmt.Fprintf(std.Err, "Crawling %d hosts of a small web on loopback, at most one exchange a second with each.\n", len(web.Hosts()))
 	}
 	err = runCrawl(ctx, &s, o, world{resolve: web.Resolve, dial: web.Dial}, std)
-	var e *exitError
-	if err != nil && !(errors.As(err, &e) && e.code == exitIncomplete) {
+	var e *cli.Error
+	if err != nil && !(errors.As(err, &e) && e.Code == cli.ExitIncomplete) {
 		return err // the demo has a host that is out of order: incomplete is how it ends
 	}
 	verdict := web.Referee().Judge(crawltest.Rules{Token: s.Agent, Pace: crawler.Floor})
-	fmt.Fprintln(std.out, "\nThe referee, on the servers' side:")
-	if err := verdict.WriteTable(std.out); err != nil {
+	fmt.Fprintln(std.Out, "\nThe referee, on the servers' side:")
+	if err := verdict.WriteTable(std.Out); err != nil {
 		return err
 	}
 	if !verdict.OK() {
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // Whatever reads a file that is named refuses a device that never ends, in place of reading until the memory is full. In
@@ -14,7 +16,7 @@ func TestADeviceThatNeverEndsIsReadByNothing(t *testing.T) {
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
 	for _, line := range []string{
 		"crawl --dir NEW --config FILE URL", "crawl --dir NEW --ca-file FILE URL", "crawl --dir NEW --seeds FILE", "crawl --dir NEW --opt-out FILE URL",
 		"frontier add --seeds FILE D", "frontier import NEW FILE", "warc ls FILE", "warc cat FILE 0", "warc check FILE", "warc index FILE",
@@ -24,7 +26,7 @@ func TestADeviceThatNeverEndsIsReadByNothing(t *testing.T) {
 		for _, device := range []string{"/dev/zero", "/dev/full", "/dev/urandom"} {
 			fill := strings.NewReplacer("FILE", device, "NEW", filepath.Join(base, "new"), "URL", seed, " D", " "+d)
 			r := inside(t, strings.Fields(fill.Replace(line))...)
-			if r.code != exitUsage && r.code != exitFailed || !strings.Contains(r.err, device) || !strings.Contains(r.err, "regular file") {
+			if r.code != cli.ExitUsage && r.code != cli.ExitFailed || !strings.Contains(r.err, device) || !strings.Contains(r.err, "regular file") {
 				t.Errorf("%s: exit code %d: %s", fill.Replace(line), r.code, r.err)
 			}
 		}
@@ -45,9 +47,9 @@ func TestAPipeIsReadAndTheEmptyDeviceIsEmpty(t *testing.T) {
 		if option == "--config" {
 			args = append(args, seed)
 		}
-		inside(t, args...).want(t, exitDone)
+		inside(t, args...).want(t, cli.ExitDone)
 	}
-	inside(t, "crawl", "--delay", "0", "--config", os.DevNull, "--dir", filepath.Join(base, "null"), seed).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--config", os.DevNull, "--dir", filepath.Join(base, "null"), seed).want(t, cli.ExitDone)
 }
 
 // Settings are read up to a bound, for a pipe may never end.
@@ -59,5 +61,5 @@ func TestSettingsAreReadUpToABound(t *testing.T) {
 	if err := os.Truncate(large, 16<<20+1); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--config", large, "http://127.0.0.1:9/").want(t, exitUsage, "is larger than 16MiB")
+	inside(t, "crawl", "--config", large, "http://127.0.0.1:9/").want(t, cli.ExitUsage, "is larger than 16MiB")
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -223,16 +221,4 @@ func emptySpool(dir string) error {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil
-}
-
-// word writes a directory as a shell takes it, for commands that can be pasted.
-func word(dir string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
-	switch {
-	case dir == "" || strings.Trim(filepath.ToSlash(dir), safe) != "":
-		return "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
-	case dir[0] == '-':
-		return "./" + dir
-	}
-	return dir
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 var (
@@ -21,7 +23,7 @@ var (
 
 // Whatever README and the page for webmasters show as a command of curtsy, or as a flag, there is.
 func TestDocumentedCommandsAndFlagsExist(t *testing.T) {
-	root := newRoot(stdio{strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)})
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
 	flags := map[string]bool{"help": true}
 	var collect func(*cobra.Command)
 	collect = func(cmd *cobra.Command) {

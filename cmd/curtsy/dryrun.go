@@ -27,7 +27,7 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	if err := createDir(ctx, o.dir, config, seeds); err != nil {
 		return err
 	}
-	voice := newVoice(std.err, o)
+	voice := newVoice(std.Err, o)
 	_, sig, err := runIn(ctx, s, o, world{}, voice)
 	voice.finish()
 	switch {
@@ -36,9 +36,9 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	case sig != nil:
 		return interrupted(sig)
 	case o.json:
-		return writeJSON(std.out, o.answers)
+		return writeJSON(std.Out, o.answers)
 	}
-	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSEEDS\tPACE\tROBOTS.TXT")
 	for _, a := range o.answers {
 		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", oneLine(a.Host), a.Seeds, a.Pace, oneLine(a.Robots))
@@ -51,7 +51,7 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	if address != "" {
 		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.IPDelay))
 	}
-	_, err = fmt.Fprintf(std.out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
+	_, err = fmt.Fprintf(std.Out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
 		least.Round(time.Second), several(int64(len(seeds)), "seed"), why)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -27,7 +28,7 @@ func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
 // Each worker costs memory from the start.
 func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--workers", itoa(crawldir.MaxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, exitUsage, "--workers", itoa(crawldir.MaxWorkers))
+	inside(t, "crawl", "--workers", itoa(crawldir.MaxWorkers+1), "--dir", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "--workers", itoa(crawldir.MaxWorkers))
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a directory was made")
 	}
@@ -58,8 +59,8 @@ func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 }
 
 func TestWrongNumbersOfArgumentsAreSaidInWords(t *testing.T) {
-	inside(t, "frontier", "add").want(t, exitUsage, "add takes a crawl directory first: write curtsy frontier add [flags] DIR [URL…]")
-	inside(t, "frontier", "import", "d").want(t, exitUsage, "import does not take 1 argument: write curtsy frontier import [flags] DIR FILE")
+	inside(t, "frontier", "add").want(t, cli.ExitUsage, "add takes a crawl directory first: write curtsy frontier add [flags] DIR [URL…]")
+	inside(t, "frontier", "import", "d").want(t, cli.ExitUsage, "import does not take 1 argument: write curtsy frontier import [flags] DIR FILE")
 }
 
 // What stands beside the file that is written may be somebody's, or another export under way.
@@ -69,7 +70,7 @@ func TestExportTouchesNothingBesideItsFile(t *testing.T) {
 	if err := os.WriteFile(to+".new", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "frontier", "export", "-o", to, dir).want(t, exitDone)
+	inside(t, "frontier", "export", "-o", to, dir).want(t, cli.ExitDone)
 	if b, err := os.ReadFile(to + ".new"); err != nil || string(b) != "mine" {
 		t.Errorf("%.20q, %v", b, err)
 	}
@@ -87,7 +88,7 @@ func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	}
 	defer f.Close()
 	r := inside(t, "status", dir)
-	r.want(t, exitFailed, "another command")
+	r.want(t, cli.ExitFailed, "another command")
 	if strings.Contains(r.err, "no crawl is running") {
 		t.Error(r.err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/found"
@@ -32,7 +33,7 @@ type explaining struct {
 	running  bool
 }
 
-func newExplain(std stdio) *cobra.Command {
+func newExplain(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
 	cmd := &cobra.Command{
@@ -58,9 +59,9 @@ func newExplain(std stdio) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&at, "at", "", "explain as of a `TIME` that is over: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")
 	fs.BoolVar(&x.live, "live", false, "ask the host for its robots.txt now")
-	inGroup(fs, "Question")
+	cli.Group(fs, "Question")
 	fs.BoolVar(&x.json, "json", false, "print one JSON object")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		x.dir, x.written = args[0], args[1]
 		if err := x.check(at, time.Now()); err != nil {
@@ -82,7 +83,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 		}
 	}
 	if x.live && at != "" {
-		return usagef("--live is about now, --at about the past: give one of them")
+		return cli.Usagef("--live is about now, --at about the past: give one of them")
 	}
 	return mustHoldCrawl(x.dir)
 }
@@ -91,7 +92,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 func parseAt(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
-			return time.Time{}, usagef("--at %s lies ahead; write -%s for that long ago", text, text)
+			return time.Time{}, cli.Usagef("--at %s lies ahead; write -%s for that long ago", text, text)
 		}
 		return now.Add(d), nil
 	}
@@ -101,11 +102,11 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 			continue
 		}
 		if t.After(now) {
-			return time.Time{}, usagef("--at %s lies ahead: what will be decided then nobody knows", text)
+			return time.Time{}, cli.Usagef("--at %s lies ahead: what will be decided then nobody knows", text)
 		}
 		return t, nil
 	}
-	return time.Time{}, usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
+	return time.Time{}, cli.Usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
 }
 
 // told is what explain prints.
@@ -114,7 +115,7 @@ type told struct {
 	History history `json:"history"`
 }
 
-func (x *explaining) run(ctx context.Context, std stdio) error {
+func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 	if err := x.configure(); err != nil {
 		return err
 	}
@@ -124,9 +125,9 @@ func (x *explaining) run(ctx context.Context, std stdio) error {
 	}
 	if x.json {
 		e.History.pack()
-		return writeJSON(std.out, e)
+		return cli.WriteJSON(std.Out, e)
 	}
-	_, err = fmt.Fprint(std.out, explainText(e))
+	_, err = fmt.Fprint(std.Out, explainText(e))
 	return err
 }
 
@@ -153,7 +154,7 @@ func (x *explaining) answer(ctx context.Context) (told, error) {
 		return told{}, err
 	}
 	if x.live && x.running {
-		return told{}, usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
+		return told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
 	l := ledgerOf(x, e.State.Via)
 	if err := l.read(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
@@ -22,7 +23,7 @@ import (
 func explainedAs(t *testing.T, args ...string) told {
 	t.Helper()
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	var e told
 	if err := json.Unmarshal([]byte(r.out), &e); err != nil {
 		t.Fatalf("%v in %s", err, r.out)
@@ -64,8 +65,8 @@ func stern() string { return sternRobots }
 func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--exclude", "/left", "--dir", dir, origin+"/").want(t, exitDone)
-	inside(t, "optout", "add", "--reason", "by mail", dir, strings.TrimPrefix(origin, "http://")+"/private").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--exclude", "/left", "--dir", dir, origin+"/").want(t, cli.ExitDone)
+	inside(t, "optout", "add", "--reason", "by mail", dir, strings.TrimPrefix(origin, "http://")+"/private").want(t, cli.ExitDone)
 	for _, c := range []struct {
 		url, word, text, state string
 		decisions              int
@@ -91,7 +92,7 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 			t.Errorf("%s: %+v", c.url, e)
 		}
 		text := inside(t, "explain", dir, c.url)
-		text.want(t, exitDone)
+		text.want(t, cli.ExitDone)
 		if first, _, _ := strings.Cut(text.out, "\n"); first != e.Answer.Text {
 			t.Errorf("%s: the first line is %q, the answer %q", c.url, first, e.Answer.Text)
 		}
@@ -114,7 +115,7 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 func TestExplainTextHasEverySection(t *testing.T) {
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/\x2e/#x").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/\x2e/#x").want(t, cli.ExitDone)
 	r := inside(t, "explain", dir, origin+"/secret/open")
 	for _, want := range []string{
 		"\nurl      ", "\nkey      the same\n", "\nscope    in, by rule scope:host\n", "asked before, without an opinion: scope:seed, trap:segments",
@@ -163,19 +164,19 @@ func TestExplainLiveKeepsToTheRules(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--quiet", "--max-time", "1ns", "--dir", dir, origin+"/")
 	at := asked.Load()
-	inside(t, "frontier", "park", "--host", origin, dir).want(t, exitDone)
+	inside(t, "frontier", "park", "--host", origin, dir).want(t, cli.ExitDone)
 	if e := explainedAs(t, "--live", dir, origin+"/"); !strings.Contains(strings.Join(e.Notes, " "), "not asked live: the host is parked by operator") {
 		t.Errorf("%q", e.Notes)
 	}
-	inside(t, "frontier", "resume", "--host", origin, dir).want(t, exitDone)
-	inside(t, "optout", "add", dir, strings.TrimPrefix(origin, "http://")).want(t, exitDone)
+	inside(t, "frontier", "resume", "--host", origin, dir).want(t, cli.ExitDone)
+	inside(t, "optout", "add", dir, strings.TrimPrefix(origin, "http://")).want(t, cli.ExitDone)
 	if e := explainedAs(t, "--live", dir, origin+"/"); e.Answer.Word != crawler.AnswerOptedOut {
 		t.Errorf("%+v", e.Answer)
 	}
 	if asked.Load() != at {
 		t.Errorf("asked %d times", asked.Load()-at)
 	}
-	inside(t, "explain", "--live", dir, "http://stranger.test/").want(t, exitUsage, "contact")
+	inside(t, "explain", "--live", dir, "http://stranger.test/").want(t, cli.ExitUsage, "contact")
 }
 
 // reopenedByRobots is a crawl of a site whose robots.txt first disallowed /b and then, when the operator had that tried again, no
@@ -190,10 +191,10 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 		return "User-agent: *\nDisallow: /b\nDisallow: /secret\n"
 	})
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
 	opened.Store(true)
-	inside(t, "frontier", "retry", "--disallowed", dir).want(t, exitDone)
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "frontier", "retry", "--disallowed", dir).want(t, cli.ExitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 	var n, m int
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
 		switch {
@@ -266,8 +267,8 @@ func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
 	if e = explainedAs(t, dir, "http://elsewhere.test/"); e.Answer.Word != crawler.AnswerOutOfScope || e.Host.Known {
 		t.Errorf("%+v", e.Answer)
 	}
-	inside(t, "explain", "--live", dir, origin+"/").want(t, exitUsage, "is running")
-	inside(t, "explain", dir, "mailto:x").want(t, exitUsage)
+	inside(t, "explain", "--live", dir, origin+"/").want(t, cli.ExitUsage, "is running")
+	inside(t, "explain", dir, "mailto:x").want(t, cli.ExitUsage)
 	end()
 	if e = explainedAs(t, dir, origin+"/p2999.html"); e.Crawl != "stopped" {
 		t.Errorf("%+v", e.Crawl)
@@ -277,7 +278,7 @@ func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
 func TestExplainRefusesWhatIsNoQuestion(t *testing.T) {
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
 	for _, c := range []struct {
 		args []string
 		says string
@@ -290,7 +291,7 @@ func TestExplainRefusesWhatIsNoQuestion(t *testing.T) {
 		{[]string{"--at", "2199-01-01 10:00", dir, origin + "/"}, "lies ahead"},
 		{[]string{"--at", "-2h", "--live", dir, origin + "/"}, "give one of them"},
 	} {
-		inside(t, append([]string{"explain"}, c.args...)...).want(t, exitUsage, c.says)
+		inside(t, append([]string{"explain"}, c.args...)...).want(t, cli.ExitUsage, c.says)
 	}
 }
 
@@ -298,7 +299,7 @@ func TestExplainRefusesWhatIsNoQuestion(t *testing.T) {
 func TestExplainSaysWhatIsMissing(t *testing.T) {
 	origin, _ := bakery(t, stern)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
 	segment := filepath.Join(inDir(dir, crawldir.LedgerName), "000000.jsonl")
 	b, err := os.ReadFile(segment)
 	if err != nil {
@@ -336,7 +337,7 @@ func TestAtIsReadInEveryForm(t *testing.T) {
 func TestExplainEscapesWhatComesFromTheWeb(t *testing.T) {
 	origin, _ := bakery(t, func() string { return "User-agent: *\nDisallow: /secret\x1b[2J\u202e*\nAllow: /secret\x1b\n" })
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/").want(t, cli.ExitDone)
 	r := inside(t, "explain", dir, origin+"/\x1b]0;x\x07secret%1b[2Jx")
 	if strings.ContainsAny(r.out+r.err, "\x1b\x07\u202e") {
 		t.Errorf("%q", r.out)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -110,14 +111,14 @@ func TestAnOwnHostOfTheUserIsAForeignHostWithOwnSiteNone(t *testing.T) {
 	}
 	defer web.Close()
 	inside(t, "crawl", "--delay", "0", "--own-site", "none", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-		want(t, exitDone, "--delay 0 acts on hosts of your own only; any other keeps 1s")
+		want(t, cli.ExitDone, "--delay 0 acts on hosts of your own only; any other keeps 1s")
 	judged(t, web, crawltest.Rules{Pace: time.Second})
 }
 
 func TestTimeAndBodyLimits(t *testing.T) {
 	seed, _ := small(t)
-	inside(t, "crawl", "--max-time", "1ms", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitDone, "--max-time is over")
-	inside(t, "crawl", "--max-body", "9B", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitIncomplete, "too large")
+	inside(t, "crawl", "--max-time", "1ms", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone, "--max-time is over")
+	inside(t, "crawl", "--max-body", "9B", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitIncomplete, "too large")
 }
 
 func TestAHostThatAsksForTooLongAPauseIsLeftAlone(t *testing.T) {
@@ -130,10 +131,10 @@ func TestAHostThatAsksForTooLongAPauseIsLeftAlone(t *testing.T) {
 	defer web.Close()
 	for _, longest := range []string{"0", "100ms"} {
 		inside(t, "crawl", "--delay", "0", "--max-crawl-delay", longest, "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-			want(t, exitIncomplete, "is longer than --max-crawl-delay")
+			want(t, cli.ExitIncomplete, "is longer than --max-crawl-delay")
 	}
 	inside(t, "crawl", "--delay", "0", "--max-crawl-delay", "300ms", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-		want(t, exitDone)
+		want(t, cli.ExitDone)
 }
 
 func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
@@ -147,8 +148,8 @@ func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
 	if err := os.WriteFile(ca, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, exitIncomplete, "no secure connection")
-	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, exitDone)
+	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitIncomplete, "no secure connection")
+	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitDone)
 	if len(languages) == 0 || languages[0] != "de, en;q=0.5" {
 		t.Errorf("sent Accept-Language %q", languages)
 	}
@@ -165,10 +166,10 @@ func TestPrivateAddressesNeedAllowNet(t *testing.T) {
 	for _, tt := range []struct {
 		allow string
 		code  int
-	}{{"10.0.0.0/8", exitIncomplete}, {"127.0.0.0/8", exitDone}} {
+	}{{"10.0.0.0/8", cli.ExitIncomplete}, {"127.0.0.0/8", cli.ExitDone}} {
 		r := inside(t, "crawl", "--delay", "0", "--allow-net", tt.allow, "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test"))
 		r.want(t, tt.code)
-		if tt.code == exitIncomplete {
+		if tt.code == cli.ExitIncomplete {
 			r.want(t, tt.code, "--allow-net")
 		}
 	}
@@ -185,7 +186,7 @@ func TestADryRunAsksForRobotsTxtOnlyAndKeepsNothing(t *testing.T) {
 	cmd := curtsy(t, "crawl", "--dry-run", web.LoopbackURL("bakery.test"))
 	cmd.Dir = t.TempDir()
 	r := ended(t, cmd)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	for _, s := range []string{"rules", "3s", "for the 1 seed"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("standard output lacks %q:\n%s", s, r.out)
@@ -210,7 +211,7 @@ func TestOperatorAndPurposeAreInTheArchiveAndVerboseSaysEveryDecision(t *testing
 	dir := filepath.Join(t.TempDir(), "d")
 	seed := web.LoopbackURL("bakery.test")
 	r := inside(t, "crawl", "-v", "--delay", "0", "--operator", "The Library", "--purpose", "a test", "--dir", dir, seed)
-	r.want(t, exitDone,
+	r.want(t, cli.ExitDone,
 		"robots 200 "+seed+"robots.txt\n",
 		"fetched 200 "+seed+"\n",
 		"disallowed "+seed+"news/1.html (robots.txt line 2: Disallow: /news/)\n")
@@ -225,7 +226,7 @@ func TestOperatorAndPurposeAreInTheArchiveAndVerboseSaysEveryDecision(t *testing
 			t.Fatal(err)
 		}
 	}
-	inside(t, "crawl", "-v", "-q", seed).want(t, exitUsage, "--quiet and --verbose")
+	inside(t, "crawl", "-v", "-q", seed).want(t, cli.ExitUsage, "--quiet and --verbose")
 }
 
 // --quiet prints errors only; that something is missing is one.
@@ -236,7 +237,7 @@ func TestQuietIsQuietUnlessSomethingIsMissing(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "crawl", "-q", "--delay", "0", "--dir", dir, seed+"nowhere.html")
-	r.want(t, exitIncomplete, "incomplete", "curtsy status "+dir)
+	r.want(t, cli.ExitIncomplete, "incomplete", "curtsy status "+dir)
 	if n := strings.Count(r.err, "\n"); n != 1 {
 		t.Errorf("%d lines: %s", n, r.err)
 	}

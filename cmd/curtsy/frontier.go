@@ -4,14 +4,16 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // newFrontier is the group of commands about what a crawl has to do, and what it has done.
-func newFrontier(std stdio) *cobra.Command {
+func newFrontier(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
 		Short: "See and change what a crawl has to do",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newFrontierLs(std), newFrontierAdd(std), newFrontierDrop(std), newFrontierPark(std), newFrontierResume(std),
@@ -30,10 +32,4 @@ func dirFirst(least, most int) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%s does not take %s: write %s", cmd.Name(), several(int64(len(args)), "argument"), cmd.UseLine())
 	}
-}
-
-// jsonFlag declares --json.
-func jsonFlag(cmd *cobra.Command, to *bool, what string) {
-	cmd.Flags().BoolVar(to, "json", false, what)
-	inGroup(cmd.Flags(), "Output")
 }

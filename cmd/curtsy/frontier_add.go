@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
 
-func newFrontierAdd(std stdio) *cobra.Command {
+func newFrontierAdd(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR [URL…]",
@@ -24,17 +25,17 @@ func newFrontierAdd(std stdio) *cobra.Command {
 			"  curtsy frontier add --seeds list.txt news",
 		Args: dirFirst(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return untilSignal(cmd.Context(), func(ctx context.Context) error { return add(ctx, args[0], args[1:], &o, std) })
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return add(ctx, args[0], args[1:], &o, std) })
 		},
 	}
 	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
-	inGroup(cmd.Flags(), "Seeds")
+	cli.Group(cmd.Flags(), "Seeds")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "report every bad line")
-	jsonFlag(cmd, &o.json, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "print one JSON object")
 	return cmd
 }
 
-func add(ctx context.Context, dir string, args []string, o *options, std stdio) (err error) {
+func add(ctx context.Context, dir string, args []string, o *options, std cli.Streams) (err error) {
 	if err := mustHoldCrawl(dir); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std stdio) 
 	if err != nil {
 		return err
 	}
-	std.in = stdinUntil(ctx, std.in)
+	std.In = cli.StdinUntil(ctx, std.In)
 	seeds, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return err
@@ -77,11 +78,11 @@ func add(ctx context.Context, dir string, args []string, o *options, std stdio) 
 		return err
 	}
 	if o.json {
-		return writeJSON(std.out, map[string]int64{
+		return cli.WriteJSON(std.Out, map[string]int64{
 			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.twice, "bad_lines": seeds.bad,
 		})
 	}
-	if _, err := fmt.Fprintf(std.out, "%s added, %d known before; the scope now includes them\n", several(int64(sum.New), "seed"), sum.Known); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", several(int64(sum.New), "seed"), sum.Known); err != nil {
 		return err
 	}
 	goOn(std, dir, running)

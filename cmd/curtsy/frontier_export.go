@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"
 )
 
-func newFrontierExport(std stdio) *cobra.Command {
+func newFrontierExport(std cli.Streams) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR",
@@ -27,23 +28,23 @@ func newFrontierExport(std stdio) *cobra.Command {
 			"damage is found. It holds the secret of the crawl's fingerprints, what hosts\n" +
 			"and operators said, and URLs: keep it to yourself.",
 		Example: "  curtsy frontier export -o news.ndjson news\n  curtsy frontier export news | zstd > news.ndjson.zst",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return export(cmd.Context(), args[0], to, std) },
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to `FILE` (made readable for you alone), not to standard output")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func export(ctx context.Context, dir, to string, std stdio) error {
+func export(ctx context.Context, dir, to string, std cli.Streams) error {
 	if err := mayWriteTo("--output", to, userfile.Kind{}); err != nil {
 		return err
 	}
 	var ended ndjson.Ended
-	err := untilSignal(ctx, func(ctx context.Context) error {
+	err := cli.UntilSignal(ctx, func(ctx context.Context) error {
 		return reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) {
 			if to == "" {
-				ended, err = exportTo(ctx, f, std.out)
+				ended, err = exportTo(ctx, f, std.Out)
 				return err
 			}
 			ended, err = exportFile(ctx, f, to)
@@ -53,7 +54,7 @@ func export(ctx context.Context, dir, to string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "exported: %s, %s, %s. The export holds the crawl's secret: keep it to yourself\n",
+	fmt.Fprintf(std.Err, "exported: %s, %s, %s. The export holds the crawl's secret: keep it to yourself\n",
 		several(ended.Hosts, "host"), several(ended.URLs, "URL"), several(ended.Seeds, "seed"))
 	return nil
 }
@@ -69,7 +70,7 @@ func exportTo(ctx context.Context, f frontier.Stored, out io.Writer) (ndjson.End
 // exportFile writes a new file, whole and durable or not at all, that others cannot read.
 func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjson.Ended, err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return ended, usagef("%s exists: name a new file with --output, or remove it first", path)
+		return ended, cli.Usagef("%s exists: name a new file with --output, or remove it first", path)
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {

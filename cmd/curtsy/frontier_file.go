@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -22,14 +23,14 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newFrontierCompact(std stdio) *cobra.Command {
+func newFrontierCompact(std cli.Streams) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use:     "compact [flags] DIR",
 		Short:   "Make the frontier of a stopped crawl smaller",
 		Long:    "Write the frontier of a stopped crawl anew without what no longer counts. The\nnew file takes the place of the old one in one step; until then both need room.",
 		Example: "  curtsy frontier compact news\n  curtsy frontier compact --forget news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			if err := mustHoldCrawl(dir); err != nil {
@@ -39,29 +40,29 @@ func newFrontierCompact(std stdio) *cobra.Command {
 				return err
 			}
 			var before, after int64
-			err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
+			err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
 				before, after, err = engine.Compact(ctx, dir, forget)
 				return err
 			})
 			if err != nil {
 				return inUse(err, dir)
 			}
-			_, err = fmt.Fprintf(std.out, "%s before, %s after\n", roughSize(before), roughSize(after))
+			_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", roughSize(before), roughSize(after))
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "also forget the texts of URLs that were fetched or redirected, where no others stand among them: they are not fetched again, but ls and export no longer name them")
-	inGroup(cmd.Flags(), "What to drop")
+	cli.Group(cmd.Flags(), "What to drop")
 	return cmd
 }
 
-func newFrontierCheck(std stdio) *cobra.Command {
+func newFrontierCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "check DIR",
 		Short:   "Say what is wrong with a frontier, if anything is",
 		Long:    "Read the whole frontier and say what is wrong with it: its pages, and what must\nhold between its parts. Nothing is changed. Exit code 3 says that something is\nwrong. Of a running crawl a snapshot is checked.",
 		Example: "  curtsy frontier check news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			return frontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
@@ -77,7 +78,7 @@ func newFrontierCheck(std stdio) *cobra.Command {
 					return err
 				}
 				if short && len(found) == 0 {
-					fmt.Fprintln(std.err, "A commit was cut short, as by a power cut: what it was about to say is not there.")
+					fmt.Fprintln(std.Err, "A commit was cut short, as by a power cut: what it was about to say is not there.")
 				}
 				return checked(found, dir, std)
 			})
@@ -86,22 +87,22 @@ func newFrontierCheck(std stdio) *cobra.Command {
 }
 
 // checked reports findings.
-func checked(found []string, dir string, std stdio) error {
+func checked(found []string, dir string, std cli.Streams) error {
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(std.out, "the frontier is in order")
+		_, err := fmt.Fprintln(std.Out, "the frontier is in order")
 		return err
 	}
 	for _, f := range found {
-		if _, err := fmt.Fprintln(std.out, oneLine(f)); err != nil {
+		if _, err := fmt.Fprintln(std.Out, oneLine(f)); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(std.err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier rebuild %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
+	fmt.Fprintf(std.Err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier rebuild %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
 		plain(inDir(dir, crawldir.FrontierName)), plain(word(dir)))
-	return silent(exitFound)
+	return cli.Silent(cli.ExitFound)
 }
 
-func newFrontierRebuild(std stdio) *cobra.Command {
+func newFrontierRebuild(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild DIR",
 		Short: "Save what is readable of a damaged frontier",
@@ -109,9 +110,9 @@ func newFrontierRebuild(std stdio) *cobra.Command {
 			"which says how URLs ended. The damaged file is kept under another name. What\n" +
 			"was fetched and is not known to be so any more is fetched again.",
 		Example: "  curtsy frontier rebuild news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return untilSignal(cmd.Context(), func(ctx context.Context) error { return rebuild(ctx, args[0], std) })
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return rebuild(ctx, args[0], std) })
 		},
 	}
 }
@@ -119,7 +120,7 @@ func newFrontierRebuild(std stdio) *cobra.Command {
 // rebuiltSuffix ends the name of a frontier that is rebuilt, until it takes the place of the damaged one.
 const rebuiltSuffix = ".rebuilt"
 
-func rebuild(ctx context.Context, dir string, std stdio) error {
+func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	if err := mustHoldCrawl(dir); err != nil {
 		return err
 	}
@@ -157,11 +158,11 @@ func rebuild(ctx context.Context, dir string, std stdio) error {
 	if err := durable.Names(dir); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.out, salvage)
+	fmt.Fprintln(std.Out, salvage)
 	if lines.err != nil {
-		fmt.Fprintf(std.err, "the ledger is readable up to a fault only: %v\n", plain(plainly.Error(lines.err)))
+		fmt.Fprintf(std.Err, "the ledger is readable up to a fault only: %v\n", plain(plainly.Error(lines.err)))
 	}
-	fmt.Fprintf(std.err, "the damaged file is kept as %s\n", plain(kept))
+	fmt.Fprintf(std.Err, "the damaged file is kept as %s\n", plain(kept))
 	goOn(std, dir, false)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
@@ -18,7 +19,7 @@ import (
 	"curtsy/frontier/ndjson"
 )
 
-func newFrontierImport(std stdio) *cobra.Command {
+func newFrontierImport(std cli.Streams) *cobra.Command {
 	var partial bool
 	cmd := &cobra.Command{
 		Use:   "import [flags] DIR FILE",
@@ -30,25 +31,25 @@ func newFrontierImport(std stdio) *cobra.Command {
 		Example: "  curtsy frontier import news2 news.ndjson\n  zstd -dc news.ndjson.zst | curtsy frontier import news2 -",
 		Args:    dirFirst(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return untilSignal(cmd.Context(), func(ctx context.Context) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
 				return importFrontier(ctx, args[0], args[1], partial, std)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&partial, "partial", false, "import what is readable of a damaged export, and list each damaged line")
-	inGroup(cmd.Flags(), "Damage")
+	cli.Group(cmd.Flags(), "Damage")
 	return cmd
 }
 
-func importFrontier(ctx context.Context, dir, file string, partial bool, std stdio) error {
-	in, name := stdinUntil(ctx, std.in), "standard input"
+func importFrontier(ctx context.Context, dir, file string, partial bool, std cli.Streams) error {
+	in, name := cli.StdinUntil(ctx, std.In), "standard input"
 	if file != "-" {
 		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
-			return usagef("import: %s is a folder, not an export: name a file that curtsy frontier export made", file)
+			return cli.Usagef("import: %s is a folder, not an export: name a file that curtsy frontier export made", file)
 		}
 		f, err := userfile.Open(file)
 		if err != nil {
-			return usagef("import: %w", err)
+			return cli.Usagef("import: %w", err)
 		}
 		defer f.Close()
 		in, name = f, file
@@ -61,7 +62,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std std
 	if partial {
 		r.Damaged = func(e *ndjson.LineError) {
 			damages++
-			fmt.Fprintln(std.err, oneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
+			fmt.Fprintln(std.Err, oneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
 		}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -87,9 +88,9 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std std
 		return err
 	}
 	n := r.Counts()
-	fmt.Fprintf(std.out, "imported: %s, %s, %s\n", several(n.Hosts, "host"), several(n.URLs, "URL"), several(n.Seeds, "seed"))
+	fmt.Fprintf(std.Out, "imported: %s, %s, %s\n", several(n.Hosts, "host"), several(n.URLs, "URL"), several(n.Seeds, "seed"))
 	if damages > 0 {
-		fmt.Fprintf(std.err, "%s of damage: what stood there is not in the frontier\n", several(damages, "piece"))
+		fmt.Fprintf(std.Err, "%s of damage: what stood there is not in the frontier\n", several(damages, "piece"))
 	}
 	goOn(std, dir, false)
 	return nil
@@ -107,7 +108,7 @@ func mustTakeFrontier(dir string) error {
 		return notADir(dir)
 	}
 	if _, err := os.Lstat(inDir(dir, crawldir.FrontierName)); err == nil {
-		return usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, crawldir.FrontierName))
+		return cli.Usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, crawldir.FrontierName))
 	}
 	return nil
 }

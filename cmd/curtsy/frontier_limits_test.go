@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -24,7 +25,7 @@ func limited(t *testing.T, site *crawltest.Site, flags ...string) (dir string, w
 	dir = filepath.Join(t.TempDir(), "d")
 	args := append([]string{"crawl", "--quiet", "--json", "--delay", "0", "--workers", "1", "--dir", dir}, flags...)
 	r := inside(t, append(args, web.LoopbackURL("bakery.test"))...)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +76,8 @@ func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
 	if s.EndedBy != crawler.EndedMaxDBSize || s.Incomplete || s.Status.State != "stopped" {
 		t.Fatalf("ended by %q, incomplete %v, %s", s.EndedBy, s.Incomplete, s.Status.State)
 	}
-	inside(t, "resume", dir).want(t, exitDone, "the frontier is as large as --max-db-size lets it be", "curtsy resume --max-db-size ", "(a larger limit)")
-	inside(t, "resume", "--quiet", "--max-db-size", "1GiB", dir).want(t, exitDone)
+	inside(t, "resume", dir).want(t, cli.ExitDone, "the frontier is as large as --max-db-size lets it be", "curtsy resume --max-db-size ", "(a larger limit)")
+	inside(t, "resume", "--quiet", "--max-db-size", "1GiB", dir).want(t, cli.ExitDone)
 	if n := len(targets(web)); n != 2 {
 		t.Errorf("%d pages were asked for, want 2", n)
 	}
@@ -132,5 +133,5 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	if want := int64(n / 10 * 7); s.Discovered != want {
 		t.Errorf("%d URLs, want %d", s.Discovered, want)
 	}
-	inside(t, "frontier", "add", "--seeds", write(t, "garbage\n"+base+"/new\n"), dir).want(t, exitDone, ":1: seed")
+	inside(t, "frontier", "add", "--seeds", write(t, "garbage\n"+base+"/new\n"), dir).want(t, cli.ExitDone, ":1: seed")
 }

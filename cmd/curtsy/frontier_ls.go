@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -33,7 +34,7 @@ var (
 	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 )
 
-func newFrontierLs(std stdio) *cobra.Command {
+func newFrontierLs(std cli.Streams) *cobra.Command {
 	var l listing
 	cmd := &cobra.Command{
 		Use:   "ls [flags] DIR",
@@ -43,7 +44,7 @@ func newFrontierLs(std stdio) *cobra.Command {
 			"this, which is removed again.",
 		Example: "  curtsy frontier ls --condition parked news\n" +
 			"  curtsy frontier ls --urls --outcome failed --reason \"status 500\" news",
-		Args: oneDir,
+		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.check(); err != nil {
 				return err
@@ -58,8 +59,8 @@ func newFrontierLs(std stdio) *cobra.Command {
 	fs.StringVar(&l.state, "state", "", "hosts that are `SO`: "+strings.Join(listedHostStates, ", ")+"; with --urls: "+strings.Join(listedURLStates, ", "))
 	fs.StringVar(&l.outcome, "outcome", "", "with --urls: closed as `OUTCOME`: "+strings.Join(listedOutcomes, ", "))
 	fs.StringVar(&l.reason, "reason", "", "for this `REASON` alone")
-	inGroup(fs, "What to list")
-	jsonFlag(cmd, &l.json, "print one JSON object a line")
+	cli.Group(fs, "What to list")
+	cli.JSONFlag(cmd, &l.json, "print one JSON object a line")
 	return cmd
 }
 
@@ -74,19 +75,19 @@ func (l *listing) check() error {
 		known       []string
 	}{{"condition", l.condition, listedConditions}, {"state", l.state, states}, {"outcome", l.outcome, listedOutcomes}} {
 		if f.given != "" && !slices.Contains(f.known, f.given) {
-			return usagef("--%s %q: write one of %s", f.name, f.given, strings.Join(f.known, ", "))
+			return cli.Usagef("--%s %q: write one of %s", f.name, f.given, strings.Join(f.known, ", "))
 		}
 	}
 	switch {
 	case l.urls && l.condition != "":
-		return usagef("--condition is about hosts: leave out --urls")
+		return cli.Usagef("--condition is about hosts: leave out --urls")
 	case !l.urls && l.outcome != "":
-		return usagef("--outcome is about URLs: give --urls, too")
+		return cli.Usagef("--outcome is about URLs: give --urls, too")
 	}
 	return nil
 }
 
-func (l *listing) run(ctx context.Context, f frontier.Stored, std stdio) error {
+func (l *listing) run(ctx context.Context, f frontier.Stored, std cli.Streams) error {
 	var only []canon.Authority
 	if len(l.hosts) > 0 {
 		var err error
@@ -94,11 +95,11 @@ func (l *listing) run(ctx context.Context, f frontier.Stored, std stdio) error {
 			return err
 		}
 	}
-	out := bufio.NewWriter(std.out)
+	out := bufio.NewWriter(std.Out)
 	list := l.listHosts
 	if l.urls {
 		list = func(ctx context.Context, f frontier.Stored, only []canon.Authority, out *bufio.Writer) error {
-			return l.listURLs(ctx, f, only, out, std.err)
+			return l.listURLs(ctx, f, only, out, std.Err)
 		}
 	}
 	if err := list(ctx, f, only, out); err != nil {

@@ -231,6 +231,6 @@ func authoritiesOf(ctx context.Context, o operated, names []string, unknown bool
 // goOn says how a stopped crawl that was changed goes on.
 func goOn(std stdio, dir string, running bool) {
 	if !running {
-		fmt.Fprintf(std.err, "go on with curtsy resume %s\n", plain(word(dir)))
+		fmt.Fprintf(std.Err, "go on with curtsy resume %s\n", plain(word(dir)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -18,7 +19,7 @@ type release struct {
 	json       bool
 }
 
-func newFrontierRelease(std stdio) *cobra.Command {
+func newFrontierRelease(std cli.Streams) *cobra.Command {
 	var r release
 	cmd := &cobra.Command{
 		Use:   "release [flags] DIR",
@@ -30,14 +31,14 @@ func newFrontierRelease(std stdio) *cobra.Command {
 			"A running crawl obeys at once, a stopped one when it is resumed.",
 		Example: "  curtsy frontier release news\n" +
 			"  curtsy frontier release --trap queries --host www.your-domain.org news",
-		Args: oneDir,
+		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries or template")
 	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
-	inGroup(fs, "What to release")
-	jsonFlag(cmd, &r.json, "print one JSON object")
+	cli.Group(fs, "What to release")
+	cli.JSONFlag(cmd, &r.json, "print one JSON object")
 	return cmd
 }
 
@@ -49,11 +50,11 @@ func (r *release) reason() (string, error) {
 	case rule == trap.RuleQueries || rule == trap.RuleTemplate:
 		return rule, nil
 	}
-	return "", usagef("--trap %s: no such rule holds URLs; queries and template do", r.trap)
+	return "", cli.Usagef("--trap %s: no such rule holds URLs; queries and template do", r.trap)
 }
 
 // run releases, and says how many.
-func (r *release) run(ctx context.Context, dir string, std stdio) error {
+func (r *release) run(ctx context.Context, dir string, std cli.Streams) error {
 	reason, err := r.reason()
 	if err != nil {
 		return err
@@ -79,9 +80,9 @@ func (r *release) run(ctx context.Context, dir string, std stdio) error {
 		return err
 	}
 	if r.json {
-		return writeJSON(std.out, map[string]int64{"released": released})
+		return cli.WriteJSON(std.Out, map[string]int64{"released": released})
 	}
-	if _, err := fmt.Fprintf(std.out, "%s released\n", several(released, "URL")); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "%s released\n", several(released, "URL")); err != nil {
 		return err
 	}
 	if released > 0 {

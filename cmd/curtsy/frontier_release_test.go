@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/traps"
@@ -22,7 +23,7 @@ func almanac(t *testing.T) (dir string, web *crawltest.Web) {
 	t.Cleanup(func() { web.Close() })
 	dir = filepath.Join(t.TempDir(), "d")
 	r := inside(t, "crawl", "--delay", "0", "--trap", "queries=30", "--trap", "trap:copy=off", "--dir", dir, web.LoopbackURL("calendar.test"))
-	r.want(t, exitDone, "hardly anything new", "trap:queries", "curtsy frontier release")
+	r.want(t, cli.ExitDone, "hardly anything new", "trap:queries", "curtsy frontier release")
 	judged(t, web, crawltest.Rules{})
 	return dir, web
 }
@@ -47,35 +48,35 @@ func TestRule22_WhatIsHeldIsReleased(t *testing.T) {
 		{nil, "0 URLs released\n"},
 	} {
 		r := inside(t, append(append([]string{"frontier", "release"}, step.args...), dir)...)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if r.out != step.out {
 			t.Errorf("%q: %q", step.args, r.out)
 		}
 	}
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 	if n := len(web.Referee().Requests()) - before; n != 2 {
 		t.Errorf("%d requests after 2 URLs were released", n)
 	}
 	r := inside(t, "frontier", "release", dir)
-	if r.want(t, exitDone, "curtsy resume"); r.out != "2 URLs released\n" { // what those two led to
+	if r.want(t, cli.ExitDone, "curtsy resume"); r.out != "2 URLs released\n" { // what those two led to
 		t.Errorf("%q", r.out)
 	}
 	r = inside(t, "resume", "--trap", "queries=off", "--max-pages", "60", dir)
-	r.want(t, exitDone, "--max-pages is reached") // no end any more
+	r.want(t, cli.ExitDone, "--max-pages is reached") // no end any more
 	reopened(t, dir)
 }
 
 func TestReleaseSaysWhatIsWrong(t *testing.T) {
 	dir, _ := stopped(t)
-	inside(t, "frontier", "release", "--trap", "cycle", dir).want(t, exitUsage, "queries and template do")
-	inside(t, "frontier", "release", "--host", "other.test", dir).want(t, exitUsage, "--host other.test")
-	inside(t, "frontier", "release", t.TempDir()).want(t, exitUsage, "holds no crawl")
-	inside(t, "frontier", "release").want(t, exitUsage, "takes one crawl directory")
+	inside(t, "frontier", "release", "--trap", "cycle", dir).want(t, cli.ExitUsage, "queries and template do")
+	inside(t, "frontier", "release", "--host", "other.test", dir).want(t, cli.ExitUsage, "--host other.test")
+	inside(t, "frontier", "release", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "frontier", "release").want(t, cli.ExitUsage, "takes one crawl directory")
 }
 
 func TestTrapFlagNamesEveryRule(t *testing.T) {
-	inside(t, "crawl", "--trap", "tar-pit=3", "http://127.0.0.1:9/").want(t, exitUsage, "copy, cycle, depth, percent, queries, repeat, segments, template")
-	inside(t, "crawl", "--trap", "queries=3000000", "http://127.0.0.1:9/").want(t, exitUsage, "more than can be counted")
+	inside(t, "crawl", "--trap", "tar-pit=3", "http://127.0.0.1:9/").want(t, cli.ExitUsage, "copy, cycle, depth, percent, queries, repeat, segments, template")
+	inside(t, "crawl", "--trap", "queries=3000000", "http://127.0.0.1:9/").want(t, cli.ExitUsage, "more than can be counted")
 }
 
 // What stops a crawl is documented, by its name and its number.
@@ -99,7 +100,7 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 func TestReleaseOfARunningCrawl(t *testing.T) {
 	dir, _, end := paced(t)
 	r := inside(t, "frontier", "release", dir)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if r.out != "0 URLs released\n" {
 		t.Errorf("%q", r.out)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -23,7 +24,7 @@ type retrials struct {
 	json                              bool
 }
 
-func newFrontierRetry(std stdio) *cobra.Command {
+func newFrontierRetry(std cli.Streams) *cobra.Command {
 	var r retrials
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",
@@ -36,7 +37,7 @@ func newFrontierRetry(std stdio) *cobra.Command {
 			"at once, a stopped one when it is resumed.",
 		Example: "  curtsy frontier retry news\n" +
 			"  curtsy frontier retry --disallowed --host www.your-domain.org news",
-		Args: oneDir,
+		Args: cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
 	}
 	fs := cmd.Flags()
@@ -47,9 +48,9 @@ func newFrontierRetry(std stdio) *cobra.Command {
 	fs.BoolVar(&r.hosts, "hosts", false, "hosts that are refused; a single further refusal is enough to refuse them again")
 	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
 	fs.StringVar(&r.reason, "reason", "", "only URLs that were closed for this `REASON`, as status and ls write it (\"status 500\", quarantined)")
-	inGroup(fs, "What to try again")
+	cli.Group(fs, "What to try again")
 	fs.BoolVar(&r.json, "json", false, "print one JSON object")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	return cmd
 }
 
@@ -73,7 +74,7 @@ func (r *retrials) outcomes() []frontier.Outcome {
 }
 
 // run has things tried again, and says what.
-func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
+func (r *retrials) run(ctx context.Context, dir string, std cli.Streams) (err error) {
 	var report retryReport
 	r.reason = plainly.Name(r.reason)
 	running, err := operate(ctx, dir, func(o operated) error {
@@ -84,9 +85,9 @@ func (r *retrials) run(ctx context.Context, dir string, std stdio) (err error) {
 		return err
 	}
 	if r.json {
-		return writeJSON(std.out, report.JSON())
+		return cli.WriteJSON(std.Out, report.JSON())
 	}
-	if _, err := fmt.Fprint(std.out, report); err != nil {
+	if _, err := fmt.Fprint(std.Out, report); err != nil {
 		return err
 	}
 	if report.any() {

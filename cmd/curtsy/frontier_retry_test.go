@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -38,7 +39,7 @@ func refusing(t *testing.T) (dir string, web *crawltest.Web) {
 	}
 	t.Cleanup(func() { web.Close() })
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	return dir, web
 }
 
@@ -48,15 +49,15 @@ func TestRetryDisallowedObeysAChangedRobotsAtOnce(t *testing.T) {
 	if n := requested(web, "/p1.html"); n != 0 {
 		t.Fatalf("/p1.html was asked for %d times", n)
 	}
-	inside(t, "resume", "--quiet", dir).want(t, exitDone) // finished: nothing is asked
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone) // finished: nothing is asked
 	files := requested(web, "/robots.txt")
 	web.Change("bakery.test", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nDisallow: /other\n" })
 	r := inside(t, "frontier", "retry", "--disallowed", dir)
-	r.want(t, exitDone, "curtsy resume "+word(dir))
+	r.want(t, cli.ExitDone, "curtsy resume "+word(dir))
 	if r.out != "1 URL to be tried again, of those disallowed\n" {
 		t.Errorf("standard output: %q", r.out)
 	}
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 	for target, n := range map[string]int{"/p1.html": 1, "/robots.txt": files + 1, "/": 1, "/p2.html": 1, "/p3.html": 1} {
 		if got := requested(web, target); got != n {
 			t.Errorf("%s was asked for %d times, want %d", target, got, n)
@@ -69,8 +70,8 @@ func TestRetryDisallowedObeysAChangedRobotsAtOnce(t *testing.T) {
 func TestRetryOfWhatIsStillDisallowedAsksForRobotsAlone(t *testing.T) {
 	dir, web := refusing(t)
 	files := requested(web, "/robots.txt")
-	inside(t, "frontier", "retry", "--disallowed", dir).want(t, exitDone)
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "frontier", "retry", "--disallowed", dir).want(t, cli.ExitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 	if requested(web, "/p1.html") != 0 || requested(web, "/robots.txt") != files+1 {
 		t.Errorf("/p1.html was asked for %d times, robots.txt %d", requested(web, "/p1.html"), requested(web, "/robots.txt")-files)
 	}
@@ -81,11 +82,11 @@ func TestRetryWithoutFlagsIsOfWhatFailed(t *testing.T) {
 	dir, web := refusing(t)
 	files := requested(web, "/robots.txt")
 	r := inside(t, "frontier", "retry", dir)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if r.out != "1 URL to be tried again, of those failed\n" {
 		t.Errorf("standard output: %q", r.out)
 	}
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 	for target, n := range map[string]int{"/p1.html": 0, "/robots.txt": files, "/p2.html": 2, "/p3.html": 1} {
 		if got := requested(web, target); got != n {
 			t.Errorf("%s was asked for %d times, want %d", target, got, n)
@@ -98,7 +99,7 @@ func TestRetryOfSeveralOutcomesCountsEach(t *testing.T) {
 	all := []string{"frontier", "retry", "--json", "--failed", "--gone", "--disallowed", "--dropped", "--hosts", dir}
 	for _, want := range []string{`"disallowed":1,"dropped":0,"failed":1,"gone":1,"hosts":0`, `"disallowed":0,"dropped":0,"failed":0,"gone":0,"hosts":0`} {
 		r := inside(t, all...)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if got := strings.Join(strings.Fields(r.out), ""); got != "{"+want+"}" {
 			t.Errorf("standard output: %s", r.out)
 		}
@@ -114,12 +115,12 @@ func TestRetryOpensARefusedHost(t *testing.T) {
 	refuseAll(t, dir)
 	for _, line := range []string{"1 host opened, of those refused\n", "0 hosts opened, of those refused\n"} {
 		r := inside(t, "frontier", "retry", "--hosts", dir)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if r.out != line {
 			t.Errorf("standard output: %q", r.out)
 		}
 	}
-	inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
 }
 
 // refuseAll makes every host of a stopped crawl refused.
@@ -152,12 +153,12 @@ func TestRetryOfOneHostIsCalledByNameOrOrigin(t *testing.T) {
 	origin := strings.TrimSuffix(web.LoopbackURL("bakery.test"), "/")
 	port := origin[strings.LastIndexByte(origin, ':')+1:]
 	for _, host := range []string{"bakery.test", "https://127.0.0.1:" + port, "127.0.0.1:1", "127.0.0.1:x", "a b"} {
-		inside(t, "frontier", "retry", "--host", host, dir).want(t, exitUsage, "--host "+host)
+		inside(t, "frontier", "retry", "--host", host, dir).want(t, cli.ExitUsage, "--host "+host)
 	}
 	for i, host := range []string{origin, "127.0.0.1:" + port, "127.0.0.1", origin + "/"} {
 		flag := []string{"--failed", "--disallowed", "--gone", "--gone"}[i]
 		r := inside(t, "frontier", "retry", flag, "--host", host, dir)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if wanted := min(1, 3-i); !strings.HasPrefix(r.out, itoa(wanted)+" URL") {
 			t.Errorf("--host %s: %q", host, r.out)
 		}
@@ -172,11 +173,11 @@ func TestRetryOfARunningCrawlSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.close()
-	inside(t, "frontier", "retry", dir).want(t, exitFailed, "another process has the frontier open", "stop the crawl first", "curtsy status "+word(dir))
+	inside(t, "frontier", "retry", dir).want(t, cli.ExitFailed, "another process has the frontier open", "stop the crawl first", "curtsy status "+word(dir))
 }
 
 func TestRetryOfNoCrawlIsAUsageError(t *testing.T) {
-	inside(t, "frontier", "retry", t.TempDir()).want(t, exitUsage, "holds no crawl")
-	inside(t, "frontier", "retry").want(t, exitUsage, "takes one crawl directory")
-	inside(t, "frontier", "retri").want(t, exitUsage, "did you mean retry?")
+	inside(t, "frontier", "retry", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "frontier", "retry").want(t, cli.ExitUsage, "takes one crawl directory")
+	inside(t, "frontier", "retri").want(t, cli.ExitUsage, "did you mean retry?")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -26,7 +27,7 @@ func (s *steer) hostFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "this `HOST`: a name or address, a port if need be, or https://name; repeatable")
 }
 
-func newFrontierPark(std stdio) *cobra.Command {
+func newFrontierPark(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Park}
 	cmd := &cobra.Command{
 		Use:   "park [flags] DIR",
@@ -34,18 +35,18 @@ func newFrontierPark(std stdio) *cobra.Command {
 		Long: "Leave a host alone, for a time or until frontier resume. Its URLs stay pending,\n" +
 			"and it takes new ones. An exchange under way is not cut short.",
 		Example: "  curtsy frontier park --host www.your-domain.org --for 2h news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
 	s.hostFlag(cmd)
 	cmd.Flags().Var(&s.length, "for", "for this `TIME`; without it until frontier resume")
 	cmd.Flags().StringVar(&s.reason, "reason", "", "why, a `TEXT` for people")
-	inGroup(cmd.Flags(), "Which, and how long")
-	jsonFlag(cmd, &s.json, "print one JSON object a host")
+	cli.Group(cmd.Flags(), "Which, and how long")
+	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
 }
 
-func newFrontierDrop(std stdio) *cobra.Command {
+func newFrontierDrop(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Drop}
 	cmd := &cobra.Command{
 		Use:   "drop [flags] DIR [URL…]",
@@ -60,12 +61,12 @@ func newFrontierDrop(std stdio) *cobra.Command {
 	}
 	s.hostFlag(cmd)
 	cmd.Flags().StringVar(&s.reason, "reason", "", "with --host: why, a `TEXT` for people")
-	inGroup(cmd.Flags(), "Which")
-	jsonFlag(cmd, &s.json, "print one JSON object a host")
+	cli.Group(cmd.Flags(), "Which")
+	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
 }
 
-func newFrontierResume(std stdio) *cobra.Command {
+func newFrontierResume(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Resume}
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
@@ -74,12 +75,12 @@ func newFrontierResume(std stdio) *cobra.Command {
 			"refused. The pause that it is owed is kept. To go on with a stopped crawl is\n" +
 			"another command: curtsy resume DIR.",
 		Example: "  curtsy frontier resume --host www.your-domain.org news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
 	}
 	s.hostFlag(cmd)
-	inGroup(cmd.Flags(), "Which")
-	jsonFlag(cmd, &s.json, "print one JSON object a host")
+	cli.Group(cmd.Flags(), "Which")
+	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
 }
 
@@ -94,7 +95,7 @@ type steered struct {
 // mostSteered is how many URLs go in one command: they must fit into what a running crawl takes.
 const mostSteered = 500
 
-func (s *steer) run(ctx context.Context, args []string, std stdio) error {
+func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 	dir := args[0]
 	single, err := s.urls(args[1:])
 	if err != nil {
@@ -121,10 +122,10 @@ func (s *steer) run(ctx context.Context, args []string, std stdio) error {
 	})
 	for _, d := range done { // also of a command that failed in the middle
 		if s.json {
-			if err := writeLine(std.out, d); err != nil {
+			if err := cli.WriteLine(std.Out, d); err != nil {
 				return err
 			}
-		} else if _, err := fmt.Fprintln(std.out, oneLine(d.String())); err != nil {
+		} else if _, err := fmt.Fprintln(std.Out, oneLine(d.String())); err != nil {
 			return err
 		}
 	}
@@ -147,13 +148,13 @@ func noneDropped(done []steered) bool {
 func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	switch {
 	case len(args) == 0 && len(s.hosts) == 0 && s.act == frontier.Drop:
-		return nil, usagef("nothing to drop: give --host HOST, or URLs behind the directory")
+		return nil, cli.Usagef("nothing to drop: give --host HOST, or URLs behind the directory")
 	case len(args) == 0 && len(s.hosts) == 0:
-		return nil, usagef("which host? Give --host HOST")
+		return nil, cli.Usagef("which host? Give --host HOST")
 	case len(args) > 0 && len(s.hosts) > 0:
-		return nil, usagef("give --host or URLs, not both: a host's URLs go with it")
+		return nil, cli.Usagef("give --host or URLs, not both: a host's URLs go with it")
 	case len(args) > 0 && s.reason != "":
-		return nil, usagef("--reason goes with --host: a URL that is dropped has the reason %q", frontier.ReasonOperator)
+		return nil, cli.Usagef("--reason goes with --host: a URL that is dropped has the reason %q", frontier.ReasonOperator)
 	}
 	byHost := map[canon.Authority][]canon.URL{}
 	var order []canon.Authority

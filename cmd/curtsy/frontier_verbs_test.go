@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -87,7 +88,7 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			{[]string{"frontier", "check", dir}, "the frontier is in order\n"},
 		} {
 			r := inside(t, step.args...)
-			r.want(t, exitDone)
+			r.want(t, cli.ExitDone)
 			if !strings.Contains(r.out, step.says) {
 				t.Errorf("running: %v, %v: %q, want %q", running, step.args, r.out, step.says)
 			}
@@ -97,17 +98,17 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 		}
 		if running {
 			for _, verb := range []string{"compact", "rebuild"} {
-				inside(t, "frontier", verb, dir).want(t, exitFailed, "is running: frontier "+verb+" needs it stopped", "curtsy resume "+dir)
+				inside(t, "frontier", verb, dir).want(t, cli.ExitFailed, "is running: frontier "+verb+" needs it stopped", "curtsy resume "+dir)
 			}
-			inside(t, "frontier", "add", dir, "http://127.0.0.1:1/").want(t, exitUsage, "stop the crawl, add it, and go on with resume")
+			inside(t, "frontier", "add", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "stop the crawl, add it, and go on with resume")
 		}
 		r := inside(t, "frontier", "drop", "--host", host, dir)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if !strings.HasPrefix(r.out, host+": dropped, with ") {
 			t.Errorf("%q", r.out)
 		}
 		if running {
-			if r := end(); r.code != exitDone && r.code != 143 { // all of it was dropped: it may have drained
+			if r := end(); r.code != cli.ExitDone && r.code != 143 { // all of it was dropped: it may have drained
 				t.Errorf("%+v", r)
 			}
 		}
@@ -119,7 +120,7 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 func exported(t *testing.T, dir string) []byte {
 	t.Helper()
 	r := inside(t, "frontier", "export", dir)
-	r.want(t, exitDone, "the crawl's secret")
+	r.want(t, cli.ExitDone, "the crawl's secret")
 	return []byte(r.out)
 }
 
@@ -145,12 +146,12 @@ func TestAnExportOfARunningCrawlIsWhole(t *testing.T) {
 func TestACrawlMovesByExportAndImport(t *testing.T) {
 	dir, web := stopped(t)
 	file := filepath.Join(t.TempDir(), "e.ndjson")
-	inside(t, "frontier", "export", "-o", file, dir).want(t, exitDone, "exported: 1 host")
+	inside(t, "frontier", "export", "-o", file, dir).want(t, cli.ExitDone, "exported: 1 host")
 	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 && os.PathSeparator == '/' {
 		t.Errorf("%v %v: others must not read it", fi, err)
 	}
-	inside(t, "frontier", "export", "-o", file, dir).want(t, exitUsage, "exists")
-	inside(t, "frontier", "import", dir, file).want(t, exitUsage, "has a frontier, which import does not replace")
+	inside(t, "frontier", "export", "-o", file, dir).want(t, cli.ExitUsage, "exists")
+	inside(t, "frontier", "import", dir, file).want(t, cli.ExitUsage, "has a frontier, which import does not replace")
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Mkdir(moved, 0o777); err != nil {
 		t.Fatal(err)
@@ -161,11 +162,11 @@ func TestACrawlMovesByExportAndImport(t *testing.T) {
 		}
 	}
 	r := inside(t, "frontier", "import", moved, file)
-	r.want(t, exitDone, "curtsy resume")
+	r.want(t, cli.ExitDone, "curtsy resume")
 	if !strings.HasPrefix(r.out, "imported: 1 host") {
 		t.Errorf("%q", r.out)
 	}
-	inside(t, "resume", "--quiet", "--max-pages", "0", moved).want(t, exitDone)
+	inside(t, "resume", "--quiet", "--max-pages", "0", moved).want(t, cli.ExitDone)
 	judged(t, web, crawltest.Rules{})
 	for _, target := range []string{"/", "/p1.html", "/p4.html"} {
 		if n := requested(web, target); n != 1 {
@@ -194,14 +195,14 @@ func TestOfADamagedExportNothingIsImportedUnlessPartIsWanted(t *testing.T) {
 		}
 		into := filepath.Join(t.TempDir(), "d")
 		r := inside(t, "frontier", "import", into, file)
-		r.want(t, exitFailed, file+":", "Nothing was imported", "--partial")
+		r.want(t, cli.ExitFailed, file+":", "Nothing was imported", "--partial")
 		if what == "spoilt" && !strings.Contains(r.err, file+":"+itoa(url+1)+":") {
 			t.Errorf("the damaged line is %d: %s", url+1, r.err)
 		}
 		if _, err := os.Stat(into); err == nil {
 			t.Errorf("%s: a directory was made", what)
 		}
-		inside(t, "frontier", "import", "--partial", into, file).want(t, exitDone, file+":", "passed over", "of damage")
+		inside(t, "frontier", "import", "--partial", into, file).want(t, cli.ExitDone, file+":", "passed over", "of damage")
 		reopened(t, into)
 	}
 }
@@ -224,14 +225,14 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 		damaged = err != nil || len(found) > 0
 	}
 	r := inside(t, "frontier", "check", dir)
-	r.want(t, exitFound, "The frontier is damaged", "curtsy frontier rebuild "+word(dir))
+	r.want(t, cli.ExitFound, "The frontier is damaged", "curtsy frontier rebuild "+word(dir))
 	if r.out == "" {
 		t.Error("nothing is said of what is wrong")
 	}
-	inside(t, "resume", dir).want(t, exitFailed, "damaged", "curtsy frontier rebuild "+word(dir))
+	inside(t, "resume", dir).want(t, cli.ExitFailed, "damaged", "curtsy frontier rebuild "+word(dir))
 	r = inside(t, "frontier", "rebuild", dir)
-	r.want(t, exitDone, "the damaged file is kept as "+path+".damaged-", "curtsy resume")
-	inside(t, "frontier", "check", dir).want(t, exitDone)
+	r.want(t, cli.ExitDone, "the damaged file is kept as "+path+".damaged-", "curtsy resume")
+	inside(t, "frontier", "check", dir).want(t, cli.ExitDone)
 	if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 {
 		t.Errorf("%v %v", kept, err)
 	}
@@ -246,7 +247,7 @@ func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
 	dir, _ := stopped(t)
 	before := inside(t, "status", "--json", dir)
 	r := inside(t, "frontier", "compact", "--forget", dir)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if !strings.Contains(r.out, " before, ") {
 		t.Errorf("%q", r.out)
 	}
@@ -275,20 +276,20 @@ func TestAStaleControlFileIsRecognised(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := inside(t, "status", dir)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if !strings.HasPrefix(r.out, "state        stopped") {
 			t.Errorf("%s", r.out)
 		}
-		inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, exitDone)
-		inside(t, "frontier", "check", dir).want(t, exitDone)
+		inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
+		inside(t, "frontier", "check", dir).want(t, cli.ExitDone)
 	}
 }
 
 // Making the directory, and an operator's commands, open the frontier, and are no runs.
 func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
 	dir, _ := stopped(t)
-	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, exitDone)
-	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, exitDone)
+	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
+	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
 	for n := 1; n <= 2; n++ {
 		var s crawler.Status
 		if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
@@ -297,7 +298,7 @@ func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
 		if s.Runs != int64(n) || s.Began == nil || s.Last == nil || len(s.Longest) != 2-n {
 			t.Errorf("after %d runs: %+v", n, s)
 		}
-		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
 	}
 }
 
@@ -326,6 +327,6 @@ func TestWrongWordsForFrontierAreExplained(t *testing.T) {
 				args[i] = dir
 			}
 		}
-		inside(t, args...).want(t, exitUsage, tt.says)
+		inside(t, args...).want(t, cli.ExitUsage, tt.says)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -31,7 +32,7 @@ func TestOptOutAdd_OnAFullDiskAddsAllOrNothing(t *testing.T) {
 	for i := range 40 {
 		args = append(args, fmt.Sprintf("host%d.example.org", i))
 	}
-	ended(t, onFullDisk(curtsy(t, args...), 1)).want(t, exitFailed, "file too large")
+	ended(t, onFullDisk(curtsy(t, args...), 1)).want(t, cli.ExitFailed, "file too large")
 	if b, err := os.ReadFile(list); err != nil || string(b) != before {
 		t.Errorf("%q, %v", strings.TrimPrefix(string(b), before), err)
 	}
@@ -41,13 +42,13 @@ func TestAFullDiskIsSaidOnceAndLeavesNothingBeside(t *testing.T) {
 	dir := unanswered(t)
 	for _, verb := range []string{"compact", "rebuild"} {
 		r := ended(t, onFullDisk(curtsy(t, "frontier", verb, dir), 1))
-		r.want(t, exitFailed, "file too large")
+		r.want(t, cli.ExitFailed, "file too large")
 		if strings.Count(r.err, "file too large") != 1 {
 			t.Errorf("said more than once: %s", r.err)
 		}
 	}
 	r := ended(t, onFullDisk(curtsy(t, "crawl", "--dir", dir+"2", mute(t)), 1))
-	r.want(t, exitFailed, "file too large")
+	r.want(t, cli.ExitFailed, "file too large")
 	if strings.Count(r.err, "file too large") != 1 {
 		t.Errorf("said more than once: %s", r.err)
 	}

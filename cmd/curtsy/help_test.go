@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/crawldir"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 )
 
 // commands are all commands that help shows.
@@ -24,7 +25,7 @@ func commands(t *testing.T) []*cobra.Command {
 			walk(sub)
 		}
 	}
-	walk(newRoot(stdio{}))
+	walk(newRoot(cli.Streams{}))
 	if len(all) < 8 {
 		t.Fatalf("%d commands", len(all))
 	}
@@ -35,7 +36,7 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 	for _, c := range commands(t) {
 		path := strings.Fields(c.CommandPath())[1:]
 		r := inside(t, append(path, "--help")...)
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		for line := range strings.Lines(r.out) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 				t.Errorf("%s: a line of %d columns: %s", c.CommandPath(), n, line)
@@ -45,7 +46,7 @@ func TestHelpFitsATerminalAndExplainsEveryFlagInAGroup(t *testing.T) {
 			if !strings.Contains(r.out, "--"+f.Name+" ") && !strings.Contains(r.out, "--"+f.Name+"\n") {
 				t.Errorf("%s: --%s is not there", c.CommandPath(), f.Name)
 			}
-			if _, ok := f.Annotations[groupKey]; !ok && f.Name != "help" && f.Name != "version" {
+			if _, ok := f.Annotations[cli.GroupKey]; !ok && f.Name != "help" && f.Name != "version" {
 				t.Errorf("%s: --%s is in no group", c.CommandPath(), f.Name)
 			}
 		})
@@ -61,7 +62,7 @@ func TestHelpShowsEachFlagUnderItsTitleAndWithWhatItTakes(t *testing.T) {
 		out := inside(t, append(strings.Fields(c.CommandPath())[1:], "--help")...).out
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			title := "Help"
-			if g, ok := f.Annotations[groupKey]; ok {
+			if g, ok := f.Annotations[cli.GroupKey]; ok {
 				title = g[0]
 			}
 			_, below, _ := strings.Cut(out, "\n"+title+":\n")
@@ -93,7 +94,7 @@ func TestHelpOfCrawlIsGrouped(t *testing.T) {
 }
 
 func TestHelpOfAnUnknownCommandIsAUsageError(t *testing.T) {
-	inside(t, "help", "crwl").want(t, exitUsage, `unknown command "crwl"`, "did you mean crawl?")
+	inside(t, "help", "crwl").want(t, cli.ExitUsage, `unknown command "crwl"`, "did you mean crawl?")
 }
 
 func TestVersionAsAFlagAndAsACommand(t *testing.T) {

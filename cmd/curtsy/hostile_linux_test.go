@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/hostile"
 )
@@ -29,7 +30,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	cmd := curtsy(t, args...)
 	held := tellingPeak(t, cmd)
 	r := ended(t, cmd)
-	r.want(t, exitIncomplete)
+	r.want(t, cli.ExitIncomplete)
 	peak := held()
 	t.Logf("at most %d MiB", peak>>20)
 	if (peak == 0 || peak > most) && !racing {

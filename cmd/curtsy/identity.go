@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 )
@@ -20,18 +21,18 @@ import (
 // identityNames are the settings that identity set keeps.
 var identityNames = []string{"agent", "contact", "operator", "purpose"}
 
-func newIdentity(std stdio) *cobra.Command {
+func newIdentity(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "identity",
 		Short: "Say who crawls",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newIdentitySet(std), newIdentityOwn(std))
 	return cmd
 }
 
-func newIdentitySet(std stdio) *cobra.Command {
+func newIdentitySet(std cli.Streams) *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
 		Use:   "set [flags]",
@@ -39,7 +40,7 @@ func newIdentitySet(std stdio) *cobra.Command {
 		Long: "Keep contact, operator, purpose and agent in your configuration file, and show\n" +
 			"what requests will carry. What is not given stays as it is.",
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 	}
 	s.Settings = crawldir.Defaults()
 	s.identityFlags(cmd.Flags())
@@ -51,15 +52,15 @@ func newIdentitySet(std stdio) *cobra.Command {
 			}
 		}
 		if len(given) == 0 {
-			return usagef("nothing to set: give --contact, --operator, --purpose or --agent")
+			return cli.Usagef("nothing to set: give --contact, --operator, --purpose or --agent")
 		}
 		id := s.Identity()
 		if err := id.Validate(); err != nil {
-			return usagef("%w", err)
+			return cli.Usagef("%w", err)
 		}
 		if _, ok := given["contact"]; ok {
 			if err := id.CheckContact(); err != nil {
-				return usagef("%w", err)
+				return cli.Usagef("%w", err)
 			}
 		}
 		path, err := crawldir.UserConfig()
@@ -69,14 +70,14 @@ func newIdentitySet(std stdio) *cobra.Command {
 		if err := setKeys(path, given); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.err, "kept in %s; requests will carry\n", path)
+		fmt.Fprintf(std.Err, "kept in %s; requests will carry\n", path)
 		return printIdentity(std, path)
 	}
 	return cmd
 }
 
 // printIdentity shows the fields that the configuration file at path gives to requests.
-func printIdentity(std stdio, path string) error {
+func printIdentity(std cli.Streams, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -87,9 +88,9 @@ func printIdentity(std stdio, path string) error {
 	}
 	text := func(name string) string { v, _ := kept[name].(string); return v }
 	id := (&crawldir.Settings{Agent: text("agent"), Contact: text("contact")}).Identity()
-	fmt.Fprintf(std.out, "User-Agent: %s\n", plain(id.UserAgent()))
+	fmt.Fprintf(std.Out, "User-Agent: %s\n", plain(id.UserAgent()))
 	if from := id.From(); from != "" {
-		fmt.Fprintf(std.out, "From: %s\n", plain(from))
+		fmt.Fprintf(std.Out, "From: %s\n", plain(from))
 	}
 	return nil
 }

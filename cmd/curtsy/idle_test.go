@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // An option that switches on what is on already does nothing: its command refuses it and says so, as curtsy mirror does
@@ -25,10 +27,10 @@ func TestAnOptionThatSwitchesOnWhatIsOnIsRefused(t *testing.T) {
 			for c := cmd; c.HasParent(); c = c.Parent() {
 				args = append([]string{c.Name()}, args...)
 			}
-			inside(t, append(args, "--"+f.Name, "http://127.0.0.1:9/")...).want(t, exitUsage, "--"+f.Name+" adds nothing", "--"+f.Name+"=false")
+			inside(t, append(args, "--"+f.Name, "http://127.0.0.1:9/")...).want(t, cli.ExitUsage, "--"+f.Name+" adds nothing", "--"+f.Name+"=false")
 		})
 	}
-	visit(newRoot(stdio{}))
+	visit(newRoot(cli.Streams{}))
 	if found == 0 {
 		t.Error("no option is on by default: curtsy mirror --mirror was")
 	}

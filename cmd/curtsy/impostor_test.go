@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/mutual"
 )
@@ -46,7 +47,7 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 		before := namesBelow(t, dir)
 		for _, args := range askingCommands {
 			r := inside(t, append(args, dir)...)
-			if who == "a stranger" && r.code != exitDone {
+			if who == "a stranger" && r.code != cli.ExitDone {
 				t.Errorf("%s, %s: %+v", who, strings.Join(args, " "), r)
 			}
 			after := namesBelow(t, dir)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 )
@@ -54,7 +55,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	leftClean(t, dir)
 	// What was asked for is in the archive, though nothing came of it.
 	r := inside(t, "audit", dir)
-	if r.want(t, exitDone); !strings.HasPrefix(r.out, "No violation in 2 exchanges with 1 host\n") {
+	if r.want(t, cli.ExitDone); !strings.HasPrefix(r.out, "No violation in 2 exchanges with 1 host\n") {
 		t.Error(r.out)
 	}
 }

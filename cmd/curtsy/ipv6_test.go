@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/mirror"
 )
 
@@ -71,7 +72,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 	s := newSixSite(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	host := "[::1]:" + s.port
-	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, "http://[0:0::0:1]:"+s.port+"/").want(t, exitDone)
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", dir, "http://[0:0::0:1]:"+s.port+"/").want(t, cli.ExitDone)
 	want := []string{host + "/", host + "/a", host + "/b", host + "/c", host + "/robots.txt"}
 	got := slices.Sorted(slices.Values(s.got))
 	if !slices.Equal(got, want) {
@@ -96,7 +97,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 		"disallow":    {"explain", dir, "http://" + host + "/private"},
 		"scope":       {"explain", dir, "http://[::2]:" + s.port + "/out"},
 	} {
-		if r := inside(t, args...); r.code != exitDone || !strings.Contains(r.out, want) {
+		if r := inside(t, args...); r.code != cli.ExitDone || !strings.Contains(r.out, want) {
 			t.Errorf("%q: %d, %s %s; want %q", args, r.code, r.out, r.err, want)
 		}
 	}
@@ -106,7 +107,7 @@ func TestAnIPv6AddressIsAHost(t *testing.T) {
 func TestLocalhostOnIPv6AloneIsFound(t *testing.T) {
 	s := newSixSite(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "http://localhost:"+s.port+"/a").want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "http://localhost:"+s.port+"/a").want(t, cli.ExitDone)
 	if want := []string{"localhost:" + s.port + "/robots.txt", "localhost:" + s.port + "/a"}; !slices.Equal(s.got, want) {
 		t.Errorf("asked for %q, want %q", s.got, want)
 	}
@@ -124,7 +125,7 @@ func TestWhatAnIPv6AddressLeadsToIsJudged(t *testing.T) {
 		body += fmt.Sprintf(`<a href="http://[%s]:%s/">x</a>`, literal, port)
 	}
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--scope", "any", "--max-time", "20s", "--contact", "crawl@library.org", "--dir", dir, "http://[::ffff:127.0.0.1]:"+port+"/").want(t, exitIncomplete)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--scope", "any", "--max-time", "20s", "--contact", "crawl@library.org", "--dir", dir, "http://[::ffff:127.0.0.1]:"+port+"/").want(t, cli.ExitIncomplete)
 	asked := 0
 	for _, l := range ledgerLinesIn(t, dir) {
 		switch {

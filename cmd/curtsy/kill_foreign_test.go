@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // strangers are hosts of others, each at an address of its own, with a page that links to a few more.
@@ -90,10 +92,10 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 			break
 		}
 		args = []string{"resume", "--quiet", dir}
-		ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
+		ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 	}
-	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
-	ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
+	ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 	for _, short := range s.short {
 		t.Error(short)
 	}

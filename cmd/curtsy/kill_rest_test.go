@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -58,7 +59,7 @@ func TestARestThatWasAskedForJustBeforeAKillIsKept(t *testing.T) {
 		}
 		args = []string{"resume", "--quiet", dir}
 	}
-	ended(t, curtsy(t, args...)).want(t, exitDone)
+	ended(t, curtsy(t, args...)).want(t, cli.ExitDone)
 	requests, asked := web.Referee().Requests(), 0
 	for i, r := range requests[:len(requests)-1] {
 		if r.Status != http.StatusServiceUnavailable {
@@ -72,5 +73,5 @@ func TestARestThatWasAskedForJustBeforeAKillIsKept(t *testing.T) {
 	if asked != kills {
 		t.Errorf("%d answers asked for a rest, want %d", asked, kills)
 	}
-	ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -79,8 +80,8 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		clean(t, dir)
 	}
-	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
-	ended(t, curtsy(t, "resume", dir)).want(t, exitDone, "finished")
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone)
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone, "finished")
 	reopened(t, dir)
 	agree(t, dir)
 	clean(t, dir)

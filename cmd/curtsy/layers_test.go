@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler/crawldir"
-
 	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawldir"
 )
 
 // given makes a flag set as a command has it, with what the command line gave.

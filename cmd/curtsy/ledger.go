@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 )
@@ -35,18 +36,18 @@ func openLedger(dir, warcinfo string, say func(string, ...any)) (*ledger.Writer,
 }
 
 // newLedger is the group of commands about the ledger of a crawl.
-func newLedger(std stdio) *cobra.Command {
+func newLedger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "See the head of a crawl's ledger",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLedgerHead(std))
 	return cmd
 }
 
-func newLedgerHead(std stdio) *cobra.Command {
+func newLedgerHead(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "head [flags] DIR",
@@ -56,10 +57,10 @@ func newLedgerHead(std stdio) *cobra.Command {
 			"Whoever has it can prove later that no line before it was changed. It works\n" +
 			"while the crawl runs, too: the hash then stands for the lines written so far.",
 		Example: "  curtsy ledger head news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE:    func(_ *cobra.Command, args []string) error { return ledgerHead(args[0], asJSON, std) },
 	}
-	jsonFlag(cmd, &asJSON, "print JSON")
+	cli.JSONFlag(cmd, &asJSON, "print JSON")
 	return cmd
 }
 
@@ -76,7 +77,7 @@ type headJSON struct {
 	Time    *time.Time  `json:"time,omitempty"`
 }
 
-func ledgerHead(dir string, asJSON bool, std stdio) error {
+func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
 	if _, err := os.Stat(inDir(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if err := mustHoldCrawl(dir); err != nil {
 			return err
@@ -95,7 +96,7 @@ func ledgerHead(dir string, asJSON bool, std stdio) error {
 		if !p.Time.IsZero() {
 			out.Time = &p.Time
 		}
-		return writeJSON(std.out, out)
+		return cli.WriteJSON(std.Out, out)
 	}
 	what := "the head of an ended run"
 	if p.Runs {
@@ -105,7 +106,7 @@ func ledgerHead(dir string, asJSON bool, std stdio) error {
 	if p.Key != nil {
 		signed = "signed by the key " + ledger.Fingerprint(p.Key)
 	}
-	fmt.Fprintf(std.err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, several(p.Lines, "decision"), p.Chain, word(dir))
-	_, err = fmt.Fprintln(std.out, p.Chain)
+	fmt.Fprintf(std.Err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, several(p.Lines, "decision"), p.Chain, word(dir))
+	_, err = fmt.Fprintln(std.Out, p.Chain)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -42,13 +43,13 @@ func wholeLedger(t *testing.T, dir string) (last *ledger.Mark) {
 
 func TestLedgerHeadOfACrawl(t *testing.T) {
 	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
-	ledgerCrawl(t, config, dir).want(t, exitDone)
+	ledgerCrawl(t, config, dir).want(t, cli.ExitDone)
 	last := wholeLedger(t, dir)
 	if last == nil || !last.Signed() || last.Why != ledger.WhyEnd {
 		t.Fatalf("the last mark is %+v", last)
 	}
 	r := ended(t, curtsy(t, "ledger", "head", dir))
-	r.want(t, exitDone, "the head of an ended run, signed by the key "+ledger.Fingerprint(last.Key), "curtsy audit --head "+last.Chain.String())
+	r.want(t, cli.ExitDone, "the head of an ended run, signed by the key "+ledger.Fingerprint(last.Key), "curtsy audit --head "+last.Chain.String())
 	if r.out != last.Chain.String()+"\n" {
 		t.Errorf("printed %q, want %s", r.out, last.Chain)
 	}
@@ -75,19 +76,19 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 		t.Errorf("%d keys, %v", keys, err)
 	}
 	second := filepath.Join(t.TempDir(), "d")
-	ledgerCrawl(t, config, second).want(t, exitDone)
+	ledgerCrawl(t, config, second).want(t, cli.ExitDone)
 	if again := wholeLedger(t, second); string(again.Key) != string(last.Key) {
 		t.Error("each crawl has a key of its own")
 	}
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "is missing")
+	ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitFailed, "is missing")
 	if err := os.Mkdir(inDir(dir, crawldir.LedgerName), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitFailed, "has no chain yet")
-	ended(t, curtsy(t, "ledger", "head", t.TempDir())).want(t, exitUsage, "holds no crawl")
+	ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitFailed, "has no chain yet")
+	ended(t, curtsy(t, "ledger", "head", t.TempDir())).want(t, cli.ExitUsage, "holds no crawl")
 }
 
 // A configuration folder that cannot be had, and a damaged key, cost the signature and not the crawl.
@@ -116,14 +117,14 @@ func TestLedgerWithoutAKeyIsUnsignedAndSaysSoOnce(t *testing.T) {
 				}
 			}
 			r := ledgerCrawl(t, config, dir)
-			r.want(t, exitDone, "chained and not signed")
+			r.want(t, cli.ExitDone, "chained and not signed")
 			if n := strings.Count(r.err, "not signed"); n != 1 {
 				t.Errorf("said %d times: %s", n, r.err)
 			}
 			if last := wholeLedger(t, dir); last.Key != nil || last.Why != ledger.WhyEnd {
 				t.Errorf("the last mark is %+v", last)
 			}
-			ended(t, curtsy(t, "ledger", "head", dir)).want(t, exitDone, "not signed")
+			ended(t, curtsy(t, "ledger", "head", dir)).want(t, cli.ExitDone, "not signed")
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // What a kill left of files that were being made is removed by the next command that holds the crawl; what another may
@@ -18,7 +20,7 @@ func TestLeftOversOfAKillAreRemovedByTheNextCommand(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inside(t, append(args, dir)...).want(t, exitDone)
+		inside(t, append(args, dir)...).want(t, cli.ExitDone)
 		for _, name := range gone {
 			if name[0] == '.' && args[0] != "resume" { // who writes the settings anew
 				continue
@@ -42,7 +44,7 @@ func TestLeftOversOfAPackAreRemovedByTheNext(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(to, ".x.wacz.abcdefgh.new"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", "-o", filepath.Join(to, "x.wacz"), dir).want(t, exitDone)
+	inside(t, "pack", "-o", filepath.Join(to, "x.wacz"), dir).want(t, cli.ExitDone)
 	if left, err := os.ReadDir(to); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
 )
@@ -43,7 +44,7 @@ func TestWhatIsAPageIsOneForEveryPart(t *testing.T) {
 	}
 	t.Cleanup(func() { web.Close() })
 	dir, seed := filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")
-	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "mirror", "--contact", "crawl@library.org", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	types := map[string]string{}
 	for _, l := range ledgerLinesIn(t, dir) {
 		if l.Status == 200 {
@@ -51,7 +52,7 @@ func TestWhatIsAPageIsOneForEveryPart(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", "-o", file, dir).want(t, exitDone)
+	inside(t, "pack", "-o", file, dir).want(t, cli.ExitDone)
 	packed, index := unzipped(t, file)["pages/pages.jsonl"], map[string]string{}
 	for line := range strings.Lines(unzipped(t, file)["indexes/index.cdxj"]) {
 		var l struct{ URL, Mime string }

@@ -71,7 +71,7 @@ func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o 
 	}
 	s.Requisites = "scope"
 	if !o.quiet {
-		fmt.Fprintln(std.err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
+		fmt.Fprintln(std.Err, "what pages need of other hosts is left out: no stranger is asked for anything without a contact. To have it, say how to reach you, once: curtsy identity set --contact ADDRESS")
 	}
 }
 

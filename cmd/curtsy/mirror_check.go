@@ -42,7 +42,7 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(std.out)
+	out := bufio.NewWriter(std.Out)
 	all, wrong := int64(0), int64(0)
 	absolute := map[string]bool{} // URLs
 	for b, err := range mirror.Check(ctx, tree) {
@@ -67,9 +67,9 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
+	fmt.Fprintf(std.Err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
 	if n := int64(len(absolute)); n > 0 {
-		fmt.Fprintf(std.err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", several(n, "URL"))
+		fmt.Fprintf(std.Err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", several(n, "URL"))
 	}
 	if wrong > 0 {
 		return silent(exitFound)

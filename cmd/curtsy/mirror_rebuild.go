@@ -48,7 +48,7 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 		var b *built
 		err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
 			var progress mirror.Progress
-			return newVoice(std.err, &options{quiet: o.quiet}).whileMirrored(ctx, &progress, func() (err error) {
+			return newVoice(std.Err, &options{quiet: o.quiet}).whileMirrored(ctx, &progress, func() (err error) {
 				b, err = rebuildMirror(ctx, args, &o, &progress)
 				return err
 			})
@@ -59,10 +59,10 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 		case b == nil:
 			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
 		case !o.quiet:
-			fmt.Fprint(std.err, b.text())
+			fmt.Fprint(std.Err, b.text())
 		}
 		if o.json {
-			return writeJSON(std.out, b)
+			return writeJSON(std.Out, b)
 		}
 		return nil
 	}

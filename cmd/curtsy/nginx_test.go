@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 )
 
@@ -112,7 +113,7 @@ func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
 	s := serveFiles(t, pythonDocs)
 	dir := filepath.Join(t.TempDir(), "d")
 	r := ended(t, curtsy(t, "crawl", "--delay", "0", "--json", "--dir", dir, "http://"+s.addr+"/"))
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	var summary crawler.Summary
 	if err := json.Unmarshal([]byte(r.out), &summary); err != nil {
 		t.Fatal(err)

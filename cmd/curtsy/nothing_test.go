@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // A mirror is not replaced by that of an archive without answers.
@@ -20,7 +22,7 @@ func TestRebuildFromNothingLeavesTheMirror(t *testing.T) {
 		}
 	}
 	r := inside(t, "mirror", "rebuild", "-o", filepath.Join(dir, "out"), empty)
-	if r.code != exitFailed || !strings.Contains(r.err, "nothing is archived in "+empty) {
+	if r.code != cli.ExitFailed || !strings.Contains(r.err, "nothing is archived in "+empty) {
 		t.Errorf("%+v", r)
 	}
 	if b, err := os.ReadFile(page); err != nil || string(b) != "<p>" {
@@ -31,7 +33,7 @@ func TestRebuildFromNothingLeavesTheMirror(t *testing.T) {
 // Where a page cannot be written is said before an audit that may take hours.
 func TestAuditSaysAtOnceThatAFolderIsMissing(t *testing.T) {
 	r := inside(t, "audit", "--html", filepath.Join(t.TempDir(), "none", "audit.html"), "no-such-crawl")
-	if r.code != exitUsage || !strings.Contains(r.err, "there is no folder") {
+	if r.code != cli.ExitUsage || !strings.Contains(r.err, "there is no folder") {
 		t.Errorf("%+v", r)
 	}
 }

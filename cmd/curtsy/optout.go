@@ -101,11 +101,11 @@ func addOptOuts(path string, texts []string, reason string, std stdio) error {
 	if err := durable.Names(filepath.Dir(path)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%s added to %s", entries(added), plain(path))
+	fmt.Fprintf(std.Err, "%s added to %s", entries(added), plain(path))
 	if known := len(texts) - added; known > 0 {
-		fmt.Fprintf(std.err, ", %d stood there already", known)
+		fmt.Fprintf(std.Err, ", %d stood there already", known)
 	}
-	fmt.Fprintln(std.err)
+	fmt.Fprintln(std.Err)
 	return nil
 }
 
@@ -152,14 +152,14 @@ func newOptOutList(std stdio) *cobra.Command {
 
 // printOptOuts shows entries.
 func printOptOuts(lists *optout.Watch, asJSON bool, std stdio) error {
-	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	for _, l := range lists.Lists() {
 		for _, e := range l.Entries() {
 			if !asJSON {
 				fmt.Fprintf(table, "%s\t%s\t%s:%d\n", oneLine(e.Text), oneLine(e.Reason), oneLine(l.Name()), e.Line)
 				continue
 			}
-			err := json.NewEncoder(std.out).Encode(struct {
+			err := json.NewEncoder(std.Out).Encode(struct {
 				Entry  string `json:"entry"`
 				Reason string `json:"reason,omitempty"`
 				File   string `json:"file"`

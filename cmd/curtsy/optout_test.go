@@ -19,7 +19,7 @@ import (
 func atHome(t *testing.T, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(context.Background(), args, stdio{strings.NewReader(""), &out, &errs})
+	code := run(context.Background(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}
 }
 

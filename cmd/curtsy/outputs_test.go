@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler/crawldir"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawldir"
 )
 
 // What an option does with the file or folder that it names.

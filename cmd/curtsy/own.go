@@ -32,8 +32,8 @@ func newIdentityOwn(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(std.err, "Let https://%s%s hold this line, then crawl with --own-site %s:\n", host, crawler.OwnerPath, host)
-			_, err = fmt.Fprintln(std.out, crawler.OwnerValue(key, host))
+			fmt.Fprintf(std.Err, "Let https://%s%s hold this line, then crawl with --own-site %s:\n", host, crawler.OwnerPath, host)
+			_, err = fmt.Fprintln(std.Out, crawler.OwnerValue(key, host))
 			return err
 		},
 	}

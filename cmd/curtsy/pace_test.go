@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -17,9 +18,9 @@ import (
 func TestRule10_IPDelayBelow100msIsWrongUsage(t *testing.T) {
 	seed, _ := small(t)
 	for _, d := range []string{"0", "99ms", "1us"} {
-		inside(t, "crawl", "--ip-delay", d, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitUsage, "--ip-delay", "100ms is the least")
+		inside(t, "crawl", "--ip-delay", d, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "--ip-delay", "100ms is the least")
 	}
-	inside(t, "crawl", "--max-rate", "5", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitUsage, "has no unit")
+	inside(t, "crawl", "--max-rate", "5", "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitUsage, "has no unit")
 }
 
 // Three hosts on one machine, none of them the user's own: the ledger says that their address decided.
@@ -32,7 +33,7 @@ func TestRule10_HostsAtOneAddressWaitForIt(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	ended(t, curtsy(t, "crawl", "--quiet", "--own-site", "none", "--ip-delay", "700ms", "--dir", dir,
-		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test"), web.LoopbackURL("garden.test"))).want(t, exitDone)
+		web.LoopbackURL("bakery.test"), web.LoopbackURL("library.test"), web.LoopbackURL("garden.test"))).want(t, cli.ExitDone)
 	judged(t, web, crawltest.Rules{Pace: time.Second})
 	byAddress := 0
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
@@ -61,7 +62,7 @@ func TestRule15_MaxRateIsKept(t *testing.T) {
 	defer web.Close()
 	begin := time.Now()
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-rate", "150kB", "--dir", filepath.Join(t.TempDir(), "d"), web.LoopbackURL("bakery.test")).
-		want(t, exitDone)
+		want(t, cli.ExitDone)
 	// 240 kB, of which 64 KiB may come at once.
 	if took := time.Since(begin); took < time.Second {
 		t.Errorf("240 kB at 150 kB a second within %v", took)
@@ -85,7 +86,7 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 	}
 	for _, wait := range waits {
 		r := wait()
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 	}
 	var last time.Time
 	all := web.Referee().Requests()
@@ -120,7 +121,7 @@ func TestRule17_WithoutAFolderForTheLocksNoForeignHostIsAsked(t *testing.T) {
 	}
 	cmd := curtsy(t, "crawl", "--own-site", "none", "--dir", filepath.Join(t.TempDir(), "d"), seed)
 	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+file, "LocalAppData="+file)
-	ended(t, cmd).want(t, exitFailed, "XDG_CACHE_HOME")
+	ended(t, cmd).want(t, cli.ExitFailed, "XDG_CACHE_HOME")
 	if n := len(web.Referee().Requests()); n != 0 {
 		t.Errorf("%d requests", n)
 	}

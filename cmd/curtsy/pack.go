@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -27,7 +28,7 @@ import (
 // packOptions are the flags of pack.
 type packOptions struct{ to, title, description string }
 
-func newPack(std stdio) *cobra.Command {
+func newPack(std cli.Streams) *cobra.Command {
 	var o packOptions
 	cmd := &cobra.Command{
 		Use:   "pack [flags] DIR",
@@ -37,22 +38,22 @@ func newPack(std stdio) *cobra.Command {
 			"report and the audit if they are in DIR. It is signed if there is a key of\n" +
 			"ledgers. Bodies of pages that ask not to be archived are left out.",
 		Example: "  curtsy pack news -o news.wacz\n  curtsy pack --title 'The news in May' -o news.wacz news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE:    func(cmd *cobra.Command, args []string) error { return pack(cmd.Context(), args[0], o, std) },
 	}
 	cmd.Flags().StringVarP(&o.to, "output", "o", "", "write to `FILE`, a new one that ends in .wacz")
 	cmd.Flags().StringVar(&o.title, "title", "", "`NAME` that players show (default: that of the first host)")
 	cmd.Flags().StringVar(&o.description, "description", "", "longer `TEXT` about it, in Markdown")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func pack(ctx context.Context, dir string, o packOptions, std stdio) error {
+func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error {
 	switch {
 	case o.to == "":
-		return usagef("name the file to write: curtsy pack -o FILE.wacz %s", word(dir))
+		return cli.Usagef("name the file to write: curtsy pack -o FILE.wacz %s", word(dir))
 	case !strings.HasSuffix(o.to, ".wacz"): // players go by it, and so the specification says
-		return usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
+		return cli.Usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
 	}
 	if err := mayWriteTo("--output", o.to, userfile.Kind{}); err != nil {
 		return err
@@ -63,7 +64,7 @@ func pack(ctx context.Context, dir string, o packOptions, std stdio) error {
 	if err := mustBeWhole(dir); err != nil {
 		return err
 	}
-	return untilSignal(ctx, func(ctx context.Context) error {
+	return cli.UntilSignal(ctx, func(ctx context.Context) error {
 		return whileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 	})
 }
@@ -92,7 +93,7 @@ func notInUse(err error) error {
 	return err
 }
 
-func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptions, std stdio) error {
+func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptions, std cli.Streams) error {
 	if err := completeSegment(ctx, dir, std); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
 	r, err := wacz.Create(ctx, o.to, parts)
 	if errors.Is(err, wacz.ErrExists) {
-		return usagef("%s exists: name a new file with --output, or remove it first", o.to)
+		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.to)
 	}
 	if errors.Is(err, wacz.ErrIndex) {
 		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, word(dir))
@@ -135,18 +136,18 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		return err
 	}
 	for _, s := range parts.LeftOut {
-		fmt.Fprintf(std.err, "note: %s\n", plain(s))
+		fmt.Fprintf(std.Err, "note: %s\n", plain(s))
 	}
 	if r.NoArchive > 0 {
-		fmt.Fprintf(std.err, "left out, because their pages ask not to be archived: %s\n", several(r.NoArchive, "record"))
+		fmt.Fprintf(std.Err, "left out, because their pages ask not to be archived: %s\n", several(r.NoArchive, "record"))
 	}
 	if r.Elsewhere > 0 {
-		fmt.Fprintf(std.err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", several(r.Elsewhere, "repeat"))
+		fmt.Fprintf(std.Err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", several(r.Elsewhere, "repeat"))
 	}
 	if key == nil {
-		fmt.Fprintf(std.err, "not signed: there is no ledger key in the configuration folder\n")
+		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
 	}
-	fmt.Fprintf(std.err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
+	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
 		several(r.Pages, "page"), several(r.Records, "answer"), roughSize(r.Octets), plain(o.to), r.Hash)
 	return nil
 }

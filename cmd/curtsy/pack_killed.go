@@ -7,13 +7,14 @@ import (
 	"os"
 	"strings"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/warc"
 )
 
 // completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
 // package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
-func completeSegment(ctx context.Context, dir string, std stdio) error {
+func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
 	entries, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
 	if err != nil {
 		return fmt.Errorf("pack: %w", err)
@@ -27,7 +28,7 @@ func completeSegment(ctx context.Context, dir string, std stdio) error {
 	if open == "" {
 		return nil
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(std.err, "%s\n", plain(fmt.Sprintf(format, args...))) }
+	say := func(format string, args ...any) { fmt.Fprintf(std.Err, "%s\n", plain(fmt.Sprintf(format, args...))) }
 	index, err := openIndex(ctx, dir, nil, say)
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // A crawl that was killed, and never resumed, is packed with all that its archive holds, and its package is audited clean:
@@ -23,19 +25,19 @@ func TestAKilledCrawlIsPackedWhole(t *testing.T) {
 	}
 	before := exchangesIn(t, dir)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	ended(t, curtsy(t, "pack", dir, "-o", file)).want(t, exitDone, "which a kill left open, is completed")
+	ended(t, curtsy(t, "pack", dir, "-o", file)).want(t, cli.ExitDone, "which a kill left open, is completed")
 	if after := exchangesIn(t, file); after < before-8 || after == 0 { // of the last exchange with each host a part may have been written
 		t.Errorf("the package has %d exchanges, the directory had %d", after, before)
 	}
-	ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, exitDone)
-	ended(t, curtsy(t, "audit", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, cli.ExitDone)
+	ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
 }
 
 // exchangesIn audits what, which must be clean, and returns how many exchanges there are.
 func exchangesIn(t *testing.T, what string) int {
 	t.Helper()
 	r := ended(t, curtsy(t, "audit", "--json", what))
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	var got struct {
 		Totals struct{ Exchanges int }
 	}
@@ -60,7 +62,7 @@ func TestPackCompletesTheSegmentThatAKillLeftOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, exitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "the kill tore its end", "packed ")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "the kill tore its end", "packed ")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, filepath.Base(whole)) {
 		t.Errorf("it is not in the package: %s", text)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
@@ -44,7 +45,7 @@ func crawledBakery(t *testing.T, flags ...string) (dir string) {
 	t.Helper()
 	seed, _ := small(t)
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, append([]string{"crawl", "--delay", "0", "--quiet", "--dir", dir, seed}, flags...)...).want(t, exitDone)
+	inside(t, append([]string{"crawl", "--delay", "0", "--quiet", "--dir", dir, seed}, flags...)...).want(t, cli.ExitDone)
 	return dir
 }
 
@@ -57,7 +58,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
 	r := inside(t, "pack", "-o", file, "--description", "of *bread*", dir)
-	r.want(t, exitDone, "packed 3 pages", "not signed") // each command of the test has a user of its own
+	r.want(t, cli.ExitDone, "packed 3 pages", "not signed") // each command of the test has a user of its own
 	if r.out != "" {
 		t.Errorf("standard output: %q", r.out)
 	}
@@ -88,7 +89,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	again := filepath.Join(t.TempDir(), "y.wacz")
-	inside(t, "pack", "-o", again, "--description", "of *bread*", dir).want(t, exitDone)
+	inside(t, "pack", "-o", again, "--description", "of *bread*", dir).want(t, cli.ExitDone)
 	one, _ := os.ReadFile(file)
 	two, _ := os.ReadFile(again)
 	if !bytes.Equal(one, two) {
@@ -100,7 +101,7 @@ func TestPackHoldsArchiveIndexPagesLedgerAndReports(t *testing.T) {
 // What is in the file proves as much as the crawl directory: packed or unpacked, its archive is audited with its ledger.
 func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 	file, folder := filepath.Join(t.TempDir(), "x.wacz"), filepath.Join(t.TempDir(), "x")
-	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, exitDone)
+	inside(t, "pack", "-o", file, crawledBakery(t)).want(t, cli.ExitDone)
 	r := clean(t, file)
 	if p := r.Package; p == nil || !p.OK || p.Agree != p.Files || p.Files < 4 {
 		t.Errorf("the package: %+v", p)
@@ -128,11 +129,11 @@ func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 	dir := crawledBakery(t)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir).want(t, exitUsage, "-o FILE.wacz")
-	inside(t, "pack", dir, "-o", "x.zip").want(t, exitUsage, ".wacz")
-	inside(t, "pack", t.TempDir(), "-o", file).want(t, exitUsage, "holds no crawl")
-	inside(t, "pack", dir, "-o", file).want(t, exitDone)
-	inside(t, "pack", dir, "-o", file).want(t, exitUsage, "exists")
+	inside(t, "pack", dir).want(t, cli.ExitUsage, "-o FILE.wacz")
+	inside(t, "pack", dir, "-o", "x.zip").want(t, cli.ExitUsage, ".wacz")
+	inside(t, "pack", t.TempDir(), "-o", file).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone)
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitUsage, "exists")
 	other := filepath.Join(t.TempDir(), "y.wacz")
 	lines, err := filepath.Glob(filepath.Join(dir, crawldir.IndexName, "*.cdxj"))
 	if err != nil || len(lines) != 1 {
@@ -146,19 +147,19 @@ func TestPackRefusesWhatItCannotPackAndSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(lines[0], rest, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", dir, "-o", other).want(t, exitFailed, "does not fit", "curtsy warc index "+dir)
+	inside(t, "pack", dir, "-o", other).want(t, cli.ExitFailed, "does not fit", "curtsy warc index "+dir)
 	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "pack", dir, "-o", other).want(t, exitFailed, "curtsy warc index "+dir)
-	inside(t, "warc", "index", dir).want(t, exitDone)
-	inside(t, "pack", dir, "-o", other).want(t, exitDone, "packed 3 pages")
+	inside(t, "pack", dir, "-o", other).want(t, cli.ExitFailed, "curtsy warc index "+dir)
+	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
+	inside(t, "pack", dir, "-o", other).want(t, cli.ExitDone, "packed 3 pages")
 }
 
 func TestPackSaysThatACrawlIsNotFinished(t *testing.T) {
 	dir := crawledBakery(t, "--max-pages", "1")
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, exitDone, "not finished", "still to go", "packed 1 page,")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "not finished", "still to go", "packed 1 page,")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, "The crawl is not finished") {
 		t.Errorf("the manifest does not say it: %s", text)
 	}
@@ -178,7 +179,7 @@ func TestPackRefusesARunningCrawl(t *testing.T) {
 	wait := begun(t, cmd)
 	eventually(t, "a page was asked for", func() bool { return len(web.Referee().Requests()) > 1 })
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, exitFailed, "is running")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitFailed, "is running")
 	if _, err := os.Lstat(file); err == nil {
 		t.Error("there is a file all the same")
 	}
@@ -186,7 +187,7 @@ func TestPackRefusesARunningCrawl(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait()
-	inside(t, "pack", dir, "-o", file).want(t, exitDone, "not finished")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "not finished")
 }
 
 // Politeness rule 19: bodies that an operator keeps for himself are not given away.
@@ -200,12 +201,12 @@ func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--quiet", "--keep-noarchive", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--quiet", "--keep-noarchive", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	if !strings.Contains(archiveText(t, dir), "the sourdough of the house") {
 		t.Fatal("the crawl kept nothing that could be left out")
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, exitDone, "ask not to be archived: 1 record", "packed 1 page,")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, "ask not to be archived: 1 record", "packed 1 page,")
 	all := unzipped(t, file)
 	z := filepath.Join(t.TempDir(), crawldir.ArchiveName)
 	if err := os.Mkdir(z, 0o700); err != nil {
@@ -229,7 +230,7 @@ func TestRule19PackLeavesOutWhatKeepNoArchiveKept(t *testing.T) {
 	if err := os.WriteFile(bare, []byte(all["archive/curtsy-00000.warc.gz"]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, code := audited(t, bare); code != exitFound || len(violated(r)) != 1 || !strings.HasPrefix(violated(r)[0], "record") {
+	if r, code := audited(t, bare); code != cli.ExitFound || len(violated(r)) != 1 || !strings.HasPrefix(violated(r)[0], "record") {
 		t.Errorf("exit %d: %q", code, violated(r))
 	}
 }

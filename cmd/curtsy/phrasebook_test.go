@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/phrasebook"
 )
 
 func testRoot() *cobra.Command {
-	return newRoot(stdio{strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)})
+	return newRoot(cli.Streams{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
 }
 
 // called returns one of our commands by its path.
@@ -91,7 +92,7 @@ func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
 		"--zebra":            "see curtsy crawl --help",
 	} {
 		r := shared("crawl", given, "http://127.0.0.1:1/")
-		if r.code != exitUsage || !strings.Contains(r.err, says) {
+		if r.code != cli.ExitUsage || !strings.Contains(r.err, says) {
 			t.Errorf("%s: exit code %d, %q; want %q", given, r.code, r.err, says)
 		}
 		if strings.Contains(says, "here") && strings.Contains(r.err, "did you mean") {
@@ -100,7 +101,7 @@ func TestAnOptionOfAnotherCrawlerIsAnsweredWithOurs(t *testing.T) {
 	}
 	config := write(t, "DOWNLOAD_DELAY = 3\n")
 	r := shared("crawl", "--config", config, "http://127.0.0.1:1/")
-	if r.code != exitUsage || !strings.Contains(r.err, "that is delay here") {
+	if r.code != cli.ExitUsage || !strings.Contains(r.err, "that is delay here") {
 		t.Errorf("%q", r.err)
 	}
 	if r := shared("status", "--level=3", "d"); strings.Contains(r.err, "--depth") {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/storage/plainly"
@@ -61,7 +62,7 @@ func TestWhateverFailsIsSaidInPlainWords(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "d")
 		r := shared("crawl", "--delay", "0", "--max-wait", "1s", "-v", "--dir", dir, seed, there)
-		if r.code != exitIncomplete {
+		if r.code != cli.ExitIncomplete {
 			t.Errorf("%s: exit code %d", name, r.code)
 		}
 		texts := []string{r.err}
@@ -98,7 +99,7 @@ func TestWrongFilesAreSaidInPlainWords(t *testing.T) {
 		{"crawl", "--dir", filepath.Join(dir, crawldir.ConfigName, "x"), seed}, {"pack", "-o", filepath.Join(none, "x.wacz"), dir},
 	} {
 		r := shared(args...)
-		if m := raw.FindString(r.err + r.out); m != "" || r.code == exitDone {
+		if m := raw.FindString(r.err + r.out); m != "" || r.code == cli.ExitDone {
 			t.Errorf("curtsy %s: exit code %d, %q is said: %s%s", strings.Join(args, " "), r.code, m, r.err, r.out)
 		}
 	}

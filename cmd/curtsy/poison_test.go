@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -42,7 +43,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		}
 		died = died && p.kill()
 		if r := p.end(); !died {
-			r.want(t, exitDone, "1 URL set aside", "curtsy frontier retry --reason quarantined")
+			r.want(t, cli.ExitDone, "1 URL set aside", "curtsy frontier retry --reason quarantined")
 			break
 		}
 		args = []string{"resume", dir}
@@ -56,7 +57,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		}
 	}
 	r := inside(t, "frontier", "ls", "--urls", "--reason", "quarantined", dir)
-	if r.want(t, exitDone); !strings.Contains(r.out, "/poison") || strings.Count(r.out, "http") != 1 {
+	if r.want(t, cli.ExitDone); !strings.Contains(r.out, "/poison") || strings.Count(r.out, "http") != 1 {
 		t.Errorf("%q", r.out)
 	}
 	set := 0
@@ -75,7 +76,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		t.Errorf("%d lines of the ledger say what was set aside", set)
 	}
 	clean(t, dir)
-	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, exitDone)
+	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, cli.ExitDone)
 	reopened(t, dir)
 	t.Logf("set aside after %d deaths", deaths)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/bench"
+	"curtsy/cmd/curtsy/cli"
 )
 
 // asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
@@ -34,7 +35,7 @@ func beCurtsy() {
 	if path == "" {
 		main()
 	}
-	code := run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	code := run(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	if err := os.WriteFile(path, []byte(strconv.FormatInt(bench.PeakRSS(), 10)), 0o666); err != nil {
 		panic(err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
@@ -63,7 +64,7 @@ func archived(t *testing.T) (dir, site string) {
 	}
 	site = web.LoopbackURL("bakery.test")
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
 	web.Close()
 	revisit(t, dir, site+"about.html", site+"again.html")
 	return dir, site
@@ -251,7 +252,7 @@ func TestAPlayerShowsTheWACZ(t *testing.T) {
 	dir, site := archived(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
 	var errs bytes.Buffer // as the user who crawled: the ledger's key is there
-	if code := run(t.Context(), []string{"pack", dir, "-o", file, "--title", "Bread"}, stdio{strings.NewReader(""), io.Discard, &errs}); code != exitDone {
+	if code := run(t.Context(), []string{"pack", dir, "-o", file, "--title", "Bread"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	tab := replays(t, file, site)
@@ -322,9 +323,9 @@ func TestABrowserVerifiesTheSignatureOfAWACZ(t *testing.T) {
 	skipWithout(t, "chromium")
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", seed).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", seed).want(t, cli.ExitDone)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	if code := run(t.Context(), []string{"pack", dir, "-o", file}, stdio{strings.NewReader(""), io.Discard, io.Discard}); code != exitDone {
+	if code := run(t.Context(), []string{"pack", dir, "-o", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != cli.ExitDone {
 		t.Fatalf("exit code %d", code)
 	}
 	z, err := zip.OpenReader(file)

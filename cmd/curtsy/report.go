@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	reports "curtsy/storage/report"
@@ -29,7 +30,7 @@ type reportOptions struct {
 	noAudit   bool
 }
 
-func newReport(std stdio) *cobra.Command {
+func newReport(std cli.Streams) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
@@ -40,7 +41,7 @@ func newReport(std stdio) *cobra.Command {
 			"crawl may be running. The archive is audited, too.\n\n" +
 			"With --host the page is for the owner of that host, to be sent by mail.",
 		Example: "  curtsy report news\n  curtsy report --host www.your-domain.org news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return makeReport(cmd.Context(), args[0], o, std)
 		},
@@ -50,11 +51,11 @@ func newReport(std stdio) *cobra.Command {
 	flags.StringVarP(&o.out, "out", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
 	flags.BoolVar(&o.noAudit, "no-audit", false, "do not audit the archive, which reads all of it")
 	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")
-	inGroup(flags, "Output")
+	cli.Group(flags, "Output")
 	return cmd
 }
 
-func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) error {
+func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Streams) error {
 	if err := mustHoldLedger(dir); err != nil {
 		return err
 	}
@@ -73,9 +74,9 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 	r, err := reports.Make(ctx, ro)
 	switch {
 	case errors.Is(err, reports.ErrNoHost):
-		return usagef("%w; see the hosts with curtsy report %s", err, word(dir))
+		return cli.Usagef("%w; see the hosts with curtsy report %s", err, word(dir))
 	case errors.Is(err, reports.ErrHost):
-		return usagef("%w", err)
+		return cli.Usagef("%w", err)
 	case err != nil:
 		return err
 	}
@@ -93,9 +94,9 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std stdio) err
 	if err := write(data, r.WriteJSON); err != nil {
 		return err
 	}
-	fmt.Fprint(std.err, reportText(r, page, data))
+	fmt.Fprint(std.Err, reportText(r, page, data))
 	if o.json {
-		return r.WriteJSON(std.out)
+		return r.WriteJSON(std.Out)
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func mustHoldLedger(dir string) error {
 		if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err == nil {
 			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, crawldir.LedgerName))
 		}
-		return usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
+		return cli.Usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
 	}
 	return fmt.Errorf("crawl directory: %w", err)
 }
@@ -132,11 +133,11 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	}
 	ext := filepath.Ext(o.out)
 	if strings.EqualFold(ext, ".json") {
-		return "", "", usagef("-o %s: the page is HTML; its JSON form is written beside it by itself", o.out)
+		return "", "", cli.Usagef("-o %s: the page is HTML; its JSON form is written beside it by itself", o.out)
 	}
 	data = strings.TrimSuffix(o.out, ext) + ".json"
 	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
-		return "", "", usagef("-o %s: it is a directory; name a file in it", o.out)
+		return "", "", cli.Usagef("-o %s: it is a directory; name a file in it", o.out)
 	}
 	made := userfile.Kind{Name: "a report", Mark: `<meta name="generator" content="curtsy report">`, Own: []string{reportName + ".html"}}
 	if err := mayWriteTo("-o", o.out, made); err != nil {

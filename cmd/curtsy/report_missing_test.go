@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -13,5 +14,5 @@ func TestReportOfACrawlWithoutItsLedger(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "report", dir).want(t, exitFailed, inDir(dir, crawldir.LedgerName)+" is missing")
+	inside(t, "report", dir).want(t, cli.ExitFailed, inDir(dir, crawldir.LedgerName)+" is missing")
 }

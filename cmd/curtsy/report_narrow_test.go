@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // On a telephone nothing of a report has to be pushed sideways but a table within itself; and who, when and the verdict come
@@ -13,9 +15,9 @@ import (
 func TestReportsFitANarrowScreen(t *testing.T) {
 	tab := browser(t)
 	dir, _ := stopped(t)
-	inside(t, "report", dir).want(t, exitDone)
+	inside(t, "report", dir).want(t, cli.ExitDone)
 	letter := filepath.Join(t.TempDir(), "letter.html")
-	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, exitDone)
+	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, cli.ExitDone)
 	for _, page := range []string{filepath.Join(dir, "report.html"), letter} {
 		var wide float64
 		var order []string

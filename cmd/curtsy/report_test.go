@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
@@ -30,7 +31,7 @@ func crawled(t *testing.T) string {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--max-pages", "50", "--operator", "Example Library", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--max-pages", "50", "--operator", "Example Library", "--dir", dir, "--quiet", web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	return dir
 }
 
@@ -50,7 +51,7 @@ func readReport(t *testing.T, path string) *reports.Report {
 func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
 	dir := crawled(t)
 	r := inside(t, "report", "--json", dir)
-	r.want(t, exitDone, "exchanges", filepath.Join(dir, "report.html"), filepath.Join(dir, "report.json"))
+	r.want(t, cli.ExitDone, "exchanges", filepath.Join(dir, "report.html"), filepath.Join(dir, "report.json"))
 	told := readReport(t, filepath.Join(dir, "report.json"))
 	var printed reports.Report
 	if err := json.Unmarshal([]byte(r.out), &printed); err != nil {
@@ -67,7 +68,7 @@ func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
 		t.Errorf("settings that differ: %s", settings)
 	}
 	again := inside(t, "report", dir)
-	again.want(t, exitDone)
+	again.want(t, cli.ExitDone)
 	if again.out != "" {
 		t.Errorf("standard output without --json: %q", again.out)
 	}
@@ -78,12 +79,12 @@ func TestReportWritesThePageAndItsJSONForm(t *testing.T) {
 
 func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
 	dir := crawled(t)
-	inside(t, "report", "--host", "127.0.0.1", dir).want(t, exitDone, "report-127.0.0.1.html")
+	inside(t, "report", "--host", "127.0.0.1", dir).want(t, cli.ExitDone, "report-127.0.0.1.html")
 	if r := readReport(t, filepath.Join(dir, "report-127.0.0.1.json")); r.Host != "127.0.0.1" || len(r.Asked) == 0 {
 		t.Errorf("%q, %d exchanges listed", r.Host, len(r.Asked))
 	}
 	out := filepath.Join(t.TempDir(), "letter.htm")
-	inside(t, "report", "--host", "127.0.0.1", "-o", out, dir).want(t, exitDone, out)
+	inside(t, "report", "--host", "127.0.0.1", "-o", out, dir).want(t, cli.ExitDone, out)
 	readReport(t, strings.TrimSuffix(out, ".htm")+".json")
 	if _, err := os.Stat(filepath.Join(dir, "report.html")); err == nil {
 		t.Error("the page of a host was written over that of the crawl")
@@ -93,12 +94,12 @@ func TestReportOfAHostGoesToAFileOfItsOwn(t *testing.T) {
 // What is the same host has the same file, however it is written.
 func TestReportOfAHostHasOneName(t *testing.T) {
 	dir := crawled(t)
-	inside(t, "report", dir).want(t, exitDone)
+	inside(t, "report", dir).want(t, cli.ExitDone)
 	authority := readReport(t, filepath.Join(dir, "report.json")).Hosts[0].Name
 	_, hostPort, _ := strings.Cut(authority, "://")
 	want := "report-" + strings.ReplaceAll(hostPort, ":", "-") + ".html"
 	for _, host := range []string{hostPort, authority, authority + "/", strings.ToUpper(authority)} {
-		inside(t, "report", "--no-audit", "--host", host, dir).want(t, exitDone, want)
+		inside(t, "report", "--no-audit", "--host", host, dir).want(t, cli.ExitDone, want)
 	}
 	if pages, err := filepath.Glob(filepath.Join(dir, "report-*.html")); err != nil || len(pages) != 1 {
 		t.Errorf("%q %v", pages, err)
@@ -113,14 +114,14 @@ func TestReportRefusesWhatItCannotTell(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"report"}, exitUsage, "takes one crawl directory"},
-		{[]string{"report", t.TempDir()}, exitUsage, "holds no crawl"},
-		{[]string{"report", file}, exitUsage, "is a file"},
-		{[]string{"report", "--host", "other.test", dir}, exitUsage, "no decision about this host"},
-		{[]string{"report", "--host", "a b/c", dir}, exitUsage, "no host"},
-		{[]string{"report", "-o", "x.json", dir}, exitUsage, "beside it"},
-		{[]string{"report", "-o", t.TempDir(), dir}, exitUsage, "is a directory"},
-		{[]string{"report", "-o", filepath.Join(dir, "none", "x.html"), dir}, exitFailed, "x.html"},
+		{[]string{"report"}, cli.ExitUsage, "takes one crawl directory"},
+		{[]string{"report", t.TempDir()}, cli.ExitUsage, "holds no crawl"},
+		{[]string{"report", file}, cli.ExitUsage, "is a file"},
+		{[]string{"report", "--host", "other.test", dir}, cli.ExitUsage, "no decision about this host"},
+		{[]string{"report", "--host", "a b/c", dir}, cli.ExitUsage, "no host"},
+		{[]string{"report", "-o", "x.json", dir}, cli.ExitUsage, "beside it"},
+		{[]string{"report", "-o", t.TempDir(), dir}, cli.ExitUsage, "is a directory"},
+		{[]string{"report", "-o", filepath.Join(dir, "none", "x.html"), dir}, cli.ExitFailed, "x.html"},
 	} {
 		inside(t, tt.args...).want(t, tt.code, tt.says)
 	}
@@ -130,18 +131,18 @@ func TestReportRefusesWhatItCannotTell(t *testing.T) {
 func TestReportShowsTheAuditsResult(t *testing.T) {
 	dir := crawled(t)
 	path := filepath.Join(dir, "report.json")
-	inside(t, "report", dir).want(t, exitDone, "audit: 0 violations")
+	inside(t, "report", dir).want(t, cli.ExitDone, "audit: 0 violations")
 	if a := readReport(t, path).Audit; a == nil || !a.Clean || a.Level == "" || len(a.CannotShow) == 0 {
 		t.Errorf("%+v", a)
 	}
-	inside(t, "report", "--no-audit", dir).want(t, exitDone)
+	inside(t, "report", "--no-audit", dir).want(t, cli.ExitDone)
 	if a := readReport(t, path).Audit; a != nil {
 		t.Errorf("with --no-audit: %+v", a)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, crawldir.ArchiveName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "report", dir).want(t, exitDone, "no audit: ")
+	inside(t, "report", dir).want(t, cli.ExitDone, "no audit: ")
 	if r := readReport(t, path); r.Audit == nil || r.Audit.Failed == "" || len(r.Remarks) == 0 || r.Totals.Exchanges == 0 {
 		t.Errorf("without an archive: %+v, %q", r.Audit, r.Remarks)
 	}
@@ -253,13 +254,13 @@ func TestReportOfAHostileSiteRunsNothingInABrowser(t *testing.T) {
 	const plant = `</title><script>window.planted=1;alert(1)</script>`
 	r := inside(t, "crawl", "--delay", "0", "--max-wait", "1s", "--max-pages", "40", "--operator", plant, "--purpose", `"onclick="alert(1)`+plant, "--exclude", plant,
 		"--quiet", "--dir", dir, site.URL+`/?"><script>window.planted=1</script>`)
-	if r.code != exitDone && r.code != exitIncomplete {
+	if r.code != cli.ExitDone && r.code != cli.ExitIncomplete {
 		t.Fatalf("%d: %s", r.code, r.err)
 	}
 	whole := filepath.Join(t.TempDir(), "whole.html")
 	letter := filepath.Join(t.TempDir(), "letter.html")
-	inside(t, "report", "-o", whole, dir).want(t, exitDone)
-	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, exitDone)
+	inside(t, "report", "-o", whole, dir).want(t, cli.ExitDone)
+	inside(t, "report", "--host", "127.0.0.1", "-o", letter, dir).want(t, cli.ExitDone)
 	told := readReport(t, strings.TrimSuffix(whole, ".html")+".json")
 	if told.Totals.Exchanges < 5 || told.Totals.Disallowed < 2 || len(told.Prefs) == 0 {
 		t.Fatalf("the site was hardly crawled: %+v, %v", told.Totals, told.Prefs)

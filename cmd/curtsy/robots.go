@@ -9,15 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/robots"
 )
 
-func newRobots(std stdio) *cobra.Command {
+func newRobots(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "robots",
 		Short: "Judge URLs by a robots.txt, find mistakes in one, or compare two",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newRobotsCheck(std), newRobotsLint(std), newRobotsDiff(std))
@@ -28,8 +29,8 @@ func newRobots(std stdio) *cobra.Command {
 const maxRobotsFile = 64 << 20
 
 // readRobotsFile reads a robots.txt from a file, "-" for standard input.
-func readRobotsFile(path string, std stdio) ([]byte, error) {
-	in := std.in
+func readRobotsFile(path string, std cli.Streams) ([]byte, error) {
+	in := std.In
 	if path != "-" {
 		f, err := userfile.Open(path)
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 func TestRobotsBatch(t *testing.T) {
@@ -30,7 +32,7 @@ func TestRobotsBatch(t *testing.T) {
 			`{"id":null,"allow":true,"reason":"robots.txt itself","line":0,"rule":"","delay_s":5,"sitemaps":[]}`},
 	} {
 		r := fed(t, c.in+"\n", "robots", "check", "--batch")
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		r.prints(t, strings.ReplaceAll(c.want, "\uFFFD", `\ufffd`)+"\n")
 	}
 }
@@ -68,7 +70,7 @@ func TestRobotsBatchAnswersBadLinesAndGoesOn(t *testing.T) {
 		{strings.Repeat("x", maxQuestion+1), `null`, "longer than 16MiB"},
 	} {
 		r := fed(t, c.in+"\n\n"+good, "robots", "check", "--batch")
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		first, second, _ := strings.Cut(r.out, "\n")
 		var bad refusal
 		if err := json.Unmarshal([]byte(first), &bad); err != nil || string(bad.ID) != c.id || !strings.Contains(bad.Error, c.says) {
@@ -91,7 +93,7 @@ func TestRobotsBatchOf10000LinesInOrder(t *testing.T) {
 		fmt.Fprintf(&in, `{"id":%d,"robots_txt":"user-agent: *\ndisallow: /%d$","agent":"bot","url":"http://bakery.test/%d"}`+"\r\n", i, i%3, i%4)
 	}
 	r := fed(t, in.String(), "robots", "check", "--batch")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	n := 0
 	for line := range strings.Lines(r.out) {
 		want := fmt.Sprintf(`{"id":%d,"allow":%v,`, n, n%3 != n%4)
@@ -114,7 +116,7 @@ func TestRobotsBatchStreams(t *testing.T) {
 	outR, outW := io.Pipe()
 	ended := make(chan int)
 	go func() {
-		ended <- run(context.Background(), []string{"robots", "check", "--batch"}, stdio{inR, outW, io.Discard})
+		ended <- run(context.Background(), []string{"robots", "check", "--batch"}, cli.Streams{In: inR, Out: outW, Err: io.Discard})
 	}()
 	answers := bufio.NewReader(outR)
 	for i := range 3 {
@@ -126,7 +128,7 @@ func TestRobotsBatchStreams(t *testing.T) {
 		}
 	}
 	inW.Close()
-	if code := <-ended; code != exitDone {
+	if code := <-ended; code != cli.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -138,9 +140,9 @@ func (brokenPipe) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 
 func TestRobotsBatchWithoutInputOrOutput(t *testing.T) {
 	good := strings.NewReader(`{"robots_txt":"","agent":"bot","url":"http://bakery.test/"}`)
-	for _, std := range []stdio{{good, brokenPipe{}, io.Discard}, {brokenPipe{}, io.Discard, io.Discard}} {
-		if code := run(context.Background(), []string{"robots", "check", "--batch"}, std); code != exitFailed {
-			t.Errorf("exit code %d, want %d", code, exitFailed)
+	for _, std := range []cli.Streams{{In: good, Out: brokenPipe{}, Err: io.Discard}, {In: brokenPipe{}, Out: io.Discard, Err: io.Discard}} {
+		if code := run(context.Background(), []string{"robots", "check", "--batch"}, std); code != cli.ExitFailed {
+			t.Errorf("exit code %d, want %d", code, cli.ExitFailed)
 		}
 	}
 }
@@ -150,7 +152,7 @@ func TestRobotsBatchAsAProcess(t *testing.T) {
 	cmd := curtsy(t, "robots", "check", "--batch")
 	cmd.Stdin = strings.NewReader(strings.Repeat(`{"id":"p","robots_txt":"user-agent: *\ndisallow: /","agent":"bot","url":"http://bakery.test/"}`+"\n", 3))
 	r := ended(t, cmd)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if lines := strings.Split(r.out, "\n"); len(lines) != 4 || len(slices.Compact(lines[:3])) != 1 || !strings.Contains(lines[0], `"allow":false`) {
 		t.Errorf("%s", r.out)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -30,7 +31,7 @@ type robotsCheck struct {
 	json, batch   bool
 }
 
-func newRobotsCheck(std stdio) *cobra.Command {
+func newRobotsCheck(std cli.Streams) *cobra.Command {
 	c := robotsCheck{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
 	c.flags(c.own)
 	cmd := &cobra.Command{
@@ -55,20 +56,20 @@ func newRobotsCheck(std stdio) *cobra.Command {
 	fs.StringVar(&c.token, "agent", "", "product `TOKEN` of the crawler to judge for (default: yours)")
 	fs.Var(&c.standard, "robots-standard", "`STANDARD` to judge by: "+standardNames())
 	fs.BoolVar(&c.everyStandard, "all-standards", false, "judge by all of them, side by side")
-	inGroup(fs, "Judgement")
+	cli.Group(fs, "Judgement")
 	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
 	fs.BoolVar(&c.batch, "batch", false, "answer questions from standard input, a JSON object per line")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	for _, name := range []string{"contact", "allow-net", "ca-file"} {
 		fs.AddFlag(c.own.Lookup(name))
 	}
 	fs.StringVar(&c.config, "config", "", "TOML `FILE` of settings")
-	inGroup(fs, "Asking the host")
+	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args, std) }
 	return cmd
 }
 
-func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
+func (c *robotsCheck) run(ctx context.Context, args []string, std cli.Streams) error {
 	if err := resolve(&c.settings, c.own, c.config, ""); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
 		c.token = c.Agent
 	}
 	if err := robots.ValidToken(c.token); err != nil {
-		return usagef("--agent: %w", err)
+		return cli.Usagef("--agent: %w", err)
 	}
 	standards := []robots.Standard{robots.Standard(c.standard)}
 	if c.everyStandard {
@@ -84,13 +85,13 @@ func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
 	}
 	switch {
 	case c.file != "" && c.url != "":
-		return usagef("--file and --url: give one of them")
+		return cli.Usagef("--file and --url: give one of them")
 	case c.batch && (len(args) > 0 || c.file != "" || c.url != "" || c.everyStandard):
-		return usagef("--batch takes everything from standard input: no URL, --file, --url or --all-standards beside it")
+		return cli.Usagef("--batch takes everything from standard input: no URL, --file, --url or --all-standards beside it")
 	case c.batch:
-		return batch(std.in, std.out, question{Agent: c.token, Standard: c.standard.String()})
+		return batch(std.In, std.Out, question{Agent: c.token, Standard: c.standard.String()})
 	case len(args) == 0:
-		return usagef("no URL to judge; see curtsy robots check --help")
+		return cli.Usagef("no URL to judge; see curtsy robots check --help")
 	}
 	urls := make([]canon.URL, len(args))
 	for i, a := range args {
@@ -109,9 +110,9 @@ func (c *robotsCheck) run(ctx context.Context, args []string, std stdio) error {
 }
 
 // judge prints what is known of each URL, and says by the exit code what came out.
-func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []canon.URL, standards []robots.Standard, std stdio) error {
+func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
 	var all []judgement
-	code := exitDone
+	code := cli.ExitDone
 	said := map[string]bool{}
 	for _, u := range urls {
 		j := judgement{URL: u.String(), Agent: c.token}
@@ -128,27 +129,27 @@ func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []can
 			j.Verdicts = append(j.Verdicts, o)
 			switch {
 			case o.Reason == string(robots.Unreachable):
-				code = exitFailed
+				code = cli.ExitFailed
 				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.from, plainly.Reason(had.failure)); !said[why] {
 					said[why] = true
-					fmt.Fprintln(std.err, plain(why))
+					fmt.Fprintln(std.Err, plain(why))
 				}
-			case !o.Allow && code == exitDone:
-				code = exitFound
+			case !o.Allow && code == cli.ExitDone:
+				code = cli.ExitFound
 			}
 		}
 		if c.json {
-			if err := jsonLines(std.out).Encode(j); err != nil {
+			if err := jsonLines(std.Out).Encode(j); err != nil {
 				return err
 			}
 			continue
 		}
 		all = append(all, j)
 	}
-	if err := c.print(all, std); err != nil || code == exitDone {
+	if err := c.print(all, std); err != nil || code == cli.ExitDone {
 		return err
 	}
-	return silent(code)
+	return cli.Silent(code)
 }
 
 // judgement is what is said of one URL, by each standard that was asked for.
@@ -209,11 +210,11 @@ func (o opinion) delay() string {
 }
 
 // print writes judgements for people: a line each, or side by side when there are several standards.
-func (c *robotsCheck) print(all []judgement, std stdio) error {
+func (c *robotsCheck) print(all []judgement, std cli.Streams) error {
 	if len(all) == 0 {
 		return nil
 	}
-	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	if !c.everyStandard {
 		fmt.Fprintln(table, "VERDICT\tLINE\tRULE\tRUNNER-UP\tDELAY\tURL")
 		for _, j := range all {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
-func newRobotsDiff(std stdio) *cobra.Command {
+func newRobotsDiff(std cli.Streams) *cobra.Command {
 	var by value.Standard
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
@@ -30,7 +31,7 @@ func newRobotsDiff(std stdio) *cobra.Command {
 		Args:    cobra.MinimumNArgs(2),
 	}
 	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` to read them by: "+standardNames())
-	inGroup(cmd.Flags(), "Judgement")
+	cli.Group(cmd.Flags(), "Judgement")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var urls []canon.URL
 		for _, a := range args[2:] {
@@ -41,7 +42,7 @@ func newRobotsDiff(std stdio) *cobra.Command {
 			urls = append(urls, u)
 		}
 		if args[0] == "-" && args[1] == "-" {
-			return usagef("only one of the files can be standard input")
+			return cli.Usagef("only one of the files can be standard input")
 		}
 		older, err := readRobotsFile(args[0], std)
 		if err != nil {
@@ -51,12 +52,12 @@ func newRobotsDiff(std stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w := bufio.NewWriter(std.out)
+		w := bufio.NewWriter(std.Out)
 		differ := robotsDiff(w, older, newer, robots.Standard(by), urls)
 		if err := w.Flush(); err != nil || !differ {
 			return err
 		}
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return cmd
 }

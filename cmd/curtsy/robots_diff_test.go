@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+)
 
 func TestRobotsDiff(t *testing.T) {
 	older := robotsFile(t, ""+
@@ -14,7 +18,7 @@ func TestRobotsDiff(t *testing.T) {
 		"user-agent: *\ndisallow: /a\ndisallow: /c\n"+
 		"sitemap: https://bakery.test/2.xml\n")
 	r := inside(t, "robots", "diff", older, newer, "https://bakery.test/a", "https://bakery.test/c")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	r.prints(t, ""+
 		"*\n"+
 		"  - disallow: /b\n"+
@@ -42,7 +46,7 @@ func TestRobotsDiffOfFilesThatSayTheSame(t *testing.T) {
 	one := robotsFile(t, "user-agent: a\nuser-agent: b\ndisallow: /x\ndisallow: /~y\ncrawl-delay: 60\n")
 	other := "\ufeffUSER-AGENT: B\r\nCrawl-delay: 1m\r\nDISALLOW: /%7ey\r\nDisallow: /x\r\nDisallow: /x\r\n\r\nUser-agent: a\r\ndisallow: /~y\r\ndisallow: /x\r\ncrawl-delay: 60.0\r\n"
 	r := fed(t, other, "robots", "diff", one, "-", "https://bakery.test/x")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	r.prints(t, "")
 }
 
@@ -50,9 +54,9 @@ func TestRobotsDiffOfFilesThatSayTheSame(t *testing.T) {
 func TestRobotsDiffByTheOldStandards(t *testing.T) {
 	older := robotsFile(t, "user-agent: *\nallow: /a/b\ndisallow: /a\n")
 	newer := "user-agent: *\ndisallow: /a\nallow: /a/b\n"
-	fed(t, newer, "robots", "diff", older, "-", "http://bakery.test/a/b").want(t, exitDone)
-	fed(t, newer, "robots", "diff", "--robots-standard", "std1994", older, "-").want(t, exitDone)
+	fed(t, newer, "robots", "diff", older, "-", "http://bakery.test/a/b").want(t, cli.ExitDone)
+	fed(t, newer, "robots", "diff", "--robots-standard", "std1994", older, "-").want(t, cli.ExitDone)
 	r := fed(t, newer, "robots", "diff", "--robots-standard", "draft1996", older, "-", "http://bakery.test/a/b")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	r.prints(t, "*\n  the same rules in another order\n  http://bakery.test/a/b: allowed, now disallowed (line 2: disallow: /a)\n")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
@@ -41,7 +42,7 @@ func (h hadRobots) judge(u canon.URL, token string, s robots.Standard) opinion {
 }
 
 // source says where the robots.txt comes from; done releases it.
-func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, done func(), err error) {
+func (c *robotsCheck) source(urls []canon.URL, std cli.Streams) (source robotsSource, done func(), err error) {
 	done = func() {}
 	if c.file != "" {
 		body, err := readRobotsFile(c.file, std)
@@ -55,7 +56,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 	if c.url != "" {
 		at, err := urlOf(c.url)
 		if err != nil {
-			return nil, nil, usagef("--url: %w", err)
+			return nil, nil, cli.Usagef("--url: %w", err)
 		}
 		given = []canon.URL{at}
 	}
@@ -63,7 +64,7 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 	if err != nil {
 		return nil, nil, err
 	}
-	locks, err := openHostLocks(func(format string, args ...any) { fmt.Fprintf(std.err, "curtsy: "+format+"\n", args...) })
+	locks, err := openHostLocks(func(format string, args ...any) { fmt.Fprintf(std.Err, "curtsy: "+format+"\n", args...) })
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
@@ -85,13 +86,13 @@ func (c *robotsCheck) source(urls []canon.URL, std stdio) (source robotsSource, 
 func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 	id := c.Identity()
 	if err := id.Validate(); err != nil {
-		return nil, usagef("%w", err)
+		return nil, cli.Usagef("%w", err)
 	}
 	var seeds []frontier.Seed
 	for _, u := range given {
 		if !u.Authority().Loopback() {
 			if err := id.CheckContact(); err != nil {
-				return nil, usagef("%w", err)
+				return nil, cli.Usagef("%w", err)
 			}
 		}
 		seeds = append(seeds, frontier.Seed{URL: u})
@@ -105,7 +106,7 @@ func (c *robotsCheck) fetcher(given []canon.URL) (*fetch.Fetcher, error) {
 	}
 	f, err := fetch.New(fc)
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, cli.Usagef("%w", err)
 	}
 	return f, nil
 }

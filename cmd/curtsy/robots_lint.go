@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/robots"
 )
 
-func newRobotsLint(std stdio) *cobra.Command {
+func newRobotsLint(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint FILE",
 		Short: "Find in a robots.txt what does not do what its author may think",
@@ -24,7 +25,7 @@ func newRobotsLint(std stdio) *cobra.Command {
 				return err
 			}
 			warnings := robots.ParseAll(body).Warnings
-			w := bufio.NewWriter(std.out)
+			w := bufio.NewWriter(std.Out)
 			for _, x := range warnings {
 				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plain(args[0]), x.Line, x.Column, inCell(x.Text), x.Code)
 			}
@@ -32,7 +33,7 @@ func newRobotsLint(std stdio) *cobra.Command {
 				return err
 			}
 			if len(warnings) > 0 {
-				return silent(exitFound)
+				return cli.Silent(cli.ExitFound)
 			}
 			return nil
 		},

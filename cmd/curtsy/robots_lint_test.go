@@ -7,18 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/robots"
 )
 
 func TestRobotsLint(t *testing.T) {
 	clean := "User-agent: *\nDisallow: /private/\n\nSitemap: https://bakery.test/sitemap.xml\n"
 	r := fed(t, clean, "robots", "lint", "-")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	r.prints(t, "")
 
 	file := robotsFile(t, "disallow: /a\nUser-agent: *\nDissallow: /b\nDisallow: c\n")
 	r = inside(t, "robots", "lint", file)
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	form := regexp.MustCompile(`^` + regexp.QuoteMeta(file) + `:(\d+:\d+): .+ \(([a-z0-9-]+)\)$`)
 	var got []string
 	for line := range strings.Lines(r.out) {
@@ -46,9 +47,9 @@ func TestRobotsLintOfRealFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		warnings := robots.ParseAll(body).Warnings
-		code := exitDone
+		code := cli.ExitDone
 		if len(warnings) > 0 {
-			code = exitFound
+			code = cli.ExitFound
 		}
 		r := inside(t, "robots", "lint", f)
 		r.want(t, code)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -25,7 +26,7 @@ func fed(t *testing.T, stdin string, args ...string) result {
 	t.Setenv("XDG_CACHE_HOME", config)
 	t.Setenv("LocalAppData", config)
 	var out, errs bytes.Buffer
-	code := run(context.Background(), args, stdio{strings.NewReader(stdin), &out, &errs})
+	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}
 }
 
@@ -52,18 +53,18 @@ const bakeryRobots = "user-agent: *\ndisallow: /*.gif$\nallow: /a\ncrawl-delay: 
 func TestRobotsCheckSaysWhatDecides(t *testing.T) {
 	file := robotsFile(t, bakeryRobots)
 	r := inside(t, "robots", "check", "--file", file, "https://bakery.test/a.gif", "https://bakery.test/b", "https://bakery.test/abc?d.gif#e")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	r.prints(t, ""+
 		"VERDICT     LINE  RULE               RUNNER-UP  DELAY  URL\n"+
 		"disallowed  2     disallow: /*.gif$  allow: /a  2s     https://bakery.test/a.gif\n"+
 		"allowed     -     (no match)         -          2s     https://bakery.test/b\n"+
 		"disallowed  2     disallow: /*.gif$  allow: /a  2s     https://bakery.test/abc?d.gif\n")
-	inside(t, "robots", "check", "--file", file, "--agent", "QuxBot", "https://bakery.test/a.gif").want(t, exitDone)
+	inside(t, "robots", "check", "--file", file, "--agent", "QuxBot", "https://bakery.test/a.gif").want(t, cli.ExitDone)
 }
 
 func TestRobotsCheckSideBySide(t *testing.T) {
 	r := fed(t, bakeryRobots, "robots", "check", "--file", "-", "--all-standards", "https://bakery.test/a.gif", "https://bakery.test/")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	r.prints(t, ""+
 		"https://bakery.test/a.gif\n"+
 		"  standard   rfc9309            draft1996   std1994\n"+
@@ -88,7 +89,7 @@ func TestRobotsCheckSideBySide(t *testing.T) {
 
 func TestRobotsCheckAsJSON(t *testing.T) {
 	r := fed(t, "user-agent: *\ndisallow: /a&\n", "robots", "check", "--file", "-", "--json", "http://bakery.test/a&b", "http://bakery.test/")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	const digest = `"sha256":"c43f2bc9f25b29c7be2cfa03b9c6e6f8"`
 	got := regexp.MustCompile(`"sha256":"[0-9a-f]{64}"`).ReplaceAllString(r.out, digest)
 	result{out: got}.prints(t, ""+
@@ -105,7 +106,7 @@ func TestRobotsCheckEscapesHostileText(t *testing.T) {
 		{"robots", "diff", os.DevNull, "-"},
 	} {
 		r := fed(t, body, args...)
-		r.want(t, exitFound)
+		r.want(t, cli.ExitFound)
 		if strings.ContainsAny(r.out, "\u009B\u202E\x1B") {
 			t.Errorf("%v: %q", args, r.out)
 		}
@@ -116,10 +117,10 @@ func TestRobotsCheckEscapesHostileText(t *testing.T) {
 func TestRobotsCheckJudgesTheOctetsThatWouldBeSent(t *testing.T) {
 	body := "user-agent: *\ndisallow: /a%2Fb\ndisallow: /c/d\ndisallow: /q?b=1&a=2\n"
 	for url, code := range map[string]int{
-		`http://bakery.test/a%2fb"`: exitFound, "http://bakery.test/a/b": exitDone,
-		`http://bakery.test\c\d`: exitFound, "http://bakery.test/x/../c/%2e/d": exitFound,
-		"http://bakery.test/q?b=1&a=2": exitFound, "http://bakery.test/q?a=2&b=1": exitDone,
-		"http://bakery.test/robots.txt": exitDone,
+		`http://bakery.test/a%2fb"`: cli.ExitFound, "http://bakery.test/a/b": cli.ExitDone,
+		`http://bakery.test\c\d`: cli.ExitFound, "http://bakery.test/x/../c/%2e/d": cli.ExitFound,
+		"http://bakery.test/q?b=1&a=2": cli.ExitFound, "http://bakery.test/q?a=2&b=1": cli.ExitDone,
+		"http://bakery.test/robots.txt": cli.ExitDone,
 	} {
 		fed(t, body, "robots", "check", "--file", "-", url).want(t, code)
 	}
@@ -145,14 +146,14 @@ func TestRobotsUsage(t *testing.T) {
 		"one of the files":         {"diff", "-", "-"},
 		"--robots-standard: there": {"diff", "--robots-standard", "", file, file},
 	} {
-		inside(t, append([]string{"robots"}, args...)...).want(t, exitUsage, says)
+		inside(t, append([]string{"robots"}, args...)...).want(t, cli.ExitUsage, says)
 	}
 }
 
 func TestRobotsFilesThatAreNotToBeHad(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{{"check", "--file", none, "http://bakery.test/"}, {"lint", none}, {"diff", none, os.DevNull}, {"diff", os.DevNull, none}} {
-		inside(t, append([]string{"robots"}, args...)...).want(t, exitFailed, "robots.txt: there is no "+none)
+		inside(t, append([]string{"robots"}, args...)...).want(t, cli.ExitFailed, "robots.txt: there is no "+none)
 	}
 }
 
@@ -181,7 +182,7 @@ func TestRobotsCheckFetchesAsACrawlWould(t *testing.T) {
 		w.Write([]byte("user-agent: Googlebot\ndisallow: /private/\n"))
 	})
 	r := inside(t, "robots", "check", "--agent", "Googlebot", "--all-standards", s.URL+"/private/", s.URL+"/public/")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	if len(s.paths) != 1 || s.paths[0] != "/robots.txt" {
 		t.Errorf("asked for %q, want robots.txt once", s.paths)
 	}
@@ -189,7 +190,7 @@ func TestRobotsCheckFetchesAsACrawlWould(t *testing.T) {
 	if want := "curtsy/" + crawldir.Version; s.agents[0] != want {
 		t.Errorf("User-Agent %q, want %q", s.agents[0], want)
 	}
-	inside(t, "robots", "check", s.URL+"/private/").want(t, exitDone)
+	inside(t, "robots", "check", s.URL+"/private/").want(t, cli.ExitDone)
 }
 
 func TestRobotsCheckTakesAStatusForWhatItMeans(t *testing.T) {
@@ -201,15 +202,15 @@ func TestRobotsCheckTakesAStatusForWhatItMeans(t *testing.T) {
 		code     int
 		says     string
 	}{
-		{204, "rfc9309", exitDone, ""}, {404, "rfc9309", exitDone, ""}, {403, "rfc9309", exitDone, ""},
-		{403, "draft1996", exitFound, ""}, {403, "std1994", exitDone, ""},
-		{503, "rfc9309", exitFailed, "is not to be had: status 503; nothing may be fetched"},
-		{429, "rfc9309", exitFailed, "status 429"}, {500, "draft1996", exitFailed, "status 500"},
+		{204, "rfc9309", cli.ExitDone, ""}, {404, "rfc9309", cli.ExitDone, ""}, {403, "rfc9309", cli.ExitDone, ""},
+		{403, "draft1996", cli.ExitFound, ""}, {403, "std1994", cli.ExitDone, ""},
+		{503, "rfc9309", cli.ExitFailed, "is not to be had: status 503; nothing may be fetched"},
+		{429, "rfc9309", cli.ExitFailed, "status 429"}, {500, "draft1996", cli.ExitFailed, "status 500"},
 	} {
 		status = row.status
 		r := inside(t, "robots", "check", "--robots-standard", row.standard, s.URL+"/a")
 		r.want(t, row.code, row.says)
-		if word := map[int]string{exitDone: "allowed "}[row.code]; !strings.Contains(r.out, word) {
+		if word := map[int]string{cli.ExitDone: "allowed "}[row.code]; !strings.Contains(r.out, word) {
 			t.Errorf("status %d, %s: %s", row.status, row.standard, r.out)
 		}
 	}
@@ -222,23 +223,23 @@ func TestRobotsCheckFollowsRedirects(t *testing.T) {
 		http.Redirect(w, r, next, http.StatusFound)
 	})
 	// Only the address that the user wrote out is free of the guard.
-	inside(t, "robots", "check", s.URL+"/a").want(t, exitFailed, "private address (see --allow-net)")
+	inside(t, "robots", "check", s.URL+"/a").want(t, cli.ExitFailed, "private address (see --allow-net)")
 	if len(other.paths) > 0 {
 		t.Errorf("the guard was passed: %q", other.paths)
 	}
 	r := inside(t, "robots", "check", "--allow-net", "127.0.0.0/8", s.URL+"/a", s.URL+"/b")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	if !strings.Contains(r.out, "disallow: /a") || len(other.paths) != 1 {
 		t.Errorf("%s; asked %q", r.out, other.paths)
 	}
 	loop := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) })
-	inside(t, "robots", "check", loop.URL+"/a").want(t, exitFailed, "redirect loop")
+	inside(t, "robots", "check", loop.URL+"/a").want(t, cli.ExitFailed, "redirect loop")
 }
 
 func TestRobotsCheckOfAnotherURL(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	r := inside(t, "robots", "check", "--json", "--url", s.URL+"/drafts/robots.txt?v=2", "https://bakery.test/a", "https://bakery.test/b")
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	if len(s.paths) != 1 || s.paths[0] != "/drafts/robots.txt" || !strings.Contains(r.out, `"robots_txt":"`+s.URL+`/drafts/robots.txt?v=2"`) {
 		t.Errorf("asked for %q: %s", s.paths, r.out)
 	}
@@ -249,7 +250,7 @@ func TestRobotsCheckOfSeveralHosts(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("user-agent: *\ndisallow: /a\n")) })
 	r := inside(t, "robots", "check", up.URL+"/a", down.URL+"/a", down.URL+"/b", up.URL+"/b")
-	r.want(t, exitFailed, down.URL+"/robots.txt is not to be had: status 502")
+	r.want(t, cli.ExitFailed, down.URL+"/robots.txt is not to be had: status 502")
 	if lines := strings.Split(r.out, "\n"); len(lines) != 6 || strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(lines[4], "allowed ") {
 		t.Errorf("%s%s", r.out, r.err)
 	}

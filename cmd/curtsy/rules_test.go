@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
@@ -54,7 +55,7 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	for _, host := range web.Hosts() {
 		args = append(args, web.LoopbackURL(host))
 	}
-	ended(t, curtsy(t, args...)).want(t, exitIncomplete, "robots.txt: status 503")
+	ended(t, curtsy(t, args...)).want(t, cli.ExitIncomplete, "robots.txt: status 503")
 
 	report := judged(t, web, crawltest.Rules{Token: "libbot", Pace: pace})
 	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.RobotsDown, crawltest.Pace, crawltest.CrawlDelay, crawltest.Identity, crawltest.Coverage, crawltest.Once} {
@@ -113,7 +114,7 @@ func TestRule24_NoProxyAndNoControlCharacters(t *testing.T) {
 	}
 	cmd.Env = append(cmd.Env, "NO_PROXY=", "no_proxy=")
 	said := ended(t, cmd)
-	said.want(t, exitDone)
+	said.want(t, cli.ExitDone)
 	for _, more := range []result{ended(t, curtsy(t, "status", dir)), ended(t, curtsy(t, "status", "--json", dir))} {
 		said.out, said.err = said.out+more.out, said.err+more.err
 	}

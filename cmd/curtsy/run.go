@@ -36,7 +36,7 @@ type world struct {
 // runCrawl runs the crawl in o.dir until its end and reports on it.
 func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
 	defer tuneMemory(s.MemoryLimit)()
-	voice := newVoice(std.err, o)
+	voice := newVoice(std.Err, o)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	summary, sig, err := runIn(ctx, s, o, w, voice)
@@ -55,15 +55,15 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 	}
 	switch {
 	case !o.quiet:
-		fmt.Fprint(std.err, summaryText(summary, o.dir, w.dial == nil))
+		fmt.Fprint(std.Err, summaryText(summary, o.dir, w.dial == nil))
 		if o.changes != nil {
-			fmt.Fprint(std.err, changesText(o.changes))
+			fmt.Fprint(std.Err, changesText(o.changes))
 		}
 		if o.mirrored != nil {
-			fmt.Fprint(std.err, o.mirrored.text())
+			fmt.Fprint(std.Err, o.mirrored.text())
 		}
 	case summary.Incomplete && sig == nil:
-		fmt.Fprintf(std.err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plain(word(o.dir)))
+		fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plain(word(o.dir)))
 	}
 	if o.json {
 		out := struct {
@@ -71,7 +71,7 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 			Update *changes `json:"update,omitempty"`
 			Mirror *built   `json:"mirror,omitempty"`
 		}{summary, o.changes, o.mirrored}
-		if err := writeJSON(std.out, out); err != nil {
+		if err := writeJSON(std.Out, out); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
 
@@ -39,7 +40,7 @@ func TestRule09_SaturationOverSocketsLeavesNoGapShort(t *testing.T) {
 		args = append(args, web.LoopbackURL(name))
 	}
 	cmd := curtsy(t, args...)
-	ended(t, cmd).want(t, exitDone)
+	ended(t, cmd).want(t, cli.ExitDone)
 
 	report := judged(t, web, crawltest.Rules{Pace: pace})
 	row := report.Row(crawltest.Pace)

@@ -53,7 +53,7 @@ func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource
 	switch file {
 	case "":
 	case "-":
-		s.name, s.lines = "standard input", newSeedLines(std.in)
+		s.name, s.lines = "standard input", newSeedLines(std.In)
 	default:
 		f, err := userfile.Open(file)
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *seedSource) take(batch []frontier.Candidate, c frontier.Candidate) []fr
 func (s *seedSource) complain(wrong *badLine) (err error) {
 	text := oneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.n, wrong.why))
 	if s.bad++; s.verbose || s.bad <= maxComplaints {
-		fmt.Fprintln(s.std.err, text)
+		fmt.Fprintln(s.std.Err, text)
 	}
 	if s.verbose {
 		return nil
@@ -132,13 +132,13 @@ func (s *seedSource) complain(wrong *badLine) (err error) {
 // report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
 func (s *seedSource) report(dir string) error {
 	if s.twice > 0 {
-		fmt.Fprintf(s.std.err, "%s given more than once, counted once\n", several(s.twice, "seed"))
+		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", several(s.twice, "seed"))
 	}
 	switch {
 	case s.bad <= maxComplaints:
 		return nil
 	case s.verbose || dir == "":
-		fmt.Fprintf(s.std.err, "%s: %s passed over in all\n", plain(s.name), several(s.bad, "line"))
+		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plain(s.name), several(s.bad, "line"))
 		return nil
 	}
 	if err := s.out.Flush(); err != nil {
@@ -152,7 +152,7 @@ func (s *seedSource) report(dir string) error {
 	if err != nil {
 		return fmt.Errorf("seeds: %w", err)
 	}
-	fmt.Fprintf(s.std.err, "%s: %s passed over in all; %s lists them\n", plain(s.name), several(s.bad, "line"), plain(path))
+	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plain(s.name), several(s.bad, "line"), plain(path))
 	return nil
 }
 

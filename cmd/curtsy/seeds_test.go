@@ -85,7 +85,7 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 	var errs bytes.Buffer
 	file := strings.Repeat("garbage \x1b[31m"+strings.Repeat("x", 5000)+"\n", 500) + "http://127.0.0.1:9/\n"
-	got, err := collectSeeds(nil, "-", stdio{in: strings.NewReader(file), err: &errs})
+	got, err := collectSeeds(nil, "-", stdio{In: strings.NewReader(file), Err: &errs})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -101,7 +101,7 @@ func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 
 func TestASeedFileWithoutAnyUsableSeedIsAnError(t *testing.T) {
 	var errs bytes.Buffer
-	_, err := collectSeeds(nil, "-", stdio{in: strings.NewReader("garbage\n"), err: &errs})
+	_, err := collectSeeds(nil, "-", stdio{In: strings.NewReader("garbage\n"), Err: &errs})
 	if err == nil || !strings.Contains(err.Error(), "no usable seed") || !strings.Contains(errs.String(), "standard input:1:") {
 		t.Errorf("%v, said %q", err, errs.String())
 	}

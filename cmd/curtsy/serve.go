@@ -15,10 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/mirror"
 )
 
-func newServe(std stdio) *cobra.Command {
+func newServe(std cli.Streams) *cobra.Command {
 	var listen string
 	var offline bool
 	cmd := &cobra.Command{
@@ -30,18 +31,18 @@ func newServe(std stdio) *cobra.Command {
 			"one of this machine must be asked for with --listen: whoever reaches that sees\n" +
 			"everything in the mirror.",
 		Example: "  curtsy serve copy\n  curtsy serve --listen 127.0.0.1:8080 --offline copy",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveMirror(cmd.Context(), args[0], listen, offline, std)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` to listen at; port 0 takes any that is free")
 	cmd.Flags().BoolVar(&offline, "offline", false, "have browsers load nothing from elsewhere")
-	inGroup(cmd.Flags(), "Server")
+	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }
 
-func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdio) error {
+func serveMirror(ctx context.Context, dir, listen string, offline bool, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	tree, err := mirrorIn(dir)
@@ -57,7 +58,7 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, networkOf(listen), listen)
 	if err != nil {
-		return usagef("--listen %s: %w", listen, err)
+		return cli.Usagef("--listen %s: %w", listen, err)
 	}
 	at, err := netip.ParseAddrPort(l.Addr().String())
 	elsewhere := err != nil || !at.Addr().Unmap().IsLoopback()
@@ -66,12 +67,12 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std stdi
 		return errors.Join(err, l.Close())
 	}
 	if elsewhere {
-		fmt.Fprintf(std.err, "other machines may reach %s, and see everything in the mirror\n", l.Addr())
+		fmt.Fprintf(std.Err, "other machines may reach %s, and see everything in the mirror\n", l.Addr())
 	}
-	if _, err := fmt.Fprintf(std.out, "http://%s/\n", fromHere(at, l.Addr())); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "http://%s/\n", fromHere(at, l.Addr())); err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
-	fmt.Fprintln(std.err, "serving until Ctrl-C")
+	fmt.Fprintln(std.Err, "serving until Ctrl-C")
 	return errors.Join(untilDone(ctx, l, h), h.Close())
 }
 
@@ -80,13 +81,13 @@ func mayListen(at string) error {
 	const like = "write it like 127.0.0.1:8080, with port 0 for any that is free"
 	_, port, err := net.SplitHostPort(at)
 	if _, e := strconv.ParseUint(at, 10, 16); err != nil && e == nil {
-		return usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
+		return cli.Usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
 	}
 	if err != nil {
-		return usagef("--listen %s is no address with a port; %s", at, like)
+		return cli.Usagef("--listen %s is no address with a port; %s", at, like)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("--listen %s: the port is no number up to 65535; %s", at, like)
+		return cli.Usagef("--listen %s: the port is no number up to 65535; %s", at, like)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // A mirror is shown at the address that is printed, to names of this machine alone, until a signal.
@@ -18,7 +20,7 @@ func TestServeShowsTheMirrorUntilASignal(t *testing.T) {
 		t.Skip("no signals")
 	}
 	dir, web, r := mirrorSmall(t, "--quiet")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if err := web.Close(); err != nil {
 		t.Fatal(err)
 	}

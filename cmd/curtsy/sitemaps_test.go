@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
@@ -43,7 +44,7 @@ func TestSitemapsAreReadWhenTheFlagSaysSo(t *testing.T) {
 		url := web.LoopbackURL("bakery.test")
 		args := strings.Fields(strings.ReplaceAll(tt.flags, "URL", strings.TrimSuffix(url, "/")))
 		dir := filepath.Join(t.TempDir(), "d")
-		inside(t, append(append([]string{"crawl", "--delay", "0", "--workers", "1", "--dir", dir}, args...), url)...).want(t, exitDone)
+		inside(t, append(append([]string{"crawl", "--delay", "0", "--workers", "1", "--dir", dir}, args...), url)...).want(t, cli.ExitDone)
 		if got := strings.Join(targets(web), " "); got != tt.want {
 			t.Errorf("%s: asked for %s, want %s", tt.flags, got, tt.want)
 		}
@@ -59,8 +60,8 @@ func TestAFinishedCrawlGoesOnWithASitemapThatIsNew(t *testing.T) {
 	defer web.Close()
 	url := web.LoopbackURL("bakery.test")
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, url).want(t, exitDone)
-	inside(t, "resume", "--sitemaps", url+"given.xml", dir).want(t, exitDone, "sitemaps     1 read, 1 URL in them")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, url).want(t, cli.ExitDone)
+	inside(t, "resume", "--sitemaps", url+"given.xml", dir).want(t, cli.ExitDone, "sitemaps     1 read, 1 URL in them")
 	if got := fmt.Sprint(targets(web)); got != "[/ /cake /given.xml]" {
 		t.Errorf("asked for %s", got)
 	}
@@ -68,8 +69,8 @@ func TestAFinishedCrawlGoesOnWithASitemapThatIsNew(t *testing.T) {
 	if err != nil || !strings.Contains(string(config), "given.xml") {
 		t.Errorf("the crawl's settings lack the sitemap: %s, %v", config, err)
 	}
-	inside(t, "resume", dir).want(t, exitDone, "is finished")
-	inside(t, "resume", "--sitemaps", url+"none.xml", dir).want(t, exitIncomplete, "no usable answer from seed "+url+"none.xml")
+	inside(t, "resume", dir).want(t, cli.ExitDone, "is finished")
+	inside(t, "resume", "--sitemaps", url+"none.xml", dir).want(t, cli.ExitIncomplete, "no usable answer from seed "+url+"none.xml")
 }
 
 // A sitemap that the operator names may be private, as a seed may (politeness rule 23): that address and port.
@@ -82,7 +83,7 @@ func TestASitemapOfOnesOwnMachineMayBeRead(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, "--sitemaps", web.LoopbackURL("library.test")+"given.xml", web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--dir", dir, "--sitemaps", web.LoopbackURL("library.test")+"given.xml", web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	if got := fmt.Sprint(targets(web)); got != "[/ /given.xml]" {
 		t.Errorf("asked for %s", got)
 	}
@@ -97,6 +98,6 @@ func TestSitemapsThatCannotBeAreRefused(t *testing.T) {
 		"--sitemaps https://www.library.org/s":                  "contact",
 		"--contact mailto:a@library.org --sitemaps sitemap.xml": "write none, robots or a URL",
 	} {
-		inside(t, append(append([]string{"crawl"}, strings.Fields(args)...), "http://127.0.0.1:9/")...).want(t, exitUsage, says)
+		inside(t, append(append([]string{"crawl"}, strings.Fields(args)...), "http://127.0.0.1:9/")...).want(t, cli.ExitUsage, says)
 	}
 }

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -18,7 +17,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-func newStatus(std stdio) *cobra.Command {
+func newStatus(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
@@ -29,7 +28,7 @@ func newStatus(std stdio) *cobra.Command {
 			"Exchanges are those that the ledger tells of, after a kill too. An audit counts\n" +
 			"those of the archive, and says which of them a kill left in one of the two.",
 		Example: "  curtsy status news\n  curtsy status --json news",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := statusOf(cmd.Context(), args[0])
 			if err != nil {
@@ -37,14 +36,14 @@ func newStatus(std stdio) *cobra.Command {
 			}
 			addTimes(&st, args[0])
 			if asJSON {
-				return writeJSON(std.out, st)
+				return cli.WriteJSON(std.Out, st)
 			}
-			_, err = fmt.Fprint(std.out, statusText(st, args[0], time.Now()))
+			_, err = fmt.Fprint(std.Out, statusText(st, args[0], time.Now()))
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -96,13 +95,4 @@ func addTimes(st *crawler.Status, dir string) {
 			st.Last = &at
 		}
 	}
-}
-
-// writeLine prints a line of NDJSON.
-func writeLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

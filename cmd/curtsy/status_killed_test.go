@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 )
@@ -24,7 +25,7 @@ func TestStatusAndAuditCountTheSameExchangesAfterAKill(t *testing.T) {
 	}
 	for _, when := range []string{"killed", "resumed"} {
 		if when == "resumed" {
-			ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, exitDone)
+			ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, cli.ExitDone)
 		}
 		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName))
 		if err != nil {
@@ -53,7 +54,7 @@ func TestStatusAndAuditCountTheSameExchangesAfterAKill(t *testing.T) {
 func decoded(t *testing.T, into any, verb, dir string) {
 	t.Helper()
 	r := inside(t, verb, "--json", dir)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if err := json.Unmarshal([]byte(r.out), into); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/torture"
 )
@@ -59,7 +60,7 @@ func mirrorOf(t *testing.T, m mirrorer, seed string) (dir string, took time.Dura
 	took = time.Since(begun)
 	t.Logf("%s: exit code %d after %v", m.name, r.code, took.Round(time.Millisecond))
 	if m.ours {
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 	}
 	return filepath.Join(dir, m.tree), took
 }

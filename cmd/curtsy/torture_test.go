@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/torture"
 )
@@ -107,7 +108,7 @@ func TestTortureSiteItselfIsWhole(t *testing.T) {
 // are the links whose query depends on the charset of the page.
 func TestCrawlOfTheTortureSiteKeepsTheRules(t *testing.T) {
 	o := ordeal(t)
-	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), o.Seed()).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", filepath.Join(t.TempDir(), "d"), o.Seed()).want(t, cli.ExitDone)
 	report := o.Judge("")
 	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.Once, crawltest.Scope, crawltest.Manners} {
 		row := report.Row(rule)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
@@ -74,7 +75,7 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 	}
 	args = append(args, web.LoopbackURL("well.test"))
 	r := inside(t, args...)
-	r.want(t, exitIncomplete, "what is left is not due within --max-wait", "curtsy resume", "failures", "(429)", "(5xx)",
+	r.want(t, cli.ExitIncomplete, "what is left is not due within --max-wait", "curtsy resume", "failures", "(429)", "(5xx)",
 		plainly.Reason("reset"), plainly.Reason("connect"))
 	var s crawler.Summary
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
@@ -96,12 +97,12 @@ func TestRule12_ACrawlWithDeadRefusingAndBrokenHostsEndsAndGoesOn(t *testing.T) 
 
 	before := len(web.Referee().Requests())
 	again := inside(t, "resume", "--json", dir)
-	again.want(t, exitIncomplete)
+	again.want(t, cli.ExitIncomplete)
 	if n := len(web.Referee().Requests()); n != before {
 		t.Errorf("%d requests of a resumed crawl, before anybody's time", n-before)
 	}
 	status := inside(t, "status", dir)
-	status.want(t, exitDone)
+	status.want(t, cli.ExitDone)
 	for _, says := range []string{"failures", "refused: status 403 for robots.txt", "Retry-After 1m40s"} {
 		if !strings.Contains(status.out, says) {
 			t.Errorf("status lacks %q:\n%s", says, status.out)
@@ -129,7 +130,7 @@ func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
 		args = append(args, fmt.Sprintf("http://127.0.1.%d:%d/", i+1, port))
 	}
 	r := inside(t, args...)
-	r.want(t, exitIncomplete, "see --json for more")
+	r.want(t, cli.ExitIncomplete, "see --json for more")
 	var s crawler.Summary
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatal(err)
@@ -153,16 +154,16 @@ func TestASeedThatIsRetriedAndAnsweredIsNoMoreUnanswered(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitIncomplete, "no usable answer from seed")
+	inside(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitIncomplete, "no usable answer from seed")
 	for range 2 { // it fails again, and is one seed all the same
-		inside(t, "frontier", "retry", "--gone", dir).want(t, exitDone)
-		inside(t, "resume", "--quiet", dir).want(t, exitIncomplete)
+		inside(t, "frontier", "retry", "--gone", dir).want(t, cli.ExitDone)
+		inside(t, "resume", "--quiet", dir).want(t, cli.ExitIncomplete)
 	}
 	if r := inside(t, "resume", "--json", dir); !strings.Contains(r.out, `"seeds_unanswered": 1`) {
 		t.Errorf("%s", r.out)
 	}
 	web.Change("bakery.test", func(s *crawltest.Site) { s.Pages["/start"] = crawltest.Page{} })
-	inside(t, "frontier", "retry", "--gone", dir).want(t, exitDone)
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
-	inside(t, "resume", "--quiet", dir).want(t, exitDone)
+	inside(t, "frontier", "retry", "--gone", dir).want(t, cli.ExitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
+	inside(t, "resume", "--quiet", dir).want(t, cli.ExitDone)
 }

@@ -62,7 +62,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, 
 		return err
 	}
 	if !o.quiet {
-		fmt.Fprintf(std.err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plain(o.dir), plain(word(o.dir)))
+		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plain(o.dir), plain(word(o.dir)))
 	}
 	return runCrawl(ctx, s, o, world{config: config}, std)
 }

@@ -9,18 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/warc"
 )
 
-func newWARC(std stdio) *cobra.Command {
+func newWARC(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "warc",
 		Short: "List, print, check and index the records of web archives",
 		Long: "Read WARC files of any crawler: versions 1.1, 1.0 and 0.18, compressed with gzip\n" +
 			"or plain. What is not as the standard says is named, and what can be read is.",
-		Args: knownCommand,
+		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newWARCList(std), newWARCCat(std), newWARCCheck(std), newWarcIndex(std))

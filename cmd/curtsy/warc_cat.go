@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/warc"
 )
@@ -17,7 +18,7 @@ import (
 // maxDecoded bounds what a payload may grow to when its codings are undone.
 const maxDecoded = 1 << 30
 
-func newWARCCat(std stdio) *cobra.Command {
+func newWARCCat(std cli.Streams) *cobra.Command {
 	var id, url string
 	var payload bool
 	cmd := &cobra.Command{
@@ -40,14 +41,14 @@ func newWARCCat(std stdio) *cobra.Command {
 					return err
 				}
 			}
-			return catAt(std.out, args[0], offset, within, payload)
+			return catAt(std.Out, args[0], offset, within, payload)
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the record with this id, a `URN`")
 	cmd.Flags().StringVar(&url, "url", "", "the last response of this `URL`")
-	inGroup(cmd.Flags(), "Record")
+	cli.Group(cmd.Flags(), "Record")
 	cmd.Flags().BoolVar(&payload, "payload", false, "print the payload with its codings undone")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -61,7 +62,7 @@ func catMatch(args []string, id, url string) (at int64, match func(*warc.Record)
 	}
 	switch {
 	case len(args) == 0 || len(args) > 2 || ways != 1:
-		return 0, nil, false, usagef("cat takes one WARC file and one of OFFSET, --id and --url; see curtsy warc cat --help")
+		return 0, nil, false, cli.Usagef("cat takes one WARC file and one of OFFSET, --id and --url; see curtsy warc cat --help")
 	case id != "":
 		return 0, func(r *warc.Record) bool { return r.ID() == id || "<"+r.ID()+">" == id }, false, nil
 	case url != "":
@@ -71,7 +72,7 @@ func catMatch(args []string, id, url string) (at int64, match func(*warc.Record)
 	}
 	at, err = strconv.ParseInt(args[1], 10, 64)
 	if err != nil || at < 0 {
-		return 0, nil, false, usagef("cat: %q is no offset; curtsy warc ls prints them", args[1])
+		return 0, nil, false, cli.Usagef("cat: %q is no offset; curtsy warc ls prints them", args[1])
 	}
 	return at, nil, false, nil
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/warc"
 )
 
 // shown is how many findings of one kind are printed for a file; the others are counted.
 const shown = 10
 
-func newWARCCheck(std stdio) *cobra.Command {
+func newWARCCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check WARC files: members, lengths, digests, references",
@@ -28,13 +29,13 @@ func newWARCCheck(std stdio) *cobra.Command {
 		Example: "  curtsy warc check docs/warc/*.warc.gz",
 		Args:    someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c := warcCheck{out: bufio.NewWriter(std.out), checker: warc.NewChecker(), files: args}
-			err := c.run(std.err)
+			c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
+			err := c.run(std.Err)
 			if ferr := c.out.Flush(); err == nil {
 				err = ferr
 			}
 			if err == nil && c.wrong > 0 {
-				err = silent(exitFound)
+				err = cli.Silent(cli.ExitFound)
 			}
 			return err
 		},

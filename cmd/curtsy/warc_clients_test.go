@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -95,7 +96,7 @@ func TestWARCIsReadByWarcio(t *testing.T) {
 	if strings.Join(ours, "\n") != strings.Join(foreign, "\n") || len(ours) != 14 {
 		t.Errorf("ours:\n%s\nwarcio:\n%s", strings.Join(ours, "\n"), strings.Join(foreign, "\n"))
 	}
-	if r := inside(t, "warc", "check", path); r.code != exitDone || r.out != "" {
+	if r := inside(t, "warc", "check", path); r.code != cli.ExitDone || r.out != "" {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -18,7 +19,7 @@ import (
 )
 
 // newWarcIndex makes indexes of archives.
-func newWarcIndex(std stdio) *cobra.Command {
+func newWarcIndex(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "index DIR|FILE…",
 		Short: "Make the CDXJ index of WARC files",
@@ -33,17 +34,17 @@ func newWarcIndex(std stdio) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return untilSignal(cmd.Context(), func(ctx context.Context) error { return warcIndex(ctx, args, std) })
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return warcIndex(ctx, args, std) })
 		},
 	}
 }
 
-func warcIndex(ctx context.Context, args []string, std stdio) error {
+func warcIndex(ctx context.Context, args []string, std cli.Streams) error {
 	dirs := 0
 	for _, path := range args {
 		fi, err := os.Stat(path)
 		if err != nil {
-			return usagef("warc index: %w", err)
+			return cli.Usagef("warc index: %w", err)
 		}
 		if fi.IsDir() {
 			dirs++
@@ -53,32 +54,32 @@ func warcIndex(ctx context.Context, args []string, std stdio) error {
 	case dirs == 0:
 		return printIndex(ctx, args, std)
 	case len(args) > 1:
-		return usagef("warc index takes one crawl directory, or WARC files")
+		return cli.Usagef("warc index takes one crawl directory, or WARC files")
 	}
 	return rebuildIndex(ctx, args[0], std)
 }
 
 // printIndex prints the index of files, and says how much of them has no place in it.
-func printIndex(ctx context.Context, files []string, std stdio) error {
+func printIndex(ctx context.Context, files []string, std cli.Streams) error {
 	for _, path := range files {
 		if err := userfile.Readable(path); err != nil {
 			return err
 		}
 	}
 	lost := 0
-	err := cdxj.Index(ctx, std.out, func(_ string, f warc.Finding) {
+	err := cdxj.Index(ctx, std.Out, func(_ string, f warc.Finding) {
 		if !f.Note() {
 			lost++
 		}
 	}, files...)
 	if err == nil {
-		sayWrong(std.err, lost)
+		sayWrong(std.Err, lost)
 	}
 	return err
 }
 
 // rebuildIndex makes the index of the stopped crawl in dir anew.
-func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
+func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) {
 	if err := mustHoldCrawl(dir); err != nil {
 		return err
 	}
@@ -101,10 +102,10 @@ func rebuildIndex(ctx context.Context, dir string, std stdio) (err error) {
 		}
 	}()
 	if err := cdxj.Rebuild(ctx, inDir(dir, crawldir.ArchiveName), inDir(dir, crawldir.IndexName), func(what string) {
-		fmt.Fprintf(std.err, "curtsy: %s; see curtsy warc check\n", plain(what))
+		fmt.Fprintf(std.Err, "curtsy: %s; see curtsy warc check\n", plain(what))
 	}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%s is made anew\n", plain(inDir(dir, crawldir.IndexName)))
+	fmt.Fprintf(std.Err, "%s is made anew\n", plain(inDir(dir, crawldir.IndexName)))
 	return nil
 }

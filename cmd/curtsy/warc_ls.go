@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
@@ -29,7 +30,7 @@ type listed struct {
 	URL    string `json:"url,omitempty"`
 }
 
-func newWARCList(std stdio) *cobra.Command {
+func newWARCList(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ls [--json] FILE...",
@@ -42,7 +43,7 @@ func newWARCList(std stdio) *cobra.Command {
 			"  curtsy warc ls --json *.warc.gz | jq -r 'select(.status==404).url'",
 		Args: someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
-			w := bufio.NewWriter(std.out)
+			w := bufio.NewWriter(std.Out)
 			lost := 0
 			for _, path := range args {
 				found := func(f warc.Finding) {
@@ -63,11 +64,11 @@ func newWARCList(std stdio) *cobra.Command {
 					return err
 				}
 			}
-			sayWrong(std.err, lost)
+			sayWrong(std.Err, lost)
 			return w.Flush()
 		},
 	}
-	jsonFlag(cmd, &asJSON, "print JSON, an object a line")
+	cli.JSONFlag(cmd, &asJSON, "print JSON, an object a line")
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -49,7 +50,7 @@ func TestWARCOfWgetPassesWithNotes(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--no-warc-compression"}} {
 		path, site := wgot(t, flags...)
 		r := inside(t, "warc", "check", path)
-		if r.code != exitDone || !strings.Contains(r.out, "note: angle brackets") || !strings.Contains(r.err, "nothing wrong") {
+		if r.code != cli.ExitDone || !strings.Contains(r.out, "note: angle brackets") || !strings.Contains(r.err, "nothing wrong") {
 			t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
 		}
 		for line := range strings.Lines(r.out) {
@@ -70,7 +71,7 @@ func TestWARCOfWgetPassesWithNotes(t *testing.T) {
 func TestWARCListLeadsToTheRecords(t *testing.T) {
 	path, site := wgot(t)
 	r := inside(t, "warc", "ls", "--json", path)
-	if r.code != exitDone {
+	if r.code != cli.ExitDone {
 		t.Fatal(r.err)
 	}
 	statuses := map[string]int{}
@@ -86,7 +87,7 @@ func TestWARCListLeadsToTheRecords(t *testing.T) {
 		}
 		at := inside(t, "warc", "cat", path, fmt.Sprint(l.Offset))
 		by := inside(t, "warc", "cat", path, "--id", l.ID)
-		if at.code != exitDone || int64(len(at.out)) != l.Length || at.out != by.out {
+		if at.code != cli.ExitDone || int64(len(at.out)) != l.Length || at.out != by.out {
 			t.Errorf("%+v: %d octets at its offset, %d by its id, %s", l, len(at.out), len(by.out), at.err)
 		}
 	}
@@ -118,22 +119,22 @@ func TestWARCCheckExitCodes(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"check", torn}, exitFound, "(torn)"},
-		{[]string{"check", path, torn}, exitFound, "(same-id)"},
-		{[]string{"check", zst}, exitFailed, ".warc.zst"},
-		{[]string{"check", filepath.Join(dir, "none")}, exitFailed, "there is no file"},
-		{[]string{"check", empty}, exitFound, "(no-record)"},
-		{[]string{"check", torn}, exitFound, ": 1 finding\n"},
+		{[]string{"check", torn}, cli.ExitFound, "(torn)"},
+		{[]string{"check", path, torn}, cli.ExitFound, "(same-id)"},
+		{[]string{"check", zst}, cli.ExitFailed, ".warc.zst"},
+		{[]string{"check", filepath.Join(dir, "none")}, cli.ExitFailed, "there is no file"},
+		{[]string{"check", empty}, cli.ExitFound, "(no-record)"},
+		{[]string{"check", torn}, cli.ExitFound, ": 1 finding\n"},
 		{[]string{"ls", torn}, 0, "one thing is wrong"},
-		{[]string{"ls", empty}, exitFailed, "no WARC record in " + empty},
-		{[]string{"ls", path, none}, exitFailed, "no WARC record in " + none},
-		{[]string{"check"}, exitUsage, "takes WARC files"},
-		{[]string{"ls", zst}, exitFailed, ".warc.zst"},
-		{[]string{"cat", path}, exitUsage, "OFFSET"},
-		{[]string{"cat", path, "0", "--id", "x"}, exitUsage, "one of OFFSET"},
-		{[]string{"cat", path, "x"}, exitUsage, "no offset"},
-		{[]string{"cat", path, "1"}, exitFailed, "no record at offset 1"},
-		{[]string{"cat", path, "--id", "x"}, exitFailed, "no such record"},
+		{[]string{"ls", empty}, cli.ExitFailed, "no WARC record in " + empty},
+		{[]string{"ls", path, none}, cli.ExitFailed, "no WARC record in " + none},
+		{[]string{"check"}, cli.ExitUsage, "takes WARC files"},
+		{[]string{"ls", zst}, cli.ExitFailed, ".warc.zst"},
+		{[]string{"cat", path}, cli.ExitUsage, "OFFSET"},
+		{[]string{"cat", path, "0", "--id", "x"}, cli.ExitUsage, "one of OFFSET"},
+		{[]string{"cat", path, "x"}, cli.ExitUsage, "no offset"},
+		{[]string{"cat", path, "1"}, cli.ExitFailed, "no record at offset 1"},
+		{[]string{"cat", path, "--id", "x"}, cli.ExitFailed, "no such record"},
 	} {
 		r := inside(t, append([]string{"warc"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.out+r.err, c.want) {

@@ -35,14 +35,14 @@ func withdraw(o *options, s crawler.Summary, std stdio) error {
 			break // each was said when it came to pass
 		}
 		if i == maxShown {
-			fmt.Fprintf(std.err, "… and %s\n", several(int64(len(s.Status.Resting)-i), "other"))
+			fmt.Fprintf(std.Err, "… and %s\n", several(int64(len(s.Status.Resting)-i), "other"))
 			break
 		}
-		fmt.Fprintf(std.err, "%s: %s\n", oneLine(r.Host), oneLine(plainly.Reason(r.Reason)))
+		fmt.Fprintf(std.Err, "%s: %s\n", oneLine(r.Host), oneLine(plainly.Reason(r.Reason)))
 	}
-	fmt.Fprintf(std.err, "curtsy: no host was reached, and nothing is kept in %s: mend the address, or give the command again later\n", plain(o.dir))
+	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: mend the address, or give the command again later\n", plain(o.dir))
 	if o.json {
-		err = errors.Join(err, writeJSON(std.out, s))
+		err = errors.Join(err, writeJSON(std.Out, s))
 	}
 	return errors.Join(err, silent(exitIncomplete))
 }

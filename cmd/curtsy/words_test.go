@@ -2,21 +2,7 @@ package main
 
 import (
 	"testing"
-
-	"curtsy/crawler/crawldir"
 )
-
-func TestNearestName(t *testing.T) {
-	names := crawldir.Names()
-	for given, want := range map[string]string{
-		"dely": "delay", "max-page": "max-pages", "maxpages": "max-pages", "conatct": "contact",
-		"zebra": "", "x": "",
-	} {
-		if got := nearest(given, names); got != want {
-			t.Errorf("nearest to %q: %q, want %q", given, got, want)
-		}
-	}
-}
 
 func TestHostileTextIsPlainOnATerminal(t *testing.T) {
 	for in, want := range map[string]string{

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // rawWords are what Go, the system and libraries say, and what nobody who types a command has to know.
@@ -74,7 +76,7 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 	seed, _ := small(t)
 	base := t.TempDir()
 	dir := filepath.Join(base, "d")
-	shared("mirror", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	shared("mirror", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	file, folder := filepath.Join(base, "file"), filepath.Join(base, "folder")
 	if err := os.WriteFile(file, []byte("plain text\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +130,7 @@ func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
 						at++
 					}
 					code := inPlainWords(t, args)
-					if what := line[places[i][0]:places[i][1]]; code != exitUsage && (what == "URL" || what == "PORT" || what == "HEX" || what == "TIME") {
+					if what := line[places[i][0]:places[i][1]]; code != cli.ExitUsage && (what == "URL" || what == "PORT" || what == "HEX" || what == "TIME") {
 						t.Errorf("curtsy %q: exit code %d, though no %s is given", args, code, what)
 					}
 				}
@@ -167,7 +169,7 @@ func inPlainWords(t *testing.T, args []string) (code int) {
 	if m := rawWords.FindString(said); m != "" {
 		t.Errorf("curtsy %q: exit code %d, %q is said: %s", args, r.code, m, said)
 	}
-	if r.code != exitDone && r.code != exitFound && strings.TrimSpace(said) == "" {
+	if r.code != cli.ExitDone && r.code != cli.ExitFound && strings.TrimSpace(said) == "" {
 		t.Errorf("curtsy %q: exit code %d, and nothing is said", args, r.code)
 	}
 	return r.code
@@ -186,8 +188,8 @@ func TestWhateverValueOfAFlagIsWrongIsSaidInPlainWords(t *testing.T) {
 					continue
 				}
 				var said strings.Builder
-				code := report(&said, flagError(called(t, strings.Fields(name)...), err))
-				if m := rawWords.FindString(said.String()); m != "" || code != exitUsage {
+				code := cli.Report(&said, cli.FlagError(called(t, strings.Fields(name)...), err))
+				if m := rawWords.FindString(said.String()); m != "" || code != cli.ExitUsage {
 					t.Errorf("curtsy %s --%s=%q: exit code %d, %q is said: %s", name, f.Name, wrong, code, m, said.String())
 				}
 			}

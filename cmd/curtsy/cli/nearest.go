@@ -1,7 +1,7 @@
-package main
+package cli
 
-// nearest returns the name that differs least from s, or "" when none is near: at most one of three letters differs, or one.
-func nearest(s string, names []string) string {
+// Nearest returns the name that differs least from s, or "" when none is near: at most one of three letters differs, or one.
+func Nearest(s string, names []string) string {
 	best, least := "", max(len(s)/3, 1)+1
 	for _, n := range names {
 		if d := distance(s, n); d < least {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"curtsy/crawler"
 )
 
-// untilSignal calls do, whose context ends with a signal: what do was making, it takes away before the process ends. A
+// UntilSignal calls do, whose context ends with a signal: what do was making, it takes away before the process ends. A
 // second signal ends the process at once. That nobody reads our output any more counts as the signal of a broken pipe.
-func untilSignal(ctx context.Context, do func(ctx context.Context) error) error {
+func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
@@ -41,9 +41,9 @@ func untilSignal(ctx context.Context, do func(ctx context.Context) error) error 
 	watch.Wait()
 	switch {
 	case sig != nil && errors.Is(err, context.Canceled):
-		return interrupted(sig)
+		return Interrupted(sig)
 	case errors.Is(err, syscall.EPIPE) && !errors.Is(err, crawler.ErrNotRunning):
-		return interrupted(syscall.SIGPIPE)
+		return Interrupted(syscall.SIGPIPE)
 	}
 	return err
 }
@@ -56,8 +56,8 @@ type cancellable struct {
 	buf  []byte
 }
 
-// stdinUntil is standard input until ctx ends.
-func stdinUntil(ctx context.Context, in io.Reader) io.Reader {
+// StdinUntil is standard input until ctx ends.
+func StdinUntil(ctx context.Context, in io.Reader) io.Reader {
 	return &cancellable{in: in, done: ctx.Done(), buf: make([]byte, 64<<10)}
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,20 +11,20 @@ import (
 // columns is the width that help is made for.
 const columns = 80
 
-// groupKey is the annotation of a flag that names its group in help.
-const groupKey = "group"
+// GroupKey is the annotation of a flag that names its group in help.
+const GroupKey = "group"
 
-// inGroup puts the flags declared so far, and in no group yet, under a title of help.
-func inGroup(fs *pflag.FlagSet, title string) {
+// Group puts the flags declared so far, and in no group yet, under a title of help.
+func Group(fs *pflag.FlagSet, title string) {
 	fs.VisitAll(func(f *pflag.Flag) {
-		if _, ok := f.Annotations[groupKey]; !ok {
-			f.Annotations = map[string][]string{groupKey: {title}}
+		if _, ok := f.Annotations[GroupKey]; !ok {
+			f.Annotations = map[string][]string{GroupKey: {title}}
 		}
 	})
 }
 
-// usage prints how a command is used: its line, examples, commands below it, and flags by group.
-func usage(cmd *cobra.Command) error {
+// Usage prints how a command is used: its line, examples, commands below it, and flags by group.
+func Usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() && (!cmd.HasSubCommands() || strings.Contains(cmd.Use, " ")) { // it takes something itself
@@ -68,7 +68,7 @@ func flagHelp(fs *pflag.FlagSet) string {
 	n := 0
 	fs.VisitAll(func(f *pflag.Flag) {
 		group := []string{"Help"}
-		if g, ok := f.Annotations[groupKey]; ok {
+		if g, ok := f.Annotations[GroupKey]; ok {
 			group = g
 		}
 		if group[0] != title {
@@ -81,15 +81,15 @@ func flagHelp(fs *pflag.FlagSet) string {
 	return b.String()
 }
 
-// newHelp is cobra's help command, but for an exit code when there is no such command.
-func newHelp() *cobra.Command {
+// HelpCommand is cobra's help command, but for an exit code when there is no such command.
+func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Say more about a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("%w", knownCommand(cmd.Root(), args))
+				return Usagef("%w", KnownCommand(cmd.Root(), args))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

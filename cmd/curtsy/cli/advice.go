@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func advised(err error) string {
 // advice is what to do about a directory.
 func advice(d *crawldir.DirError) string {
 	if errors.Is(d.Kind, crawldir.ErrNoIndex) {
-		return "; of a crawl directory make them with curtsy warc index " + word(d.Dir)
+		return "; of a crawl directory make them with curtsy warc index " + plainly.Argument(d.Dir)
 	}
 	return ""
 }

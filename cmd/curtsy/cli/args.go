@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// Finish gives root and the commands below it what is the same for all: usage lines as they are written, and
+// wrong arguments as usage errors.
+func Finish(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return Usagef("%w", err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		Finish(sub)
+	}
+}
+
+// KnownCommand refuses what no command took, with the nearest one that exists.
+func KnownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := Nearest(args[0], names); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], near)
+	}
+	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
+}
+
+// OneDir is for commands that take a crawl directory.
+func OneDir(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%s takes one crawl directory, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
+}
+
+// NoArgs is for commands that take flags only.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/phrasebook"
+)
+
+var flagName = regexp.MustCompile(`--([\w-]+)`)
+
+// FlagError explains a wrong flag, with the nearest one that exists.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		return Usagef("--%s: %w", invalid.GetFlag().Name, noNumber(invalid))
+	case errors.As(err, &unknown):
+		if p, ok := elsewhere(cmd, unknown); ok {
+			return Usagef("%w; %s", err, p)
+		}
+		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if near := Nearest(m[1], names); near != "" {
+				return Usagef("%w; did you mean --%s?", err, near)
+			}
+		}
+	}
+	return Usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// noNumber says what a flag takes that was given something that strconv does not read.
+func noNumber(err *pflag.InvalidValueError) error {
+	var number *strconv.NumError
+	switch {
+	case !errors.As(err, &number):
+		return errors.Unwrap(err)
+	case err.GetFlag().Value.Type() == "bool":
+		return fmt.Errorf("%q: write true or false, or nothing behind the name", number.Num)
+	case errors.Is(number, strconv.ErrRange):
+		return fmt.Errorf("%q is too large", number.Num)
+	}
+	return fmt.Errorf("%q: write a whole number", number.Num)
+}
+
+// elsewhere finds what the user may know by another name, from another crawler, if it can be said with this command.
+func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrasebook.Phrase, bool) {
+	given := []string{"--" + unknown.GetSpecifiedName()}
+	if short := unknown.GetSpecifiedShortnames(); short != "" {
+		given = []string{"-" + short, "-" + unknown.GetSpecifiedName()} // -np; or -l5
+	}
+	for _, g := range given {
+		p, ok := phrasebook.Find(g)
+		if ok && cmd.Flags().Lookup("seeds") != nil && (p.Flag() == "" || cmd.Flags().Lookup(p.Flag()) != nil || strings.Contains(p.Note, "curtsy mirror")) {
+			return p, true
+		}
+	}
+	return phrasebook.Phrase{}, false
+}
