@@ -72,7 +72,7 @@ func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decisi
 	}
 	l := c.lineOf(v, found)
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
-	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, d.change
+	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, storage.Change(d.change)
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joined(d.asks.Raw), d.prefs
 	d.exchanged(&l)
 	if d.ex != nil {

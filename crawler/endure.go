@@ -44,7 +44,7 @@ func (c *Crawl) endure(ctx context.Context, v *visit, task frontier.Task, d deci
 		if err == nil || !late(ctx, err) {
 			return errors.Join(err, c.aborted(ctx, v, err, func(ctx context.Context) error {
 				d.reason, d.pace = host.Aborted, v.kept
-				return c.line(ctx, v, task, d, "deferred")
+				return c.line(ctx, v, task, d, storage.OutcomeDeferred)
 			}))
 		}
 		d.reason = reasonLease

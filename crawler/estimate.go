@@ -13,11 +13,11 @@ import (
 
 // Estimate is how long the rest of a crawl takes at least, as far as it is known, and why.
 type Estimate struct {
-	Known  int64          // URLs discovered so far
-	Left   time.Duration  // for what is pending now
-	Pace   time.Duration  // of the host that takes longest
-	PaceBy storage.PaceBy // who asked for that pace
-	Host   string         // that host
+	Known  int64         // URLs discovered so far
+	Left   time.Duration // for what is pending now
+	Pace   time.Duration // of the host that takes longest
+	PaceBy string        // who asked for that pace
+	Host   string        // that host
 }
 
 // longest is the host that takes longest to be done, of those that turns told of.
@@ -73,7 +73,7 @@ func (c *Crawl) Estimate(ctx context.Context) (Estimate, error) {
 			return Estimate{}, err
 		}
 		if spot, need := all.longest(); need > e.Left {
-			e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, storage.ByAddress, all.word(spot)
+			e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(spot)
 		}
 		return e, nil
 	})
@@ -100,13 +100,13 @@ func (c *Crawl) estimateHost(e *Estimate, h frontier.Host) (exchanges time.Durat
 }
 
 // usualPace is the pace of a host between two turns, and who asks for it.
-func (c Config) usualPace(h frontier.Host, n *host.State) (pace time.Duration, by storage.PaceBy) {
+func (c Config) usualPace(h frontier.Host, n *host.State) (pace time.Duration, by string) {
 	floor := c.floor(h.Authority)
 	if c.ownBy(h.Authority, n) {
 		floor = c.Delay
 	}
 	if h.Pace <= floor {
-		return floor, storage.ByFloor
+		return floor, string(storage.ByFloor)
 	}
 	return h.Pace, "asked for by the site"
 }

@@ -242,7 +242,7 @@ func (e *Explanation) ExplainLine(l storage.Line) {
 	switch {
 	case l.Outcome == "": // a refusal that never became a task
 		e.State.State = frontier.Dropped.String()
-	case l.Outcome == storage.OutcomeFetched && l.Change != ChangeFresh, l.Outcome == storage.OutcomeRedirected:
+	case l.Outcome == storage.OutcomeFetched && l.Change != storage.ChangeFresh, l.Outcome == storage.OutcomeRedirected:
 		// its reason is why robots.txt allows it
 		e.State.Reason = ""
 	}

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"strings"
 	"time"
 
 	"curtsy/crawler/found"
@@ -90,7 +91,7 @@ const (
 func (k *facts) traps(limits trap.Limits) []ExplainedRule {
 	all := []ExplainedRule{}
 	for _, o := range k.asked {
-		if len(o.Rule) > 5 && o.Rule[:5] == "trap:" {
+		if strings.HasPrefix(o.Rule, storage.RuleOfTraps) {
 			all = append(all, ExplainedRule{o.Rule, o.Says})
 		}
 	}

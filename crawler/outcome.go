@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // conclude decides how a task ends by its exchange, or that it comes again.
@@ -88,8 +89,8 @@ const maxHops = 10
 const (
 	reasonHops       = "trap:redirect-chain"
 	reasonMaxPerHost = "budget: max-per-host"
-	reasonPanic      = "panic"
-	reasonLease      = "lease" // it took longer than a lease allows
+	reasonPanic      = storage.ReasonPanic
+	reasonLease      = storage.ReasonLease // it took longer than a lease allows
 )
 
 // short cuts a URL for a reason.

@@ -14,11 +14,11 @@ import (
 
 // What became of a URL since the generation before, as a line says it.
 const (
-	ChangeNew       = "new"       // there was nothing
-	ChangeChanged   = "changed"   // another payload, or another place that a redirect leads to
-	ChangeUnchanged = "unchanged" // the server says so, or the payload is the same
-	ChangeFresh     = "fresh"     // not asked: what the server said of its life holds still
-	ChangeGone      = "gone"      // 404 or 410, where something was
+	ChangeNew       = string(storage.ChangeNew)
+	ChangeChanged   = string(storage.ChangeChanged)
+	ChangeUnchanged = string(storage.ChangeUnchanged)
+	ChangeFresh     = string(storage.ChangeFresh)
+	ChangeGone      = string(storage.ChangeGone)
 )
 
 // reasonFresh is why a requisite is not asked for.

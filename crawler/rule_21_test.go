@@ -144,7 +144,7 @@ func (w *world) wantChange(path, outcome, change string, asked ...string) {
 	got, said := "", ""
 	for _, l := range w.ledger.all {
 		if l.URL == "http://a.test"+path && l.Decision == storage.DecisionAllow {
-			got, said = string(l.Outcome), l.Change
+			got, said = string(l.Outcome), string(l.Change)
 		}
 	}
 	if got != outcome || said != change {
@@ -247,7 +247,7 @@ func TestRule21_ANotModifiedPageIsARevisit(t *testing.T) {
 				continue
 			}
 			n++
-			if k.NotModified.URL != k.URL || k.NotModified.ID == "" || k.HasPayload || !strings.HasPrefix(k.response, "HTTP/1.1 304") || k.Line.Change != ChangeUnchanged {
+			if k.NotModified.URL != k.URL || k.NotModified.ID == "" || k.HasPayload || !strings.HasPrefix(k.response, "HTTP/1.1 304") || k.Line.Change != storage.ChangeUnchanged {
 				t.Errorf("%+v", k.Record)
 			}
 		}
@@ -339,7 +339,7 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 		w.wantChange("/cookie.css", "fetched", ChangeUnchanged, `"c"`)
 		w.wantChange("/frame", "fetched", ChangeUnchanged, `"f"`)
 		w.wantChange("/linked.css", "fetched", ChangeUnchanged, `"c"`)
-		if len(w.archive.refused) != 1 || w.archive.refused[0].Change != ChangeFresh || w.archive.refused[0].Attempt != 0 {
+		if len(w.archive.refused) != 1 || w.archive.refused[0].Change != storage.ChangeFresh || w.archive.refused[0].Attempt != 0 {
 			t.Errorf("the archive's notes: %+v", w.archive.refused)
 		}
 		s, err := StatusOf(t.Context(), w.front)

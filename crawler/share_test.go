@@ -85,7 +85,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		}
 		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
-		if e.PaceBy != storage.ByAddress || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
+		if e.PaceBy != string(storage.ByAddress) || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
 			t.Errorf("%+v: %v", e, e)
 		}
 		if e.Left < took-took/5 || e.Left > took+took/5 {

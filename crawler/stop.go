@@ -94,7 +94,7 @@ func (c *Crawl) keepUntold(ctx context.Context, v *visit, task frontier.Task, ex
 	}
 	c.wishes(v, ex, asks, &d)
 	d.reason = host.Aborted
-	return c.line(ctx, v, task, d, "deferred")
+	return c.line(ctx, v, task, d, storage.OutcomeDeferred)
 }
 
 // writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it but

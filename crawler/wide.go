@@ -108,7 +108,7 @@ func (w *wide) end(ctx context.Context, why error) (err error) {
 		if aborted && err == nil && (f.ex != nil || f.err != nil) {
 			d := decision{kind: storage.DecisionAllow, verdict: f.verdict, reason: host.Aborted, attempt: f.task.Attempts + 1, pace: w.v.kept}
 			d.ex, d.found, d.headOnly = f.ex, f.was, !w.c.cfg.KeepNoArchive
-			err = w.c.line(context.WithoutCancel(ctx), w.v, f.task, d, "deferred")
+			err = w.c.line(context.WithoutCancel(ctx), w.v, f.task, d, storage.OutcomeDeferred)
 		}
 		if f.ex != nil {
 			err = errors.Join(err, f.ex.Close())

@@ -84,7 +84,7 @@ var fields = []Field{
 		"binds what is archived: the SHA-256 of the SHA-256s (32 octets each) of the blocks of request, answer and metadata, in that order"),
 	field("clock_ahead_ms", 26, "clockAheadMs", duration(func(l *Line) *time.Duration { return &l.Ahead }),
 		"by how much the clock had jumped ahead since the run began, as after the computer slept; `gap_ms` does not count that"),
-	field("change", 14, "change", textOf(func(l *Line) *string { return &l.Change }),
+	field("change", 14, "change", textOf(func(l *Line) *Change { return &l.Change }),
 		"in an update, what became of the URL since the generation before; decisions.md has the words"),
 	field("count", 0, "", numberOf(func(l *Line) *int64 { return &l.Count }),
 		"the line stands for so many URLs of the host; its URL is a sample"),

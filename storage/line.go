@@ -16,7 +16,7 @@ type Line struct {
 	Seed     string   // the seed it descends from
 	Tag      string   // that seed's tag
 	Decision Decision // which part of the story decided
-	Reason   string   // in that part's words
+	Reason   string   // in that part's words: a robots.Reason, a canon.Reason, the name of a rule, or one of those in words.go
 	Own      bool     // the host is the operator's own (politeness rule 18)
 
 	// The robots verdict, when one was asked for.
@@ -58,9 +58,7 @@ type Line struct {
 	// clock jumped by so much, as after the computer slept.
 	Ahead time.Duration
 
-	// Change is what became of the URL since the crawl's generation before: "new", "changed", "unchanged", "fresh" (not
-	// asked, because the archived answer holds still) or "gone". Empty in the first generation, and where nothing was learned.
-	Change string
+	Change Change // what became of the URL since the crawl's generation before
 
 	// Count is not zero on a line that stands for others: so many URLs of the host met the same decision and reason, and
 	// URL is one of them (a sample).

@@ -60,3 +60,43 @@ const (
 	OutcomeHeld       Outcome = "held"
 	OutcomeDeferred   Outcome = "deferred" // it comes again
 )
+
+// Change is what became of a URL since the crawl's generation before. It is empty in the first one, and where nothing was
+// learned.
+type Change string
+
+// Changes.
+const (
+	ChangeNew       Change = "new"       // there was nothing
+	ChangeChanged   Change = "changed"   // another payload, or another place that a redirect leads to
+	ChangeUnchanged Change = "unchanged" // the server says so, or the payload is the same
+	ChangeFresh     Change = "fresh"     // not asked: the archived answer holds still, by the server's own word
+	ChangeGone      Change = "gone"      // 404 or 410, where something was
+)
+
+// Reasons of an exchange that brought nothing of use, other than a status. Package fetch classes failures by them.
+const (
+	ReasonDNS            = "dns"             // the look-up failed or gave no address
+	ReasonNXDomain       = "nxdomain"        // the name does not exist
+	ReasonPrivateAddress = "private address" // every address of the host is refused by the guard
+	ReasonOptOut         = "opt-out"         // the host or its address is on an opt-out list
+	ReasonConnect        = "connect"         // no connection: somebody is there, and refuses it
+	ReasonNoRoute        = "no route"        // no connection: nobody is there, or no way leads there
+	ReasonTLS            = "tls"             // handshake or certificate, or an alert later on
+	ReasonTimeout        = "timeout"         // any of the time-outs but that of the look-up
+	ReasonReset          = "reset"           // the connection ended before a complete response head
+	ReasonProtocol       = "protocol"        // not HTTP/1.x
+	ReasonIncomplete     = "incomplete"      // the connection ended within the body
+	ReasonCoding         = "coding"          // the body arrived whole, its content coding is broken
+	ReasonAborted        = "aborted"         // the crawl was
+	ReasonTooSlow        = "too slow"        // longer than one exchange may take
+	ReasonSlow           = "slow"            // less than the least speed came, or others needed the place of a slow exchange
+	ReasonLease          = "lease"           // it took longer than a lease allows
+	ReasonPanic          = "panic"           // a defect of ours
+)
+
+// Reasons that name a rule begin with the part that has it.
+const (
+	RuleOfTraps = "trap:"
+	RuleOfScope = "scope:"
+)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -215,8 +216,8 @@ func (p *page) pace(x crawler.ExplainedPace) {
 		}
 		p.line("", "%-14s %s", t.By, ask)
 	}
-	if x.Address > 0 && x.Terms[len(x.Terms)-1].By != "address" {
-		p.line("", "%-14s %s between two starts at one address", "address", secs(x.Address))
+	if x.Address > 0 && x.Terms[len(x.Terms)-1].By != storage.ByAddress {
+		p.line("", "%-14s %s between two starts at one address", storage.ByAddress, secs(x.Address))
 	}
 	if x.Rest > x.Seconds {
 		p.line("", "after the last exchange %s were asked for, by %s", secs(x.Rest), x.RestBy)

@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
 // release is what the flags of frontier release ask for.
@@ -44,7 +45,7 @@ func newFrontierRelease(std cli.Streams) *cobra.Command {
 
 // reason is that of the URLs to release; empty for all.
 func (r *release) reason() (string, error) {
-	switch rule := "trap:" + strings.TrimPrefix(r.trap, "trap:"); {
+	switch rule := storage.RuleOfTraps + strings.TrimPrefix(r.trap, storage.RuleOfTraps); {
 	case r.trap == "":
 		return "", nil
 	case rule == trap.RuleQueries || rule == trap.RuleTemplate:

@@ -136,7 +136,7 @@ func addOutcome(to *sorted.Sorter, l *storage.Line, now bool, at int64) error {
 // appendOutcome appends a line for sorting: by URL, then in the order of the ledger. Of a URL that no crawl of ours can
 // have there is none.
 func appendOutcome(b []byte, l *storage.Line, now bool, at int64) []byte {
-	for _, s := range []string{l.URL, l.Change, string(l.Outcome), l.Record} {
+	for _, s := range []string{l.URL, string(l.Change), string(l.Outcome), l.Record} {
 		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {
 			return nil
 		}
@@ -145,7 +145,7 @@ func appendOutcome(b []byte, l *storage.Line, now bool, at int64) []byte {
 	if now {
 		generation = "1"
 	}
-	return fmt.Appendf(b, "%s\t%s\t%016x\t%s\t%s\t%s\t%d\t%d\n", l.URL, generation, at, l.Change, l.Outcome, l.Record, l.Status, l.Time.UnixMicro())
+	return fmt.Appendf(b, "%s\t%s\t%016x\t%s\t%s\t%s\t%d\t%d\n", l.URL, generation, at, string(l.Change), l.Outcome, l.Record, l.Status, l.Time.UnixMicro())
 }
 
 func parseOutcome(line []byte) (o outcome, err error) {

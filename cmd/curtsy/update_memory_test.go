@@ -102,7 +102,7 @@ func tellURLs(t *testing.T, dir string, urls int) {
 		at := time.Now()
 		l := storage.Line{
 			Time: at, URL: vastURL(i), Kind: "link", Decision: "allow", Reason: "no match", Outcome: storage.OutcomeFetched, Attempt: 1, Began: at, Status: 200,
-			Record: fmt.Sprintf("urn:uuid:00000000-0000-4000-8000-%012x", i), Change: crawler.ChangeUnchanged,
+			Record: fmt.Sprintf("urn:uuid:00000000-0000-4000-8000-%012x", i), Change: storage.ChangeUnchanged,
 		}
 		if err := w.Append(t.Context(), l); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"curtsy/storage"
 )
 
 // Class says which part of an exchange failed. Classes are stable: they are counted and written to the ledger.
@@ -12,19 +14,19 @@ type Class string
 
 // The classes.
 const (
-	DNS            Class = "dns"             // the look-up failed or gave no address
-	NXDomain       Class = "nxdomain"        // the name does not exist
-	PrivateAddress Class = "private address" // every address of the host is refused by the guard
-	OptOut         Class = "opt-out"         // the address is on an opt-out list
-	Connect        Class = "connect"         // no connection: somebody is there, and refuses it
-	NoRoute        Class = "no route"        // no connection: nobody is there, or no way leads there
-	TLS            Class = "tls"             // handshake or certificate, or an alert later on
-	Timeout        Class = "timeout"         // any of the time-outs but that of the look-up
-	Reset          Class = "reset"           // the connection ended before a complete response head
-	Protocol       Class = "protocol"        // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
-	Incomplete     Class = "incomplete"      // the connection ended within the body
-	Coding         Class = "coding"          // the body arrived whole, its content coding is broken
-	Stopped        Class = "aborted"         // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
+	DNS            Class = storage.ReasonDNS            // the look-up failed or gave no address
+	NXDomain       Class = storage.ReasonNXDomain       // the name does not exist
+	PrivateAddress Class = storage.ReasonPrivateAddress // every address of the host is refused by the guard
+	OptOut         Class = storage.ReasonOptOut         // the address is on an opt-out list
+	Connect        Class = storage.ReasonConnect        // no connection: somebody is there, and refuses it
+	NoRoute        Class = storage.ReasonNoRoute        // no connection: nobody is there, or no way leads there
+	TLS            Class = storage.ReasonTLS            // handshake or certificate, or an alert later on
+	Timeout        Class = storage.ReasonTimeout        // any of the time-outs but that of the look-up
+	Reset          Class = storage.ReasonReset          // the connection ended before a complete response head
+	Protocol       Class = storage.ReasonProtocol       // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
+	Incomplete     Class = storage.ReasonIncomplete     // the connection ended within the body
+	Coding         Class = storage.ReasonCoding         // the body arrived whole, its content coding is broken
+	Stopped        Class = storage.ReasonAborted        // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
 )
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the

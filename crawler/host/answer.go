@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"curtsy/crawler/fetch"
+	"curtsy/storage"
 )
 
 // Answer is what an exchange brought, as far as the URL and its host are concerned.
@@ -28,9 +29,9 @@ const (
 
 // Reasons that are none of a server's.
 const (
-	Aborted  = "aborted"  // the crawl was
-	OverTime = "too slow" // longer than one exchange may take
-	TooSlow  = "slow"     // less than the least speed came, or others needed the place of a slow exchange
+	Aborted  = storage.ReasonAborted // the crawl was
+	OverTime = storage.ReasonTooSlow // longer than one exchange may take
+	TooSlow  = storage.ReasonSlow    // less than the least speed came, or others needed the place of a slow exchange
 )
 
 // Classify says which answer an exchange is, and why in a few stable words.

@@ -85,7 +85,7 @@ func exchangeAccount(line bool, record, place string, l *storage.Line, url strin
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
 	set(fieldDecision, "%s %s", plain(string(l.Decision)), plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(string(l.Outcome)), plain(l.Change), l.Attempt, l.Interim)
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(string(l.Outcome)), plain(string(l.Change)), l.Attempt, l.Interim)
 	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, plain(l.RobotsRule), plain(l.RobotsGroup), plain(l.RunnerUp),
 		plain(l.RobotsSHA256), plain(bare(l.RobotsRecord)), plain(l.Standard))
 	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(string(l.PaceBy)), cut(l.Gap), cut(l.Ahead))

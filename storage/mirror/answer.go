@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
@@ -32,7 +33,7 @@ type answer struct {
 	sniffed   string // media type by its first octets, where it names none
 	truncated string // WARC-Truncated
 	noArchive bool
-	decision  string // of the metadata record; "" without one
+	decision  storage.Decision // of the metadata record; "" without one
 
 	refersURL  string // of a revisit
 	refersDate string
@@ -146,7 +147,7 @@ func (o *opened) readMetadata(from *warc.Places, a *answer) {
 	if err != nil {
 		return
 	}
-	a.decision = string(line.Decision)
+	a.decision = line.Decision
 	for d := range strings.SplitSeq(line.Directives, ",") {
 		a.noArchive = a.noArchive || strings.TrimSpace(d) == "noarchive"
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
@@ -166,7 +167,7 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		if err != nil {
 			return e, false, err
 		}
-		if a.decision == "robots" || a.decision == "owner" || a.decision == "" && h.url.Path() == "/robots.txt" {
+		if a.decision == storage.DecisionRobots || a.decision == storage.DecisionOwner || a.decision == "" && h.url.Path() == "/robots.txt" {
 			continue // asked for by the crawler for itself
 		}
 		e, err := g.judge(from, a, h.url)

@@ -252,7 +252,7 @@ func whyOf(l *storage.Line) why {
 			w.reason, w.rank = NotFetched, 1
 		case l.Outcome == storage.OutcomeGone:
 			w.reason = Gone
-		case l.Outcome == storage.OutcomeDropped && strings.HasPrefix(l.Reason, "scope:"):
+		case l.Outcome == storage.OutcomeDropped && strings.HasPrefix(l.Reason, storage.RuleOfScope):
 			w.reason = Scope
 		default:
 			w.reason = Failed

@@ -14,29 +14,31 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"curtsy/storage"
 )
 
 // words are the reasons that are no plain English by themselves.
 var words = map[string]string{
-	"dns":             "the name could not be looked up",
-	"nxdomain":        "no such host",
-	"private address": "its address is not public",
-	"connect":         "connection refused",
-	"no route":        "host unreachable",
-	"tls":             "no secure connection",
-	"timeout":         "no answer in time",
-	"reset":           "connection closed without an answer",
-	"protocol":        "the answer is not HTTP",
-	"incomplete":      "the answer was cut short",
-	"coding":          "the answer's content coding is broken",
-	"lease":           "it took longer than a turn may",
-	"aborted":         "you ended the crawl meanwhile",
-	"panic":           "a defect of curtsy",
-	"5xx":             "server error (5xx)",
-	"429":             "too many requests (429)",
-	"408":             "request took too long (408)",
-	"425":             "too early (425)",
-	"trap:copy":       "duplicate of the page before",
+	storage.ReasonDNS:            "the name could not be looked up",
+	storage.ReasonNXDomain:       "no such host",
+	storage.ReasonPrivateAddress: "its address is not public",
+	storage.ReasonConnect:        "connection refused",
+	storage.ReasonNoRoute:        "host unreachable",
+	storage.ReasonTLS:            "no secure connection",
+	storage.ReasonTimeout:        "no answer in time",
+	storage.ReasonReset:          "connection closed without an answer",
+	storage.ReasonProtocol:       "the answer is not HTTP",
+	storage.ReasonIncomplete:     "the answer was cut short",
+	storage.ReasonCoding:         "the answer's content coding is broken",
+	storage.ReasonLease:          "it took longer than a turn may",
+	storage.ReasonAborted:        "you ended the crawl meanwhile",
+	storage.ReasonPanic:          "a defect of curtsy",
+	"5xx":                        "server error (5xx)",
+	"429":                        "too many requests (429)",
+	"408":                        "request took too long (408)",
+	"425":                        "too early (425)",
+	"trap:copy":                  "duplicate of the page before",
 }
 
 // beforeTheKill is what a reason may end with.

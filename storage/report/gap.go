@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"curtsy/storage"
 )
 
 // The bins of a histogram of gaps: their edges are multiples of the pause that was due, binsPerDecade to a factor of ten,
@@ -58,18 +60,20 @@ type gaps struct {
 }
 
 // varying are the paces that differ from one exchange to the next.
-var varying = []string{"response time", "retry-after", "errors", "address", "ratelimit", "robots.txt"}
+var varying = []storage.PaceBy{
+	storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByAddress, storage.ByRateLimit, storage.ByRobots,
+}
 
 func (p *pauses) add(gap, pace time.Duration, by string) {
 	if p.classes == nil {
 		p.classes = map[classKey]*gaps{}
 	}
 	if by == "" {
-		by = "not said"
+		by = notSaid
 	}
 	pace = pace.Truncate(time.Microsecond) // as a ledger has it
 	k := classKey{cleanTo(by, 40), max(pace, 0)}
-	if slices.Contains(varying, by) {
+	if slices.Contains(varying, storage.PaceBy(by)) {
 		k.pace = -1
 	}
 	if p.classes[k] == nil && len(p.classes) >= maxClasses {

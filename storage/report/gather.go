@@ -168,7 +168,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	if l.Decision != storage.DecisionRobots && l.Status >= 200 && l.Status < 300 {
 		kind := l.Type
 		if kind == "" {
-			kind = "not said"
+			kind = notSaid
 		}
 		g.types.add(kind, 1, octets, "")
 	}
@@ -193,7 +193,7 @@ func (g *gathering) failure(l *storage.Line) {
 	if l.Decision == storage.DecisionRobots {
 		reason = "robots.txt: " + reason
 	}
-	g.errors.add(cmp.Or(reason, "not said"), 1, 0, l.URL)
+	g.errors.add(cmp.Or(reason, notSaid), 1, 0, l.URL)
 }
 
 // left takes in what was not crawled.

@@ -111,7 +111,7 @@ func failed(l *storage.Line) bool {
 	if l.Decision == storage.DecisionRobots {
 		return unavailable(l)
 	}
-	return l.Outcome == storage.OutcomeFailed || l.Outcome == storage.OutcomeDeferred && l.Reason != "redirect to its own key" && l.Reason != "aborted"
+	return l.Outcome == storage.OutcomeFailed || l.Outcome == storage.OutcomeDeferred && l.Reason != "redirect to its own key" && l.Reason != storage.ReasonAborted
 }
 
 // unavailable reports whether an exchange for robots.txt left it unknown what the site wants (RFC 9309 2.3.1.4).
@@ -172,7 +172,7 @@ func span(l *storage.Line) (from, to time.Time) {
 	return l.Began, to
 }
 
-func isTrap(reason string) bool { return strings.HasPrefix(reason, "trap:") }
+func isTrap(reason string) bool { return strings.HasPrefix(reason, storage.RuleOfTraps) }
 
 // silentRobots begins what is said of a robots.txt that could not be had.
 const silentRobots = "not to be had"

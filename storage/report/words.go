@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -163,14 +164,14 @@ var meanings = map[string]string{
 
 // kinds say the same of a decision whatever its reason.
 var kinds = map[string]string{
-	"refuse":     "the crawl's scope or one of its limits leaves it out",
-	"hold":       "held until the operator frees it",
-	"failed":     "no usable answer",
-	"dropped":    "left by a limit or a wish of the operator",
-	"gone":       "the server says that it is not there",
-	"disallow":   "robots.txt forbids it",
-	"disallowed": "robots.txt forbids it",
-	"opt-out":    "an opt-out list names it: nothing at all is asked",
+	string(storage.DecisionRefuse):    "the crawl's scope or one of its limits leaves it out",
+	string(storage.DecisionHold):      "held until the operator frees it",
+	string(storage.OutcomeFailed):     "no usable answer",
+	string(storage.OutcomeDropped):    "left by a limit or a wish of the operator",
+	string(storage.OutcomeGone):       "the server says that it is not there",
+	string(storage.DecisionDisallow):  "robots.txt forbids it",
+	string(storage.OutcomeDisallowed): "robots.txt forbids it",
+	string(storage.DecisionOptOut):    "an opt-out list names it: nothing at all is asked",
 }
 
 // meaning explains a name of a count; "" where it says enough by itself.
@@ -193,22 +194,25 @@ func meaning(name string) string {
 	return kinds[kind]
 }
 
+// notSaid stands for the word that a ledger lacks.
+const notSaid = "not said"
+
 // paceWords say who asked for a pause.
-var paceWords = map[string]string{
-	"floor":         "the least that curtsy keeps with any host",
-	"crawl-delay":   "Crawl-delay in robots.txt",
-	"request-rate":  "Request-rate in robots.txt",
-	"response time": "five times the host's own time to answer",
-	"retry-after":   "Retry-After of an answer",
-	"errors":        "a rest after errors",
-	"address":       "other hosts at the same address",
-	"ratelimit":     "RateLimit of an answer",
-	"robots.txt":    "robots.txt could not be had, and was asked for again",
-	"not said":      "the ledger does not say who asked for it",
+var paceWords = map[storage.PaceBy]string{
+	storage.ByFloor:        "the least that curtsy keeps with any host",
+	storage.ByCrawlDelay:   "Crawl-delay in robots.txt",
+	storage.ByRequestRate:  "Request-rate in robots.txt",
+	storage.ByResponseTime: "five times the host's own time to answer",
+	storage.ByRetryAfter:   "Retry-After of an answer",
+	storage.ByErrors:       "a rest after errors",
+	storage.ByAddress:      "other hosts at the same address",
+	storage.ByRateLimit:    "RateLimit of an answer",
+	storage.ByRobots:       "robots.txt could not be had, and was asked for again",
+	notSaid:                "the ledger does not say who asked for it",
 }
 
 func paceWord(by string) string {
-	if w := paceWords[by]; w != "" {
+	if w := paceWords[storage.PaceBy(by)]; w != "" {
 		return w
 	}
 	return by

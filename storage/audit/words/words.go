@@ -16,7 +16,7 @@ var (
 	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect, storage.KindSitemap, storage.KindMap)
 	outcomeWords  = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed, storage.OutcomeGone,
 		storage.OutcomeDropped, storage.OutcomeDeferred)
-	changeWords = []string{"", "new", "changed", "unchanged", "gone"}
+	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
 	paceWords   = spelled("", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress,
 		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
 	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
@@ -30,7 +30,10 @@ func spelled[W ~string](words ...W) (all []string) {
 }
 
 // whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
-var whyNoPage = []string{"aborted", "coding", "incomplete", "lease", "protocol", "reset", "slow", "timeout", "too slow"}
+var whyNoPage = []string{
+	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol, storage.ReasonReset,
+	storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
+}
 
 // Answer is what the archive shows of the exchange.
 type Answer struct {
@@ -52,7 +55,7 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 		may        []string
 	}{
 		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords}, {"outcome", string(l.Outcome), outcomeWords},
-		{"change", l.Change, changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
+		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
 	} {
 		if !slices.Contains(f.may, f.word) {
 			all = append(all, Trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "), f.word})
@@ -65,7 +68,7 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 		all = append(all, Trouble{"restMs", "a rest together with who asked for it", fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
 	}
 	if right := outcome(l, a); right != "" {
-		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), l.Change)})
+		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
 	}
 	return all
 }
@@ -73,25 +76,25 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 // outcome says what outcome an answer can have, where the line of its exchange has another; else it is empty. A 304 may
 // confirm any answer.
 func outcome(l *storage.Line, a Answer) string {
-	s, is := a.Status, string(l.Outcome)
-	if is != "" && (l.Decision == "robots" || l.Decision == "owner") {
+	s, is := a.Status, l.Outcome
+	if is != "" && (l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner) {
 		return "no outcome of what is no task"
 	}
 	if is == "" || a.LeftOut || s == 304 {
 		return ""
 	}
 	page, gone, redirect := s >= 200 && s < 300, s == 404 || s == 410, s >= 300 && s < 400
-	whole := a.Whole && l.Reason != "aborted"
+	whole := a.Whole && l.Reason != storage.ReasonAborted
 	switch {
-	case is == "fetched" && !page:
+	case is == storage.OutcomeFetched && !page:
 		return fmt.Sprintf("an outcome for status %d: fetched is for 200 to 299", s)
-	case is == "redirected" && !redirect:
+	case is == storage.OutcomeRedirected && !redirect:
 		return fmt.Sprintf("an outcome for status %d: redirected is for 300 to 399", s)
-	case is == "gone" && !gone:
+	case is == storage.OutcomeGone && !gone:
 		return fmt.Sprintf("an outcome for status %d: gone is for 404 and 410", s)
-	case is == "dropped" && whole && !page && !redirect:
+	case is == storage.OutcomeDropped && whole && !page && !redirect:
 		return fmt.Sprintf("an outcome for status %d: what is dropped would have been of use", s)
-	case is == "failed" || is == "deferred":
+	case is == storage.OutcomeFailed || is == storage.OutcomeDeferred:
 		if whole && gone && !slices.Contains(whyNoPage, l.Reason) {
 			return fmt.Sprintf("the outcome gone, for status %d", s)
 		}
@@ -100,9 +103,9 @@ func outcome(l *storage.Line, a Answer) string {
 		}
 	}
 	switch change := l.Change; {
-	case change == "gone" && is != "gone":
+	case change == storage.ChangeGone && is != storage.OutcomeGone:
 		return "the change gone with the outcome gone alone"
-	case change != "" && change != "gone" && is != "fetched" && is != "redirected":
+	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched && is != storage.OutcomeRedirected:
 		return "a change of what was answered"
 	}
 	return ""
