@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/durable"
@@ -140,7 +141,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 	if a.html != "" {
-		if err := durable.Output(a.html, func(w io.Writer) error { return auditPage(w, r) }); err != nil {
+		if err := durable.Output(a.html, func(w io.Writer) error { return audittext.WritePage(w, r) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -148,7 +149,7 @@ func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 		if err := cli.WriteJSON(std.Out, r); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(std.Out, auditText(r)); err != nil {
+	} else if _, err := io.WriteString(std.Out, audittext.Text(r)); err != nil {
 		return err
 	}
 	if !r.Clean {
@@ -162,7 +163,7 @@ func (a *auditing) mayWrite() error {
 	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
 		return cli.Usagef("--html: there is no folder %s: make it first", folder)
 	}
-	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as audit.html has it
+	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as the page has it
 	return mayWriteTo("--html", a.html, page)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 )
@@ -49,10 +50,10 @@ func hostileResult() *audit.Result {
 func TestAuditShowsHostileTextAsText(t *testing.T) {
 	r := hostileResult()
 	var page strings.Builder
-	if err := auditPage(&page, r); err != nil {
+	if err := audittext.WritePage(&page, r); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"page": page.String(), "text": auditText(r)} {
+	for name, text := range map[string]string{"page": page.String(), "text": audittext.Text(r)} {
 		if strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("the %s has control characters", name)
 		}
@@ -74,7 +75,7 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 
 func TestAuditPageIsInertInABrowser(t *testing.T) {
 	var page strings.Builder
-	if err := auditPage(&page, hostileResult()); err != nil {
+	if err := audittext.WritePage(&page, hostileResult()); err != nil {
 		t.Fatal(err)
 	}
 	asked := make(chan string, 100)
@@ -103,16 +104,5 @@ func TestAuditPageIsInertInABrowser(t *testing.T) {
 		if path := <-asked; path != "/page" && path != "/favicon.ico" {
 			t.Errorf("the page asks for %s", path)
 		}
-	}
-}
-
-func TestEveryCodeOfAnAuditHasWords(t *testing.T) {
-	for _, c := range finding.Codes() {
-		if codeWords[c] == "" {
-			t.Errorf("%s has none", c)
-		}
-	}
-	if len(codeWords) != len(finding.Codes()) {
-		t.Error("words for codes that there are not")
 	}
 }

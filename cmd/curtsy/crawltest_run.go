@@ -13,7 +13,9 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawltest/scoreboard"
+	"curtsy/storage/plainly"
 )
 
 // ran is how the command of a crawler ended.
@@ -116,7 +118,7 @@ func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, voice *voice) er
 			return err
 		case <-tick.C:
 			if !voice.quiet && !(s.verbose && voice.live) {
-				voice.show(fmt.Sprintf("%s  %s", clockTime(time.Since(begun)), several(int64(len(board.Referee().Requests())), "request")))
+				voice.show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
 			}
 		}
 	}
@@ -146,7 +148,7 @@ func (s *scoring) output(dir string, std cli.Streams) (*transcript, error) {
 
 func (t *transcript) Write(p []byte) (int, error) {
 	if t.shown != nil {
-		fmt.Fprint(t.shown, plain(string(p)))
+		fmt.Fprint(t.shown, plainly.Lines(string(p)))
 	}
 	return t.File.Write(p)
 }
@@ -159,6 +161,6 @@ func (t *transcript) tail() string {
 		return "it has printed nothing"
 	}
 	text, _ := io.ReadAll(io.NewSectionReader(t, max(0, size-most), most)) // what there is
-	lines := strings.Split(strings.TrimSpace(plain(string(text))), "\n")
+	lines := strings.Split(strings.TrimSpace(plainly.Lines(string(text))), "\n")
 	return "its last words:\n  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
 }

@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/storage/plainly"
 )
 
 // leave says where a demo that named no directory has left its crawl, and how to look at it and remove it. Whoever asked
@@ -22,7 +23,7 @@ func leave(o *options, well bool, std cli.Streams) error {
 	if o.quiet && well {
 		return os.RemoveAll(o.dir)
 	}
-	dir := plain(word(o.dir))
+	dir := plainly.Lines(plainly.Argument(o.dir))
 	_, err := fmt.Fprintf(std.Err, "\nThe crawl is kept in %[1]s; look at it, and remove it when you have seen enough:\n"+
 		"  curtsy audit %[1]s\n  curtsy report %[1]s\n  rm -r %[1]s\n", dir)
 	return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -51,7 +52,7 @@ func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 	for ended, flag := range map[string]string{
 		crawler.EndedMaxPages: "--max-pages", crawler.EndedMaxBytes: "--max-bytes", crawler.EndedMaxPerHost: "--max-per-host",
 	} {
-		text := summaryText(crawler.Summary{EndedBy: ended, Status: crawler.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
+		text := text.Summary(crawler.Summary{EndedBy: ended, Status: crawler.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
 		if want := "curtsy resume " + flag + " 0 news"; !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", ended, want, text)
 		}

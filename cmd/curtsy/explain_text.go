@@ -15,13 +15,13 @@ type page struct{ strings.Builder }
 
 // line writes one line, with the section's name or none. Whatever comes from the web is escaped here.
 func (p *page) line(section, format string, args ...any) {
-	fmt.Fprintf(p, "%-9s%s\n", section, oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(p, "%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // explainText is an explanation for people. The first line is the answer.
 func explainText(e told) string {
 	var p page
-	p.WriteString(oneLine(e.Answer.Text) + "\n\n")
+	p.WriteString(plainly.OneLine(e.Answer.Text) + "\n\n")
 	if e.At != nil {
 		p.line("as of", "%s, by the archive", stamp(*e.At))
 	}
@@ -182,9 +182,9 @@ func (p *page) host(h crawler.ExplainedHost) {
 		what string
 	}{
 		{h.Queued, fmt.Sprint(h.Queued, " queued")}, {h.Deferred, fmt.Sprint(h.Deferred, " deferred")},
-		{h.InFlight, fmt.Sprint(h.InFlight, " in flight")}, {h.Pages, several(h.Pages, "page")},
-		{h.Failures, several(h.Failures, "failure") + " in a row"}, {h.Throttles, several(h.Throttles, "answer") + " of 429 or 503 in a row"},
-		{h.Refusals, several(h.Refusals, "refusal") + " in a row"},
+		{h.InFlight, fmt.Sprint(h.InFlight, " in flight")}, {h.Pages, plainly.Count(h.Pages, "page")},
+		{h.Failures, plainly.Count(h.Failures, "failure") + " in a row"}, {h.Throttles, plainly.Count(h.Throttles, "answer") + " of 429 or 503 in a row"},
+		{h.Refusals, plainly.Count(h.Refusals, "refusal") + " in a row"},
 	} {
 		if n.n > 0 {
 			parts = append(parts, n.what)

@@ -14,7 +14,7 @@ func (p *page) history(h history) {
 		p.line("history", "the ledger has no decision on it")
 		return
 	}
-	p.line("history", "%s", several(int64(h.Total), "decision"))
+	p.line("history", "%s", plainly.Count(int64(h.Total), "decision"))
 	if h.Total > len(h.lines.lines) {
 		p.line("", "… the last %d:", len(h.lines.lines))
 	}

@@ -54,7 +54,7 @@ func (p *page) source(r crawler.ExplainedRobots) {
 		p.line("", "%s", text)
 	}
 	if r.Failure != "" {
-		text := fmt.Sprintf("could not be had: %s, %s in a row", plainly.Reason(r.Failure), several(int64(r.Fails), "time"))
+		text := fmt.Sprintf("could not be had: %s, %s in a row", plainly.Reason(r.Failure), plainly.Count(int64(r.Fails), "time"))
 		if r.Retry != nil {
 			text += ", tried again after " + stamp(*r.Retry)
 		}
@@ -83,7 +83,7 @@ func (p *page) policy(v crawler.PolicyView) {
 	case v.Group != "":
 		group = fmt.Sprintf("the groups of %s, for none names it", v.Group)
 	}
-	p.line("", "%s by %s: %s; %s; %d of %s match", v.Token, v.Standard, permits(v.Allow), group, len(v.Candidates)+v.More, several(int64(v.Rules), "rule"))
+	p.line("", "%s by %s: %s; %s; %d of %s match", v.Token, v.Standard, permits(v.Allow), group, len(v.Candidates)+v.More, plainly.Count(int64(v.Rules), "rule"))
 	for i, c := range v.Candidates {
 		mark := ""
 		switch i {

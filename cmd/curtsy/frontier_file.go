@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -47,7 +48,7 @@ func newFrontierCompact(std cli.Streams) *cobra.Command {
 			if err != nil {
 				return inUse(err, dir)
 			}
-			_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", roughSize(before), roughSize(after))
+			_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", text.RoughSize(before), text.RoughSize(after))
 			return err
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -275,7 +276,7 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 		why = "  (" + oneLine(plainly.Reason(why)) + ")"
 	}
 	_, err := fmt.Fprintf(out, hostColumns, itoa64(pending), itoa64(h.Outcomes[frontier.Fetched]), itoa64(h.Outcomes[frontier.Failed]),
-		state, shortWait(wait), oneLine(name), why)
+		state, text.ShortWait(wait), oneLine(name), why)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/plainly"
 )
 
 // steer is what frontier park, drop and resume are asked for.
@@ -125,13 +126,13 @@ func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 			if err := cli.WriteLine(std.Out, d); err != nil {
 				return err
 			}
-		} else if _, err := fmt.Fprintln(std.Out, oneLine(d.String())); err != nil {
+		} else if _, err := fmt.Fprintln(std.Out, plainly.OneLine(d.String())); err != nil {
 			return err
 		}
 	}
 	if err == nil && len(single) > 0 && noneDropped(done) {
 		return fmt.Errorf("nothing was dropped: no such URL is pending. See what is with curtsy frontier ls --urls --state pending %s; "+
-			"a whole host is dropped with curtsy frontier drop --host %s %s", word(dir), done[0].Host, word(dir))
+			"a whole host is dropped with curtsy frontier drop --host %s %s", plainly.Argument(dir), done[0].Host, plainly.Argument(dir))
 	}
 	if err == nil {
 		goOn(std, dir, running)
@@ -182,13 +183,13 @@ func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 func (d steered) String() string {
 	switch s := d.what; {
 	case len(s.URLs) > 0:
-		text := fmt.Sprintf("%s: %s of %d dropped", d.Host, several(d.URLs, "URL"), len(s.URLs))
+		text := fmt.Sprintf("%s: %s of %d dropped", d.Host, plainly.Count(d.URLs, "URL"), len(s.URLs))
 		if d.URLs < int64(len(s.URLs)) {
 			text += "; the others are not pending, or not known"
 		}
 		return text
 	case s.Act == frontier.Drop:
-		return fmt.Sprintf("%s: dropped, with %s; what is found there later is refused", d.Host, several(d.URLs, "pending URL"))
+		return fmt.Sprintf("%s: dropped, with %s; what is found there later is refused", d.Host, plainly.Count(d.URLs, "pending URL"))
 	case s.Act == frontier.Park && s.For > 0:
 		return fmt.Sprintf("%s: parked for %v", d.Host, s.For)
 	case s.Act == frontier.Park:

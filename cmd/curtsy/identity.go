@@ -16,6 +16,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
+	"curtsy/storage/plainly"
 )
 
 // identityNames are the settings that identity set keeps.
@@ -88,9 +89,9 @@ func printIdentity(std cli.Streams, path string) error {
 	}
 	text := func(name string) string { v, _ := kept[name].(string); return v }
 	id := (&crawldir.Settings{Agent: text("agent"), Contact: text("contact")}).Identity()
-	fmt.Fprintf(std.Out, "User-Agent: %s\n", plain(id.UserAgent()))
+	fmt.Fprintf(std.Out, "User-Agent: %s\n", plainly.Lines(id.UserAgent()))
 	if from := id.From(); from != "" {
-		fmt.Fprintf(std.Out, "From: %s\n", plain(from))
+		fmt.Fprintf(std.Out, "From: %s\n", plainly.Lines(from))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -102,10 +103,10 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 }
 
 func TestStatusSaysHowManyHostsTheirAddressLimits(t *testing.T) {
-	if got := statusText(crawler.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
+	if got := text.Status(crawler.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
 		t.Errorf("%s", got)
 	}
-	if got := statusText(crawler.Status{}, "", time.Time{}); strings.Contains(got, "limited by IP") {
+	if got := text.Status(crawler.Status{}, "", time.Time{}); strings.Contains(got, "limited by IP") {
 		t.Errorf("%s", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -148,7 +149,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
 	}
 	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
-		several(r.Pages, "page"), several(r.Records, "answer"), roughSize(r.Octets), plain(o.to), r.Hash)
+		several(r.Pages, "page"), several(r.Records, "answer"), text.RoughSize(r.Octets), plain(o.to), r.Hash)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 )
@@ -112,7 +113,7 @@ func TestPackedCrawlCanBeAuditedByOthers(t *testing.T) {
 	if len(r.Files) != 1 || r.Files[0].Name != file+":archive/curtsy-00000.warc.gz" {
 		t.Errorf("its files: %+v", r.Files)
 	}
-	if text := auditText(r); !strings.Contains(text, "WACZ file: ") || !strings.Contains(text, "nobody signed the package") {
+	if text := audittext.Text(r); !strings.Contains(text, "WACZ file: ") || !strings.Contains(text, "nobody signed the package") {
 		t.Error(text)
 	}
 	for name, text := range unzipped(t, file) {

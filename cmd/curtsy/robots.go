@@ -12,6 +12,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 func newRobots(std cli.Streams) *cobra.Command {
@@ -44,7 +45,7 @@ func readRobotsFile(path string, std cli.Streams) ([]byte, error) {
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
 	if len(body) > maxRobotsFile {
-		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, formatSize(maxRobotsFile))
+		return nil, fmt.Errorf("robots.txt: %s is larger than %s", path, plainly.Size(maxRobotsFile))
 	}
 	return body, nil
 }
@@ -70,7 +71,7 @@ func inCell(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(plain(s))
+	return strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(plainly.Lines(s))
 }
 
 // jsonLines writes an object per line, with "&" and "<" as they are.

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 // maxQuestion is the longest line of a batch, in octets.
@@ -57,7 +58,7 @@ func batch(in io.Reader, out io.Writer, preset question) error {
 		last := err != nil
 		switch {
 		case long:
-			err = enc.Encode(refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", formatSize(maxQuestion))})
+			err = enc.Encode(refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", plainly.Size(maxQuestion))})
 		case len(bytes.TrimSpace(line)) > 0:
 			err = enc.Encode(reply(line, preset))
 		default:

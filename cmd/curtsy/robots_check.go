@@ -132,7 +132,7 @@ func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []can
 				code = cli.ExitFailed
 				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.from, plainly.Reason(had.failure)); !said[why] {
 					said[why] = true
-					fmt.Fprintln(std.Err, plain(why))
+					fmt.Fprintln(std.Err, plainly.Lines(why))
 				}
 			case !o.Allow && code == cli.ExitDone:
 				code = cli.ExitFound

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/robots"
+	"curtsy/storage/plainly"
 )
 
 func newRobotsLint(std cli.Streams) *cobra.Command {
@@ -27,7 +28,7 @@ func newRobotsLint(std cli.Streams) *cobra.Command {
 			warnings := robots.ParseAll(body).Warnings
 			w := bufio.NewWriter(std.Out)
 			for _, x := range warnings {
-				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plain(args[0]), x.Line, x.Column, inCell(x.Text), x.Code)
+				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plainly.Lines(args[0]), x.Line, x.Column, inCell(x.Text), x.Code)
 			}
 			if err := w.Flush(); err != nil {
 				return err

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"strconv"
+
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/plainly"
 )
 
@@ -31,4 +34,30 @@ var (
 	untilSignal  = cli.UntilSignal
 	usagef       = cli.Usagef
 	writeJSON    = cli.WriteJSON
+)
+
+// oneLine makes a string from the web safe for a line of a terminal: what is not printable is escaped.
+func oneLine(s string) string { return plainly.OneLine(s) }
+
+// plain makes a string from the web safe for a terminal: what is not printable is escaped. New lines and tabs stay.
+func plain(s string) string { return plainly.Lines(s) }
+
+// formatSize writes bytes exactly where a unit allows it.
+func formatSize(n int64) string { return plainly.Size(n) }
+
+// several counts things.
+func several(n int64, thing string) string { return plainly.Count(n, thing) }
+
+func itoa64(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Names of package text, likewise.
+const maxShown = text.MaxShown
+
+var (
+	because     = text.Because
+	clockTime   = text.Clock
+	entries     = text.Entries
+	fromSeconds = text.Seconds
+	roughSize   = text.RoughSize
+	summaryText = text.Summary
 )

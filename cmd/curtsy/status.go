@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -38,7 +40,7 @@ func newStatus(std cli.Streams) *cobra.Command {
 			if asJSON {
 				return cli.WriteJSON(std.Out, st)
 			}
-			_, err = fmt.Fprint(std.Out, statusText(st, args[0], time.Now()))
+			_, err = fmt.Fprint(std.Out, text.Status(st, args[0], time.Now()))
 			return err
 		},
 	}
@@ -71,7 +73,7 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {
 		return st, err
 	}
-	if told, err := ledger.Asked(inDir(dir, crawldir.LedgerName)); err == nil { // else the frontier's own counts must do
+	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName)); err == nil { // else the frontier's own counts must do
 		st.Tell(told)
 	}
 	return st, nil
@@ -79,13 +81,13 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 
 // addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
 func addTimes(st *crawler.Status, dir string) {
-	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
+	for l, err := range ledger.Read(filepath.Join(dir, crawldir.LedgerName)) {
 		if err == nil {
 			st.Began = &l.Time
 		}
 		break
 	}
-	segments, err := os.ReadDir(inDir(dir, crawldir.LedgerName))
+	segments, err := os.ReadDir(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil || st.Began == nil {
 		return
 	}

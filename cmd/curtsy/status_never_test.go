@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 )
 
@@ -43,13 +44,13 @@ func TestAHostThatIsParkedForEverIsDueNever(t *testing.T) {
 func TestStatusAfterAKillNamesResume(t *testing.T) {
 	killed := crawler.Status{State: "stopped", Killed: true}
 	const says = "curtsy resume 'my crawl'"
-	if text := statusText(killed, "my crawl", time.Now()); !strings.Contains(text, says) {
+	if text := text.Status(killed, "my crawl", time.Now()); !strings.Contains(text, says) {
 		t.Error(text)
 	}
 	running := killed
 	running.State = "running"
 	for _, s := range []crawler.Status{running, {State: "stopped"}} {
-		if text := statusText(s, "my crawl", time.Now()); strings.Contains(text, says) {
+		if text := text.Status(s, "my crawl", time.Now()); strings.Contains(text, says) {
 			t.Errorf("%+v: %s", s, text)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
@@ -138,8 +139,8 @@ func TestTheListOfHostsIsBoundedInTheTerminalAndWholeInJSON(t *testing.T) {
 	if len(s.Status.Resting) != hosts {
 		t.Errorf("%d hosts in JSON, want %d", len(s.Status.Resting), hosts)
 	}
-	if n := strings.Count(r.err, "; 1 URL pending"); n != maxShown {
-		t.Errorf("%d hosts in the terminal, want %d", n, maxShown)
+	if n := strings.Count(r.err, "; 1 URL pending"); n != text.MaxShown {
+		t.Errorf("%d hosts in the terminal, want %d", n, text.MaxShown)
 	}
 }
 

@@ -175,15 +175,6 @@ func progress(s crawler.Status) string {
 	return line
 }
 
-// clockTime writes a duration as mm:ss or h:mm:ss.
-func clockTime(d time.Duration) string {
-	s := int(d.Seconds())
-	if s < 3600 {
-		return fmt.Sprintf("%02d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
 // spoken is a ledger that also says its lines, for -v.
 type spoken struct {
 	storage.Ledger

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 )
 
@@ -135,7 +136,7 @@ func TestHostileNamesStayOnTheirLine(t *testing.T) {
 	s := crawler.Status{State: "running", Hosts: 1, Parked: 1, Resting: []crawler.Resting{
 		{Host: "http://a\x1b[2J\n.test", Condition: "parked", Reason: "robots.txt: \nstate finished\x07", Pending: 1},
 	}}
-	text := statusText(s, "", time.Now())
+	text := text.Status(s, "", time.Now())
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nstate finished") || !strings.Contains(text, `a\x1b[2J\n.test`) {
 		t.Errorf("%q", text)
 	}

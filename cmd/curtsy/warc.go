@@ -84,8 +84,8 @@ func unreadable(path string, err error) error {
 		return fmt.Errorf("there is no file %s", path)
 	}
 	if fi, e := os.Stat(path); e == nil && fi.IsDir() {
-		if fi, e := os.Stat(inDir(path, crawldir.ArchiveName)); e == nil && fi.IsDir() {
-			path = inDir(path, crawldir.ArchiveName)
+		if fi, e := os.Stat(filepath.Join(path, crawldir.ArchiveName)); e == nil && fi.IsDir() {
+			path = filepath.Join(path, crawldir.ArchiveName)
 		}
 		return fmt.Errorf("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
@@ -160,7 +161,7 @@ func forTerminal(out io.Writer) io.Writer {
 type plainWriter struct{ out io.Writer }
 
 func (w plainWriter) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.out, plain(string(p))); err != nil {
+	if _, err := io.WriteString(w.out, plainly.Lines(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
@@ -67,9 +68,9 @@ func (c *warcCheck) run(say io.Writer) error {
 		c.rest(path)
 		verdict := "nothing wrong"
 		if wrong := c.wrong - before; wrong > 0 {
-			verdict = several(int64(wrong), "finding")
+			verdict = plainly.Count(int64(wrong), "finding")
 		}
-		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plain(path), several(n.Records, "record"), n.Blocks, n.Bodies, verdict)
+		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plainly.Lines(path), plainly.Count(n.Records, "record"), n.Blocks, n.Bodies, verdict)
 	}
 	last := -1
 	c.checker.Finish(func(file int, f warc.Finding) {
@@ -97,7 +98,7 @@ func (c *warcCheck) print(file int, f warc.Finding) {
 	if c.seen[f.Code]++; c.seen[f.Code] > shown {
 		return
 	}
-	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plain(c.files[file]), f.Offset, note, inCell(f.Text), f.Code)
+	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, inCell(f.Text), f.Code)
 }
 
 // rest counts the findings that were not printed.
@@ -111,6 +112,6 @@ func (c *warcCheck) rest(path string) {
 		if (warc.Finding{Code: code}).Note() {
 			note = "note: "
 		}
-		fmt.Fprintf(c.out, "%s: %sthe same %d times more (%s)\n", plain(path), note, n, code)
+		fmt.Fprintf(c.out, "%s: %sthe same %d times more (%s)\n", plainly.Lines(path), note, n, code)
 	}
 }

@@ -1,13 +1,12 @@
-package main
+package audittext
 
 import (
-	"github.com/spf13/pflag"
-
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
 )
 
-// auditMaking is what the warcinfo records say, a line each.
-func auditMaking(r *audit.Result) []string {
+// making is what the warcinfo records say, a line each.
+func making(r *audit.Result) []string {
 	var all []string
 	for _, in := range r.Archives {
 		s := in.Software
@@ -26,10 +25,9 @@ func auditMaking(r *audit.Result) []string {
 	return all
 }
 
-// auditDefaults are the fields that the warcinfo record of a crawl with no settings of its own has.
-func auditDefaults() map[string]string {
-	var s settings
-	s.flags(pflag.NewFlagSet("defaults", pflag.ContinueOnError))
+// defaults are the fields that the warcinfo record of a crawl with no settings of its own has.
+func defaults() map[string]string {
+	s := crawldir.Defaults()
 	usual := map[string]string{"robots": s.Standard.String(), "opt-out-sha256": "none"}
 	for _, f := range s.PolitenessFields() {
 		usual[f.Name] = f.Value
@@ -37,10 +35,10 @@ func auditDefaults() map[string]string {
 	return usual
 }
 
-// auditSettings names the settings of archives of this crawler that are not the default.
-func auditSettings(r *audit.Result) []string {
+// settings names the settings of archives of this crawler that are not the default.
+func settings(r *audit.Result) []string {
 	var all []string
-	usual := auditDefaults()
+	usual := defaults()
 	seen := map[string]bool{}
 	for _, in := range r.Archives {
 		if !in.Ours {

@@ -1,4 +1,4 @@
-package main
+package audittext
 
 import (
 	"fmt"
@@ -6,32 +6,34 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
 )
 
 // findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
 const findingsShown = 5
 
-// auditText is the result for a terminal: the verdict and what stands against it first.
-func auditText(r *audit.Result) string {
+// Text is the result for a terminal: the verdict and what stands against it first.
+func Text(r *audit.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s.\n", auditVerdict(r), auditTime(r))
+	fmt.Fprintf(&b, "%s\n%s.\n", verdict(r), times(r))
 	fmt.Fprintf(&b, "Level reached: %s.\n", levelWords(r))
-	auditOwn(&b, r)
-	auditFindings(&b, r, false)
-	auditHosts(&b, r)
-	auditWitnesses(&b, r)
-	auditFindings(&b, r, true)
-	auditList(&b, "What the archive says of its making", auditMaking(r))
-	auditList(&b, "Settings that differ from the default", auditSettings(r))
-	auditList(&b, "What was required", r.Measures)
-	auditList(&b, "What this cannot show", r.CannotShow)
+	ownHosts(&b, r)
+	findings(&b, r, false)
+	hosts(&b, r)
+	witnesses(&b, r)
+	findings(&b, r, true)
+	list(&b, "What the archive says of its making", making(r))
+	list(&b, "Settings that differ from the default", settings(r))
+	list(&b, "What was required", r.Measures)
+	list(&b, "What this cannot show", r.CannotShow)
 	return b.String()
 }
 
-// auditVerdict is the headline: what was found in how much, and how much could not be found out.
-func auditVerdict(r *audit.Result) string {
+// verdict is the headline: what was found in how much, and how much could not be found out.
+func verdict(r *audit.Result) string {
 	t := r.Totals
 	asked := int64(0)
 	for _, h := range r.Hosts {
@@ -39,30 +41,30 @@ func auditVerdict(r *audit.Result) string {
 			asked++
 		}
 	}
-	s := fmt.Sprintf("in %s with %s", several(t.Exchanges, "exchange"), several(asked, "host"))
+	s := fmt.Sprintf("in %s with %s", plainly.Count(t.Exchanges, "exchange"), plainly.Count(asked, "host"))
 	if r.Clean {
 		s = "No violation " + s
 	} else {
-		s = several(t.Violations, "violation") + " " + s
+		s = plainly.Count(t.Violations, "violation") + " " + s
 	}
 	if l := r.Ledger; l != nil && l.Unsent > 0 {
-		s += " and " + several(l.Unsent, "attempt") + " that reached nobody"
+		s += " and " + plainly.Count(l.Unsent, "attempt") + " that reached nobody"
 	}
 	if l := r.Ledger; l != nil && l.Untold > 0 {
 		s += fmt.Sprintf("; no line of the ledger tells of %d of %d records and refusals", l.Untold, l.Records+l.Refusals)
 	}
 	for _, c := range r.Counts {
 		if c.Code == finding.ClockStep {
-			s += "; the clock is said to have been set back " + several(c.Found, "time")
+			s += "; the clock is said to have been set back " + plainly.Count(c.Found, "time")
 		}
 	}
 	if t.Unprovable > 0 {
-		s += "; " + several(t.Unprovable, "check") + " could not be proved either way"
+		s += "; " + plainly.Count(t.Unprovable, "check") + " could not be proved either way"
 	}
 	return s
 }
 
-func auditTime(r *audit.Result) string {
+func times(r *audit.Result) string {
 	if r.From.IsZero() {
 		return "At no known time"
 	}
@@ -80,22 +82,22 @@ var levels = map[audit.Level]string{
 func levelWords(r *audit.Result) string {
 	s := string(r.Level)
 	if c := r.Confirmed; c != nil {
-		s += fmt.Sprintf(" for %d of %s and %d of %s", c.Hosts, several(c.OfHosts, "host"), c.Exchanges, several(c.OfExchanges, "exchange"))
+		s += fmt.Sprintf(" for %d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
 	}
 	return s + " (" + levels[r.Level] + ")"
 }
 
-func auditOwn(b *strings.Builder, r *audit.Result) {
+func ownHosts(b *strings.Builder, r *audit.Result) {
 	if len(r.OwnHosts) == 0 {
 		return
 	}
 	b.WriteString("\nThe operator's own hosts, for which other rules hold:\n")
 	for i, h := range r.OwnHosts {
-		if i == maxShown {
+		if i == text.MaxShown {
 			fmt.Fprintf(b, "  and %d more\n", len(r.OwnHosts)-i)
 			break
 		}
-		fmt.Fprintf(b, "  %s: %s\n", oneLine(h.Authority), oneLine(h.Why))
+		fmt.Fprintf(b, "  %s: %s\n", plainly.OneLine(h.Authority), plainly.OneLine(h.Why))
 	}
 }
 
@@ -129,8 +131,8 @@ var codeWords = map[finding.Code]string{
 	finding.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 
-// auditFindings lists violations, or notes, by code.
-func auditFindings(b *strings.Builder, r *audit.Result, notes bool) {
+// findings lists violations, or notes, by code.
+func findings(b *strings.Builder, r *audit.Result, notes bool) {
 	title := "\nViolations\n"
 	if notes {
 		title = "\nNamed, and no violation\n"
@@ -155,7 +157,7 @@ func auditFindings(b *strings.Builder, r *audit.Result, notes bool) {
 				break
 			}
 			shown++
-			auditFinding(b, &f)
+			oneFinding(b, &f)
 		}
 		if n > shown {
 			fmt.Fprintf(b, "    … and %d more; --json and --html list them\n", n-shown)
@@ -163,7 +165,7 @@ func auditFindings(b *strings.Builder, r *audit.Result, notes bool) {
 	}
 }
 
-func auditFinding(b *strings.Builder, f *finding.Finding) {
+func oneFinding(b *strings.Builder, f *finding.Finding) {
 	what := f.URL
 	if what == "" {
 		what = f.Authority
@@ -172,11 +174,11 @@ func auditFinding(b *strings.Builder, f *finding.Finding) {
 		what = strings.TrimSpace(f.Time.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
 	}
 	if what != "" {
-		fmt.Fprintf(b, "    %s\n", oneLine(what))
+		fmt.Fprintf(b, "    %s\n", plainly.OneLine(what))
 	}
-	fmt.Fprintf(b, "      required  %s\n      observed  %s\n", oneLine(f.Required), oneLine(f.Observed))
+	fmt.Fprintf(b, "      required  %s\n      observed  %s\n", plainly.OneLine(f.Required), plainly.OneLine(f.Observed))
 	if where := findingPlace(f); where != "" {
-		fmt.Fprintf(b, "      where     %s\n", oneLine(where))
+		fmt.Fprintf(b, "      where     %s\n", plainly.OneLine(where))
 	}
 }
 
@@ -195,33 +197,33 @@ func findingPlace(f *finding.Finding) string {
 // pauseText writes a pause for people, as exact as it matters.
 func pauseText(s float64) string { return fmt.Sprintf("%.3f s", s) }
 
-func auditHosts(b *strings.Builder, r *audit.Result) {
+func hosts(b *strings.Builder, r *audit.Result) {
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "ASKED\tROBOTS\tAVOIDED\tPACE DUE\tLEAST GAP\tMEDIAN GAP\tVIOLATIONS\tUNPROVABLE\t  HOST")
 	for i, h := range r.Hosts {
-		if i == 5*maxShown {
+		if i == 5*text.MaxShown {
 			break
 		}
-		row := auditRow(h)
-		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t  %s\n", h.Pages, h.Robots, h.Disallowed, row.Pace, row.Least, row.Median, h.Violations, h.Unprovable, oneLine(h.Authority))
+		row := row(h)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t  %s\n", h.Pages, h.Robots, h.Disallowed, row.Pace, row.Least, row.Median, h.Violations, h.Unprovable, plainly.OneLine(h.Authority))
 	}
 	_ = w.Flush() // into memory
-	if more := len(r.Hosts) - 5*maxShown; more > 0 {
-		fmt.Fprintf(b, "and %s; --json and --html list them\n", several(int64(more), "more host"))
+	if more := len(r.Hosts) - 5*text.MaxShown; more > 0 {
+		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(more), "more host"))
 	}
 	shown := 0
 	for _, h := range r.Hosts {
 		for _, u := range h.Why {
-			if shown++; shown <= maxShown {
-				fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", oneLine(h.Authority), u.What, several(u.Count, "time"), oneLine(unproved(u)))
+			if shown++; shown <= text.MaxShown {
+				fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", plainly.OneLine(h.Authority), u.What, plainly.Count(u.Count, "time"), plainly.OneLine(unproved(u)))
 			}
 		}
 	}
-	if shown > maxShown {
-		fmt.Fprintf(b, "and %s; --json and --html list them\n", several(int64(shown-maxShown), "further reason"))
+	if shown > text.MaxShown {
+		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(shown-text.MaxShown), "further reason"))
 	}
-	auditClocks(b, r)
+	clocks(b, r)
 }
 
 // unproved says why something cannot be proved, and within which bounds it lies.
@@ -232,11 +234,11 @@ func unproved(u audit.Unproved) string {
 	return fmt.Sprintf("%s; between %s and %s", u.Why, pauseText(u.Least), pauseText(u.Most))
 }
 
-// auditGaps are a host's pauses in words.
-type auditGaps struct{ Pace, Least, Median string }
+// gaps are a host's pauses in words.
+type gaps struct{ Pace, Least, Median string }
 
-func auditRow(h *audit.Host) auditGaps {
-	g := auditGaps{"–", "–", "–"}
+func row(h *audit.Host) gaps {
+	g := gaps{"–", "–", "–"}
 	if h.RequiredBy != "" || h.Required > 0 {
 		g.Pace = pauseText(h.Required)
 		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
@@ -252,28 +254,28 @@ func auditRow(h *audit.Host) auditGaps {
 	return g
 }
 
-func auditWitnesses(b *strings.Builder, r *audit.Result) {
+func witnesses(b *strings.Builder, r *audit.Result) {
 	if l := r.Ledger; l != nil {
-		fmt.Fprintf(b, "\nLedger: %s\n", oneLine(ledgerWords(l)))
+		fmt.Fprintf(b, "\nLedger: %s\n", plainly.OneLine(ledgerWords(l)))
 	}
 	if p := r.Package; p != nil {
-		fmt.Fprintf(b, "\nWACZ file: %s\n", oneLine(packageWords(p)))
+		fmt.Fprintf(b, "\nWACZ file: %s\n", plainly.OneLine(packageWords(p)))
 	}
 	for _, h := range r.Logs {
-		fmt.Fprintf(b, "\nAccess log%s: %s\n", of(oneLine(h.Host)), logWords(h))
+		fmt.Fprintf(b, "\nAccess log%s: %s\n", of(plainly.OneLine(h.Host)), logWords(h))
 	}
 }
 
 // packageWords say what a WACZ file is.
 func packageWords(p *audit.PackageCheck) string {
-	s := fmt.Sprintf("%d of %s as the manifest says", p.Agree, several(p.Files, "file"))
+	s := fmt.Sprintf("%d of %s as the manifest says", p.Agree, plainly.Count(p.Files, "file"))
 	if len(p.Signed) > 0 {
 		s += "; signed by " + strings.Join(p.Signed, " and by ")
 	} else {
 		s += "; no signature holds"
 	}
 	if p.LeftOut > 0 {
-		s += "; " + several(p.LeftOut, "record") + " left out by the packer, for the pages ask not to be archived"
+		s += "; " + plainly.Count(p.LeftOut, "record") + " left out by the packer, for the pages ask not to be archived"
 	}
 	return s + "."
 }
@@ -286,8 +288,8 @@ func of(name string) string {
 }
 
 func ledgerWords(l *audit.LedgerCheck) string {
-	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", several(l.Lines, "decision"), several(l.Segments, "segment"),
-		several(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
+	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", plainly.Count(l.Lines, "decision"), plainly.Count(l.Segments, "segment"),
+		plainly.Count(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
 	if l.Head != "" {
 		s += "; its last head is " + l.Head
 	}
@@ -296,7 +298,7 @@ func ledgerWords(l *audit.LedgerCheck) string {
 	}
 	switch {
 	case l.Found:
-		s += fmt.Sprintf("; the lodged head stands in it, %s before its end", several(l.Since, "decision"))
+		s += fmt.Sprintf("; the lodged head stands in it, %s before its end", plainly.Count(l.Since, "decision"))
 	case l.Lodged != "":
 		s += "; the lodged head does not stand in it"
 	}
@@ -305,9 +307,9 @@ func ledgerWords(l *audit.LedgerCheck) string {
 
 func logWords(h *audit.HostLog) string {
 	if h.Exchanges == 0 && h.Ours > 0 { // it was judged alone
-		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", several(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
+		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", plainly.Count(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
 	}
-	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", several(h.Lines, "line"), h.Ours, h.Agree, several(h.Exchanges, "exchange"))
+	s := fmt.Sprintf("%s, %d of the crawler; %d of %s agree", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "exchange"))
 	if h.Missing > 0 {
 		s += fmt.Sprintf("; %d are not in it so", h.Missing)
 	}
@@ -320,12 +322,12 @@ func logWords(h *audit.HostLog) string {
 	return s + "."
 }
 
-func auditList(b *strings.Builder, title string, items []string) {
+func list(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", title)
 	for _, item := range items {
-		fmt.Fprintf(b, "  %s\n", oneLine(item))
+		fmt.Fprintf(b, "  %s\n", plainly.OneLine(item))
 	}
 }

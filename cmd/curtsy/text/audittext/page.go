@@ -1,4 +1,4 @@
-package main
+package audittext
 
 import (
 	_ "embed" // for the page
@@ -11,19 +11,20 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/plainly"
 )
 
-//go:embed audit.html
-var auditHTML string
+//go:embed page.html
+var pageHTML string
 
-// auditPage writes the result as one page that needs nothing else: no script, no other file. html/template escapes all
+// WritePage writes the result as one page that needs nothing else: no script, no other file. html/template escapes all
 // that the archive brought, and plain what cannot be seen.
-func auditPage(w io.Writer, r *audit.Result) error {
+func WritePage(w io.Writer, r *audit.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
-		"plain": oneLine, "row": auditRow, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
+		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
 		"by": func(who string) string { // without the document that says so
 			short, _, _ := strings.Cut(who, " (")
-			return oneLine(short)
+			return plainly.OneLine(short)
 		},
 		"at": func(t time.Time) string {
 			if t.IsZero() {
@@ -31,25 +32,25 @@ func auditPage(w io.Writer, r *audit.Result) error {
 			}
 			return t.UTC().Format("2006-01-02 15:04:05.000000")
 		},
-	}).Parse(auditHTML)
+	}).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("audit page: %w", err)
 	}
-	return t.Execute(w, newAuditSheet(r))
+	return t.Execute(w, newSheet(r))
 }
 
-// auditSheet is what the page shows.
-type auditSheet struct {
+// sheet is what the page shows.
+type sheet struct {
 	*audit.Result
 	Verdict, When    string
 	LevelWords       string
-	Against, Named   []auditCode
+	Against, Named   []codeFindings
 	Making, Settings []string
 	Version          string
 }
 
-// auditCode is all that was found under one code.
-type auditCode struct {
+// codeFindings is all that was found under one code.
+type codeFindings struct {
 	Code     finding.Code
 	Count    int64
 	Words    string
@@ -61,18 +62,18 @@ type auditCode struct {
 const firstShown = 3
 
 // First are the findings that stand open.
-func (c auditCode) First() []finding.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
+func (c codeFindings) First() []finding.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
 
 // Rest are the others.
-func (c auditCode) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
+func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
 
-func newAuditSheet(r *audit.Result) auditSheet {
-	s := auditSheet{
-		Result: r, Verdict: auditVerdict(r), When: auditTime(r), LevelWords: levelWords(r),
-		Making: auditMaking(r), Settings: auditSettings(r), Version: crawldir.Version,
+func newSheet(r *audit.Result) sheet {
+	s := sheet{
+		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r),
+		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
 	for _, c := range r.Counts {
-		against, named := auditCode{Code: c.Code, Count: c.Found - c.Notes, Words: codeWords[c.Code]}, auditCode{Code: c.Code, Count: c.Notes, Words: codeWords[c.Code]}
+		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: codeWords[c.Code]}, codeFindings{Code: c.Code, Count: c.Notes, Words: codeWords[c.Code]}
 		for _, f := range r.Findings {
 			switch {
 			case f.Code != c.Code:

@@ -1,4 +1,4 @@
-package main
+package audittext
 
 import (
 	"strings"
@@ -11,15 +11,15 @@ import (
 func TestTheHeadlineOfAnAuditSaysTheShare(t *testing.T) {
 	r := &audit.Result{Clean: true, Level: audit.SelfConsistent, Totals: audit.Totals{Exchanges: 1412},
 		Hosts: []*audit.Host{{Pages: 1000, Robots: 1}, {Pages: 410, Robots: 1}, {Disallowed: 3}}}
-	if got := auditVerdict(r); got != "No violation in 1412 exchanges with 2 hosts" {
+	if got := verdict(r); got != "No violation in 1412 exchanges with 2 hosts" {
 		t.Error(got)
 	}
 	r.Totals.Unprovable, r.Ledger = 700, &audit.LedgerCheck{Unsent: 2}
-	if got := auditVerdict(r); got != "No violation in 1412 exchanges with 2 hosts and 2 attempts that reached nobody; 700 checks could not be proved either way" {
+	if got := verdict(r); got != "No violation in 1412 exchanges with 2 hosts and 2 attempts that reached nobody; 700 checks could not be proved either way" {
 		t.Error(got)
 	}
 	r.Level, r.Confirmed = audit.ConfirmedByLog, &audit.Share{Hosts: 1, OfHosts: 36, Exchanges: 44, OfExchanges: 1412}
-	if text := auditText(r); !strings.Contains(text, "Level reached: confirmed by access log for 1 of 36 hosts and 44 of 1412 exchanges (") {
+	if text := Text(r); !strings.Contains(text, "Level reached: confirmed by access log for 1 of 36 hosts and 44 of 1412 exchanges (") {
 		t.Error(text)
 	}
 }

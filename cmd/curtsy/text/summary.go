@@ -1,0 +1,75 @@
+package text
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/storage/plainly"
+)
+
+// endings say in words why a run ended.
+var endings = map[string]string{
+	crawler.EndedDrained:     "everything in scope is done",
+	crawler.EndedWaiting:     "what is left is not due within --max-wait",
+	crawler.EndedInterrupted: "it was interrupted",
+	crawler.EndedMaxPages:    "--max-pages is reached",
+	crawler.EndedMaxBytes:    "--max-bytes is reached",
+	crawler.EndedMaxTime:     "--max-time is over",
+	crawler.EndedMaxPerHost:  "--max-per-host is reached everywhere",
+	crawler.EndedMaxDBSize:   "the frontier is as large as --max-db-size lets it be",
+}
+
+// limitOf names the flags of limits that count over all runs: with the same limit resume would end at once.
+var limitOf = map[string]string{
+	crawler.EndedMaxPages:   "--max-pages",
+	crawler.EndedMaxBytes:   "--max-bytes",
+	crawler.EndedMaxPerHost: "--max-per-host",
+}
+
+// Summary says how a run ended, or that there was nothing to run, where everything is, and what to do next
+// if the crawl can go on.
+func Summary(s crawler.Summary, dir string, goOn bool) string {
+	var b strings.Builder
+	elapsed := time.Duration(s.Status.Elapsed * float64(time.Second))
+	switch {
+	case elapsed == 0:
+		fmt.Fprintf(&b, "%s is finished: nothing is left to do.\n\n", plainly.OneLine(dir))
+	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0:
+		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
+	default:
+		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), endings[s.EndedBy])
+	}
+	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
+	for _, seed := range s.Seeds {
+		fmt.Fprintf(&b, "no usable answer from seed %s\n", plainly.OneLine(seed))
+	}
+	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
+		fmt.Fprintf(&b, "no usable answer from %s; the ledger says why\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
+	}
+	b.WriteString(Manners(s.Manners))
+	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", plainly.OneLine(filepath.Join(dir, crawldir.ArchiveName)), plainly.OneLine(filepath.Join(dir, crawldir.LedgerName)))
+	switch {
+	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
+	case s.EndedBy == crawler.EndedMaxDBSize:
+		size := value.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
+		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
+	case limitOf[s.EndedBy] != "":
+		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
+	default:
+		fmt.Fprintf(&b, "go on    curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
+	}
+	return b.String()
+}
+
+// further is what to say before a thing when n of its kind were named.
+func further(n int) string {
+	if n > 0 {
+		return "further "
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+package text
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"curtsy/storage/plainly"
+)
+
+// MaxShown bounds the lines of a list in a text for people; JSON has them all.
+const MaxShown = 20
+
+// Because lists reasons, the most frequent first.
+func Because(reasons map[string]int64) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(reasons))
+	for r := range reasons {
+		names = append(names, r)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		if reasons[names[i]] != reasons[names[j]] {
+			return reasons[names[i]] > reasons[names[j]]
+		}
+		return names[i] < names[j]
+	})
+	for i, r := range names {
+		names[i] = fmt.Sprintf("%d %s", reasons[r], plainly.OneLine(plainly.Reason(r)))
+	}
+	if len(names) > 6 {
+		names = append(names[:6], "…")
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
