@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Add implements frontier.Frontier.
@@ -56,7 +57,7 @@ func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
 	}
 	ps := make([]frontier.Fingerprint, len(cs))
 	for i := range cs {
-		ps[i] = f.printer.print(cs[i].URL)
+		ps[i] = f.printer.Print(cs[i].URL)
 	}
 	f.seen.Strike(ps)
 	return ps
@@ -82,7 +83,7 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 		}
 		if c.Kind != frontier.KindSeed {
 			if reason := f.capped(c); reason != "" {
-				f.totals.capped[reason]++
+				f.totals.Capped[reason]++
 				n.Capped++
 				continue
 			}
@@ -98,10 +99,10 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 // out of scope are many more than those of the crawl.
 func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason string) {
 	f.mark(p)
-	f.totals.close(frontier.Dropped, reason)
+	f.totals.Close(frontier.Dropped, reason)
 	h := f.byName[c.URL.Authority()]
 	if h == nil {
-		f.totals.strangers++
+		f.totals.Strangers++
 		return
 	}
 	h.outcomes[frontier.Dropped]++
@@ -113,13 +114,13 @@ func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason 
 func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int64) {
 	f.mark(p)
 	h := f.host(c.URL.Authority())
-	if f.filling == nil || f.filling.full() {
+	if f.filling == nil || f.filling.Full() {
 		f.records++
-		f.filling = &record{id: f.records}
+		f.filling = &layout.Record{ID: f.records}
 		f.fresh[f.records] = f.filling
 		f.open.records = append(f.open.records, f.filling)
 	}
-	r := makeRef(f.records, f.filling.add(h.id, *c, p))
+	r := layout.MakeRef(f.records, f.filling.Add(h.id, *c, p))
 	f.accepted++
 	f.open.octets += textOctets(c)
 	if h.domain != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
@@ -13,34 +14,34 @@ import (
 // and the rest. References are given out anew. In RAM are the seen-set, the hosts and two octets per URL.
 type assembly struct {
 	to     *builder
-	clock  clock
-	print  *printer
+	clock  layout.Clock
+	print  *layout.Printer
 	seen   seen.Set
-	totals *totals
+	totals *layout.Totals
 	hosts  []*host
 	byName map[canon.Authority]*host
-	zip    *zipper
+	zip    *layout.Zipper
 	cells  gather
 	prints gather
 	seeds  gather
 
-	record  *record // in work
-	ends    []ending
-	sizes   sizes
-	endings []ending // of the records that are complete, one after the other
+	record  *layout.Record // in work
+	ends    []layout.Ending
+	sizes   layout.Sizes
+	endings []layout.Ending // of the records that are complete, one after the other
 }
 
-func newAssembly(to *builder, c clock, secret []byte) (*assembly, error) {
-	zip, unzip, err := newZip()
+func newAssembly(to *builder, c layout.Clock, secret []byte) (*assembly, error) {
+	zip, unzip, err := layout.NewZip()
 	if err != nil {
 		return nil, err
 	}
 	unzip.Close()
 	return &assembly{
-		to: to, clock: c, print: newPrinter(secret), totals: newTotals(), byName: map[canon.Authority]*host{}, zip: zip,
-		cells: gather{to: to, journal: cellJournal}, prints: gather{to: to, journal: seenJournal},
-		seeds: gather{to: to, journal: seedJournal},
-	}, to.put(metaBucket, []byte(secretKey), seal(secret))
+		to: to, clock: c, print: layout.NewPrinter(secret), totals: layout.NewTotals(), byName: map[canon.Authority]*host{}, zip: zip,
+		cells: gather{to: to, journal: layout.StateJournal}, prints: gather{to: to, journal: layout.SeenJournal},
+		seeds: gather{to: to, journal: layout.SeedJournal},
+	}, layout.WriteSecret(to.tx, secret)
 }
 
 // host adds a host, which is not there yet, and its name. Its state is written by finish.
@@ -48,10 +49,10 @@ func (a *assembly) host(name canon.Authority) (*host, error) {
 	h := &host{id: uint32(len(a.hosts)), authority: name, named: true}
 	a.hosts = append(a.hosts, h)
 	a.byName[name] = h
-	return h, a.cell(cell{address: address{kind: nameCell, id: uint64(h.id)}, data: []byte(name.String())})
+	return h, a.cell(layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(name.String())})
 }
 
-func (a *assembly) cell(c cell) error { return a.cells.add(c.appendTo(nil)) }
+func (a *assembly) cell(c layout.StateRecord) error { return a.cells.add(c.AppendTo(nil)) }
 
 // mark enters a fingerprint into the seen-set and reports whether it was new.
 func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
@@ -62,13 +63,13 @@ func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
 }
 
 // url adds a URL of h that is not there yet, as mark has told, and returns its reference.
-func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e ending) (ref, error) {
+func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e layout.Ending) (layout.Ref, error) {
 	if a.record == nil {
-		a.record = &record{id: uint64(len(a.sizes)) + 1}
+		a.record = &layout.Record{ID: uint64(len(a.sizes)) + 1}
 	}
-	r := makeRef(a.record.id, a.record.add(h.id, c, p))
+	r := layout.MakeRef(a.record.ID, a.record.Add(h.id, c, p))
 	a.ends = append(a.ends, e)
-	if a.record.full() {
+	if a.record.Full() {
 		return r, a.closeRecord()
 	}
 	return r, nil
@@ -77,7 +78,7 @@ func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e 
 // urls returns how many there are, and ending that of the one that came as number n, from 0.
 func (a *assembly) urls() int { return len(a.endings) + len(a.ends) }
 
-func (a *assembly) ending(n int) *ending {
+func (a *assembly) ending(n int) *layout.Ending {
 	if n < len(a.endings) {
 		return &a.endings[n]
 	}
@@ -89,20 +90,20 @@ func (a *assembly) closeRecord() error {
 	if a.record == nil {
 		return nil
 	}
-	body := a.record.appendTo(nil, a.zip)
+	body := a.record.AppendTo(nil, a.zip)
 	ends := a.ends
 	a.record, a.ends = nil, nil
 	return a.whole(body, ends)
 }
 
 // whole writes a record as it is stored, with the endings of its entries.
-func (a *assembly) whole(body []byte, ends []ending) error {
+func (a *assembly) whole(body []byte, ends []layout.Ending) error {
 	if err := a.closeRecord(); err != nil {
 		return err
 	}
 	a.sizes = append(a.sizes, uint8(len(ends)-1))
 	a.endings = append(a.endings, ends...)
-	seq, err := a.to.append(recordJournal, body)
+	seq, err := a.to.append(layout.RecordJournal, body)
 	if err == nil && seq != uint64(len(a.sizes)) {
 		err = fmt.Errorf("record %d got the key %d: %w", len(a.sizes), seq, frontier.ErrDamaged)
 	}
@@ -110,13 +111,13 @@ func (a *assembly) whole(body []byte, ends []ending) error {
 }
 
 // ended counts a URL that is closed with e.
-func (a *assembly) ended(e ending) {
+func (a *assembly) ended(e layout.Ending) {
 	if e == 0 {
 		return
 	}
-	a.totals.outcomes[e.outcome()]++
-	if e.reason() != 0 {
-		a.totals.endings[e]++
+	a.totals.Outcomes[e.Outcome()]++
+	if e.Reason() != 0 {
+		a.totals.Endings[e]++
 	}
 }
 
@@ -125,15 +126,15 @@ func (a *assembly) finish(epoch uint64, clean bool) error {
 	if err := a.closeRecord(); err != nil {
 		return err
 	}
-	all := newFates(a.sizes)
-	copy(all.endings, a.endings)
-	if err := all.fold(a.to.tx); err != nil {
+	all := layout.NewEndings(a.sizes)
+	copy(all.All, a.endings)
+	if err := all.Fold(a.to.tx); err != nil {
 		return err
 	}
 	for _, e := range a.endings {
 		a.ended(e)
 	}
-	now := a.clock.now()
+	now := a.clock.Now()
 	for _, h := range a.hosts {
 		if err := a.cell(*h.state(a.clock, now)); err != nil {
 			return err
@@ -144,29 +145,22 @@ func (a *assembly) finish(epoch uint64, clean bool) error {
 			return err
 		}
 	}
-	mark := []byte(nil)
-	if clean {
-		mark = a.clock.appendWait(nil, 0, 0)
-	}
-	if err := a.to.put(metaBucket, []byte(epochKey), sealMeta(epochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
+	if err := layout.WriteStop(a.to.tx, a.clock, epoch, clean); err != nil {
 		return err
 	}
-	if err := a.to.put(metaBucket, []byte(cleanKey), sealMeta(cleanKey, mark)); err != nil {
-		return err
-	}
-	return a.to.put(metaBucket, []byte(totalsKey), seal(a.totals.appendTo(nil)))
+	return layout.WriteTotals(a.to.tx, a.totals)
 }
 
-func (a *assembly) seed(s frontier.Seed) error { return a.seeds.add(appendSeed(nil, s)) }
+func (a *assembly) seed(s frontier.Seed) error { return a.seeds.add(layout.AppendSeed(nil, s)) }
 
 // blobs writes bodies.
-func (a *assembly) blobs(bs []blob) error {
-	if err := writeBlobs(a.to.tx, bs); err != nil {
+func (a *assembly) blobs(bs []layout.Blob) error {
+	if err := layout.WriteBlobs(a.to.tx, bs); err != nil {
 		return err
 	}
 	n := 0
 	for _, b := range bs {
-		n += len(b.body)
+		n += len(b.Body)
 	}
 	return a.to.wrote(n)
 }

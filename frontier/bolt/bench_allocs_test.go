@@ -2,12 +2,12 @@ package bolt
 
 import (
 	"context"
-	"hash/crc32"
 	"testing"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/seen"
 )
 
@@ -21,45 +21,6 @@ func few(t *testing.T, name string, most float64, step func()) {
 	}
 }
 
-func TestAllocs_Print(t *testing.T) {
-	if racing {
-		t.Skip("allocations are more under the race detector")
-	}
-	p := newPrinter(make([]byte, 32))
-	u := mustURL(t, "https://www.site-000123.example/archive/products/category-library-1234567.html")
-	few(t, "print", 0, func() { p.print(u) })
-}
-
-// A record is unpacked into the memory of the one before: an entry of a record that is not remembered allocates what one
-// of a remembered record does, its strings.
-func TestAllocs_ColdRecord(t *testing.T) {
-	if racing {
-		t.Skip("allocations are more under the race detector")
-	}
-	f := bigHost(t, 2000)
-	tx, err := f.db.Begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	from := newLookups(tx)
-	read := func(record uint64) {
-		if _, err := f.blocks.entry(&from.records, makeRef(record, 0), f.hosts[0].authority); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read(2)
-	warm := testing.AllocsPerRun(500, func() { read(2) })
-	few(t, "cold", warm, func() {
-		f.blocks.slots[2].id = 0
-		read(2)
-	})
-	if body, err := from.records.get(2); err != nil || len(body) == 0 {
-		t.Fatalf("record 2: %d octets, error %v", len(body), err)
-	}
-	few(t, "look up a value", 0, func() { from.records.get(2) })
-}
-
 func TestAllocs_ReadCell(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 2))
@@ -68,9 +29,9 @@ func TestAllocs_ReadCell(t *testing.T) {
 	e.finish(r)
 	e.sync()
 	err := e.db.View(func(tx *bbolt.Tx) error {
-		cells := lookup{tx: tx, journal: cellJournal}
+		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 		few(t, "one cell of several", 1, func() {
-			if b, err := cells.readCell(e.Frontier.hosts[0].at[robotsCell-1], address{kind: robotsCell}); err != nil || len(b) != 300 {
+			if b, err := cells.ReadState(e.Frontier.hosts[0].at[layout.KindRobots-1], layout.Address{Kind: layout.KindRobots}); err != nil || len(b) != 300 {
 				t.Fatalf("%d octets, error %v", len(b), err)
 			}
 		})
@@ -109,18 +70,6 @@ func TestAllocs_ClaimAndFinish(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3000))
 	few(t, "claim and finish", 40, func() { e.finish(fetched(e.turn(1))) })
-}
-
-func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
-	for _, body := range []string{"", "x", "a body of some length, over sixteen octets"} {
-		key := []byte{0, 0, 0, 0, 0, 0, 1, 2}
-		want := crc32.Checksum([]byte("records"+string(key)+body), castagnoli())
-		if got := checksum("records", key, []byte(body)); got != want {
-			t.Errorf("%q: %x, want %x", body, got, want)
-		}
-	}
-	key, body := make([]byte, 8), make([]byte, 2000)
-	few(t, "checksum", 0, func() { checksum("records", key, body) })
 }
 
 // BenchmarkSeen looks up the links of a page, all known, in a set of -seen fingerprints: together, and one by one.

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"encoding/binary"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -130,25 +129,4 @@ func TestBigHost_ManyDeferredTasksComeDueAtOnce(t *testing.T) {
 			t.Errorf("state %d, error %v, want Drained", c.State, err)
 		}
 	})
-}
-
-func TestRow_EqualsEightNumbers(t *testing.T) {
-	for _, want := range [][8]uint64{{}, {1, 2, 3, 4, 5, 6, 7, 127}, {1, 2, 3, 4, 5, 6, 7, 128}, {1 << 40, 0, 0, 0, 0, 0, 0, 9}} {
-		for more := range 3 { // octets behind the row
-			var b []byte
-			for _, n := range want {
-				b = binary.AppendUvarint(b, n)
-			}
-			p := parser{b: append(b, make([]byte, more)...)}
-			var got [8]uint64
-			if p.row(&got); got != want || p.bad || len(p.b) != more {
-				t.Errorf("%v: got %v, bad %v, %d octets left, want %d", want, got, p.bad, len(p.b), more)
-			}
-		}
-	}
-	if p := (parser{b: make([]byte, 7)}); true {
-		if p.row(new([8]uint64)); !p.bad {
-			t.Error("seven octets are a row")
-		}
-	}
 }

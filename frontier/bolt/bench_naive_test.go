@@ -10,6 +10,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 )
 
 // naive is the engine that one writes first on top of bbolt: a bucket per host with its queue, a bucket of fingerprints,
@@ -18,7 +19,7 @@ import (
 type naive struct {
 	testing.TB
 	db      *bbolt.DB
-	printer *printer
+	printer *layout.Printer
 	hosts   []string // with something to do, in turn
 	known   map[string]bool
 }
@@ -29,7 +30,7 @@ func newNaive(tb testing.TB) *naive {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { db.Close() })
-	return &naive{TB: tb, db: db, printer: newPrinter(make([]byte, 32)), known: map[string]bool{}}
+	return &naive{TB: tb, db: db, printer: layout.NewPrinter(make([]byte, 32)), known: map[string]bool{}}
 }
 
 // add accepts links that are new.
@@ -39,7 +40,7 @@ func (n *naive) add(tx *bbolt.Tx, cs []frontier.Candidate) {
 		n.Fatal(err)
 	}
 	for _, c := range cs {
-		print := binary.BigEndian.AppendUint64(nil, uint64(n.printer.print(c.URL)))
+		print := binary.BigEndian.AppendUint64(nil, uint64(n.printer.Print(c.URL)))
 		if seen.Get(print) != nil {
 			continue
 		}

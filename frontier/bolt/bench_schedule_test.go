@@ -3,6 +3,8 @@ package bolt
 import (
 	"testing"
 	"time"
+
+	"curtsy/frontier/bolt/layout"
 )
 
 // scheduled returns a frontier in RAM alone, with hosts that have something to give and are due a nanosecond apart.
@@ -10,7 +12,7 @@ func scheduled(hosts int) *Frontier {
 	f := &Frontier{}
 	for i := range hosts {
 		h := &host{id: uint32(i), notBefore: int64(mix(uint64(i)) % uint64(hosts))}
-		h.queue.push(makeRef(uint64(i+1), 0))
+		h.queue.push(layout.MakeRef(uint64(i+1), 0))
 		f.hosts = append(f.hosts, h)
 		f.enter(h, 0)
 	}

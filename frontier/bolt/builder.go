@@ -10,6 +10,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/durable"
 )
@@ -61,7 +62,7 @@ func beginBuilder(path, beside string) (*builder, error) {
 		return nil, err
 	}
 	b.db = db
-	if err := db.Update(create); err != nil {
+	if err := db.Update(layout.Create); err != nil {
 		b.abandon()
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func (b *builder) wrote(octets int) error {
 }
 
 // append adds a value to a journal and returns its key.
-func (b *builder) append(j journal, body []byte) (uint64, error) {
-	seq, err := j.append(b.tx, body)
+func (b *builder) append(j layout.Journal, body []byte) (uint64, error) {
+	seq, err := j.Append(b.tx, body)
 	if err != nil {
 		return 0, err
 	}
@@ -112,12 +113,12 @@ func (b *builder) put(bucket string, key, value []byte) error {
 // gather packs items into values of a journal as packer does, over several transactions.
 type gather struct {
 	to      *builder
-	journal journal
+	journal layout.Journal
 	body    []byte
 }
 
 func (g *gather) add(item []byte) error {
-	if len(g.body) > 0 && len(g.body)+len(item) > valueSize {
+	if len(g.body) > 0 && len(g.body)+len(item) > layout.ValueSize {
 		if err := g.flush(); err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (b *builder) abandon() {
 
 // complete commits, cuts off what the file was grown in advance, and syncs.
 func (b *builder) complete() error {
-	if err := restamp(b.tx); err != nil {
+	if err := layout.Restamp(b.tx); err != nil {
 		return err
 	}
 	err := b.tx.Commit()

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/durable"
@@ -90,7 +91,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 		return err
 	}
 	twice := 0
-	err := readSeen(tx, func(p frontier.Fingerprint) error {
+	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
 		if p == 0 || !f.seen.Add(p) {
 			twice++
 		}
@@ -112,7 +113,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := c.cells(tx); err != nil {
 		return err
 	}
-	if err := eachSeed(tx, 0, f.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
+	if err := layout.EachSeed(tx, 0, f.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
 		return err
 	}
 	return c.blobs(tx)
@@ -121,21 +122,21 @@ func (c *checker) check(tx *bbolt.Tx) error {
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
 	once := &seen.Set{}
-	return recordJournal.each(tx, func(seq uint64, body []byte) error {
-		b, err := parseBlock(body, c.f.blocks.zip)
+	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
+		b, err := layout.ParseBlock(body, c.f.blocks.Zip)
 		if err != nil {
 			return err
 		}
-		if b.forgotten() {
+		if b.Forgotten() {
 			return nil
 		}
-		for place := range b.len() {
-			id, _ := b.host(place)
-			e, err := b.entry(place, c.f.hosts[id].authority)
+		for place := range b.Len() {
+			id, _ := b.Host(place)
+			e, err := b.Entry(place, c.f.hosts[id].authority)
 			if err != nil {
 				return err
 			}
-			p := c.f.printer.print(e.URL)
+			p := c.f.printer.Print(e.URL)
 			if !c.f.seen.Has(p) {
 				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
 			}
@@ -151,8 +152,8 @@ func (c *checker) records(tx *bbolt.Tx) error {
 func (c *checker) sums() {
 	f := c.f
 	var sum frontier.Outcomes
-	pending, refused := int64(0), f.totals.strangers
-	sum[frontier.Dropped] = f.totals.strangers
+	pending, refused := int64(0), f.totals.Strangers
+	sum[frontier.Dropped] = f.totals.Strangers
 	for _, h := range f.hosts {
 		if h == nil {
 			continue
@@ -163,39 +164,39 @@ func (c *checker) sums() {
 		pending += int64(h.pending())
 		refused += int64(h.refused)
 	}
-	if sum != f.totals.outcomes {
-		c.find("totals: outcomes %v, and the hosts have %v", f.totals.outcomes, sum)
+	if sum != f.totals.Outcomes {
+		c.find("totals: outcomes %v, and the hosts have %v", f.totals.Outcomes, sum)
 	}
 	reasons := frontier.Outcomes{}
-	for e, n := range f.totals.endings {
-		reasons[e.outcome()] += n
+	for e, n := range f.totals.Endings {
+		reasons[e.Outcome()] += n
 	}
 	for o, n := range reasons {
-		if n > f.totals.outcomes[o] {
-			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.outcomes[o])
+		if n > f.totals.Outcomes[o] {
+			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.Outcomes[o])
 		}
 	}
 	if n := int64(f.seen.Len()); n != f.accepted+refused {
 		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.accepted, refused)
 	}
-	if n := pending + f.totals.closed() - refused; n != f.accepted {
+	if n := pending + f.totals.Closed() - refused; n != f.accepted {
 		c.find("records: %d entries, and %d are pending or closed", f.accepted, n)
 	}
 }
 
 // counters compares the counters that journals take their keys from with the keys.
 func (c *checker) counters(tx *bbolt.Tx) error {
-	for _, j := range journals() {
+	for _, j := range layout.Journals() {
 		n, last := uint64(0), uint64(0)
-		err := j.each(tx, func(seq uint64, _ []byte) error {
+		err := j.Each(tx, func(seq uint64, _ []byte) error {
 			n, last = n+1, seq
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		gapless := j == seenJournal || j == recordJournal || j == seedJournal
-		if at := j.last(tx); last > at || gapless && n != at {
+		gapless := j == layout.SeenJournal || j == layout.RecordJournal || j == layout.SeedJournal
+		if at := j.Last(tx); last > at || gapless && n != at {
 			c.find("%s: %d values up to %d, and the counter is at %d", j, n, last, at)
 		}
 	}
@@ -204,13 +205,13 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 
 // cells reads the cells that count.
 func (c *checker) cells(tx *bbolt.Tx) error {
-	cells := lookup{tx: tx, journal: cellJournal}
+	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, h := range c.f.hosts {
 		if h == nil {
 			continue
 		}
-		for i, limit := range [...]int{robotsCell - 1: frontier.MaxRobots, memoryCell - 1: frontier.MaxMemory} {
-			data, err := cells.readCell(h.at[i], address{kind: cellKind(i + 1), id: uint64(h.id)})
+		for i, limit := range [...]int{layout.KindRobots - 1: frontier.MaxRobots, layout.KindMemory - 1: frontier.MaxMemory} {
+			data, err := cells.ReadState(h.at[i], layout.Address{Kind: layout.Kind(i + 1), ID: uint64(h.id)})
 			if err != nil {
 				return err
 			}
@@ -224,7 +225,7 @@ func (c *checker) cells(tx *bbolt.Tx) error {
 
 // blobs reads every body.
 func (c *checker) blobs(tx *bbolt.Tx) error {
-	cur := tx.Bucket([]byte(blobBucket)).Cursor()
+	cur := tx.Bucket([]byte(layout.BlobBucket)).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		var sum [32]byte
 		if len(k) != len(sum)+2 {
@@ -232,7 +233,7 @@ func (c *checker) blobs(tx *bbolt.Tx) error {
 			continue
 		}
 		if copy(sum[:], k); k[32] == 0 && k[33] == 0 {
-			if _, err := readBlob(tx, sum); err != nil {
+			if _, err := layout.ReadBlob(tx, sum); err != nil {
 				c.find("%v", err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -47,7 +48,7 @@ func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error
 	if err := f.usable(); err != nil {
 		return err
 	}
-	now := f.clock.now()
+	now := f.clock.Now()
 	f.endHolds(now)
 	f.expire(now)
 	return step(now)
@@ -92,7 +93,7 @@ func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*dr
 		if err := f.usable(); err != nil {
 			return nil, frontier.Claimed{}, err
 		}
-		now = f.clock.now()
+		now = f.clock.Now()
 		f.endHolds(now)
 		f.expire(now)
 	}
@@ -144,7 +145,7 @@ func (f *Frontier) lease(h *host, now int64, n int) *draft {
 	f.claims++
 	f.scheduler.due.Served(h.id, f.claims)
 	h.lease = &lease{
-		token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: after(now, f.options.LeaseLength), width: max(h.width, 1),
+		token: frontier.Token(f.epoch<<32 | uint64(f.claims)), expires: layout.After(now, f.options.LeaseLength), width: max(h.width, 1),
 	}
 	f.touch(now) // the record of what is in flight
 	f.scheduler.out++
@@ -164,7 +165,7 @@ func (f *Frontier) lease(h *host, now int64, n int) *draft {
 }
 
 // more takes up to n tasks of h that may be given under its lease beside what is there. The caller holds mu.
-func (f *Frontier) more(h *host, now int64, n int) []ref {
+func (f *Frontier) more(h *host, now int64, n int) []layout.Ref {
 	if h.lease.trial || f.full || f.tight {
 		return nil
 	}
@@ -172,7 +173,7 @@ func (f *Frontier) more(h *host, now int64, n int) []ref {
 }
 
 // give moves tasks of h under its lease. The caller holds mu.
-func (f *Frontier) give(h *host, refs []ref) *draft {
+func (f *Frontier) give(h *host, refs []layout.Ref) *draft {
 	d := &draft{lease: h.lease}
 	if len(refs) == 0 {
 		return d
@@ -184,8 +185,8 @@ func (f *Frontier) give(h *host, refs []ref) *draft {
 	for i, r := range refs {
 		t := &d.turn.Tasks[i]
 		d.texts[i] = text{ref: r, authority: h.authority}
-		if rec := f.fresh[r.record()]; rec != nil {
-			t.Candidate, t.Print = rec.entries[r.place()], rec.prints[r.place()]
+		if rec := f.fresh[r.Record()]; rec != nil {
+			t.Candidate, t.Print = rec.Entries[r.Place()], rec.Prints[r.Place()]
 		}
 		h.inFlight++
 		again := f.retries[r]

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
@@ -22,7 +23,7 @@ func Compact(ctx context.Context, path string, forget bool) (before, after int64
 	if before, err = sizeOf(path); err != nil { // or else it would be made
 		return 0, 0, fmt.Errorf("frontier/bolt: compact: %w", err)
 	}
-	db, err := dbfile.Open(path, create)
+	db, err := dbfile.Open(path, layout.Create)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -100,8 +101,8 @@ func (c *copying) all() error {
 }
 
 // each is journal.each, until the context ends.
-func (c *copying) each(j journal, f func(seq uint64, body []byte) error) error {
-	return j.each(c.from, func(seq uint64, body []byte) error {
+func (c *copying) each(j layout.Journal, f func(seq uint64, body []byte) error) error {
+	return j.Each(c.from, func(seq uint64, body []byte) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
@@ -111,8 +112,8 @@ func (c *copying) each(j journal, f func(seq uint64, body []byte) error) error {
 
 // seen repacks the fingerprints.
 func (c *copying) seen() error {
-	w := gather{to: c.to, journal: seenJournal}
-	err := c.each(seenJournal, func(_ uint64, body []byte) error {
+	w := gather{to: c.to, journal: layout.SeenJournal}
+	err := c.each(layout.SeenJournal, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged
 		}
@@ -131,19 +132,19 @@ func (c *copying) seen() error {
 
 // records copies the records under their numbers, so that references keep their meaning, and folds all endings.
 func (c *copying) records() error {
-	all, err := readFates(c.from)
+	all, err := layout.ReadEndings(c.from)
 	if err != nil {
 		return err
 	}
-	err = c.each(recordJournal, func(seq uint64, body []byte) error {
-		if c.forget && forgettable(all.record(seq)) {
-			_, text, err := parseHead(body, nil)
+	err = c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
+		if c.forget && forgettable(all.Record(seq)) {
+			_, text, err := layout.ParseHead(body, nil)
 			if err != nil {
 				return err
 			}
 			body = body[:len(body)-len(text)]
 		}
-		to, err := c.to.append(recordJournal, body)
+		to, err := c.to.append(layout.RecordJournal, body)
 		if err == nil && to != seq {
 			err = fmt.Errorf("record %d got the key %d: %w", seq, to, frontier.ErrDamaged)
 		}
@@ -152,34 +153,34 @@ func (c *copying) records() error {
 	if err != nil {
 		return err
 	}
-	return all.fold(c.to.tx)
+	return all.Fold(c.to.tx)
 }
 
 // forgettable reports whether nobody will ever need the texts of entries that ended so: Retry does not open them.
-func forgettable(es []ending) bool {
-	return !slices.ContainsFunc(es, func(e ending) bool {
-		return e.outcome() != frontier.Fetched && e.outcome() != frontier.Redirected
+func forgettable(es []layout.Ending) bool {
+	return !slices.ContainsFunc(es, func(e layout.Ending) bool {
+		return e.Outcome() != frontier.Fetched && e.Outcome() != frontier.Redirected
 	})
 }
 
 // cells copies those that count.
 func (c *copying) cells() error {
-	w := gather{to: c.to, journal: cellJournal}
+	w := gather{to: c.to, journal: layout.StateJournal}
 	var item []byte
-	err := c.each(cellJournal, func(seq uint64, body []byte) error {
-		var live []cell
-		err := eachCell(body, func(x cell) {
-			if at := c.f.at(x.address); at == nil || *at != seq {
+	err := c.each(layout.StateJournal, func(seq uint64, body []byte) error {
+		var live []layout.StateRecord
+		err := layout.EachState(body, func(x layout.StateRecord) {
+			if at := c.f.at(x.Address); at == nil || *at != seq {
 				return
 			}
-			live = slices.DeleteFunc(live, func(old cell) bool { return old.address == x.address })
+			live = slices.DeleteFunc(live, func(old layout.StateRecord) bool { return old.Address == x.Address })
 			live = append(live, x)
 		})
 		if err != nil {
 			return err
 		}
 		for _, x := range live {
-			item = x.appendTo(item[:0])
+			item = x.AppendTo(item[:0])
 			if err := w.add(item); err != nil {
 				return err
 			}
@@ -193,16 +194,16 @@ func (c *copying) cells() error {
 }
 
 func (c *copying) seeds() error {
-	w := newSeedWriter(c.to.tx)
-	if err := eachSeed(c.from, 0, seedJournal.last(c.from), w.write); err != nil {
+	w := layout.NewSeedWriter(c.to.tx)
+	if err := layout.EachSeed(c.from, 0, layout.SeedJournal.Last(c.from), w.Write); err != nil {
 		return err
 	}
-	return w.flush()
+	return w.Flush()
 }
 
 // blobs copies the bodies, which come in the order of their keys.
 func (c *copying) blobs() error {
-	cur := c.from.Bucket([]byte(blobBucket)).Cursor()
+	cur := c.from.Bucket([]byte(layout.BlobBucket)).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		var sum [32]byte
 		if err := c.ctx.Err(); err != nil {
@@ -214,12 +215,12 @@ func (c *copying) blobs() error {
 		if copy(sum[:], k); k[32] != 0 || k[33] != 0 {
 			continue
 		}
-		body, err := readBlob(c.from, sum)
+		body, err := layout.ReadBlob(c.from, sum)
 		if err != nil {
 			return err
 		}
-		c.to.tx.Bucket([]byte(blobBucket)).FillPercent = 1
-		if err := writeBlobs(c.to.tx, []blob{{sum: sum, body: body}}); err != nil {
+		c.to.tx.Bucket([]byte(layout.BlobBucket)).FillPercent = 1
+		if err := layout.WriteBlobs(c.to.tx, []layout.Blob{{Sum: sum, Body: body}}); err != nil {
 			return err
 		}
 		if err := c.to.wrote(len(body)); err != nil {
@@ -231,8 +232,8 @@ func (c *copying) blobs() error {
 
 // others copies the small buckets as they are. What refers to records keeps its meaning.
 func (c *copying) others() error {
-	known := map[string]bool{metaBucket: true, blobBucket: true}
-	for _, j := range journals() {
+	known := map[string]bool{layout.MetaBucket: true, layout.BlobBucket: true}
+	for _, j := range layout.Journals() {
 		known[string(j)] = true
 	}
 	return c.from.ForEach(func(name []byte, b *bbolt.Bucket) error {
@@ -245,5 +246,5 @@ func (c *copying) others() error {
 
 // meta copies the rest of the meta bucket.
 func (c *copying) meta() error {
-	return c.from.Bucket([]byte(metaBucket)).ForEach(func(k, v []byte) error { return c.to.put(metaBucket, k, v) })
+	return c.from.Bucket([]byte(layout.MetaBucket)).ForEach(func(k, v []byte) error { return c.to.put(layout.MetaBucket, k, v) })
 }

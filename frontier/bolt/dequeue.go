@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/layout"
 )
 
 // takeAny removes up to n references from the places of h, due or not, and returns them.
-func (h *host) takeAny(n int) (refs []ref) {
+func (h *host) takeAny(n int) (refs []layout.Ref) {
 	if a := h.aside; a != nil {
-		take := func(places *heap.Heap, of func(heap.Entry) ref) {
+		take := func(places *heap.Heap, of func(heap.Entry) layout.Ref) {
 			for len(*places) > 0 && len(refs) < n {
 				last := len(*places) - 1
 				refs = append(refs, of((*places)[last]))
@@ -35,13 +36,13 @@ func (h *host) takeAny(n int) (refs []ref) {
 }
 
 // takeThese removes those of refs, which ascend, that are in a place of h, and returns them.
-func (h *host) takeThese(refs []ref) (taken []ref) {
+func (h *host) takeThese(refs []layout.Ref) (taken []layout.Ref) {
 	taken = h.queue.remove(refs)
 	a := h.aside
 	if a == nil {
 		return taken
 	}
-	take := func(places *heap.Heap, of func(heap.Entry) ref) {
+	take := func(places *heap.Heap, of func(heap.Entry) layout.Ref) {
 		places.Keep(func(e heap.Entry) bool {
 			_, yes := slices.BinarySearch(refs, of(e))
 			if yes {
@@ -60,14 +61,14 @@ func (h *host) takeThese(refs []ref) (taken []ref) {
 }
 
 // ranked returns the reference of an entry that is ordered by rank, timed that of one ordered by time: see aside.
-func (h *host) ranked(e heap.Entry) ref { return h.unrank(e.At) }
-func timed(e heap.Entry) ref            { return ref(e.Tie) }
+func (h *host) ranked(e heap.Entry) layout.Ref { return h.unrank(e.At) }
+func timed(e heap.Entry) layout.Ref            { return layout.Ref(e.Tie) }
 
 // remove takes those of refs, which ascend, out of q, and returns them. A run may fall into several.
-func (q *queue) remove(refs []ref) (taken []ref) {
+func (q *queue) remove(refs []layout.Ref) (taken []layout.Ref) {
 	var runs []run
 	for i, r := range q.runs[q.head:] {
-		first, end := ref(r>>8), ref(r>>8)+ref(r&0xff)+1
+		first, end := layout.Ref(r>>8), layout.Ref(r>>8)+layout.Ref(r&0xff)+1
 		at, _ := slices.BinarySearch(refs, first)
 		refs = refs[at:]
 		if len(refs) == 0 {
@@ -97,4 +98,4 @@ func (q *queue) remove(refs []ref) (taken []ref) {
 }
 
 // makeRun returns the run of the references from first to before end.
-func makeRun(first, end ref) run { return run(first)<<8 | run(end-first-1) }
+func makeRun(first, end layout.Ref) run { return run(first)<<8 | run(end-first-1) }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // refs returns what is in q.
-func (q *queue) refs() (all []ref) {
+func (q *queue) refs() (all []layout.Ref) {
 	for _, r := range q.runs[q.head:] {
-		for i := range ref(r&0xff) + 1 {
-			all = append(all, ref(r>>8)+i)
+		for i := range layout.Ref(r&0xff) + 1 {
+			all = append(all, layout.Ref(r>>8)+i)
 		}
 	}
 	return all
@@ -22,11 +23,11 @@ func TestQueue_RemoveTakesWhatIsThereAndNothingElse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		var q queue
-		var all []ref
+		var all []layout.Ref
 		for record := range uint64(6) {
-			for place := range maxPlaces {
+			for place := range layout.MaxPlaces {
 				if rng.IntN(4) > 0 && rng.IntN(3) > 0 || place%40 > 30 {
-					all = append(all, makeRef(record+1, place))
+					all = append(all, layout.MakeRef(record+1, place))
 					q.push(all[len(all)-1])
 				}
 			}
@@ -35,14 +36,14 @@ func TestQueue_RemoveTakesWhatIsThereAndNothingElse(t *testing.T) {
 			q.pop()
 			all = all[1:]
 		}
-		var gone []ref
+		var gone []layout.Ref
 		for range rng.IntN(300) {
-			gone = append(gone, makeRef(rng.Uint64N(8), rng.IntN(maxPlaces)))
+			gone = append(gone, layout.MakeRef(rng.Uint64N(8), rng.IntN(layout.MaxPlaces)))
 		}
 		slices.Sort(gone)
 		gone = slices.Compact(gone)
 		taken := q.remove(gone)
-		var want, left []ref
+		var want, left []layout.Ref
 		for _, r := range all {
 			if slices.Contains(gone, r) {
 				want = append(want, r)
@@ -58,23 +59,23 @@ func TestQueue_RemoveTakesWhatIsThereAndNothingElse(t *testing.T) {
 
 // A host without a hold is written as it was before there were holds, and such a cell reads as none.
 func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
-	var c clock
+	var c layout.Clock
 	h := &host{width: 3, reason: "why", refused: 7}
-	plain := h.state(c, 0).data
+	plain := h.state(c, 0).Data
 	var back host
-	if !back.parseState(plain, c) || back.hold != nil || back.reason != "why" {
+	if !back.setState(plain, c) || back.hold != nil || back.reason != "why" {
 		t.Errorf("%+v", back)
 	}
-	h.hold = &hold{act: frontier.Drop, until: 1<<63 - 1, reason: "legal"}
-	with := h.state(c, 0).data
+	h.hold = &layout.Hold{Act: frontier.Drop, Until: 1<<63 - 1, Reason: "legal"}
+	with := h.state(c, 0).Data
 	if n := len(with) - len(plain); n != 3+len("legal") || !slices.Equal(with[:len(plain)], plain) {
 		t.Errorf("%d octets more", n)
 	}
-	if !back.parseState(with, c) || *back.hold != *h.hold {
+	if !back.setState(with, c) || *back.hold != *h.hold {
 		t.Errorf("%+v", back.hold)
 	}
 	for n := len(plain) + 1; n < len(with); n++ {
-		if back.parseState(with[:n], c) {
+		if back.setState(with[:n], c) {
 			t.Errorf("%d octets of %d are a state", n, len(with))
 		}
 	}

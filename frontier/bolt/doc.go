@@ -9,30 +9,10 @@
 //
 // # The file
 //
-// A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 octets, each with a CRC-32C behind it. The
-// checksum is begun with the names of the journal and of the key: so a value tells where it belongs, and Rebuild finds
-// it in a file of which neither branches nor meta pages are left.
-//
-//	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, totals; stamp and
-//	          time of the last writing, see stamp and clock
-//	seen      journal: fingerprints of all URLs ever accepted or refused, 250 to a value
-//	records   journal: texts of accepted URLs; a value is a record of up to 128 of them: see record
-//	done      journal: endings of URLs, 8 octets each: outcome and reason, and the reference of the URL; the last one of
-//	          a URL counts, and an ending of zero opens it again
-//	folded    journal: the endings of whole records, folded out of done from time to time: see fates
-//	cells     journal: states of hosts and of deferred tasks, as a whole each time; the last one counts: see cell
-//	seeds     journal: the seeds and the extensions of scope
-//	flight    the references of the tasks that the leases of the last commit may be at: see flight
-//	blobs     SHA-256 and number of the piece → piece of a body
-//
-// A reference is (record, place): 52 bits. It is known before the record is written, never leaves the engine, and
-// grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order. Depth
-// first is the same queue taken from the other end.
-//
-// The format number is 2; a file of another format is refused. Compact, Import, Rebuild, Snapshot and a new frontier
-// write a whole file beside the place where it belongs, sync it, and give it its name in one step; see builder and
-// publish. Compact may drop the block of a record: what is left of the
-// record keeps the references of all others what they are, and nobody who looks for texts may expect one there.
+// What is in it is package layout: journals, of which the last word counts. How it is opened, made and kept from others is
+// package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is known before
+// its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in the order of their
+// references are in breadth-first order. Depth first is the same queue taken from the other end.
 //
 // # In RAM
 //

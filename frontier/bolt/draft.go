@@ -9,6 +9,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -26,7 +27,7 @@ type draft struct {
 // text is what is to be done about one task: its candidate is missing when its print is zero, and url replaces the
 // fetch URL unless it is empty.
 type text struct {
-	ref       ref
+	ref       layout.Ref
 	authority canon.Authority
 	url       string
 }
@@ -52,9 +53,9 @@ func (f *Frontier) portray(h *host, now int64) *portrait {
 	for o, n := range h.outcomes {
 		p.view.Outcomes[o] = int64(n)
 	}
-	for i, kind := range [...]cellKind{robotsCell, memoryCell} {
-		if c := f.unwritten[address{kind: kind, id: p.id}]; c != nil {
-			*p.part(i) = append([]byte(nil), c.data...)
+	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
+		if c := f.unwritten[layout.Address{Kind: kind, ID: p.id}]; c != nil {
+			*p.part(i) = append([]byte(nil), c.Data...)
 		} else {
 			p.at[i] = h.at[kind-1]
 		}
@@ -71,10 +72,10 @@ func (p *portrait) part(i int) *[]byte {
 }
 
 // complete reads what is missing of p.
-func (p *portrait) complete(cells *lookup) (err error) {
-	for i, kind := range [...]cellKind{robotsCell, memoryCell} {
+func (p *portrait) complete(cells *layout.Lookup) (err error) {
+	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
 		if p.at[i] != 0 {
-			if *p.part(i), err = cells.readCell(p.at[i], address{kind: kind, id: p.id}); err != nil {
+			if *p.part(i), err = cells.ReadState(p.at[i], layout.Address{Kind: kind, ID: p.id}); err != nil {
 				return err
 			}
 		}
@@ -118,7 +119,7 @@ func (f *Frontier) complete(drafts []*draft) error {
 		if tx := drafts[0].tx; tx != nil {
 			defer tx.Rollback()
 		}
-		from := newLookups(drafts[0].tx)
+		from := layout.NewLookups(drafts[0].tx)
 		for _, d := range drafts {
 			if err := f.fill(d, from); err != nil {
 				return err
@@ -140,7 +141,7 @@ func (f *Frontier) complete(drafts []*draft) error {
 }
 
 // fill reads what is missing of d.
-func (f *Frontier) fill(d *draft, from *lookups) error {
+func (f *Frontier) fill(d *draft, from *layout.Lookups) error {
 	for i := range d.turn.Tasks {
 		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
 			return err
@@ -149,21 +150,21 @@ func (f *Frontier) fill(d *draft, from *lookups) error {
 	if d.portrait == nil {
 		return nil
 	}
-	if err := d.portrait.complete(&from.cells); err != nil {
+	if err := d.portrait.complete(&from.States); err != nil {
 		return err
 	}
 	d.turn.Host = d.portrait.view
 	return nil
 }
 
-func (f *Frontier) fillTask(t *frontier.Task, x text, from *lookups) error {
+func (f *Frontier) fillTask(t *frontier.Task, x text, from *layout.Lookups) error {
 	if t.Print == 0 {
-		c, err := f.blocks.entry(&from.records, x.ref, x.authority)
+		c, err := f.blocks.Entry(&from.Records, x.ref, x.authority)
 		if err != nil {
 			return err
 		}
 		t.Candidate = c
-		t.Print = f.printer.print(t.URL)
+		t.Print = f.printer.Print(t.URL)
 	}
 	if x.url == "" {
 		return nil

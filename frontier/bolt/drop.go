@@ -8,11 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
 // place returns the counter of h for the task r, which is pending and under no lease. The caller holds mu.
-func (f *Frontier) place(h *host, r ref) *uint32 {
+func (f *Frontier) place(h *host, r layout.Ref) *uint32 {
 	if f.retries[r].deferred() {
 		return &h.deferred
 	}
@@ -38,7 +39,7 @@ func (f *Frontier) refusal(c *frontier.Candidate) string {
 
 // dropLeft closes the task r of h, which was under a lease and is in no place of h, if an operator has dropped it
 // meanwhile. The caller holds mu and has touched the open group.
-func (f *Frontier) dropLeft(h *host, r ref) bool {
+func (f *Frontier) dropLeft(h *host, r layout.Ref) bool {
 	if t := f.retries[r]; t == nil || !t.dropped {
 		return false
 	}
@@ -59,7 +60,7 @@ func (f *Frontier) dropBatch(h *host) int64 {
 }
 
 // dropRefs closes tasks that have been taken out of the places of h. The caller holds mu and has touched the open group.
-func (f *Frontier) dropRefs(h *host, refs []ref) {
+func (f *Frontier) dropRefs(h *host, refs []layout.Ref) {
 	f.count(h, -1)
 	for _, r := range refs {
 		*f.place(h, r)--
@@ -124,7 +125,7 @@ func (f *Frontier) dropURLs(ctx context.Context, s frontier.Steering) (n frontie
 // those that are under a lease: they are closed when it ends, also by a death. The caller holds mu.
 func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 	f.touch(now)
-	byHost := map[uint32][]ref{}
+	byHost := map[uint32][]layout.Ref{}
 	for _, e := range found {
 		byHost[e.host] = append(byHost[e.host], e.ref)
 	}
@@ -136,7 +137,7 @@ func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 		for _, r := range taken {
 			f.open.untold.tasks = append(f.open.untold.tasks, ended{ref: r, host: id})
 		}
-		f.markDropped(h, now, func(r ref) bool {
+		f.markDropped(h, now, func(r layout.Ref) bool {
 			_, yes := slices.BinarySearch(refs, r)
 			return yes
 		})
@@ -150,7 +151,7 @@ func (f *Frontier) dropFound(found []ended, now int64) (closed int64) {
 
 // markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched the
 // open group.
-func (f *Frontier) markDropped(h *host, now int64, among func(ref) bool) {
+func (f *Frontier) markDropped(h *host, now int64, among func(layout.Ref) bool) {
 	if h.lease == nil {
 		return
 	}
@@ -165,7 +166,7 @@ func (f *Frontier) markDropped(h *host, now int64, among func(ref) bool) {
 		}
 		if !t.dropped {
 			t.dropped = true
-			f.open.keep(t.cell(x.ref, f.clock, now))
+			f.open.keep(t.state(x.ref, f.clock, now))
 		}
 	}
 }
@@ -175,41 +176,41 @@ func (f *Frontier) markDropped(h *host, now int64, among func(ref) bool) {
 func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []ended, err error) {
 	wanted := map[frontier.Fingerprint]bool{}
 	for _, u := range s.URLs {
-		wanted[f.printer.print(u)] = true
+		wanted[f.printer.Print(u)] = true
 	}
 	var h *host
-	var spans []span
+	var spans []layout.Span
 	err = f.scan(ctx, func(int64) { h = f.byName[s.Authority] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
 		}
-		return recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+		return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 			if len(found) == len(wanted) || ctx.Err() != nil {
 				return halt{ctx.Err()}
 			}
-			if spans, _, err = parseHead(body, spans[:0]); err != nil {
+			if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(spans, func(x span) bool { return x.host == h.id }) {
+			if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == h.id }) {
 				return nil
 			}
-			b, err := parseBlock(body, f.blocks.zip)
+			b, err := layout.ParseBlock(body, f.blocks.Zip)
 			if err != nil {
 				return err
 			}
-			if b.forgotten() {
+			if b.Forgotten() {
 				return nil // they are closed
 			}
-			for place := range b.len() {
-				if id, _ := b.host(place); id != h.id {
+			for place := range b.Len() {
+				if id, _ := b.Host(place); id != h.id {
 					continue
 				}
-				c, err := b.entry(place, h.authority)
+				c, err := b.Entry(place, h.authority)
 				if err != nil {
 					return err
 				}
-				if wanted[f.printer.print(c.URL)] {
-					found = append(found, ended{ref: makeRef(seq, place), host: h.id})
+				if wanted[f.printer.Print(c.URL)] {
+					found = append(found, ended{ref: layout.MakeRef(seq, place), host: h.id})
 				}
 			}
 			return nil

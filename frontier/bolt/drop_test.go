@@ -98,7 +98,7 @@ func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3))
 	e.mu.Lock()
-	h, now := e.byName[authority(t, "a")], e.clock.now()
+	h, now := e.byName[authority(t, "a")], e.clock.Now()
 	e.touch(now)
 	e.obey(h, frontier.Steering{Act: frontier.Drop, Authority: h.authority}, now)
 	e.setClosing(h, true)

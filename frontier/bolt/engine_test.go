@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // engine is a frontier in a directory of its own, for tests that look inside. Calls fail the test on an error, and the
@@ -138,4 +139,13 @@ func (e *engine) transactions() uint64 {
 	}
 	defer tx.Rollback()
 	return uint64(tx.ID())
+}
+
+func mustURL(t testing.TB, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -21,7 +22,7 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 			return x, false, err
 		}
 	}
-	s := entrySearch{f: f, url: u, print: f.printer.print(u)}
+	s := entrySearch{f: f, url: u, print: f.printer.Print(u)}
 	err = f.scan(ctx, s.meet, func(tx *bbolt.Tx) error { return s.place(ctx, tx) })
 	if err != nil || s.at == 0 {
 		return x, false, err
@@ -40,8 +41,8 @@ type entrySearch struct {
 	print frontier.Fingerprint
 
 	known bool
-	id    uint32 // of the host
-	at    ref    // where the text is; zero when there is none
+	id    uint32     // of the host
+	at    layout.Ref // where the text is; zero when there is none
 	text  frontier.Candidate
 
 	now     int64
@@ -60,7 +61,7 @@ func (s *entrySearch) meet(int64) {
 // note copies what is in RAM about the URL. The caller holds mu.
 func (s *entrySearch) note(now int64) {
 	s.now, s.closing = now, s.f.hosts[s.id].closing()
-	s.reasons = s.f.totals.reasons // only ever appended to
+	s.reasons = s.f.totals.Reasons // only ever appended to
 	if t := s.f.retries[s.at]; t != nil {
 		s.retry = *t
 	}
@@ -71,31 +72,31 @@ func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
 	if !s.known {
 		return nil
 	}
-	var spans []span
-	return recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+	var spans []layout.Span
+	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if ctx.Err() != nil {
 			return halt{ctx.Err()}
 		}
-		if spans, _, err = parseHead(body, spans[:0]); err != nil {
+		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(spans, func(x span) bool { return x.host == s.id }) {
+		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == s.id }) {
 			return nil
 		}
-		b, err := parseBlock(body, s.f.blocks.zip)
-		if err != nil || b.forgotten() {
+		b, err := layout.ParseBlock(body, s.f.blocks.Zip)
+		if err != nil || b.Forgotten() {
 			return err
 		}
-		for place := range b.len() {
-			if id, _ := b.host(place); id != s.id {
+		for place := range b.Len() {
+			if id, _ := b.Host(place); id != s.id {
 				continue
 			}
-			c, err := b.entry(place, s.url.Authority())
+			c, err := b.Entry(place, s.url.Authority())
 			if err != nil {
 				return err
 			}
-			if s.f.printer.print(c.URL) == s.print {
-				s.at, s.text = makeRef(seq, place), c
+			if s.f.printer.Print(c.URL) == s.print {
+				s.at, s.text = layout.MakeRef(seq, place), c
 				return halt{}
 			}
 		}
@@ -106,17 +107,17 @@ func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
 // entry is the URL with what became of it.
 func (s *entrySearch) entry(tx *bbolt.Tx) (x frontier.Entry, err error) {
 	x = frontier.Entry{Candidate: s.text, Print: s.print}
-	all, err := readFates(tx)
+	all, err := layout.ReadEndings(tx)
 	if err != nil {
 		return x, err
 	}
-	end := all.of(s.at)
+	end := all.Of(s.at)
 	if end == nil {
-		return x, fmt.Errorf("record %d has no entry %d: %w", s.at.record(), s.at.place(), frontier.ErrDamaged)
+		return x, fmt.Errorf("record %d has no entry %d: %w", s.at.Record(), s.at.Place(), frontier.ErrDamaged)
 	}
 	if *end != 0 {
-		x.Outcome = end.outcome()
-		if n := end.reason(); n != 0 && n <= len(s.reasons) {
+		x.Outcome = end.Outcome()
+		if n := end.Reason(); n != 0 && n <= len(s.reasons) {
 			x.Reason = s.reasons[n-1]
 		}
 		return x, nil
@@ -148,15 +149,15 @@ func (s *entrySearch) stopped(tx *bbolt.Tx, t *retry) error {
 	if !s.f.readOnly {
 		return nil
 	}
-	m, _, err := readMeta(tx, s.f.clock)
-	if err != nil || m.clean {
+	m, _, err := layout.ReadMeta(tx, s.f.clock)
+	if err != nil || m.Clean {
 		return err
 	}
-	r, _, err := readFlight(tx)
+	r, _, err := layout.ReadInFlight(tx)
 	if err != nil {
 		return err
 	}
-	if _, yes := slices.BinarySearch(r.refs, s.at); yes {
+	if _, yes := slices.BinarySearch(r.Refs, s.at); yes {
 		t.stop(r)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -63,7 +64,7 @@ type exporter struct {
 	yield  func(frontier.Item) error
 	now    int64
 	hosts  []*portrait
-	flight flight // the record of an unclean stop that no opening has judged yet
+	flight layout.InFlight // the record of an unclean stop that no opening has judged yet
 	totals frontier.Totals
 }
 
@@ -84,7 +85,7 @@ func (e *exporter) note(now int64) {
 			e.totals.Refused[h.authority] = int64(h.refused)
 		}
 	}
-	e.totals.Strange = e.f.totals.strangers
+	e.totals.Strange = e.f.totals.Strangers
 }
 
 // run hands out everything.
@@ -98,30 +99,30 @@ func (e *exporter) run(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) head(tx *bbolt.Tx) error {
-	m, _, err := readMeta(tx, e.f.clock)
+	m, _, err := layout.ReadMeta(tx, e.f.clock)
 	if err != nil {
 		return err
 	}
-	if !m.clean {
-		if e.flight, _, err = readFlight(tx); err != nil {
+	if !m.Clean {
+		if e.flight, _, err = layout.ReadInFlight(tx); err != nil {
 			return err
 		}
 	}
-	return e.yield(frontier.Item{Head: &frontier.Head{Secret: m.secret, Openings: int64(m.epoch), Unclean: !m.clean}})
+	return e.yield(frontier.Item{Head: &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean}})
 }
 
 func (e *exporter) seeds(tx *bbolt.Tx) error {
-	return eachSeed(tx, 0, e.f.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
+	return layout.EachSeed(tx, 0, e.f.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
 }
 
 func (e *exporter) blobs(tx *bbolt.Tx) error {
-	cur := tx.Bucket([]byte(blobBucket)).Cursor()
+	cur := tx.Bucket([]byte(layout.BlobBucket)).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 		var sum [32]byte
 		if copy(sum[:], k); len(k) != len(sum)+2 || k[32] != 0 || k[33] != 0 {
 			continue // another piece of the body before
 		}
-		body, err := readBlob(tx, sum)
+		body, err := layout.ReadBlob(tx, sum)
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func (e *exporter) blobs(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) hostItems(tx *bbolt.Tx) error {
-	cells := lookup{tx: tx, journal: cellJournal}
+	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, p := range e.hosts {
 		if err := p.complete(&cells); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 )
@@ -16,24 +17,24 @@ const refusedAtOnce = 1 << 12
 
 // urls hands out the URLs, and after them the fingerprints that no record has.
 func (e *exporter) urls(tx *bbolt.Tx) error {
-	all, err := readFates(tx)
+	all, err := layout.ReadEndings(tx)
 	if err != nil {
 		return err
 	}
 	recorded := &seen.Set{}
-	recorded.Reserve(len(all.endings))
-	err = recordJournal.each(tx, func(seq uint64, body []byte) error {
-		b, err := parseBlock(body, e.f.blocks.zip)
+	recorded.Reserve(len(all.All))
+	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
+		b, err := layout.ParseBlock(body, e.f.blocks.Zip)
 		if err != nil {
 			return err
 		}
-		if b.forgotten() {
+		if b.Forgotten() {
 			e.forgotten(b)
 			return nil
 		}
-		for place := range b.len() {
-			id, _ := b.host(place)
-			x, err := e.entry(b, makeRef(seq, place), e.f.hosts[id], all.record(seq)[place])
+		for place := range b.Len() {
+			id, _ := b.Host(place)
+			x, err := e.entry(b, layout.MakeRef(seq, place), e.f.hosts[id], all.Record(seq)[place])
 			if err != nil {
 				return err
 			}
@@ -54,23 +55,23 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 const ReasonForgotten = "forgotten by compact"
 
 // forgotten counts the URLs of a record without texts as refused: what is left of both is their fingerprints.
-func (e *exporter) forgotten(b *block) {
-	for _, s := range b.spans {
-		e.totals.Refused[e.f.hosts[s.host].authority] += int64(s.n)
-		e.totals.Reasons[ReasonForgotten] += int64(s.n)
+func (e *exporter) forgotten(b *layout.Block) {
+	for _, s := range b.Spans {
+		e.totals.Refused[e.f.hosts[s.Host].authority] += int64(s.N)
+		e.totals.Reasons[ReasonForgotten] += int64(s.N)
 	}
 }
 
 // entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
-func (e *exporter) entry(b *block, r ref, h *host, end ending) (*frontier.Entry, error) {
-	c, err := b.entry(r.place(), h.authority)
+func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
+	c, err := b.Entry(r.Place(), h.authority)
 	if err != nil {
 		return nil, err
 	}
-	x := &frontier.Entry{Candidate: c, Print: e.f.printer.print(c.URL), Outcome: end.outcome()}
+	x := &frontier.Entry{Candidate: c, Print: e.f.printer.Print(c.URL), Outcome: end.Outcome()}
 	if end != 0 {
-		if n := end.reason(); n != 0 {
-			x.Reason = e.f.totals.reasons[n-1]
+		if n := end.Reason(); n != 0 {
+			x.Reason = e.f.totals.Reasons[n-1]
 		}
 		e.closed(x)
 		return x, nil
@@ -79,7 +80,7 @@ func (e *exporter) entry(b *block, r ref, h *host, end ending) (*frontier.Entry,
 	if stored := e.f.retries[r]; stored != nil {
 		t = *stored
 	}
-	if _, yes := slices.BinarySearch(e.flight.refs, r); yes && !e.stored {
+	if _, yes := slices.BinarySearch(e.flight.Refs, r); yes && !e.stored {
 		t.stop(e.flight)
 	}
 	switch {
@@ -121,7 +122,7 @@ func (e *exporter) refused(tx *bbolt.Tx, recorded *seen.Set) error {
 		defer func() { ps = nil }()
 		return e.yield(frontier.Item{Refused: ps})
 	}
-	err := readSeen(tx, func(p frontier.Fingerprint) error {
+	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
 		if recorded.Has(p) {
 			return nil
 		}

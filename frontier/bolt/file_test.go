@@ -16,6 +16,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/canon"
 )
@@ -170,7 +171,7 @@ func withFormat(t *testing.T, n uint32) (path string) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte(metaBucket)).Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, n))
+		return tx.Bucket([]byte(layout.MetaBucket)).Put([]byte(layout.FormatKey), binary.BigEndian.AppendUint32(nil, n))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -187,11 +188,11 @@ func onlyFormat(t *testing.T, n uint32) (path string) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucket([]byte(metaBucket))
+		b, err := tx.CreateBucket([]byte(layout.MetaBucket))
 		if err != nil {
 			return err
 		}
-		return b.Put([]byte(formatKey), binary.BigEndian.AppendUint32(nil, n))
+		return b.Put([]byte(layout.FormatKey), binary.BigEndian.AppendUint32(nil, n))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -200,7 +201,7 @@ func onlyFormat(t *testing.T, n uint32) (path string) {
 }
 
 func TestOpen_ANewerFormatIsRefused(t *testing.T) {
-	errs := openAll(t, withFormat(t, format+1))
+	errs := openAll(t, withFormat(t, layout.Format+1))
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
 		if !errors.Is(errs[call], frontier.ErrNewer) {
 			t.Errorf("%s: %v, want frontier.ErrNewer", call, errs[call])
@@ -210,11 +211,11 @@ func TestOpen_ANewerFormatIsRefused(t *testing.T) {
 
 // No release wrote an older format. Whoever has such a file is told, and it stays as it is.
 func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
-	path := withFormat(t, format-1)
+	path := withFormat(t, layout.Format-1)
 	before := read(t, path)
 	errs := openAll(t, path)
 	_, _, errs["Compact"] = Compact(t.Context(), path, false)
-	_, errs["Rebuild"] = Rebuild(t.Context(), onlyFormat(t, format-1), path+".out", nil)
+	_, errs["Rebuild"] = Rebuild(t.Context(), onlyFormat(t, layout.Format-1), path+".out", nil)
 	for call, err := range errs {
 		if !errors.Is(err, frontier.ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {
 			t.Errorf("%s: %v, want frontier.ErrOlder", call, err)
@@ -398,13 +399,13 @@ func writeCalls(f *Frontier) map[string]error {
 // found it. A branch from before a page was written anew may say less.
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	db, err := dbfile.Open(path, create)
+	db, err := dbfile.Open(path, layout.Create)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for range 20 {
-			if _, err := cellJournal.append(tx, make([]byte, valueSize)); err != nil {
+			if _, err := layout.StateJournal.Append(tx, make([]byte, layout.ValueSize)); err != nil {
 				return err
 			}
 		}
@@ -440,7 +441,7 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 // them. After one in the middle of a read it holds none, and the file is released at once.
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	db, err := dbfile.Open(path, create)
+	db, err := dbfile.Open(path, layout.Create)
 	if err != nil {
 		t.Fatal(err)
 	}

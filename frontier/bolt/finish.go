@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Finish implements frontier.Frontier. A result that breaks a bound of the contract is an error of the caller: the
@@ -70,8 +71,8 @@ func checkResult(r *frontier.Result) error {
 		}
 	}
 	for i, b := range r.Blobs {
-		if len(b) > maxBlob {
-			return fmt.Errorf("frontier/bolt: finish %s: blob %d of %d octets: over %d", r.Authority, i, len(b), maxBlob)
+		if len(b) > layout.MaxBlob {
+			return fmt.Errorf("frontier/bolt: finish %s: blob %d of %d octets: over %d", r.Authority, i, len(b), layout.MaxBlob)
 		}
 	}
 	for i, s := range r.Extend {
@@ -99,12 +100,12 @@ func checkCandidates(cs []frontier.Candidate) error {
 type prepared struct {
 	*frontier.Result
 	prints []frontier.Fingerprint // of Found; zero for those that were seen before
-	blobs  []blob
+	blobs  []layout.Blob
 }
 
 // prepare works out what can be without mu. A link that has been seen stays seen, so the answer holds later too.
 func (f *Frontier) prepare(r *frontier.Result) prepared {
-	return prepared{Result: r, prints: f.prints(r.Found), blobs: makeBlobs(r.Blobs)}
+	return prepared{Result: r, prints: f.prints(r.Found), blobs: layout.MakeBlobs(r.Blobs)}
 }
 
 // room waits until the writer has caught up so far that the memory for what is applied is bounded.
@@ -142,7 +143,7 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 	g.seeds = append(g.seeds, r.Extend...)
 	g.keepBlobs(r.blobs)
 	for name, n := range r.Counts {
-		f.totals.counts[name] += n
+		f.totals.Counts[name] += n
 	}
 	g.change(h)
 	answer := frontier.Finished{Added: f.accept(now, r.Found, r.prints)}
@@ -188,7 +189,7 @@ func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 
 // settle marks the task with that print as settled, which a reference of zero says, and returns what it was. The
 // search goes on from the last find: tasks are usually named in the order in which they were given.
-func (l *lease) settle(p frontier.Fingerprint, next *int) (ref, bool) {
+func (l *lease) settle(p frontier.Fingerprint, next *int) (layout.Ref, bool) {
 	for i := range l.tasks {
 		k := (*next + i) % len(l.tasks)
 		if t := &l.tasks[k]; t.print == p && t.ref != 0 {
@@ -202,15 +203,15 @@ func (l *lease) settle(p frontier.Fingerprint, next *int) (ref, bool) {
 }
 
 // closeTask closes a task of h. The caller holds mu.
-func (f *Frontier) closeTask(h *host, r ref, d frontier.Done) {
+func (f *Frontier) closeTask(h *host, r layout.Ref, d frontier.Done) {
 	h.inFlight--
 	f.end(h, r, d.Outcome, d.Reason)
 }
 
 // end closes a pending URL of h wherever it was. The caller holds mu and has touched the open group.
-func (f *Frontier) end(h *host, r ref, o frontier.Outcome, reason string) {
+func (f *Frontier) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
 	h.outcomes[o]++
-	f.open.done = append(f.open.done, makeDone(r, f.totals.close(o, reason)))
+	f.open.done = append(f.open.done, layout.MakeDone(r, f.totals.Close(o, reason)))
 	if t := f.retries[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
 		f.clear(t)
 		f.open.retired = append(f.open.retired, retired{r, t})
@@ -218,7 +219,7 @@ func (f *Frontier) end(h *host, r ref, o frontier.Outcome, reason string) {
 }
 
 // deferTask returns a task to h for later, unless an operator has dropped it meanwhile. The caller holds mu.
-func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) (dropped bool) {
+func (f *Frontier) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64) (dropped bool) {
 	h.inFlight--
 	if f.dropLeft(h, r) {
 		return true
@@ -230,14 +231,14 @@ func (f *Frontier) deferTask(h *host, r ref, d frontier.Deferral, now int64) (dr
 		f.retries[r] = t
 	}
 	f.clear(t)
-	t.due, t.reason = after(now, d.After), d.Reason
+	t.due, t.reason = layout.After(now, d.After), d.Reason
 	if d.URL.IsZero() {
 		t.attempts++
 	} else {
 		t.url = d.URL.String()
 	}
 	h.giveLater(r, t)
-	f.open.keep(t.cell(r, f.clock, now))
+	f.open.keep(t.state(r, f.clock, now))
 	return false
 }
 
@@ -250,11 +251,11 @@ func (f *Frontier) update(h *host, r *frontier.Result, now int64) {
 		l := h.lease
 		if !bytes.Equal(l.robots, u.Robots) {
 			l.robots = bytes.Clone(u.Robots)
-			f.open.store(f, &cell{address: address{kind: robotsCell, id: uint64(h.id)}, data: l.robots})
+			f.open.store(f, &layout.StateRecord{Address: layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}, Data: l.robots})
 		}
 		if !bytes.Equal(l.memory, u.Memory) {
 			l.memory = bytes.Clone(u.Memory)
-			f.open.store(f, &cell{address: address{kind: memoryCell, id: uint64(h.id)}, data: l.memory})
+			f.open.store(f, &layout.StateRecord{Address: layout.Address{Kind: layout.KindMemory, ID: uint64(h.id)}, Data: l.memory})
 		}
 	}
 	h.wait(now, r.Wait)

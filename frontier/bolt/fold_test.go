@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,95 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 )
-
-// makeDB makes a database with empty buckets.
-func makeDB(t testing.TB) *bbolt.DB {
-	t.Helper()
-	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), create)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	if err := db.Update(create); err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
-// Whatever has been folded and whatever came since, the endings are those of the last word on each entry.
-func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
-	db := makeDB(t)
-	rnd := rand.New(rand.NewPCG(5, 5))
-	var sz sizes
-	want := map[ref]ending{}
-	for round := range 20 {
-		for range rnd.IntN(40) {
-			sz = append(sz, uint8(rnd.IntN(maxPlaces)))
-		}
-		var ds []done
-		for range min(rnd.IntN(3000), 100*len(sz)) {
-			record := uint64(1 + rnd.IntN(len(sz)))
-			r := makeRef(record, rnd.IntN(sz.entries(record)))
-			e := makeEnding(frontier.Outcome(rnd.IntN(7)), rnd.IntN(3)) // outcome 0 reopens
-			if e.outcome() == 0 {
-				e = 0
-			}
-			ds, want[r] = append(ds, makeDone(r, e)), e
-		}
-		err := db.Update(func(tx *bbolt.Tx) error {
-			if err := writeDone(tx, ds); err != nil {
-				return err
-			}
-			all := newFates(sz)
-			folded, unfolded, err := all.read(tx)
-			if err != nil {
-				return err
-			}
-			if round%3 == 1 {
-				return all.fold(tx)
-			}
-			if round%3 == 2 && unfolded != int64(len(ds)) {
-				t.Errorf("%d words since the fold, want %d", unfolded, len(ds))
-			}
-			if closed := count(want); round%3 == 2 && folded > int64(closed)+int64(len(ds)) {
-				t.Errorf("%d folded of %d", folded, closed)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = db.View(func(tx *bbolt.Tx) error {
-			all := newFates(sz)
-			if _, _, err := all.read(tx); err != nil {
-				return err
-			}
-			for r, e := range want {
-				if *all.of(r) != e {
-					return fmt.Errorf("entry %d of record %d: %d, want %d", r.place(), r.record(), *all.of(r), e)
-				}
-			}
-			if all.of(makeRef(uint64(len(sz)+1), 0)) != nil || all.of(makeRef(1, sz.entries(1))) != nil || all.of(0) != nil {
-				return fmt.Errorf("there are endings of what does not exist")
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-	}
-}
-
-func count(m map[ref]ending) (n int) {
-	for _, e := range m {
-		if e != 0 {
-			n++
-		}
-	}
-	return n
-}
 
 // A crawl that closes more than foldAt folds by itself, and nothing is different after it.
 func TestFold_InACrawl(t *testing.T) {
@@ -191,15 +102,15 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		for a := range robots {
 			live += len(robots[a]) + len(memory[a]) + 60
 		}
-		if s := e.writer.sweeper; int(s.octets) > 3*live+2*sweepSlack || written < 2*int(s.octets) {
-			t.Fatalf("%d octets in the journal, %d count, %d were written", s.octets, live, written)
+		if s := e.writer.sweeper; int(s.Bytes) > 3*live+2<<20 || written < 2*int(s.Bytes) {
+			t.Fatalf("%d octets in the journal, %d count, %d were written", s.Bytes, live, written)
 		}
 		held := int64(0)
 		err := e.db.View(func(tx *bbolt.Tx) error {
-			return cellJournal.each(tx, func(_ uint64, body []byte) error { held += int64(len(body)); return nil })
+			return layout.StateJournal.Each(tx, func(_ uint64, body []byte) error { held += int64(len(body)); return nil })
 		})
-		if err != nil || held != e.writer.sweeper.octets {
-			t.Fatalf("%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.octets, err)
+		if err != nil || held != e.writer.sweeper.Bytes {
+			t.Fatalf("%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.Bytes, err)
 		}
 		e.die()
 		e.start()
@@ -260,57 +171,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if e.writer.sweeper.base == 0 {
+	if e.writer.sweeper.Base == 0 {
 		t.Fatal("no cycle of the sweeper has ended: the test does not test it")
-	}
-}
-
-// Appending to a key that is not beyond all others is refused: bbolt would overwrite.
-func TestJournal_NeverOverwrites(t *testing.T) {
-	db := makeDB(t)
-	err := db.Update(func(tx *bbolt.Tx) error {
-		for range 3 {
-			if _, err := doneJournal.append(tx, []byte("12345678")); err != nil {
-				return err
-			}
-		}
-		return tx.Bucket([]byte(doneJournal)).SetSequence(1)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		_, err := doneJournal.append(tx, []byte("overwrites"))
-		return err
-	})
-	if err == nil {
-		t.Fatal("a key has been used again")
-	}
-}
-
-// Dropping and clearing give no key back.
-func TestJournal_KeysOnlyGrow(t *testing.T) {
-	db := makeDB(t)
-	var keys []uint64
-	for round := range 6 {
-		err := db.Update(func(tx *bbolt.Tx) error {
-			for range 2 {
-				k, err := doneJournal.append(tx, make([]byte, 8))
-				if err != nil {
-					return err
-				}
-				keys = append(keys, k)
-			}
-			if round%2 == 0 {
-				return doneJournal.clear(tx)
-			}
-			return doneJournal.drop(tx, keys[len(keys)-1])
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !slices.IsSorted(keys) || len(slices.Compact(keys)) != 12 {
-		t.Fatalf("keys %v", keys)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/schedule"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
@@ -18,13 +19,13 @@ type Frontier struct {
 	path        string
 	options     frontier.Options
 	db          *bbolt.DB
-	clock       clock
-	printer     *printer
-	blocks      blocks
+	clock       layout.Clock
+	printer     *layout.Printer
+	blocks      layout.Blocks
 	seen        seen.Set
-	epoch       uint64 // of this opening
-	unclean     bool   // the stop before it was not a Close
-	quarantined []ref  // by this opening
+	epoch       uint64       // of this opening
+	unclean     bool         // the stop before it was not a Close
+	quarantined []layout.Ref // by this opening
 	readOnly    bool
 
 	writer  writer
@@ -43,9 +44,9 @@ type Frontier struct {
 	hosts     []*host // by id; nil for an id that was never written
 	byName    map[canon.Authority]*host
 	names     names
-	retries   map[ref]*retry
+	retries   map[layout.Ref]*retry
 	domains   map[string]*domain
-	totals    *totals
+	totals    *layout.Totals
 	scheduler scheduler
 	flight    []byte // the last record that was sealed
 	careful   int64  // results until turns are given before their record is durable
@@ -53,15 +54,15 @@ type Frontier struct {
 	full      bool   // no turn is given any more; see gauge
 	tight     bool   // perhaps it is; see gauge
 
-	records   uint64             // id of the last record
-	accepted  int64              // entries of all records
-	fresh     map[uint64]*record // not written yet
-	unwritten map[address]*cell  // robots states and memories, likewise
-	lastSeed  uint64             // last value of the seed journal that is not in a group
-	filling   *record            // in open, takes entries; nil when there is none
-	open      *group             // takes what is applied
-	queue     []*group           // sealed, oldest first; the first may be in the writer's hands
-	closing   bool               // the writer is to finish what there is and end
+	records   uint64                                 // id of the last record
+	accepted  int64                                  // entries of all records
+	fresh     map[uint64]*layout.Record              // not written yet
+	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, likewise
+	lastSeed  uint64                                 // last value of the seed journal that is not in a group
+	filling   *layout.Record                         // in open, takes entries; nil when there is none
+	open      *group                                 // takes what is applied
+	queue     []*group                               // sealed, oldest first; the first may be in the writer's hands
+	closing   bool                                   // the writer is to finish what there is and end
 }
 
 // scheduler is what claims work with: who is due when, who is leased until when, and who is waiting for a turn.
@@ -110,27 +111,27 @@ func (f *Frontier) poison(err error) {
 }
 
 // at returns where a cell is kept, or nil when nothing has that address. The caller holds mu.
-func (f *Frontier) at(a address) *uint64 {
-	if a.kind == retryCell {
-		if t := f.retries[ref(a.id)]; t != nil {
+func (f *Frontier) at(a layout.Address) *uint64 {
+	if a.Kind == layout.KindRetry {
+		if t := f.retries[layout.Ref(a.ID)]; t != nil {
 			return &t.at
 		}
 		return nil
 	}
-	if a.id < uint64(len(f.hosts)) && f.hosts[a.id] != nil {
-		return &f.hosts[a.id].at[a.kind-1]
+	if a.ID < uint64(len(f.hosts)) && f.hosts[a.ID] != nil {
+		return &f.hosts[a.ID].at[a.Kind-1]
 	}
 	return nil
 }
 
 // counts tells the sweeper which cells still count.
-func (f *Frontier) counts(ps []placed) []bool {
+func (f *Frontier) counts(ps []layout.Placed) []bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	yes := make([]bool, len(ps))
 	for i, p := range ps {
-		at := f.at(p.address)
-		yes[i] = at != nil && *at == p.seq
+		at := f.at(p.Address)
+		yes[i] = at != nil && *at == p.Seq
 	}
 	return yes
 }

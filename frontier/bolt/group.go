@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // group is what one transaction commits: it is applied to RAM piece by piece, sealed, and then only written.
@@ -17,12 +18,12 @@ type group struct {
 	urgent bool  // somebody waits for it
 
 	prints  []frontier.Fingerprint
-	records []*record
-	done    []done
+	records []*layout.Record
+	done    []layout.Done
 	retired []retired // of closed tasks that had been deferred
-	cells   []*cell
+	cells   []*layout.StateRecord
 	seeds   []frontier.Seed
-	blobs   []blob
+	blobs   []layout.Blob
 	dirty   []*host
 	untold  untold
 	totals  []byte // set when it is sealed
@@ -36,7 +37,7 @@ type group struct {
 // retired is what was kept of a deferred task that is closed. The task may be deferred anew before the group is durable,
 // if an operator has it tried again: that is another retry.
 type retired struct {
-	ref   ref
+	ref   layout.Ref
 	retry *retry
 }
 
@@ -64,9 +65,9 @@ func (g *group) change(h *host) {
 }
 
 // store puts a robots state or memory into the group, from where it is read until it is on disk.
-func (g *group) store(f *Frontier, c *cell) {
+func (g *group) store(f *Frontier, c *layout.StateRecord) {
 	g.keep(c)
-	f.unwritten[c.address] = c
+	f.unwritten[c.Address] = c
 }
 
 // seal closes the open group, if there is one, and queues it for the writer. The caller holds mu.
@@ -79,11 +80,11 @@ func (f *Frontier) seal(now int64) {
 		h.dirty = false
 		if !h.named {
 			h.named = true
-			g.cells = append(g.cells, &cell{address: address{kind: nameCell, id: uint64(h.id)}, data: []byte(h.authority.String())})
+			g.cells = append(g.cells, &layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(h.authority.String())})
 		}
 		g.cells = append(g.cells, h.state(f.clock, now))
 	}
-	g.totals = f.totals.appendTo(nil)
+	g.totals = f.totals.AppendTo(nil)
 	if flight := f.inFlight(); !bytes.Equal(flight, f.flight) {
 		f.flight, g.flight = flight, flight
 	}
@@ -149,38 +150,38 @@ func (f *Frontier) Sync(ctx context.Context) error {
 
 // write writes the group in tx.
 func (f *Frontier) write(tx *bbolt.Tx, g *group) error {
-	if err := writeSeen(tx, g.prints); err != nil {
+	if err := layout.WritePrints(tx, g.prints); err != nil {
 		return err
 	}
 	var body []byte
 	for _, r := range g.records {
-		body = r.appendTo(body[:0], f.writer.zip)
-		seq, err := recordJournal.append(tx, body)
+		body = r.AppendTo(body[:0], f.writer.zip)
+		seq, err := layout.RecordJournal.Append(tx, body)
 		if err != nil {
 			return err
 		}
-		if seq != r.id {
-			return fmt.Errorf("record %d got the key %d: %w", r.id, seq, frontier.ErrDamaged)
+		if seq != r.ID {
+			return fmt.Errorf("record %d got the key %d: %w", r.ID, seq, frontier.ErrDamaged)
 		}
 	}
-	if err := writeDone(tx, g.done); err != nil {
+	if err := layout.WriteDone(tx, g.done); err != nil {
 		return err
 	}
-	if err := f.writer.sweeper.commit(tx, g.cells, f.counts); err != nil {
+	if err := f.writer.sweeper.Commit(tx, g.cells, f.counts); err != nil {
 		return err
 	}
-	if err := writeSeeds(tx, g.seeds); err != nil {
+	if err := layout.WriteSeeds(tx, g.seeds); err != nil {
 		return err
 	}
-	f.writer.lastSeed = seedJournal.last(tx)
-	if err := writeBlobs(tx, g.blobs); err != nil {
+	f.writer.lastSeed = layout.SeedJournal.Last(tx)
+	if err := layout.WriteBlobs(tx, g.blobs); err != nil {
 		return err
 	}
-	if err := writeFlight(tx, g.flight); err != nil {
+	if err := layout.WriteInFlight(tx, g.flight); err != nil {
 		return err
 	}
-	if err := tx.Bucket([]byte(metaBucket)).Put([]byte(totalsKey), seal(g.totals)); err != nil {
+	if err := layout.WriteTotalsBody(tx, g.totals); err != nil {
 		return err
 	}
-	return stamp(tx, f.clock)
+	return layout.Stamp(tx, f.clock)
 }

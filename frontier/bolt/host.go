@@ -1,12 +1,11 @@
 package bolt
 
 import (
-	"encoding/binary"
-	"math"
 	"time"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -16,11 +15,11 @@ type host struct {
 	authority canon.Authority
 	id        uint32
 	condition frontier.Condition
-	hold      *hold // by an operator; mostly nil
-	dirty     bool  // in the dirty list of the open group
-	named     bool  // its name is on disk, or on its way
-	deep      bool  // its tasks are given depth first
-	held      bool  // among the hosts whose suspect cannot be given yet; see scheduler
+	hold      *layout.Hold // by an operator; mostly nil
+	dirty     bool         // in the dirty list of the open group
+	named     bool         // its name is on disk, or on its way
+	deep      bool         // its tasks are given depth first
+	held      bool         // among the hosts whose suspect cannot be given yet; see scheduler
 	width     int
 	pace      time.Duration
 	reason    string
@@ -37,7 +36,7 @@ type host struct {
 	inFlight uint32
 	deferred uint32
 
-	at [hostKinds]uint64 // values of the cell journal, by kind less one; zero is none
+	at [layout.HostKinds]uint64 // values of the cell journal, by kind less one; zero is none
 }
 
 // aside holds references out of a host's queue.
@@ -63,7 +62,7 @@ type lease struct {
 
 // held is a task under a lease. The print is known when the text has been read, which is before anybody can name it.
 type held struct {
-	ref   ref
+	ref   layout.Ref
 	print frontier.Fingerprint
 }
 
@@ -97,20 +96,11 @@ func (h *host) closed() uint32 {
 
 // wait puts h off until d from now. A longer wait stays; a negative one is none.
 func (h *host) wait(now int64, d time.Duration) {
-	h.notBefore = max(h.notBefore, after(now, d))
-}
-
-// after returns now + d, or the end of time.
-func after(now int64, d time.Duration) int64 {
-	d = max(d, 0)
-	if int64(d) > math.MaxInt64-now {
-		return math.MaxInt64
-	}
-	return now + int64(d)
+	h.notBefore = max(h.notBefore, layout.After(now, d))
 }
 
 // giveBack returns a reference to its place in the order of acceptance.
-func (h *host) giveBack(r ref) {
+func (h *host) giveBack(r layout.Ref) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
@@ -118,7 +108,7 @@ func (h *host) giveBack(r ref) {
 }
 
 // rank returns the place of a reference in the order of h's tasks, least first; the rank of a rank is the reference.
-func (h *host) rank(r ref) int64 {
+func (h *host) rank(r layout.Ref) int64 {
 	if h.deep {
 		return -int64(r)
 	}
@@ -126,15 +116,15 @@ func (h *host) rank(r ref) int64 {
 }
 
 // unrank returns the reference that has a rank.
-func (h *host) unrank(at int64) ref {
+func (h *host) unrank(at int64) layout.Ref {
 	if h.deep {
-		return ref(-at)
+		return layout.Ref(-at)
 	}
-	return ref(at)
+	return layout.Ref(at)
 }
 
 // giveSuspect returns a reference to be given when nothing else is due.
-func (h *host) giveSuspect(r ref) {
+func (h *host) giveSuspect(r layout.Ref) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
@@ -142,7 +132,7 @@ func (h *host) giveSuspect(r ref) {
 }
 
 // giveLater returns a deferred reference, of which t is kept, for when it is due.
-func (h *host) giveLater(r ref, t *retry) {
+func (h *host) giveLater(r layout.Ref, t *retry) {
 	if h.aside == nil {
 		h.aside = &aside{}
 	}
@@ -175,8 +165,8 @@ func (h *host) available(now int64) (at int64, ok bool) {
 
 // take removes up to n references that can be given now, suspects apart, and returns them in their order: what was tried
 // before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
-func (h *host) take(now int64, n int) []ref {
-	var refs []ref
+func (h *host) take(now int64, n int) []layout.Ref {
+	var refs []layout.Ref
 	if a := h.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].At <= now {
 			a.early.Push(heap.Entry{At: h.rank(timed(a.later.Pop()))})
@@ -207,7 +197,7 @@ func (h *host) take(now int64, n int) []ref {
 }
 
 // first returns the reference of the queue that comes first.
-func (h *host) first() (r ref, ok bool) {
+func (h *host) first() (r layout.Ref, ok bool) {
 	if h.deep {
 		return h.queue.back()
 	}
@@ -230,38 +220,23 @@ func (h *host) clearAside() {
 	}
 }
 
-// state returns the state cell of h.
-func (h *host) state(c clock, now int64) *cell {
-	b := []byte{byte(h.condition)}
-	b = binary.AppendUvarint(b, uint64(h.width))
-	b = binary.AppendUvarint(b, uint64(h.pace))
-	b = binary.AppendUvarint(b, uint64(h.refused))
-	b = binary.AppendUvarint(b, uint64(h.finished))
-	b = c.appendWait(b, now, h.notBefore)
-	b = appendText(b, h.reason)
-	b = h.hold.appendTo(b, c, now)
-	return &cell{address: address{kind: stateCell, id: uint64(h.id)}, data: b}
-}
-
-// parseState reads a state cell into h, and reports whether it is one.
-func (h *host) parseState(data []byte, c clock) bool {
-	p := parser{b: data}
-	if b := p.bytes(1); !p.bad {
-		h.condition = frontier.Condition(b[0])
+// state returns the state of h as it is stored.
+func (h *host) state(c layout.Clock, now int64) *layout.StateRecord {
+	s := layout.HostState{
+		Condition: h.condition, Width: h.width, Pace: h.pace, Refused: h.refused, Finished: h.finished,
+		NotBefore: h.notBefore, Reason: h.reason, Hold: h.hold,
 	}
-	h.width = int(p.uvarint())
-	h.pace = time.Duration(p.uvarint())
-	h.refused = uint32(p.uvarint())
-	h.finished = frontier.Token(p.uvarint())
-	h.notBefore = c.parseWait(&p)
-	h.reason = p.text()
-	h.hold = parseHold(&p, c)
-	return p.done() && h.condition <= frontier.Refused
+	return s.StateRecord(h.id, c, now)
 }
 
-// void reports whether t says that there is nothing to say: the task was opened again.
-func (t *retry) void() bool {
-	return !t.deferred() && t.stops == 0 && t.reason == "" && !t.dropped
+// setState is the inverse of state. It reports whether data is the state of a host.
+func (h *host) setState(data []byte, c layout.Clock) bool {
+	s, ok := layout.ParseHostState(data, c)
+	if ok {
+		h.condition, h.width, h.pace, h.refused, h.finished = s.Condition, s.Width, s.Pace, s.Refused, s.Finished
+		h.notBefore, h.reason, h.hold = s.NotBefore, s.Reason, s.Hold
+	}
+	return ok
 }
 
 // deferred reports whether t is of a task that was deferred, which has counted an attempt or replaced the URL. Nil is
@@ -271,23 +246,21 @@ func (t *retry) deferred() bool { return t != nil && (t.attempts > 0 || t.url !=
 // suspect reports whether t is of a suspect. Nil is not.
 func (t *retry) suspect() bool { return t != nil && t.stops > 0 }
 
-// cell returns the retry cell of the task r.
-func (t *retry) cell(r ref, c clock, now int64) *cell {
-	b := binary.AppendUvarint(nil, uint64(t.attempts))
-	b = c.appendWait(b, now, t.due)
-	b = appendText(b, t.reason)
-	b = appendText(b, t.url)
-	b = binary.AppendUvarint(b, uint64(t.stops))
-	b = binary.AppendUvarint(b, uint64(t.alone))
-	b = t.appendMarks(b)
-	return &cell{address: address{kind: retryCell, id: uint64(r)}, data: b}
+// state returns what is kept of the task r as it is stored.
+func (t *retry) state(r layout.Ref, c layout.Clock, now int64) *layout.StateRecord {
+	s := layout.Retry{
+		Attempts: t.attempts, Stops: t.stops, Alone: t.alone, Reason: t.reason, URL: t.url, Due: t.due, Dropped: t.dropped,
+	}
+	return s.StateRecord(r, c, now)
 }
 
-// parseRetry reads a retry cell.
-func parseRetry(data []byte, c clock) (*retry, bool) {
-	p := parser{b: data}
-	t := &retry{attempts: int(p.uvarint()), due: c.parseWait(&p), reason: p.text(), url: p.text()}
-	t.stops, t.alone = int(p.uvarint()), int(p.uvarint())
-	t.parseMarks(&p)
-	return t, p.done()
+// newRetry is the inverse of state; nil when there is nothing to say any more.
+func newRetry(data []byte, c layout.Clock) (t *retry, ok bool) {
+	s, ok := layout.ParseRetry(data, c)
+	if !ok || s.Void() {
+		return nil, ok
+	}
+	return &retry{
+		attempts: s.Attempts, stops: s.Stops, alone: s.Alone, reason: s.Reason, url: s.URL, due: s.Due, dropped: s.Dropped,
+	}, true
 }

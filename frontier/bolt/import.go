@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Import makes a frontier at path, where there must be no file, of items in the order that frontier.Item says. next
@@ -27,7 +28,7 @@ func Import(path string, next func() (frontier.Item, error)) error {
 		return fail(err)
 	}
 	defer to.abandon()
-	im := importing{to: to, clock: clock{began: time.Now()}}
+	im := importing{to: to, clock: layout.Clock{Began: time.Now()}}
 	for n := 1; ; n++ {
 		item, err := next()
 		switch {
@@ -63,7 +64,7 @@ const (
 
 type importing struct {
 	to      *builder
-	clock   clock
+	clock   layout.Clock
 	stage   stage
 	head    frontier.Head
 	into    *assembly
@@ -101,10 +102,10 @@ func (im *importing) take(item frontier.Item) error {
 		}
 		return im.into.seed(*item.Seed)
 	case blobStage:
-		if len(item.Blob) > maxBlob {
-			return fmt.Errorf("a blob of %d octets: over %d", len(item.Blob), maxBlob)
+		if len(item.Blob) > layout.MaxBlob {
+			return fmt.Errorf("a blob of %d octets: over %d", len(item.Blob), layout.MaxBlob)
 		}
-		return im.into.blobs(makeBlobs([][]byte{item.Blob}))
+		return im.into.blobs(layout.MakeBlobs([][]byte{item.Blob}))
 	case hostStage:
 		return im.host(item.Host)
 	case urlStage:
@@ -149,15 +150,15 @@ func (im *importing) host(x *frontier.Host) error {
 	if err != nil {
 		return err
 	}
-	now := im.clock.now()
+	now := im.clock.Now()
 	h.condition, h.reason, h.pace, h.width = x.Condition, x.Reason, x.Pace, x.Width
 	h.hold = holdOf(x.Hold, now)
 	h.wait(now, x.Wait)
-	for kind, data := range map[cellKind][]byte{robotsCell: x.Robots, memoryCell: x.Memory} {
+	for kind, data := range map[layout.Kind][]byte{layout.KindRobots: x.Robots, layout.KindMemory: x.Memory} {
 		if len(data) == 0 {
 			continue
 		}
-		if err := a.cell(cell{address: address{kind: kind, id: uint64(h.id)}, data: data}); err != nil {
+		if err := a.cell(layout.StateRecord{Address: layout.Address{Kind: kind, ID: uint64(h.id)}, Data: data}); err != nil {
 			return err
 		}
 	}
@@ -173,7 +174,7 @@ func (im *importing) url(x *frontier.Entry) error {
 	switch {
 	case h == nil:
 		return fmt.Errorf("URL %s: its host has not come yet", x.URL)
-	case a.print.print(x.URL) != x.Print:
+	case a.print.Print(x.URL) != x.Print:
 		return fmt.Errorf("URL %s: its fingerprint does not belong to it", x.URL)
 	case int(x.Outcome) >= len(frontier.Outcomes{}):
 		return fmt.Errorf("URL %s: there is no outcome %d", x.URL, x.Outcome)
@@ -184,9 +185,9 @@ func (im *importing) url(x *frontier.Entry) error {
 	if fresh, err := a.mark(x.Print); err != nil || !fresh {
 		return cmpError(err, fmt.Errorf("URL %s was there before", x.URL))
 	}
-	e := ending(0)
+	e := layout.Ending(0)
 	if x.Outcome != 0 {
-		e = makeEnding(x.Outcome, a.totals.number(x.Reason))
+		e = layout.MakeEnding(x.Outcome, a.totals.Number(x.Reason))
 	}
 	r, err := a.url(h, x.Candidate, x.Print, e)
 	if err != nil || x.Outcome != 0 {
@@ -196,16 +197,16 @@ func (im *importing) url(x *frontier.Entry) error {
 }
 
 // pending keeps what there is about the attempts at a pending URL, and the stops.
-func (im *importing) pending(r ref, x *frontier.Entry) error {
-	now := im.clock.now()
-	t := &retry{attempts: x.Attempts, reason: x.Reason, due: after(now, x.Wait), stops: x.Stops, alone: x.Alone}
+func (im *importing) pending(r layout.Ref, x *frontier.Entry) error {
+	now := im.clock.Now()
+	t := &layout.Retry{Attempts: x.Attempts, Reason: x.Reason, Due: layout.After(now, x.Wait), Stops: x.Stops, Alone: x.Alone}
 	if !x.Replaced.IsZero() {
-		t.url = x.Replaced.String()
+		t.URL = x.Replaced.String()
 	}
-	if t.void() {
+	if t.Void() {
 		return nil
 	}
-	return im.into.cell(*t.cell(r, im.clock, now))
+	return im.into.cell(*t.StateRecord(r, im.clock, now))
 }
 
 // cmpError returns the first that is not nil.
@@ -243,19 +244,19 @@ func (im *importing) end(x *frontier.Totals) error {
 	if x.Strange < 0 || sum != im.refused {
 		return fmt.Errorf("totals: %d refused, and %d have come", sum, im.refused)
 	}
-	a.totals.strangers = x.Strange
-	a.totals.outcomes[frontier.Dropped] += sum
+	a.totals.Strangers = x.Strange
+	a.totals.Outcomes[frontier.Dropped] += sum
 	for reason, n := range x.Reasons {
 		if sum -= n; n < 0 || sum < 0 {
 			return errors.New("totals: more reasons than refused URLs")
 		}
-		if e := makeEnding(frontier.Dropped, a.totals.number(reason)); e.reason() != 0 && n > 0 {
-			a.totals.endings[e] += n
+		if e := layout.MakeEnding(frontier.Dropped, a.totals.Number(reason)); e.Reason() != 0 && n > 0 {
+			a.totals.Endings[e] += n
 		}
 	}
-	maps.Copy(a.totals.capped, x.Capped)
+	maps.Copy(a.totals.Capped, x.Capped)
 	for name, n := range x.Counts {
-		a.totals.counts[name] = n
+		a.totals.Counts[name] = n
 	}
 	return a.finish(uint64(im.head.Openings), !im.head.Unclean)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -98,7 +99,7 @@ func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 	if h, _, err := e.Host(t.Context(), mustURL(t, "http://a.test/").Authority()); err != nil || h.Wait < 59*time.Minute || h.Width != 2 {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if b, err := e.Blob(t.Context(), makeBlobs([][]byte{make([]byte, 10_000)})[0].sum); err != nil || len(b) != 10_000 {
+	if b, err := e.Blob(t.Context(), layout.MakeBlobs([][]byte{make([]byte, 10_000)})[0].Sum); err != nil || len(b) != 10_000 {
 		t.Errorf("blob of %d octets, %v", len(b), err)
 	}
 }
@@ -131,7 +132,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	e.mu.Lock()
 	for _, h := range e.Frontier.hosts {
 		h.notBefore = 0
-		e.enter(h, e.clock.now())
+		e.enter(h, e.clock.Now())
 	}
 	e.mu.Unlock()
 	for i, x := range e.turn(5000).Tasks {

@@ -6,19 +6,20 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
 // load reads what RAM holds: one pass over the seen journal, one over the cells, two over the heads of the records
 // and one over what is done.
 func (f *Frontier) load(tx *bbolt.Tx) error {
-	m, t, err := readMeta(tx, f.clock)
+	m, t, err := layout.ReadMeta(tx, f.clock)
 	if err != nil {
 		return err
 	}
-	f.printer, f.epoch, f.unclean, f.totals = newPrinter(m.secret), m.epoch, !m.clean, t
-	f.oldFloor, f.clock, f.size = m.floor, m.clock, tx.Size()
-	if f.writer.zip, f.blocks.zip, err = newZip(); err != nil {
+	f.printer, f.epoch, f.unclean, f.totals = layout.NewPrinter(m.Secret), m.Epoch, !m.Clean, t
+	f.oldFloor, f.clock, f.size = m.Floor, m.Clock, tx.Size()
+	if f.writer.zip, f.blocks.Zip, err = layout.NewZip(); err != nil {
 		return err
 	}
 	if !f.readOnly {
@@ -26,7 +27,7 @@ func (f *Frontier) load(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	f.lastSeed = seedJournal.last(tx)
+	f.lastSeed = layout.SeedJournal.Last(tx)
 	if err := f.loadCells(tx); err != nil {
 		return err
 	}
@@ -35,12 +36,12 @@ func (f *Frontier) load(tx *bbolt.Tx) error {
 
 func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
 	n := 0
-	c := tx.Bucket([]byte(seenJournal)).Cursor()
+	c := tx.Bucket([]byte(layout.SeenJournal)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		n += len(v) / 8
 	}
 	f.seen.Reserve(n)
-	return readSeen(tx, func(p frontier.Fingerprint) error {
+	return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
 		f.seen.Add(p)
 		return nil
 	})
@@ -49,10 +50,10 @@ func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
 // loadCells reads hosts and retries. The last cell of an address counts.
 func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 	w := &f.writer.sweeper
-	err := cellJournal.each(tx, func(seq uint64, body []byte) error {
-		w.octets += int64(len(body))
+	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
+		w.Bytes += int64(len(body))
 		var bad error
-		err := eachCell(body, func(c cell) {
+		err := layout.EachState(body, func(c layout.StateRecord) {
 			if err := f.loadCell(c, seq); err != nil && bad == nil {
 				bad = err
 			}
@@ -65,10 +66,10 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	err = cellJournal.each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
-		return eachCell(body, func(c cell) {
-			if at := f.at(c.address); at != nil && *at == seq {
-				w.base += int64(len(c.data))
+	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
+		return layout.EachState(body, func(c layout.StateRecord) {
+			if at := f.at(c.Address); at != nil && *at == seq {
+				w.Base += int64(len(c.Data))
 			}
 		})
 	})
@@ -80,10 +81,10 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 			continue
 		}
 		if h.authority.IsZero() {
-			return fmt.Errorf("read %s: host %d has no name: %w", cellJournal, id, frontier.ErrDamaged)
+			return fmt.Errorf("read %s: host %d has no name: %w", layout.StateJournal, id, frontier.ErrDamaged)
 		}
 		if f.byName[h.authority] != nil {
-			return fmt.Errorf("read %s: %s is there twice: %w", cellJournal, h.authority, frontier.ErrDamaged)
+			return fmt.Errorf("read %s: %s is there twice: %w", layout.StateJournal, h.authority, frontier.ErrDamaged)
 		}
 		f.byName[h.authority] = h
 		f.count(h, 1)
@@ -91,33 +92,33 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 	return nil
 }
 
-func (f *Frontier) loadCell(c cell, seq uint64) error {
-	if c.kind == retryCell {
-		t, ok := parseRetry(c.data, f.clock)
+func (f *Frontier) loadCell(c layout.StateRecord, seq uint64) error {
+	if c.Kind == layout.KindRetry {
+		t, ok := newRetry(c.Data, f.clock)
 		if !ok {
-			return fmt.Errorf("retry of %d: %w", c.id, frontier.ErrDamaged)
+			return fmt.Errorf("retry of %d: %w", c.ID, frontier.ErrDamaged)
 		}
-		if t.void() {
-			delete(f.retries, ref(c.id))
+		if t == nil {
+			delete(f.retries, layout.Ref(c.ID))
 			return nil
 		}
 		t.at = seq
-		f.retries[ref(c.id)] = t
+		f.retries[layout.Ref(c.ID)] = t
 		return nil
 	}
-	h, err := f.loadHost(c.id)
+	h, err := f.loadHost(c.ID)
 	if err != nil {
 		return err
 	}
-	h.at[c.kind-1] = seq
-	switch c.kind {
-	case nameCell:
-		if h.authority, err = canon.ParseAuthority(string(c.data)); err != nil {
-			return fmt.Errorf("name of host %d: %w: %w", c.id, err, frontier.ErrDamaged)
+	h.at[c.Kind-1] = seq
+	switch c.Kind {
+	case layout.KindName:
+		if h.authority, err = canon.ParseAuthority(string(c.Data)); err != nil {
+			return fmt.Errorf("name of host %d: %w: %w", c.ID, err, frontier.ErrDamaged)
 		}
-	case stateCell:
-		if !h.parseState(c.data, f.clock) {
-			return fmt.Errorf("state of host %d: %w", c.id, frontier.ErrDamaged)
+	case layout.KindHost:
+		if !h.setState(c.Data, f.clock) {
+			return fmt.Errorf("state of host %d: %w", c.ID, frontier.ErrDamaged)
 		}
 		h.outcomes[frontier.Dropped] = h.refused
 	}
@@ -144,15 +145,15 @@ func (f *Frontier) loadHost(id uint64) (*host, error) {
 // loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
 func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	w := &f.writer
-	var spans []span
-	err := recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
+	var spans []layout.Span
+	err := layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if f.records++; seq != f.records {
 			return fmt.Errorf("record %d is missing: %w", f.records, frontier.ErrDamaged)
 		}
-		if spans, _, err = parseHead(body, spans[:0]); err != nil {
+		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		n := entries(spans)
+		n := layout.CountEntries(spans)
 		w.sizes = append(w.sizes, uint8(n-1))
 		f.accepted += int64(n)
 		return nil
@@ -160,43 +161,43 @@ func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	all := newFates(w.sizes)
-	if w.folded, w.unfolded, err = all.read(tx); err != nil {
+	all := layout.NewEndings(w.sizes)
+	if w.folded, w.unfolded, err = all.Read(tx); err != nil {
 		return err
 	}
 	if err := f.judge(tx, all); err != nil {
 		return err
 	}
-	err = recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
-		if spans, _, err = parseHead(body, spans[:0]); err != nil {
+	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
+		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		return f.loadSpans(seq, spans, all.record(seq))
+		return f.loadSpans(seq, spans, all.Record(seq))
 	})
 	if err != nil {
 		return err
 	}
 	for r := range f.retries {
-		if at := all.of(r); at == nil || *at != 0 {
+		if at := all.Of(r); at == nil || *at != 0 {
 			delete(f.retries, r) // closed since
 		}
 	}
 	return nil
 }
 
-func (f *Frontier) loadSpans(record uint64, spans []span, endings []ending) error {
+func (f *Frontier) loadSpans(record uint64, spans []layout.Span, endings []layout.Ending) error {
 	place := 0
 	for _, s := range spans {
-		if s.host >= uint32(len(f.hosts)) || f.hosts[s.host] == nil {
-			return fmt.Errorf("host %d is unknown: %w", s.host, frontier.ErrDamaged)
+		if s.Host >= uint32(len(f.hosts)) || f.hosts[s.Host] == nil {
+			return fmt.Errorf("host %d is unknown: %w", s.Host, frontier.ErrDamaged)
 		}
-		h := f.hosts[s.host]
+		h := f.hosts[s.Host]
 		f.count(h, -1)
-		for range s.n {
-			r, e := makeRef(record, place), endings[place]
+		for range s.N {
+			r, e := layout.MakeRef(record, place), endings[place]
 			place++
 			if e != 0 {
-				h.outcomes[e.outcome()]++
+				h.outcomes[e.Outcome()]++
 				continue
 			}
 			f.loadPending(h, r)
@@ -207,7 +208,7 @@ func (f *Frontier) loadSpans(record uint64, spans []span, endings []ending) erro
 }
 
 // loadPending puts a task that is not closed into its place.
-func (f *Frontier) loadPending(h *host, r ref) {
+func (f *Frontier) loadPending(h *host, r layout.Ref) {
 	t := f.retries[r]
 	if t != nil {
 		t.host = h.id

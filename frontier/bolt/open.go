@@ -9,6 +9,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -25,7 +26,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	if o.Order > frontier.DepthFirst {
 		return nil, fmt.Errorf("frontier/bolt: open %s: there is no order %d", path, o.Order)
 	}
-	db, err := dbfile.Open(path, create)
+	db, err := dbfile.Open(path, layout.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func OpenReadOnly(path string) (*Frontier, error) {
 		db.Close()
 		return nil, dbfile.OpenError(path, err)
 	}
-	now := f.clock.now()
+	now := f.clock.Now()
 	for _, h := range f.hosts {
 		if h != nil {
 			f.watch(h)
@@ -76,26 +77,26 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 	}
 	return &Frontier{
 		path: path, options: o, db: db,
-		clock:     clock{began: time.Now()},
+		clock:     layout.Clock{Began: time.Now()},
 		stopped:   make(chan struct{}),
 		work:      make(chan struct{}, 1),
 		retrying:  make(chan struct{}, 1),
 		byName:    map[canon.Authority]*host{},
-		retries:   map[ref]*retry{},
+		retries:   map[layout.Ref]*retry{},
 		domains:   map[string]*domain{},
-		fresh:     map[uint64]*record{},
-		unwritten: map[address]*cell{},
+		fresh:     map[uint64]*layout.Record{},
+		unwritten: map[layout.Address]*layout.StateRecord{},
 	}
 }
 
 // openRun reads the file, or makes it, and begins a run.
 func (f *Frontier) openRun() error {
 	var empty bool
-	if err := f.db.View(func(tx *bbolt.Tx) error { empty = isEmpty(tx); return nil }); err != nil {
+	if err := f.db.View(func(tx *bbolt.Tx) error { empty = layout.IsEmpty(tx); return nil }); err != nil {
 		return err
 	}
 	if empty {
-		if err := dbfile.Update(f.db, create); err != nil {
+		if err := dbfile.Update(f.db, layout.Create); err != nil {
 			return err
 		}
 	}
@@ -115,9 +116,9 @@ func (f *Frontier) openRun() error {
 
 // writeOpening writes the new epoch and, in the same transaction, what the opening has found.
 func (f *Frontier) writeOpening() error {
-	f.seal(f.clock.now())
+	f.seal(f.clock.Now())
 	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
-		if err := writeEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
+		if err := layout.WriteEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
 			return err
 		}
 		return f.write(tx, f.queue[0])
@@ -141,9 +142,9 @@ func (f *Frontier) writeOpening() error {
 // not known yet: it may have been found and asked just before, and both have been lost. That floor is not written for
 // each host; a Close before it is reached leaves the rest of it to the next run.
 func (f *Frontier) restart() {
-	now := f.clock.now()
+	now := f.clock.Now()
 	if f.unclean {
-		f.floor = after(now, f.options.Pace)
+		f.floor = layout.After(now, f.options.Pace)
 		f.careful = f.scheduler.known + frontier.GroupPages
 	}
 	f.gauge()
@@ -187,7 +188,7 @@ func (f *Frontier) Close() error {
 	err, floor := f.err, max(f.floor, f.oldFloor)
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
-		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error { return writeClean(tx, f.clock, floor) })
+		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error { return layout.WriteClean(tx, f.clock, floor) })
 		if err != nil {
 			err = dbfile.WriteError("mark the stop as clean in", f.path, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/seen"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -82,13 +83,13 @@ type rebuilding struct {
 	ledger  func() (Ended, error)
 
 	into    *assembly
-	clock   clock
+	clock   layout.Clock
 	relearn bool // the seen-set is made of the records and the ledger alone
 	intact  bool // the secret is the old one
 
 	seen    seen.Set // the old one, as far as it was found
 	hosts   map[uint64]*host
-	retries map[ref]*retry
+	retries map[layout.Ref]*layout.Retry
 	fates   oldFates
 	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
 	once    seen.Set
@@ -107,12 +108,12 @@ func (r *rebuilding) recognise() error {
 			newest = max(newest, n)
 		}
 	}
-	_, ours := r.scan.formats[format]
+	_, ours := r.scan.formats[layout.Format]
 	switch {
-	case !ours && newest > format:
-		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, frontier.ErrNewer)
+	case !ours && newest > layout.Format:
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, layout.Format, frontier.ErrNewer)
 	case !ours && newest > 0:
-		return fmt.Errorf("format %d, and this version reads %d: %w", newest, format, frontier.ErrOlder)
+		return fmt.Errorf("format %d, and this version reads %d: %w", newest, layout.Format, frontier.ErrOlder)
 	case values == 0:
 		return fmt.Errorf("there is nothing of a frontier in it: %w", frontier.ErrDamaged)
 	}
@@ -121,8 +122,8 @@ func (r *rebuilding) recognise() error {
 
 // build puts what was found together.
 func (r *rebuilding) build(to *builder) error {
-	r.clock = clock{began: time.Now()}
-	r.hosts, r.retries, r.reopen = map[uint64]*host{}, map[ref]*retry{}, map[int]bool{}
+	r.clock = layout.Clock{Began: time.Now()}
+	r.hosts, r.retries, r.reopen = map[uint64]*host{}, map[layout.Ref]*layout.Retry{}, map[int]bool{}
 	if r.ledger != nil {
 		r.known = map[frontier.Fingerprint]int{}
 	}
@@ -140,8 +141,8 @@ func (r *rebuilding) build(to *builder) error {
 		return err
 	}
 	refused := r.totals()
-	r.salvage.LostRecords = r.scan.gaps(recordJournal, 0)
-	r.salvage.LostValues = r.scan.gaps(seenJournal, 0) + r.salvage.LostRecords + r.scan.gaps(seedJournal, 0)
+	r.salvage.LostRecords = r.scan.gaps(layout.RecordJournal, 0)
+	r.salvage.LostValues = r.scan.gaps(layout.SeenJournal, 0) + r.salvage.LostRecords + r.scan.gaps(layout.SeedJournal, 0)
 	for _, part := range []func() error{r.prints, r.endings, r.cells, r.records, r.fromLedger, r.seeds, r.blobs} {
 		if err := part(); err != nil {
 			return err
@@ -152,45 +153,45 @@ func (r *rebuilding) build(to *builder) error {
 
 // totals takes over counts and names of reasons from the best totals there are, and returns how many refused candidates
 // they had by reason, the closed URLs among them.
-func (r *rebuilding) totals() map[ending]int64 {
-	var best *totals
+func (r *rebuilding) totals() map[layout.Ending]int64 {
+	var best *layout.Totals
 	live := false
 	for _, f := range r.scan.totals {
-		t, ok := parseTotals(r.scan.read(f.at, f.n-4))
+		t, ok := layout.ParseTotals(r.scan.read(f.at, f.n-4))
 		if !ok || live && !f.live {
 			continue
 		}
-		if best == nil || f.live && !live || len(t.reasons) > len(best.reasons) ||
-			len(t.reasons) == len(best.reasons) && t.closed() > best.closed() {
+		if best == nil || f.live && !live || len(t.Reasons) > len(best.Reasons) ||
+			len(t.Reasons) == len(best.Reasons) && t.Closed() > best.Closed() {
 			best, live = t, f.live
 		}
 	}
 	r.salvage.OldTotals, r.salvage.NoTotals = best != nil && !live, best == nil
 	if best == nil {
-		return map[ending]int64{}
+		return map[layout.Ending]int64{}
 	}
 	t := *best
-	t.outcomes, t.endings, t.strangers = frontier.Outcomes{}, map[ending]int64{}, best.strangers
+	t.Outcomes, t.Endings, t.Strangers = frontier.Outcomes{}, map[layout.Ending]int64{}, best.Strangers
 	r.into.totals = &t
-	dropped := maps.Clone(best.endings)
-	maps.DeleteFunc(dropped, func(e ending, _ int64) bool { return e.outcome() != frontier.Dropped })
+	dropped := maps.Clone(best.Endings)
+	maps.DeleteFunc(dropped, func(e layout.Ending, _ int64) bool { return e.Outcome() != frontier.Dropped })
 	return dropped
 }
 
 // ending returns e with a reason that has a name.
-func (r *rebuilding) ending(e ending) ending {
+func (r *rebuilding) ending(e layout.Ending) layout.Ending {
 	t := r.into.totals
 	switch {
-	case e.outcome() == 0:
+	case e.Outcome() == 0:
 		return 0
-	case e.reason() > 0 && e.reason() > len(t.reasons), e.reason() > 0 && r.salvage.NoTotals:
-		return makeEnding(e.outcome(), t.number(ReasonLost))
+	case e.Reason() > 0 && e.Reason() > len(t.Reasons), e.Reason() > 0 && r.salvage.NoTotals:
+		return layout.MakeEnding(e.Outcome(), t.Number(ReasonLost))
 	}
 	return e
 }
 
 // finish makes the counts agree with what is there.
-func (r *rebuilding) finish(refused map[ending]int64) error {
+func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	a := r.into
 	if err := a.closeRecord(); err != nil {
 		return err
@@ -203,7 +204,7 @@ func (r *rebuilding) finish(refused map[ending]int64) error {
 	}
 	r.salvage.Hosts, r.salvage.URLs = int64(len(a.hosts)), int64(len(a.endings))
 	r.salvage.Refused = int64(a.seen.Len()) - r.salvage.URLs
-	left, was := r.salvage.Refused, a.totals.strangers
+	left, was := r.salvage.Refused, a.totals.Strangers
 	for _, h := range a.hosts {
 		was += int64(h.refused)
 	}
@@ -211,18 +212,18 @@ func (r *rebuilding) finish(refused map[ending]int64) error {
 		h.refused = uint32(min(int64(h.refused), left))
 		left -= int64(h.refused)
 	}
-	a.totals.strangers = left
-	a.totals.outcomes[frontier.Dropped] += r.salvage.Refused
+	a.totals.Strangers = left
+	a.totals.Outcomes[frontier.Dropped] += r.salvage.Refused
 	left = r.salvage.Refused
 	for _, e := range slices.Sorted(maps.Keys(refused)) {
-		if n := min(refused[e], left); n > 0 && e.outcome() == frontier.Dropped {
-			a.totals.endings[r.ending(e)] += n
+		if n := min(refused[e], left); n > 0 && e.Outcome() == frontier.Dropped {
+			a.totals.Endings[r.ending(e)] += n
 			left -= n
 		}
 	}
 	if r.salvage.LostTexts = max(r.salvage.Refused-was-r.salvage.LostForgotten, 0); !r.salvage.OldTotals && !r.salvage.NoTotals {
 		if n := min(r.salvage.LostTexts+r.salvage.LostForgotten, left); n > 0 {
-			a.totals.endings[makeEnding(frontier.Dropped, a.totals.number(ReasonLost))] += n
+			a.totals.Endings[layout.MakeEnding(frontier.Dropped, a.totals.Number(ReasonLost))] += n
 		}
 	}
 	epoch := r.scan.epoch
@@ -233,16 +234,14 @@ func (r *rebuilding) finish(refused map[ending]int64) error {
 }
 
 func (r *rebuilding) seeds() error {
-	return r.scan.each(r.ctx, seedJournal, func(_ uint64, body []byte) error {
-		for p := (parser{b: body}); p.more(); {
-			raw, tag, from := p.text(), p.text(), p.text()
-			u, err := canon.Parse(raw)
-			if p.bad || err != nil {
+	return r.scan.each(r.ctx, layout.SeedJournal, func(_ uint64, body []byte) error {
+		for seed, ok := range layout.Seeds(body) {
+			if !ok {
 				r.salvage.LostURLs++
 				continue
 			}
 			r.salvage.Seeds++
-			if err := r.into.seed(frontier.Seed{URL: u, Tag: tag, From: from}); err != nil {
+			if err := r.into.seed(seed); err != nil {
 				return err
 			}
 		}
@@ -258,20 +257,20 @@ func (r *rebuilding) blobs() error {
 	}
 	for _, sum := range slices.SortedFunc(maps.Keys(sums), func(a, b [sha256.Size]byte) int { return slices.Compare(a[:], b[:]) }) {
 		body := []byte(nil)
-		for i := range uint16(maxBlob / valueSize) {
-			f := r.scan.pieces[[34]byte(pieceKey(sum, i))]
+		for i := range uint16(layout.MaxBlob / layout.ValueSize) {
+			f := r.scan.pieces[[34]byte(layout.PieceKey(sum, i))]
 			if f.n == 0 || f.disputed {
 				break
 			}
 			body = append(body, r.scan.read(f.at, f.n-4)...)
 		}
-		p := parser{b: body}
-		if p.uvarint(); p.bad || sha256.Sum256(p.b) != sum {
+		whole, ok := layout.JoinBlob(body, sum)
+		if !ok {
 			r.salvage.LostBlobs++
 			continue
 		}
 		r.salvage.Blobs++
-		if err := r.into.blobs([]blob{{sum: sum, body: p.b}}); err != nil {
+		if err := r.into.blobs([]layout.Blob{{Sum: sum, Body: whole}}); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // fromLedger lets the ledger mend what was lost, and then completes the seen-set. When texts were lost, the ledger tells
@@ -45,7 +46,7 @@ func (r *rebuilding) line(x Ended) error {
 		return nil
 	}
 	a := r.into
-	p := a.print.print(x.URL)
+	p := a.print.Print(x.URL)
 	n, known := r.known[p]
 	switch {
 	case known && !r.reopen[n]:
@@ -54,7 +55,7 @@ func (r *rebuilding) line(x Ended) error {
 			r.salvage.LedgerUnneeded++
 			return nil
 		}
-		*e = makeEnding(x.Outcome, a.totals.number(x.Reason))
+		*e = layout.MakeEnding(x.Outcome, a.totals.Number(x.Reason))
 		r.salvage.LedgerClosed++
 		return nil
 	case known, !r.relearn && r.seen.Len() > 0 && r.seen.Has(p):
@@ -73,5 +74,5 @@ func (r *rebuilding) line(x Ended) error {
 	}
 	r.salvage.LedgerAdded++
 	c := frontier.Candidate{URL: x.URL, Kind: frontier.KindLink}
-	return r.accept(h, c, makeEnding(x.Outcome, a.totals.number(x.Reason)), false, nil)
+	return r.accept(h, c, layout.MakeEnding(x.Outcome, a.totals.Number(x.Reason)), false, nil)
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -12,7 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/bbolt"
+
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 	"curtsy/frontier/canon"
 )
@@ -31,22 +36,22 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	all, err := readFates(tx)
+	all, err := layout.ReadEndings(tx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = recordJournal.each(tx, func(seq uint64, body []byte) error {
-		b, err := parseBlock(body, f.blocks.zip)
-		if err != nil || b.forgotten() {
+	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
+		b, err := layout.ParseBlock(body, f.blocks.Zip)
+		if err != nil || b.Forgotten() {
 			return err
 		}
-		for place := range b.len() {
-			id, _ := b.host(place)
-			e, err := b.entry(place, f.hosts[id].authority)
+		for place := range b.Len() {
+			id, _ := b.Host(place)
+			e, err := b.Entry(place, f.hosts[id].authority)
 			if err != nil {
 				return err
 			}
-			urls[e.URL.String()] = all.record(seq)[place].outcome()
+			urls[e.URL.String()] = all.Record(seq)[place].Outcome()
 		}
 		return nil
 	})
@@ -245,7 +250,7 @@ func lines(es []Ended) func() (Ended, error) {
 }
 
 // wipe clears all values of a journal, wherever they are, except those that keep says.
-func wipe(t testing.TB, path string, j journal, keep func(seq uint64) bool) {
+func wipe(t testing.TB, path string, j layout.Journal, keep func(seq uint64) bool) {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
@@ -272,7 +277,7 @@ func wipe(t testing.TB, path string, j journal, keep func(seq uint64) bool) {
 }
 
 func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
-	for _, j := range []journal{doneJournal, recordJournal, seenJournal, cellJournal} {
+	for _, j := range []layout.Journal{layout.DoneJournal, layout.RecordJournal, layout.SeenJournal, layout.StateJournal} {
 		path := used(t)
 		truth := texts(t, path)
 		var ledger []Ended
@@ -354,8 +359,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	e.add(e.links("a", 0, 5))
 	turn := e.turn(5)
 	r := fetched(turn)
-	key := []byte{0, 0, 0, 0, 0, 0, 0, 9}
-	value := sealFor(string(doneJournal), key, make([]byte, 8))
+	key, value := sealed(t, layout.DoneJournal, 9, make([]byte, 8))
 	head := func(pos uint32) []byte {
 		var b []byte
 		for _, n := range []uint32{0, pos, 8, uint32(len(value))} {
@@ -459,4 +463,30 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 			t.Errorf("%s was left", left)
 		}
 	}
+}
+
+// sealed returns key and value of a journal as a file has them.
+func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value []byte) {
+	t.Helper()
+	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), layout.Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(j))
+		if err := b.SetSequence(seq - 1); err != nil {
+			return err
+		}
+		if _, err := j.Append(tx, body); err != nil {
+			return err
+		}
+		k, v := b.Cursor().Last()
+		key, value = bytes.Clone(k), bytes.Clone(v)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, value
 }

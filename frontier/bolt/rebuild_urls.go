@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -14,8 +15,8 @@ type oldFates map[uint64]*oldFate
 
 type oldFate struct {
 	covered uint64 // words up to this one are in it
-	endings [maxPlaces]ending
-	opened  [maxPlaces]bool // the last word says that it is pending again
+	endings [layout.MaxPlaces]layout.Ending
+	opened  [layout.MaxPlaces]bool // the last word says that it is pending again
 }
 
 func (o oldFates) of(record uint64) *oldFate {
@@ -30,7 +31,7 @@ func (r *rebuilding) prints() error {
 	if !r.intact {
 		return nil
 	}
-	return r.scan.each(r.ctx, seenJournal, func(_ uint64, body []byte) error {
+	return r.scan.each(r.ctx, layout.SeenJournal, func(_ uint64, body []byte) error {
 		for ; len(body) >= 8; body = body[8:] {
 			if p := frontier.Fingerprint(binary.BigEndian.Uint64(body)); p != 0 {
 				r.seen.Add(p)
@@ -44,22 +45,21 @@ func (r *rebuilding) prints() error {
 func (r *rebuilding) endings() error {
 	r.fates = oldFates{}
 	covered, first, next := uint64(0), uint64(0), uint64(1) // of the latest fold: its first key, and the record that comes next
-	err := r.scan.each(r.ctx, foldedJournal, func(seq uint64, body []byte) error {
-		p := parser{b: body}
-		to, id := p.uvarint(), p.uvarint()
+	err := r.scan.each(r.ctx, layout.FoldedJournal, func(seq uint64, body []byte) error {
+		to, id, items := layout.ParseFold(body)
 		if first == 0 || to > covered {
 			covered, first, next = to, seq, 1
 		}
 		if id != next {
 			r.lost(1)
 		}
-		for ; p.more(); id++ {
-			es := make([]ending, min(p.uvarint(), maxPlaces))
-			if p.endings(es) {
+		for _, es := range items {
+			if es != nil {
 				x := &oldFate{covered: to}
 				copy(x.endings[:], es)
 				r.fates[id] = x
 			}
+			id++
 		}
 		next = id
 		return nil
@@ -70,19 +70,19 @@ func (r *rebuilding) endings() error {
 	if first == 0 {
 		first = 1
 	}
-	r.lost(r.scan.gaps(foldedJournal, first-1))
-	r.lost(r.scan.gaps(doneJournal, covered))
-	records := r.scan.values[recordJournal]
-	return r.scan.each(r.ctx, doneJournal, func(seq uint64, body []byte) error {
+	r.lost(r.scan.gaps(layout.FoldedJournal, first-1))
+	r.lost(r.scan.gaps(layout.DoneJournal, covered))
+	records := r.scan.values[layout.RecordJournal]
+	return r.scan.each(r.ctx, layout.DoneJournal, func(seq uint64, body []byte) error {
 		for ; len(body) >= 8; body = body[8:] {
-			d := done(binary.BigEndian.Uint64(body))
-			if _, ok := records[d.ref().record()]; !ok {
+			d := layout.Done(binary.BigEndian.Uint64(body))
+			if _, ok := records[d.Ref().Record()]; !ok {
 				r.salvage.LostEndings++
 				continue
 			}
-			if x := r.fates.of(d.ref().record()); seq > x.covered {
-				x.endings[d.ref().place()] = d.ending()
-				x.opened[d.ref().place()] = d.ending() == 0
+			if x := r.fates.of(d.Ref().Record()); seq > x.covered {
+				x.endings[d.Ref().Place()] = d.Ending()
+				x.opened[d.Ref().Place()] = d.Ending() == 0
 			}
 		}
 		return nil
@@ -93,13 +93,13 @@ func (r *rebuilding) lost(values int64) { r.salvage.LostValues += values }
 
 // cells takes over the last cell of each address: names of hosts first, since the rest is of no use without them.
 func (r *rebuilding) cells() error {
-	last := map[address]uint64{}
+	last := map[layout.Address]uint64{}
 	names := map[uint64]canon.Authority{}
-	err := r.eachCell(func(seq uint64, c cell) error {
-		last[c.address] = seq
-		if c.kind == nameCell {
-			if a, err := canon.ParseAuthority(string(c.data)); err == nil {
-				names[c.id] = a
+	err := r.eachCell(func(seq uint64, c layout.StateRecord) error {
+		last[c.Address] = seq
+		if c.Kind == layout.KindName {
+			if a, err := canon.ParseAuthority(string(c.Data)); err == nil {
+				names[c.ID] = a
 			}
 		}
 		return nil
@@ -109,8 +109,8 @@ func (r *rebuilding) cells() error {
 	}
 	nameless := map[uint64]bool{}
 	for a := range last {
-		if a.kind != retryCell && names[a.id].IsZero() {
-			nameless[a.id] = true
+		if a.Kind != layout.KindRetry && names[a.ID].IsZero() {
+			nameless[a.ID] = true
 		}
 	}
 	r.salvage.LostHosts = int64(len(nameless))
@@ -122,12 +122,12 @@ func (r *rebuilding) cells() error {
 		if r.hosts[id], err = r.into.host(names[id]); err != nil {
 			return err
 		}
-		if last[address{kind: stateCell, id: id}] == 0 {
+		if last[layout.Address{Kind: layout.KindHost, ID: id}] == 0 {
 			r.salvage.ResetHosts++
 		}
 	}
-	return r.eachCell(func(seq uint64, c cell) error {
-		if last[c.address] != seq {
+	return r.eachCell(func(seq uint64, c layout.StateRecord) error {
+		if last[c.Address] != seq {
 			return nil
 		}
 		return r.cell(c)
@@ -135,12 +135,12 @@ func (r *rebuilding) cells() error {
 }
 
 // eachCell calls f for the cells that were found, of those of one address in a value for the last alone.
-func (r *rebuilding) eachCell(f func(seq uint64, c cell) error) error {
-	return r.scan.each(r.ctx, cellJournal, func(seq uint64, body []byte) error {
-		var cs []cell
-		at := map[address]int{}
-		err := eachCell(body, func(c cell) {
-			at[c.address] = len(cs)
+func (r *rebuilding) eachCell(f func(seq uint64, c layout.StateRecord) error) error {
+	return r.scan.each(r.ctx, layout.StateJournal, func(seq uint64, body []byte) error {
+		var cs []layout.StateRecord
+		at := map[layout.Address]int{}
+		err := layout.EachState(body, func(c layout.StateRecord) {
+			at[c.Address] = len(cs)
 			cs = append(cs, c)
 		})
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *rebuilding) eachCell(f func(seq uint64, c cell) error) error {
 			return nil
 		}
 		for i, c := range cs {
-			if at[c.address] != i {
+			if at[c.Address] != i {
 				continue
 			}
 			if err := f(seq, c); err != nil {
@@ -160,20 +160,20 @@ func (r *rebuilding) eachCell(f func(seq uint64, c cell) error) error {
 }
 
 // cell takes over a cell that counts.
-func (r *rebuilding) cell(c cell) error {
-	if c.kind == retryCell {
-		if t, ok := parseRetry(c.data, r.clock); ok && !t.void() {
-			r.retries[ref(c.id)] = t
+func (r *rebuilding) cell(c layout.StateRecord) error {
+	if c.Kind == layout.KindRetry {
+		if t, ok := layout.ParseRetry(c.Data, r.clock); ok && !t.Void() {
+			r.retries[layout.Ref(c.ID)] = &t
 		}
 		return nil
 	}
-	h := r.hosts[c.id]
+	h := r.hosts[c.ID]
 	switch {
-	case h == nil || c.kind == nameCell:
+	case h == nil || c.Kind == layout.KindName:
 		return nil
-	case c.kind == stateCell:
+	case c.Kind == layout.KindHost:
 		x := &host{}
-		if !x.parseState(c.data, r.clock) {
+		if !x.setState(c.Data, r.clock) {
 			r.salvage.ResetHosts++
 			return nil
 		}
@@ -181,33 +181,33 @@ func (r *rebuilding) cell(c cell) error {
 		*h = *x
 		return nil
 	}
-	c.id = uint64(h.id)
+	c.ID = uint64(h.id)
 	return r.into.cell(c)
 }
 
 // records takes over the URLs, in the order of their acceptance.
 func (r *rebuilding) records() error {
-	forgotten, kept := r.intact && r.scan.gaps(seenJournal, 0) == 0, false // the fingerprints of these are in the old seen-set alone
-	_, zip, err := newZip()
+	forgotten, kept := r.intact && r.scan.gaps(layout.SeenJournal, 0) == 0, false // the fingerprints of these are in the old seen-set alone
+	_, zip, err := layout.NewZip()
 	if err != nil {
 		return err
 	}
 	defer zip.Close()
-	err = r.scan.each(r.ctx, recordJournal, func(seq uint64, body []byte) error {
-		b, err := parseBlock(body, zip)
+	err = r.scan.each(r.ctx, layout.RecordJournal, func(seq uint64, body []byte) error {
+		b, err := layout.ParseBlock(body, zip)
 		switch {
 		case err != nil:
 			r.salvage.LostRecords++
 			return nil
-		case b.forgotten() && forgotten:
+		case b.Forgotten() && forgotten:
 			kept = true
 			return r.forgotten(seq, b)
-		case b.forgotten():
-			r.salvage.LostForgotten += int64(b.len())
+		case b.Forgotten():
+			r.salvage.LostForgotten += int64(b.Len())
 			return nil
 		}
-		for place := range b.len() {
-			if err := r.entry(b, makeRef(seq, place)); err != nil {
+		for place := range b.Len() {
+			if err := r.entry(b, layout.MakeRef(seq, place)); err != nil {
 				return err
 			}
 		}
@@ -218,48 +218,48 @@ func (r *rebuilding) records() error {
 }
 
 // forgotten takes over a record without texts.
-func (r *rebuilding) forgotten(seq uint64, b *block) error {
-	body := binary.AppendUvarint(nil, uint64(len(b.spans)))
-	for _, s := range b.spans {
-		h := r.hosts[uint64(s.host)]
+func (r *rebuilding) forgotten(seq uint64, b *layout.Block) error {
+	body := binary.AppendUvarint(nil, uint64(len(b.Spans)))
+	for _, s := range b.Spans {
+		h := r.hosts[uint64(s.Host)]
 		if h == nil {
-			r.salvage.LostForgotten += int64(b.len())
+			r.salvage.LostForgotten += int64(b.Len())
 			return nil
 		}
-		body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(h.id)), uint64(s.n))
+		body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(h.id)), uint64(s.N))
 	}
-	ends := slices.Clone(r.fates.of(seq).endings[:b.len()])
+	ends := slices.Clone(r.fates.of(seq).endings[:b.Len()])
 	for i := range ends {
 		if ends[i] = r.ending(ends[i]); ends[i] == 0 { // or else it was not forgotten
-			ends[i] = makeEnding(frontier.Fetched, r.into.totals.number(ReasonLost))
+			ends[i] = layout.MakeEnding(frontier.Fetched, r.into.totals.Number(ReasonLost))
 		}
 	}
 	return r.into.whole(body, ends)
 }
 
 // entry takes over one URL.
-func (r *rebuilding) entry(b *block, at ref) error {
-	id, _ := b.host(at.place())
+func (r *rebuilding) entry(b *layout.Block, at layout.Ref) error {
+	id, _ := b.Host(at.Place())
 	h := r.hosts[uint64(id)]
 	if h == nil {
 		r.salvage.LostURLs++
 		return nil
 	}
-	c, err := b.entry(at.place(), h.authority)
+	c, err := b.Entry(at.Place(), h.authority)
 	if err != nil {
 		r.salvage.LostURLs++
 		return nil
 	}
-	x := r.fates[at.record()]
+	x := r.fates[at.Record()]
 	if x == nil {
 		x = &oldFate{}
 	}
-	return r.accept(h, c, r.ending(x.endings[at.place()]), x.opened[at.place()], r.retries[at])
+	return r.accept(h, c, r.ending(x.endings[at.Place()]), x.opened[at.Place()], r.retries[at])
 }
 
 // accept enters a URL unless it is there.
-func (r *rebuilding) accept(h *host, c frontier.Candidate, e ending, opened bool, t *retry) error {
-	p := r.into.print.print(c.URL)
+func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, opened bool, t *layout.Retry) error {
+	p := r.into.print.Print(c.URL)
 	if !r.once.Add(p) {
 		r.salvage.Repeated++
 		return nil
@@ -281,5 +281,5 @@ func (r *rebuilding) accept(h *host, c frontier.Candidate, e ending, opened bool
 	if t == nil || e != 0 {
 		return nil
 	}
-	return r.into.cell(*t.cell(to, r.clock, r.clock.now()))
+	return r.into.cell(*t.StateRecord(to, r.clock, r.clock.Now()))
 }

@@ -3,45 +3,17 @@ package bolt
 import (
 	"math/rand/v2"
 	"testing"
+
+	"curtsy/frontier/bolt/layout"
 )
-
-func TestRef_OrderIsRecordThenPlace(t *testing.T) {
-	var last ref
-	for record := uint64(1); record < 4; record++ {
-		for place := range maxPlaces {
-			r := makeRef(record, place)
-			if r.record() != record || r.place() != place {
-				t.Fatalf("makeRef(%d, %d) is (%d, %d)", record, place, r.record(), r.place())
-			}
-			if r <= last {
-				t.Fatalf("makeRef(%d, %d) = %d, not beyond %d", record, place, r, last)
-			}
-			last = r
-		}
-	}
-	if r := makeRef(1<<(refBits-placeBits)-1, maxPlaces-1); r != 1<<refBits-1 {
-		t.Fatalf("the last reference is %x", uint64(r))
-	}
-}
-
-func TestDone_PacksReferenceAndEnding(t *testing.T) {
-	for _, r := range []ref{makeRef(1, 0), makeRef(77, 127), 1<<refBits - 1} {
-		for _, e := range []ending{makeEnding(1, 0), makeEnding(6, maxReasons), makeEnding(5, 1)} {
-			d := makeDone(r, e)
-			if d.ref() != r || d.ending() != e {
-				t.Errorf("done of (%d, %d) is (%d, %d)", r, e, d.ref(), d.ending())
-			}
-		}
-	}
-}
 
 // A queue gives what a plain slice gives, whatever the pattern of gaps, and in runs as long as there are neighbours.
 func TestQueue_EqualsASlice(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
 		var q queue
-		var plain []ref
-		next := makeRef(1, 0)
+		var plain []layout.Ref
+		next := layout.MakeRef(1, 0)
 		gap := 1 + rnd.IntN(4)
 		for range rnd.IntN(2000) {
 			if rnd.IntN(10) < 2 && len(plain) > 0 {
@@ -64,11 +36,11 @@ func TestQueue_EqualsASlice(t *testing.T) {
 			}
 			q.push(next)
 			plain = append(plain, next)
-			next += ref(1 + rnd.IntN(gap))
+			next += layout.Ref(1 + rnd.IntN(gap))
 		}
 		runs := 0
 		for i, r := range plain {
-			if i == 0 || r != plain[i-1]+1 || r.place() == 0 {
+			if i == 0 || r != plain[i-1]+1 || r.Place() == 0 {
 				runs++
 			}
 		}
@@ -92,7 +64,7 @@ func TestQueue_EqualsASlice(t *testing.T) {
 func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
 	var q queue
 	for i := range 100_000 {
-		q.push(makeRef(uint64(i+1), 0))
+		q.push(layout.MakeRef(uint64(i+1), 0))
 		if i >= 100 {
 			q.pop()
 		}

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Retry implements frontier.Frontier. The closed URLs are not in RAM: they are looked for in the file, after all that
@@ -63,9 +64,9 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 
 // ended is a closed URL, as the file has it.
 type ended struct {
-	ref    ref
+	ref    layout.Ref
 	host   uint32
-	ending ending
+	ending layout.Ending
 }
 
 // find returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
@@ -80,27 +81,27 @@ func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended,
 	err = f.reading(ctx, func(int64) {
 		only = f.byName[r.Authority]
 		if r.Reason != "" {
-			reason, known = f.totals.numbers[r.Reason]
+			reason, known = f.totals.Numbers[r.Reason]
 		}
 	}, func(tx *bbolt.Tx) error {
 		if only == nil && !r.Authority.IsZero() || !known {
 			return nil
 		}
-		all, err := readFates(tx)
+		all, err := layout.ReadEndings(tx)
 		if err != nil {
 			return err
 		}
-		var spans []span
-		return recordJournal.each(tx, func(seq uint64, body []byte) (err error) {
-			if spans, _, err = parseHead(body, spans[:0]); err != nil {
+		var spans []layout.Span
+		return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
+			if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 				return err
 			}
 			place := 0
 			for _, s := range spans {
-				for range s.n {
-					e := all.record(seq)[place]
-					if e.outcome() == r.Outcome && (reason == 0 || e.reason() == reason) && (only == nil || only.id == s.host) {
-						found = append(found, ended{ref: makeRef(seq, place), host: s.host, ending: e})
+				for range s.N {
+					e := all.Record(seq)[place]
+					if e.Outcome() == r.Outcome && (reason == 0 || e.Reason() == reason) && (only == nil || only.id == s.Host) {
+						found = append(found, ended{ref: layout.MakeRef(seq, place), host: s.Host, ending: e})
 					}
 					place++
 				}
@@ -111,41 +112,23 @@ func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended,
 	return found, err
 }
 
-// readFates returns the endings of all entries in the file.
-func readFates(tx *bbolt.Tx) (*fates, error) {
-	var all sizes
-	var spans []span
-	err := recordJournal.each(tx, func(_ uint64, body []byte) (err error) {
-		if spans, _, err = parseHead(body, spans[:0]); err == nil {
-			all = append(all, uint8(entries(spans)-1))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	f := newFates(all)
-	_, _, err = f.read(tx)
-	return f, err
-}
-
 // reopen makes a closed URL pending. What was kept of its attempts is voided in the file, too: an older cell would
 // otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
 func (f *Frontier) reopen(c ended, robots bool, now int64) {
 	h := f.hosts[c.host]
 	f.count(h, -1)
-	h.outcomes[c.ending.outcome()]--
+	h.outcomes[c.ending.Outcome()]--
 	h.queued++
 	f.count(h, 1)
-	f.totals.reopen(c.ending)
+	f.totals.Reopen(c.ending)
 	delete(f.retries, c.ref)
 	t := &retry{due: now}
-	if c.ending.outcome() == frontier.Held {
+	if c.ending.Outcome() == frontier.Held {
 		t.reason = frontier.ReasonReleased
 		f.retries[c.ref] = t
 	}
-	f.open.done = append(f.open.done, makeDone(c.ref, 0))
-	f.open.keep(t.cell(c.ref, f.clock, now))
+	f.open.done = append(f.open.done, layout.MakeDone(c.ref, 0))
+	f.open.keep(t.state(c.ref, f.clock, now))
 	if robots {
 		f.forgetRobots(h)
 	}
@@ -175,10 +158,10 @@ func (f *Frontier) openHosts(r frontier.Retrial, now int64) (n int64) {
 
 // forgetRobots drops the robots state of h, unless h is leased. The caller holds mu and has touched the open group.
 func (f *Frontier) forgetRobots(h *host) {
-	a := address{kind: robotsCell, id: uint64(h.id)}
+	a := layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}
 	c := f.unwritten[a]
-	if h.lease != nil || c == nil && h.at[robotsCell-1] == 0 || c != nil && len(c.data) == 0 {
+	if h.lease != nil || c == nil && h.at[layout.KindRobots-1] == 0 || c != nil && len(c.Data) == 0 {
 		return
 	}
-	f.open.store(f, &cell{address: a})
+	f.open.store(f, &layout.StateRecord{Address: a})
 }

@@ -93,7 +93,7 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 		if n := e.retry(frontier.Retrial{Outcome: frontier.Disallowed}).URLs; n != urls {
 			t.Fatalf("round %d: %d URLs", round, n)
 		}
-		if e.writer.sweeper.next != 0 {
+		if e.writer.sweeper.Next != 0 {
 			cycles++
 		}
 		if round%4 == 3 {

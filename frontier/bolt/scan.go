@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 )
 
@@ -21,8 +22,8 @@ type scan struct {
 	size     int64
 	pageSize int64
 	live     []owner // of pages that the last commit refers to
-	counters map[journal]uint64
-	values   map[journal]map[uint64]found
+	counters map[layout.Journal]uint64
+	values   map[layout.Journal]map[uint64]found
 	pieces   map[[34]byte]found
 	formats  map[uint32]int
 	secrets  []found
@@ -42,7 +43,7 @@ const (
 )
 
 func ownerOf(bucket string) owner {
-	i := slices.Index(append(journals(), blobBucket), journal(bucket))
+	i := slices.Index(append(layout.Journals(), layout.BlobBucket), layout.Journal(bucket))
 	if i < 0 {
 		return another
 	}
@@ -59,7 +60,7 @@ type found struct {
 }
 
 // maxValue bounds what is read as one value: a record with a text of megabytes.
-const maxValue = maxBlock + 1<<20
+const maxValue = layout.MaxBlock + 1<<20
 
 func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	info, err := file.Stat()
@@ -67,10 +68,10 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 		return nil, err
 	}
 	s := &scan{
-		file: file, size: info.Size(), salvage: salvage, counters: map[journal]uint64{},
-		values: map[journal]map[uint64]found{}, pieces: map[[34]byte]found{}, formats: map[uint32]int{},
+		file: file, size: info.Size(), salvage: salvage, counters: map[layout.Journal]uint64{},
+		values: map[layout.Journal]map[uint64]found{}, pieces: map[[34]byte]found{}, formats: map[uint32]int{},
 	}
-	for _, j := range journals() {
+	for _, j := range layout.Journals() {
 		s.values[j] = map[uint64]found{}
 	}
 	m, ok := pages.LastMeta(file)
@@ -150,7 +151,7 @@ func (s *scan) walk(id uint64, of owner, root bool, level int) {
 		}
 		if v := s.read(at, int(x.Key)+16); v != nil {
 			if root {
-				s.counters[journal(v[:x.Key])] = order.Uint64(v[x.Key+8:])
+				s.counters[layout.Journal(v[:x.Key])] = order.Uint64(v[x.Key+8:])
 			}
 			if page := order.Uint64(v[x.Key:]); page != 0 {
 				s.walk(page, ownerOf(string(v[:x.Key])), false, level+1)
@@ -190,7 +191,7 @@ func (s *scan) all(ctx context.Context) error {
 }
 
 // each calls f for the values of a journal that were found, in order, with their bodies.
-func (s *scan) each(ctx context.Context, j journal, f func(seq uint64, body []byte) error) error {
+func (s *scan) each(ctx context.Context, j layout.Journal, f func(seq uint64, body []byte) error) error {
 	for _, seq := range slices.Sorted(maps.Keys(s.values[j])) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -208,7 +209,7 @@ func (s *scan) each(ctx context.Context, j journal, f func(seq uint64, body []by
 }
 
 // gaps returns how many keys are missing between from and the last, of a journal of which none is ever dropped.
-func (s *scan) gaps(j journal, from uint64) int64 {
+func (s *scan) gaps(j layout.Journal, from uint64) int64 {
 	last, n := from, int64(0)
 	for seq := range s.values[j] {
 		if seq > from {

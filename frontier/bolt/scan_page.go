@@ -2,8 +2,8 @@ package bolt
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
 )
 
@@ -78,47 +78,35 @@ func (s *scan) spoilt(is bool) {
 
 // element notes a value if it proves to be one.
 func (s *scan) element(k, v []byte, f found) bool {
-	if len(v) < 4 {
+	bucket, ok := layout.Recognise(k, v)
+	if !ok {
 		return false
 	}
-	f.sum = binary.BigEndian.Uint32(v[len(v)-4:])
-	body := v[:len(v)-4]
-	switch len(k) {
-	case 8:
-		for _, j := range journals() {
-			if checksum(string(j), k, body) == f.sum {
-				seq := binary.BigEndian.Uint64(k)
-				s.values[j][seq] = better(s.values[j][seq], f)
-				return true
-			}
-		}
-	case 34:
-		if checksum(blobBucket, k, body) == f.sum {
-			s.pieces[[34]byte(k)] = better(s.pieces[[34]byte(k)], f)
-			return true
-		}
+	f.sum = layout.SumOf(v)
+	switch bucket {
+	case layout.MetaBucket:
+		s.metaElement(string(k), v, f)
+	case layout.BlobBucket:
+		s.pieces[[34]byte(k)] = better(s.pieces[[34]byte(k)], f)
 	default:
-		return s.metaElement(string(k), v, f)
+		values, seq := s.values[layout.Journal(bucket)], binary.BigEndian.Uint64(k)
+		values[seq] = better(values[seq], f)
 	}
-	return false
+	return true
 }
 
 // metaElement notes a value of the meta bucket.
-func (s *scan) metaElement(k string, v []byte, f found) bool {
-	sealed := crc32.Checksum(v[:len(v)-4], castagnoli()) == f.sum
-	switch {
-	case k == formatKey && len(v) == 4:
+func (s *scan) metaElement(k string, v []byte, f found) {
+	switch k {
+	case layout.FormatKey:
 		s.formats[binary.BigEndian.Uint32(v)]++
-	case k == secretKey && sealed && len(v) == 36:
+	case layout.SecretKey:
 		s.secrets = append(s.secrets, f)
-	case k == totalsKey && sealed:
+	case layout.TotalsKey:
 		s.totals = append(s.totals, f)
-	case k == epochKey && len(v) == 12 && checksum(metaBucket, []byte(k), v[:8]) == f.sum:
+	case layout.EpochKey:
 		s.epoch = max(s.epoch, binary.BigEndian.Uint64(v))
-	default:
-		return false
 	}
-	return true
 }
 
 // better returns the one of two finds that counts.

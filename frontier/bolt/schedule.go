@@ -75,7 +75,7 @@ func (f *Frontier) expire(now int64) {
 		e := d.leases.Pop()
 		if h := f.leased(e); h != nil {
 			f.touch(now)
-			f.totals.counts[frontier.ReasonExpired]++
+			f.totals.Counts[frontier.ReasonExpired]++
 			f.lapse(h, now)
 		}
 	}

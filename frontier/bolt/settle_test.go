@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // A commit that is durable is seen by Retry before the writer has told so: the deferral that was kept until then is of
@@ -42,18 +43,18 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	for e.transactions() == before {
 		runtime.Gosched()
 	}
-	of := makeRef(1, 0)
+	of := layout.MakeRef(1, 0)
 	if e.retries[of] == nil {
 		e.mu.Unlock()
 		t.Fatal("the deferral is not kept until the commit is settled: the test does not test it")
 	}
-	var fates *fates
-	if err := e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = readFates(tx); return err }); err != nil {
+	var fates *layout.Endings
+	if err := e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = layout.ReadEndings(tx); return err }); err != nil {
 		t.Error(err)
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	e.touch(now)
-	e.reopen(ended{ref: of, host: e.byName[turn.Authority].id, ending: fates.record(1)[0]}, false, now)
+	e.reopen(ended{ref: of, host: e.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
 	if e.retries[of] != nil {
 		t.Error("what is opened again has the deferral of the attempt before")
 	}

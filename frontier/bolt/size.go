@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Options.MaxSize is held against the high-water mark of the file, with what the groups that are not committed will add.
@@ -54,15 +55,15 @@ func textOctets(c *frontier.Candidate) int64 {
 }
 
 // keep puts a cell into the group.
-func (g *group) keep(c *cell) {
+func (g *group) keep(c *layout.StateRecord) {
 	g.cells = append(g.cells, c)
-	g.octets += int64(len(c.data)) + 8
+	g.octets += int64(len(c.Data)) + 8
 }
 
 // keepBlobs puts bodies into the group.
-func (g *group) keepBlobs(bs []blob) {
+func (g *group) keepBlobs(bs []layout.Blob) {
 	for _, b := range bs {
-		g.octets += int64(len(b.body)) + 64
+		g.octets += int64(len(b.Body)) + 64
 	}
 	g.blobs = append(g.blobs, bs...)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // crawlUntilFull crawls a web that never ends, 20 turns at a time, and returns the pages.
@@ -101,7 +102,7 @@ func TestMaxSize_TheTurnsThatAreOutFinish(t *testing.T) {
 
 // A fold, which needs room for all endings, is put off when there is none.
 func TestMaxSize_FoldingDoesNotOvershoot(t *testing.T) {
-	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(sizes, 1<<14)}
+	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(layout.Sizes, 1<<14)}
 	for most, want := range map[int64]bool{0: true, 12 << 20: false, 40 << 20: true} {
 		if got := w.mayFold(most); got != want {
 			t.Errorf("MaxSize %d: %v, want %v", most, got, want)

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -43,14 +44,14 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	err = f.locked(ctx, func(now int64) error {
 		d := &f.scheduler
 		st = frontier.Stats{
-			Outcomes: f.totals.outcomes, Reasons: f.totals.byReason(), Capped: maps.Clone(f.totals.capped), Counts: maps.Clone(f.totals.counts),
+			Outcomes: f.totals.Outcomes, Reasons: f.totals.ByReason(), Capped: maps.Clone(f.totals.Capped), Counts: maps.Clone(f.totals.Counts),
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
 			Hosts: d.known, Pending: d.pending, Leases: int64(d.out),
 			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
 			Stopped: d.stopped, Suspects: d.suspects, Size: f.octets(),
 			Unclean: f.unclean, Restarts: max(int64(f.epoch)-1, 0),
 		}
-		st.Discovered = f.totals.closed() + d.queued + d.inFlight + d.deferred
+		st.Discovered = f.totals.Closed() + d.queued + d.inFlight + d.deferred
 		st.State, st.Due = f.summary(now)
 		return nil
 	})
@@ -68,7 +69,7 @@ func (f *Frontier) Host(ctx context.Context, a canon.Authority) (view frontier.H
 		if p == nil {
 			return nil
 		}
-		return p.complete(&lookup{tx: tx, journal: cellJournal})
+		return p.complete(&layout.Lookup{Tx: tx, Journal: layout.StateJournal})
 	})
 	if err != nil || p == nil {
 		return frontier.Host{}, false, err
@@ -96,7 +97,7 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 			ps = append(ps, f.portray(h, now))
 		}
 	}, func(tx *bbolt.Tx) error {
-		cells := lookup{tx: tx, journal: cellJournal}
+		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 		for _, p := range ps {
 			if err := p.complete(&cells); err != nil {
 				return err
@@ -119,7 +120,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	yes := make([]bool, len(us))
 	prints := make(map[frontier.Fingerprint][]int, len(us))
 	for i, u := range us {
-		p := f.printer.print(u)
+		p := f.printer.Print(u)
 		prints[p] = append(prints[p], i)
 	}
 	mark := func(p frontier.Fingerprint) {
@@ -129,7 +130,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	}
 	if f.readOnly { // the set is not in RAM: this is no crawl
 		err := f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
-			return readSeen(tx, func(p frontier.Fingerprint) error {
+			return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
 				mark(p)
 				return nil
 			})

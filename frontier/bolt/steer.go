@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Steer implements frontier.Frontier. There is one command at a time, Retry included.
@@ -58,7 +59,7 @@ func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, 
 		}
 		err := f.changing(ctx, func(now int64) error {
 			f.touch(now)
-			f.markDropped(h, now, func(ref) bool { return true })
+			f.markDropped(h, now, func(layout.Ref) bool { return true })
 			urls += f.dropBatch(h)
 			f.wakeEnded(now)
 			g = f.last()
@@ -103,7 +104,7 @@ func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
 		f.enter(h, now)
 		return true
 	case s.For > 0:
-		return f.setHold(h, &hold{act: s.Act, until: after(now, s.For), reason: s.Reason}, now)
+		return f.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
 	}
-	return f.setHold(h, &hold{act: s.Act, until: math.MaxInt64, reason: s.Reason}, now)
+	return f.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
 }

@@ -20,7 +20,7 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 				continue
 			}
 			if h.hold != nil {
-				s.Holds[h.hold.act]++
+				s.Holds[h.hold.Act]++
 			}
 			if h.condition != frontier.Open {
 				if s.Why[h.condition] == nil {

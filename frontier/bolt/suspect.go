@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // What the record of an unclean stop names is a suspect. That is kept in the retry cell of the task, so that it costs
@@ -18,27 +19,27 @@ const loneStops = 2
 // judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
 // too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
 // once, however often the opening itself is cut off.
-func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
-	r, stored, err := readFlight(tx)
+func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
+	r, stored, err := layout.ReadInFlight(tx)
 	if err != nil {
 		return err
 	}
 	f.flight = stored
-	for _, x := range r.refs {
-		if all.of(x) == nil {
-			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.record(), x.place(), frontier.ErrDamaged)
+	for _, x := range r.Refs {
+		if all.Of(x) == nil {
+			return fmt.Errorf("read %s: record %d has no entry %d: %w", layout.FlightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
 		}
 	}
-	if f.readOnly || r.leases == 0 && len(r.refs) == 0 {
+	if f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
 		return nil
 	}
-	now := f.clock.now()
+	now := f.clock.Now()
 	f.touch(now) // the record is to be cleared
 	if !f.unclean {
 		return nil
 	}
-	for _, x := range r.refs {
-		e, t := all.of(x), f.retries[x]
+	for _, x := range r.Refs {
+		e, t := all.Of(x), f.retries[x]
 		if *e != 0 || t != nil && t.dropped {
 			continue // closed by the commit that recorded it, or about to be by dropAgain
 		}
@@ -48,12 +49,12 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 		}
 		t.stop(r)
 		if t.condemned() {
-			*e = f.totals.close(frontier.Failed, frontier.ReasonQuarantined)
-			f.open.done = append(f.open.done, makeDone(x, *e))
+			*e = f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
+			f.open.done = append(f.open.done, layout.MakeDone(x, *e))
 			f.quarantined = append(f.quarantined, x)
 			continue
 		}
-		f.open.keep(t.cell(x, f.clock, now))
+		f.open.keep(t.state(x, f.clock, now))
 	}
 	return nil
 }
@@ -61,21 +62,21 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *fates) error {
 // Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
 func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
 	err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
-		records := lookup{tx: tx, journal: recordJournal}
+		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
 		for _, r := range f.quarantined {
-			body, err := records.get(r.record())
+			body, err := records.Get(r.Record())
 			if err != nil {
 				return err
 			}
-			b, err := parseBlock(body, f.blocks.zip)
+			b, err := layout.ParseBlock(body, f.blocks.Zip)
 			if err != nil {
 				return err
 			}
-			if b.forgotten() {
+			if b.Forgotten() {
 				continue
 			}
-			id, _ := b.host(r.place())
-			c, err := b.entry(r.place(), f.hosts[id].authority)
+			id, _ := b.Host(r.Place())
+			c, err := b.Entry(r.Place(), f.hosts[id].authority)
 			if err != nil {
 				return err
 			}
@@ -87,9 +88,9 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 }
 
 // stop counts an unclean stop, of which r, which names the task of t, is the record.
-func (t *retry) stop(r flight) {
+func (t *retry) stop(r layout.InFlight) {
 	t.stops++
-	if r.alone() {
+	if r.Alone() {
 		t.alone++
 	}
 }
@@ -124,7 +125,7 @@ func (f *Frontier) mayTry(h *host) bool {
 }
 
 // try takes the first suspect of h, which may be tried and has been leased for it. The caller holds mu.
-func (f *Frontier) try(h *host) []ref {
+func (f *Frontier) try(h *host) []layout.Ref {
 	if !h.suspected() {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (f *Frontier) try(h *host) []ref {
 	h.clearAside()
 	h.lease.trial, f.scheduler.trial = true, true
 	f.scheduler.lone = f.retries[r].stops >= loneStops
-	return []ref{r}
+	return []layout.Ref{r}
 }
 
 // holdSuspect keeps h, which is not in the schedule, for when its suspect can be given; a task of it that is due before
@@ -185,7 +186,7 @@ func (f *Frontier) takeBack(drafts []*draft) {
 	if f.usable() != nil {
 		return
 	}
-	now := f.clock.now()
+	now := f.clock.Now()
 	f.touch(now)
 	for _, d := range drafts {
 		if h := f.byName[d.turn.Authority]; h.lease == d.lease {

@@ -11,37 +11,21 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 )
 
 // recorded returns what the file says is in flight.
-func (e *engine) recorded() flight {
+func (e *engine) recorded() layout.InFlight {
 	e.Helper()
-	var r flight
+	var r layout.InFlight
 	err := e.db.View(func(tx *bbolt.Tx) (err error) {
-		r, _, err = readFlight(tx)
+		r, _, err = layout.ReadInFlight(tx)
 		return err
 	})
 	if err != nil {
 		e.Fatal(err)
 	}
 	return r
-}
-
-func TestFlight_RoundTrip(t *testing.T) {
-	for _, r := range []flight{
-		{}, {leases: 1}, {leases: 1, refs: []ref{makeRef(1, 0)}},
-		{leases: 900, refs: []ref{makeRef(1, 0), makeRef(1, 1), makeRef(1, 127), makeRef(2, 0), makeRef(1<<40, 5)}},
-	} {
-		got, ok := parseFlight(r.appendTo(nil))
-		if !ok || got.leases != r.leases || !slices.Equal(got.refs, r.refs) {
-			t.Errorf("%+v, %v; want %+v", got, ok, r)
-		}
-	}
-	for _, b := range [][]byte{{}, {1, 0}, {1, 0x80}} {
-		if r, ok := parseFlight(b); ok {
-			t.Errorf("%x is read as %+v", b, r)
-		}
-	}
 }
 
 // The record names the first task of each lease that is not settled, is written when it has changed and at no other
@@ -52,18 +36,18 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	a := e.turn(3)
 	e.turn(3)
 	e.sync()
-	if r := e.recorded(); r.leases != 2 || !slices.Equal(r.refs, []ref{makeRef(1, 0), makeRef(1, 3)}) {
+	if r := e.recorded(); r.Leases != 2 || !slices.Equal(r.Refs, []layout.Ref{layout.MakeRef(1, 0), layout.MakeRef(1, 3)}) {
 		t.Fatalf("recorded %+v", r)
 	}
 	r := frontier.Result{Authority: a.Authority, Token: a.Token, Keep: true}
 	r.Done = []frontier.Done{{Print: a.Tasks[0].Print, Outcome: frontier.Fetched}}
 	e.finish(r)
 	e.sync()
-	if r := e.recorded(); !slices.Equal(r.refs, []ref{makeRef(1, 1), makeRef(1, 3)}) {
+	if r := e.recorded(); !slices.Equal(r.Refs, []layout.Ref{layout.MakeRef(1, 1), layout.MakeRef(1, 3)}) {
 		t.Fatalf("recorded %+v after the first task was settled", r)
 	}
 	e.mu.Lock()
-	now := e.clock.now()
+	now := e.clock.Now()
 	g := e.touch(now)
 	e.seal(now)
 	e.mu.Unlock()
@@ -72,7 +56,7 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	}
 	e.shut()
 	e.start()
-	if r := e.recorded(); r.leases != 0 || len(r.refs) != 0 {
+	if r := e.recorded(); r.Leases != 0 || len(r.Refs) != 0 {
 		t.Fatalf("recorded after a Close: %+v", r)
 	}
 }
@@ -132,7 +116,7 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 		if n := len(e.turn(2).Tasks); n != 2 {
 			t.Fatalf("%d tasks, want 2", n)
 		}
-		if r := e.recorded(); r.leases != 1 {
+		if r := e.recorded(); r.Leases != 1 {
 			t.Fatalf("the turn was given with the record %+v", r)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
 )
 
@@ -44,7 +45,7 @@ func (f *Frontier) tellDropped(ctx context.Context, g *group) error {
 	}
 	told := frontier.Closings{Hosts: g.untold.hosts}
 	err := f.db.View(func(tx *bbolt.Tx) error {
-		records := lookup{tx: tx, journal: recordJournal}
+		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
 		for _, t := range g.untold.tasks {
 			c, err := f.candidateOf(&records, t)
 			if err != nil {
@@ -64,13 +65,13 @@ func (f *Frontier) tellDropped(ctx context.Context, g *group) error {
 }
 
 // candidateOf returns a URL as it was accepted, from the file, unless it is to be written yet.
-func (f *Frontier) candidateOf(records *lookup, t ended) (frontier.Candidate, error) {
+func (f *Frontier) candidateOf(records *layout.Lookup, t ended) (frontier.Candidate, error) {
 	f.mu.Lock()
-	a, fresh := f.hosts[t.host].authority, f.fresh[t.ref.record()]
+	a, fresh := f.hosts[t.host].authority, f.fresh[t.ref.Record()]
 	if fresh != nil {
 		defer f.mu.Unlock()
-		return fresh.entries[t.ref.place()], nil
+		return fresh.Entries[t.ref.Place()], nil
 	}
 	f.mu.Unlock()
-	return f.blocks.entry(records, t.ref, a)
+	return f.blocks.Entry(records, t.ref, a)
 }

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 
 	"go.etcd.io/bbolt"
 )
 
 // writer is what the goroutine that commits has for itself.
 type writer struct {
-	zip      *zipper
-	sweeper  sweeper
-	sizes    sizes
+	zip      *layout.Zipper
+	sweeper  layout.Sweeper
+	sizes    layout.Sizes
 	folded   int64 // words that the folded journal stands for
 	unfolded int64 // words of the done journal
 	lastSeed uint64
@@ -45,7 +46,7 @@ func (f *Frontier) run(ctx context.Context) {
 func (f *Frontier) nextGroup(ctx context.Context) *group {
 	for {
 		f.mu.Lock()
-		now := f.clock.now()
+		now := f.clock.Now()
 		if f.open != nil && (f.open.urgent || f.closing || now-f.open.since >= flushAfter) {
 			f.seal(now)
 		}
@@ -85,10 +86,10 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 	}
 	w := &f.writer
 	for _, r := range g.records {
-		w.sizes = append(w.sizes, uint8(len(r.entries)-1))
+		w.sizes = append(w.sizes, uint8(len(r.Entries)-1))
 	}
 	w.unfolded += int64(len(g.done))
-	fold := w.unfolded >= foldAt(w.folded) && w.mayFold(f.options.MaxSize)
+	fold := w.unfolded >= layout.FoldAt(w.folded) && w.mayFold(f.options.MaxSize)
 	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
 		if err := f.write(tx, g); err != nil || !fold {
 			return err
@@ -96,7 +97,7 @@ func (f *Frontier) commit(ctx context.Context, g *group) error {
 		if err := w.fold(tx); err != nil {
 			return err
 		}
-		return stamp(tx, f.clock)
+		return layout.Stamp(tx, f.clock)
 	})
 	if err == nil {
 		err = w.measure(f.db)
@@ -117,11 +118,11 @@ func (w *writer) measure(db *bbolt.DB) error {
 
 // fold folds the done journal.
 func (w *writer) fold(tx *bbolt.Tx) error {
-	all := newFates(w.sizes)
-	if _, _, err := all.read(tx); err != nil {
+	all := layout.NewEndings(w.sizes)
+	if _, _, err := all.Read(tx); err != nil {
 		return err
 	}
-	if err := all.fold(tx); err != nil {
+	if err := all.Fold(tx); err != nil {
 		return err
 	}
 	w.folded, w.unfolded = w.folded+w.unfolded, 0
@@ -138,16 +139,16 @@ func (f *Frontier) settle(g *group, err error) {
 	}
 	f.queue = slices.Delete(f.queue, 0, 1)
 	for _, r := range g.records {
-		delete(f.fresh, r.id)
+		delete(f.fresh, r.ID)
 	}
-	for _, p := range f.writer.sweeper.placed {
-		if at := f.at(p.address); at != nil {
-			*at = p.seq
+	for _, p := range f.writer.sweeper.Placed {
+		if at := f.at(p.Address); at != nil {
+			*at = p.Seq
 		}
 	}
 	for _, c := range g.cells {
-		if f.unwritten[c.address] == c {
-			delete(f.unwritten, c.address)
+		if f.unwritten[c.Address] == c {
+			delete(f.unwritten, c.Address)
 		}
 	}
 	for _, r := range g.retired {

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/bolt/layout"
 )
 
 // Results that come within GroupDelay of the first are one transaction; the next begins with the next result.
@@ -310,7 +311,7 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 	}
 	err := e.db.View(func(tx *bbolt.Tx) error {
 		n := 0
-		err := eachSeed(tx, 0, e.lastSeed-1, func(frontier.Seed) error { n++; return nil })
+		err := layout.EachSeed(tx, 0, e.lastSeed-1, func(frontier.Seed) error { n++; return nil })
 		if n != 2 {
 			t.Errorf("%d seeds before the last value, want 2", n)
 		}

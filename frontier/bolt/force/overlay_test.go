@@ -105,32 +105,37 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 	mustWrite(t, strings.TrimSuffix(mod, "mod")+"sum", mustRead(t, strings.TrimSuffix(ours, "mod")+"sum"))
 }
 
-// overlayClock has the engine read its time from a clock that can be stepped.
+// overlayClock has the engine, and the packages below it that ask for the time, read it from a clock that can be stepped.
 func overlayClock(t *testing.T, put func(original, text string)) {
 	dir, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := 0
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
+	changed := map[string]bool{} // folders
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
 		}
-		text := mustRead(t, file)
-		with := strings.NewReplacer("time.Now()", "forceNow()", "time.Since(", "forceSince(", "time.Until(", "forceUntil(").Replace(text)
-		if with != text {
-			changed++
-			put(file, with+"\nvar _ time.Duration // imported still\n")
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text := mustRead(t, file)
+			with := strings.NewReplacer("time.Now()", "forceNow()", "time.Since(", "forceSince(", "time.Until(", "forceUntil(").Replace(text)
+			if with != text {
+				changed[filepath.Dir(file)] = true
+				put(file, with+"\nvar _ time.Duration // imported still\n")
+			}
 		}
 	}
-	if changed == 0 {
+	if !changed[dir] || !changed[filepath.Join(dir, "layout")] {
 		t.Fatal("the engine asks no clock: the overlay has nothing to replace")
 	}
-	put(filepath.Join(dir, "force_clock.go"), mustRead(t, filepath.Join("testdata", "clock.go.txt")))
+	clock := mustRead(t, filepath.Join("testdata", "clock.go.txt"))
+	for folder := range changed {
+		put(filepath.Join(folder, "force_clock.go"), strings.Replace(clock, "package bolt", "package "+filepath.Base(folder), 1))
+	}
 }
 
 func mustRead(t testing.TB, file string) string {

@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"encoding/binary"
@@ -12,37 +12,37 @@ import (
 
 // A journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
 // are sealed with a checksum. Appending is what bbolt does cheaply: the last leaf is rewritten, all others stay.
-type journal string
+type Journal string
 
 // The journals; the package comment says what is in each.
 const (
-	seenJournal   journal = "seen"
-	recordJournal journal = "records"
-	doneJournal   journal = "done"
-	foldedJournal journal = "folded"
-	cellJournal   journal = "cells"
-	seedJournal   journal = "seeds"
+	SeenJournal   Journal = "seen"
+	RecordJournal Journal = "records"
+	DoneJournal   Journal = "done"
+	FoldedJournal Journal = "folded"
+	StateJournal  Journal = "cells"
+	SeedJournal   Journal = "seeds"
 )
 
 // The other buckets.
 const (
-	metaBucket   = "meta"
-	blobBucket   = "blobs"
-	flightBucket = "flight"
+	MetaBucket   = "meta"
+	BlobBucket   = "blobs"
+	FlightBucket = "flight"
 )
 
-// journals lists all of them, to create and to check.
-func journals() []journal {
-	return []journal{seenJournal, recordJournal, doneJournal, foldedJournal, cellJournal, seedJournal}
+// Journals lists all of them, to create and to check.
+func Journals() []Journal {
+	return []Journal{SeenJournal, RecordJournal, DoneJournal, FoldedJournal, StateJournal, SeedJournal}
 }
 
-// valueSize is how large a value of a journal is meant to be at most. The last leaf is written anew by every commit,
+// ValueSize is how large a value of a journal is meant to be at most. The last leaf is written anew by every commit,
 // so a large value there would be paid for again and again; two of this size just fit a page of 4 KiB.
-const valueSize = 2000
+const ValueSize = 2000
 
-// append adds a value and returns its key. The key must be beyond all others: bbolt would overwrite silently, and a
+// Append adds a value and returns its key. The key must be beyond all others: bbolt would overwrite silently, and a
 // sequence that has gone astray would destroy the past.
-func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
+func (j Journal) Append(tx *bbolt.Tx, body []byte) (uint64, error) {
 	b := tx.Bucket([]byte(j))
 	b.FillPercent = 1 // keys only grow: a leaf that is split half full stays half full
 	seq, err := b.NextSequence()
@@ -59,11 +59,11 @@ func (j journal) append(tx *bbolt.Tx, body []byte) (uint64, error) {
 	return seq, nil
 }
 
-// each calls f for every value in order. The body is valid until tx ends.
-func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error {
+// Each calls f for every value in order. The body is valid until tx ends.
+func (j Journal) Each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error {
 	c := tx.Bucket([]byte(j)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		seq, body, err := j.open(k, v)
+		seq, body, err := j.Open(k, v)
 		if err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (j journal) each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 	return nil
 }
 
-// open returns key and body of a value as they stand in the bucket.
-func (j journal) open(k, v []byte) (seq uint64, body []byte, err error) {
+// Open returns key and body of a value as they stand in the bucket.
+func (j Journal) Open(k, v []byte) (seq uint64, body []byte, err error) {
 	if len(k) != 8 {
 		return 0, nil, fmt.Errorf("read %s: key of %d octets: %w", j, len(k), frontier.ErrDamaged)
 	}
@@ -87,14 +87,14 @@ func (j journal) open(k, v []byte) (seq uint64, body []byte, err error) {
 	return seq, body, nil
 }
 
-// drop removes one value. Its key is not used again.
-func (j journal) drop(tx *bbolt.Tx, seq uint64) error {
+// Drop removes one value. Its key is not used again.
+func (j Journal) Drop(tx *bbolt.Tx, seq uint64) error {
 	return tx.Bucket([]byte(j)).Delete(binary.BigEndian.AppendUint64(nil, seq))
 }
 
-// clear removes all values. Their keys are not used again.
-func (j journal) clear(tx *bbolt.Tx) error {
-	last := j.last(tx)
+// Clear removes all values. Their keys are not used again.
+func (j Journal) Clear(tx *bbolt.Tx) error {
+	last := j.Last(tx)
 	if err := tx.DeleteBucket([]byte(j)); err != nil {
 		return fmt.Errorf("clear %s: %w", j, err)
 	}
@@ -105,8 +105,8 @@ func (j journal) clear(tx *bbolt.Tx) error {
 	return b.SetSequence(last)
 }
 
-// last returns the last key that was ever given out; zero means none.
-func (j journal) last(tx *bbolt.Tx) uint64 { return tx.Bucket([]byte(j)).Sequence() }
+// Last returns the last key that was ever given out; zero means none.
+func (j Journal) Last(tx *bbolt.Tx) uint64 { return tx.Bucket([]byte(j)).Sequence() }
 
 // seal returns a copy of body with its CRC-32C behind it. bbolt has checksums on its meta pages alone; a page that a
 // disk has spoilt would otherwise be believed.
@@ -125,7 +125,7 @@ func unseal(v []byte) (body []byte, ok bool) {
 }
 
 // sealFor seals a value of a bucket. The checksum is begun with the names of the bucket and of the key, so that a value
-// tells where it belongs, wherever in the file it is found: see Rebuild.
+// tells where it belongs, wherever in the file it is found: see Recognise.
 func sealFor(bucket string, key, body []byte) []byte {
 	v := append(make([]byte, 0, len(body)+4), body...)
 	return binary.BigEndian.AppendUint32(v, checksum(bucket, key, body))
@@ -140,7 +140,7 @@ func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
 	return body, binary.BigEndian.Uint32(v[len(body):]) == checksum(bucket, key, body)
 }
 
-// checksum takes the two short names octet by octet, the body with the processor's instruction.
+// checksum takes the two short names byte by byte, the body with the processor's instruction.
 func checksum(bucket string, key, body []byte) uint32 {
 	table := castagnoli()
 	sum := ^uint32(0)
@@ -159,16 +159,16 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 // packer gathers short items into values of a journal: appends, and tells when the value is to be written.
 type packer struct {
 	tx      *bbolt.Tx
-	journal journal
+	journal Journal
 	body    []byte
 	written func(seq uint64) // called after each value that was written; may be nil
 	octets  int64            // written in all
 }
 
-// add appends an item, whole, to the value in work.
-func (p *packer) add(item []byte) error {
-	if len(p.body) > 0 && len(p.body)+len(item) > valueSize {
-		if err := p.flush(); err != nil {
+// Add appends an item, whole, to the value in work.
+func (p *packer) Add(item []byte) error {
+	if len(p.body) > 0 && len(p.body)+len(item) > ValueSize {
+		if err := p.Flush(); err != nil {
 			return err
 		}
 	}
@@ -176,12 +176,12 @@ func (p *packer) add(item []byte) error {
 	return nil
 }
 
-// flush writes the value in work, if there is one.
-func (p *packer) flush() error {
+// Flush writes the value in work, if there is one.
+func (p *packer) Flush() error {
 	if len(p.body) == 0 {
 		return nil
 	}
-	seq, err := p.journal.append(p.tx, p.body)
+	seq, err := p.journal.Append(p.tx, p.body)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"fmt"
@@ -10,41 +10,41 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// blocks unpacks records for claims, and remembers the last ones: a host's tasks are often claimed one by one out of the
+// Blocks unpacks records for claims, and remembers the last ones: a host's tasks are often claimed one by one out of the
 // same record. Which record stands where is fixed, so that there is no order to keep. A record is unpacked into the
 // memory of the one that it drives out: with more records than can be remembered each claim unpacks one, and must not
 // leave 5 KiB of garbage.
-type blocks struct {
-	zip   *zstd.Decoder
+type Blocks struct {
+	Zip   *zstd.Decoder
 	slots [512]remembered // of about 5 KiB each
 }
 
 type remembered struct {
 	mu    sync.Mutex // held while an entry is read: an entry takes copies
 	id    uint64     // zero for none
-	block block
+	block Block
 }
 
-// entry returns the candidate that r stands for, an entry of the authority a.
-func (b *blocks) entry(records *lookup, r ref, a canon.Authority) (frontier.Candidate, error) {
-	id := r.record()
+// Entry returns the candidate that r stands for, an entry of the authority a.
+func (b *Blocks) Entry(records *Lookup, r Ref, a canon.Authority) (frontier.Candidate, error) {
+	id := r.Record()
 	slot := &b.slots[id%uint64(len(b.slots))]
 	slot.mu.Lock()
 	defer slot.mu.Unlock()
 	if slot.id != id {
 		slot.id = 0
-		body, err := records.get(id)
+		body, err := records.Get(id)
 		if err != nil {
 			return frontier.Candidate{}, err
 		}
-		if err := slot.block.read(body, b.zip); err != nil {
-			return frontier.Candidate{}, fmt.Errorf("read %s: value %d: %w", recordJournal, id, err)
+		if err := slot.block.read(body, b.Zip); err != nil {
+			return frontier.Candidate{}, fmt.Errorf("read %s: value %d: %w", RecordJournal, id, err)
 		}
 		slot.id = id
 	}
-	c, err := slot.block.entry(r.place(), a)
+	c, err := slot.block.Entry(r.Place(), a)
 	if err != nil {
-		return c, fmt.Errorf("read %s: value %d: %w", recordJournal, id, err)
+		return c, fmt.Errorf("read %s: value %d: %w", RecordJournal, id, err)
 	}
 	return c, nil
 }
@@ -53,8 +53,8 @@ func (b *blocks) entry(records *lookup, r ref, a canon.Authority) (frontier.Cand
 const largeBlock = 4 * textSize
 
 // read unpacks a stored record into b, in the memory of what was there.
-func (b *block) read(body []byte, zip *zstd.Decoder) error {
-	spans, packed, err := parseHead(body, b.spans[:0])
+func (b *Block) read(body []byte, zip *zstd.Decoder) error {
+	spans, packed, err := ParseHead(body, b.Spans[:0])
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (b *block) read(body []byte, zip *zstd.Decoder) error {
 	if cap(old) > largeBlock {
 		old = nil
 	}
-	*b = block{spans: spans, rows: b.rows[:0]}
+	*b = Block{Spans: spans, rows: b.rows[:0]}
 	if len(packed) == 0 {
 		return nil
 	}

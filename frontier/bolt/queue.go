@@ -1,20 +1,6 @@
 package bolt
 
-// ref says where the text of a URL is: the record, and the place in it. References grow in the order of acceptance,
-// so that a host's URLs are in breadth-first order when they are in the order of their references. Zero is none,
-// since records are numbered from 1.
-type ref uint64
-
-const (
-	placeBits = 7
-	maxPlaces = 1 << placeBits // entries of a record at most
-	refBits   = 52             // of a packed ending
-)
-
-func makeRef(record uint64, place int) ref { return ref(record<<placeBits | uint64(place)) }
-
-func (r ref) record() uint64 { return uint64(r) >> placeBits }
-func (r ref) place() int     { return int(r & (maxPlaces - 1)) }
+import "curtsy/frontier/bolt/layout"
 
 // queue holds the references of a host that have not been claimed yet, in ascending order, as runs of neighbours:
 // eight octets for a run of up to 128 URLs, and none for what is not there. It is taken from at either end.
@@ -27,11 +13,11 @@ type queue struct {
 type run uint64
 
 // push appends r, which is beyond all others.
-func (q *queue) push(r ref) {
+func (q *queue) push(r layout.Ref) {
 	if n := len(q.runs); n > q.head {
 		last := q.runs[n-1]
-		first, more := ref(last>>8), last&0xff
-		if first+ref(more)+1 == r && first.record() == r.record() {
+		first, more := layout.Ref(last>>8), last&0xff
+		if first+layout.Ref(more)+1 == r && first.Record() == r.Record() {
 			q.runs[n-1]++
 			return
 		}
@@ -50,20 +36,20 @@ func (q *queue) grow() {
 }
 
 // front returns the first reference; ok is false when there is none.
-func (q *queue) front() (r ref, ok bool) {
+func (q *queue) front() (r layout.Ref, ok bool) {
 	if q.head == len(q.runs) {
 		return 0, false
 	}
-	return ref(q.runs[q.head] >> 8), true
+	return layout.Ref(q.runs[q.head] >> 8), true
 }
 
 // back returns the last reference; ok is false when there is none.
-func (q *queue) back() (r ref, ok bool) {
+func (q *queue) back() (r layout.Ref, ok bool) {
 	if q.head == len(q.runs) {
 		return 0, false
 	}
 	last := q.runs[len(q.runs)-1]
-	return ref(last>>8) + ref(last&0xff), true
+	return layout.Ref(last>>8) + layout.Ref(last&0xff), true
 }
 
 // popBack removes the last reference. There must be one.

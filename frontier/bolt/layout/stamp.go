@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"bytes"
@@ -10,28 +10,28 @@ import (
 	"curtsy/frontier"
 )
 
-// stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
+// Stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
 //
 // A disk may lose pages that it had said were durable, and keep the page of bbolt that tells where the newest tree
 // begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself, and
 // without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key. Whatever
-// writes to the file stamps it. The time of the writing is kept with it: see clock.
-func stamp(tx *bbolt.Tx, c clock) error {
-	b := tx.Bucket([]byte(metaBucket))
+// writes to the file stamps it. The time of the writing is kept with it: see Clock.
+func Stamp(tx *bbolt.Tx, c Clock) error {
+	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {
 		return err
 	}
-	return b.Put([]byte(wallKey), seal(binary.BigEndian.AppendUint64(nil, uint64(c.wall(c.now())))))
+	return b.Put([]byte(wallKey), seal(binary.BigEndian.AppendUint64(nil, uint64(c.wall(c.Now())))))
 }
 
-// restamp stamps a file that was written with the contents of another, whose time of writing it keeps.
-func restamp(tx *bbolt.Tx) error {
-	return tx.Bucket([]byte(metaBucket)).Put([]byte(stampKey), makeStamp(tx))
+// Restamp stamps a file that was written with the contents of another, whose time of writing it keeps.
+func Restamp(tx *bbolt.Tx) error {
+	return tx.Bucket([]byte(MetaBucket)).Put([]byte(stampKey), makeStamp(tx))
 }
 
 // readWall returns the time of the last writing; zero when there is none.
 func readWall(tx *bbolt.Tx) (int64, error) {
-	v := tx.Bucket([]byte(metaBucket)).Get([]byte(wallKey))
+	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(wallKey))
 	if v == nil {
 		return 0, nil
 	}
@@ -45,7 +45,7 @@ func readWall(tx *bbolt.Tx) (int64, error) {
 // makeStamp returns the stamp of what tx reads or has written so far.
 func makeStamp(tx *bbolt.Tx) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(tx.ID()))
-	for _, j := range journals() {
+	for _, j := range Journals() {
 		k, _ := tx.Bucket([]byte(j)).Cursor().Last()
 		b = append(b, make([]byte, 8-min(len(k), 8))...)
 		b = append(b, k[:min(len(k), 8)]...)
@@ -56,7 +56,7 @@ func makeStamp(tx *bbolt.Tx) []byte {
 // checkStamp fails when the contents are not those that the last transaction stamped. A file from before there were
 // stamps has none.
 func checkStamp(tx *bbolt.Tx) error {
-	v := tx.Bucket([]byte(metaBucket)).Get([]byte(stampKey))
+	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(stampKey))
 	if is := makeStamp(tx); v != nil && !bytes.Equal(v, is) {
 		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, frontier.ErrDamaged)
 	}

@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"encoding/binary"
@@ -7,47 +7,47 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zipper packs records one after the other, in memory that it uses again.
-type zipper struct {
+// Zipper packs records one after the other, in memory that it uses again.
+type Zipper struct {
 	zip     *zstd.Encoder
 	strings stringTable
 	rows    []byte
 	raw     []byte
 }
 
-// newZip returns what packs records and what unpacks them: zstd, the default level. It packs records of URLs as tightly as
+// NewZip returns what packs records and what unpacks them: zstd, the default level. It packs records of URLs as tightly as
 // deflate and unpacks them three times as fast; s2 is twice as fast again but takes half as much disk more.
-func newZip() (*zipper, *zstd.Decoder, error) {
+func NewZip() (*Zipper, *zstd.Decoder, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10), zstd.WithEncoderCRC(false))
 	if err != nil {
 		return nil, nil, fmt.Errorf("frontier/bolt: set up zstd: %w", err)
 	}
-	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock))
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(MaxBlock))
 	if err != nil {
 		return nil, nil, fmt.Errorf("frontier/bolt: set up zstd: %w", err)
 	}
-	return &zipper{zip: w}, r, nil
+	return &Zipper{zip: w}, r, nil
 }
 
-// appendTo writes r as it is stored.
-func (r *record) appendTo(b []byte, zip *zipper) []byte {
+// AppendTo writes r as it is stored.
+func (r *Record) AppendTo(b []byte, zip *Zipper) []byte {
 	b = binary.AppendUvarint(b, uint64(len(r.spans)))
 	for _, s := range r.spans {
-		b = binary.AppendUvarint(b, uint64(s.host))
-		b = binary.AppendUvarint(b, uint64(s.n))
+		b = binary.AppendUvarint(b, uint64(s.Host))
+		b = binary.AppendUvarint(b, uint64(s.N))
 	}
 	return zip.zip.EncodeAll(zip.block(r), b)
 }
 
-// awayAt is where a row's first number has Away, above the octet of the kind: hardly any entry has it.
+// awayAt is where a row's first number has Away, above the byte of the kind: hardly any entry has it.
 const awayAt = 8
 
 // block returns the text of r, before compression. It is valid until the next call.
-func (z *zipper) block(r *record) []byte {
+func (z *Zipper) block(r *Record) []byte {
 	z.strings.clear()
 	rows := z.rows[:0]
-	for i := range r.entries {
-		c := &r.entries[i]
+	for i := range r.Entries {
+		c := &r.Entries[i]
 		for _, n := range [...]uint64{
 			uint64(c.Kind) | uint64(c.Away)<<awayAt, uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
 			z.strings.add(c.Via), z.strings.add(c.Seed), z.strings.add(c.Tag), uint64(len(c.URL.RequestURI())),
@@ -64,8 +64,8 @@ func (z *zipper) block(r *record) []byte {
 	for _, s := range all {
 		b = append(b, s...)
 	}
-	for i := range r.entries {
-		b = append(b, r.entries[i].URL.RequestURI()...)
+	for i := range r.Entries {
+		b = append(b, r.Entries[i].URL.RequestURI()...)
 	}
 	z.rows, z.raw = rows, b
 	return b

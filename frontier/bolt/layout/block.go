@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// block is a stored record, unpacked.
-type block struct {
-	spans   []span
+// Block is a stored record, unpacked.
+type Block struct {
+	Spans   []Span
 	raw     []byte
 	strings uint64 // their number
 	lengths []byte // of the strings, and what follows
@@ -31,8 +31,8 @@ type row struct {
 const numbers = 8
 
 // index finds the entries of b, whose spans are known, in what it was unpacked to.
-func (b *block) index(raw []byte) error {
-	b.raw, b.rows = raw, slices.Grow(b.rows[:0], b.len())[:b.len()]
+func (b *Block) index(raw []byte) error {
+	b.raw, b.rows = raw, slices.Grow(b.rows[:0], b.Len())[:b.Len()]
 	p := parser{b: raw}
 	b.strings = p.uvarint()
 	b.lengths = p.b
@@ -55,7 +55,7 @@ func (b *block) index(raw []byte) error {
 	return nil
 }
 
-// row reads the eight numbers of an entry. Mostly all are below 128, and then they are eight octets that one look tells
+// row reads the eight numbers of an entry. Mostly all are below 128, and then they are eight bytes that one look tells
 // from longer ones: the walk over a record is much of what a claim costs.
 func (p *parser) row(r *[numbers]uint64) {
 	if len(p.b) >= len(r) {
@@ -72,25 +72,25 @@ func (p *parser) row(r *[numbers]uint64) {
 	}
 }
 
-// forgotten reports whether Compact dropped the text: of such a record there are hosts, fingerprints and endings.
-func (b *block) forgotten() bool { return b.raw == nil }
+// Forgotten reports whether compacting dropped the text: of such a record there are hosts, fingerprints and endings.
+func (b *Block) Forgotten() bool { return b.raw == nil }
 
-// host returns the host of the entry at place; ok is false when there is no such entry.
-func (b *block) host(place int) (host uint32, ok bool) {
-	for _, s := range b.spans {
-		if place < s.n {
-			return s.host, true
+// Host returns the host of the entry at place; ok is false when there is no such entry.
+func (b *Block) Host(place int) (host uint32, ok bool) {
+	for _, s := range b.Spans {
+		if place < s.N {
+			return s.Host, true
 		}
-		place -= s.n
+		place -= s.N
 	}
 	return 0, false
 }
 
-// len returns the number of entries.
-func (b *block) len() int { return entries(b.spans) }
+// Len returns the number of entries.
+func (b *Block) Len() int { return CountEntries(b.Spans) }
 
-// entry returns the candidate at place, an entry of the authority a.
-func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) {
+// Entry returns the candidate at place, an entry of the authority a.
+func (b *Block) Entry(place int, a canon.Authority) (frontier.Candidate, error) {
 	if place >= len(b.rows) {
 		return frontier.Candidate{}, fmt.Errorf("entry %d of %d: %w", place, len(b.rows), frontier.ErrDamaged)
 	}
@@ -109,7 +109,7 @@ func (b *block) entry(place int, a canon.Authority) (frontier.Candidate, error) 
 }
 
 // word returns string number n; number 0 is the empty one.
-func (b *block) word(n uint64) string {
+func (b *Block) word(n uint64) string {
 	if n == 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import "encoding/binary"
 
@@ -9,7 +9,7 @@ type parser struct {
 	bad bool
 }
 
-// uvarint reads a number. Most have one octet.
+// uvarint reads a number. Most have one byte.
 func (p *parser) uvarint() uint64 {
 	if b := p.b; len(b) > 0 && b[0] < 0x80 {
 		p.b = b[1:]
@@ -18,7 +18,7 @@ func (p *parser) uvarint() uint64 {
 	return p.long()
 }
 
-// long reads a number of more than one octet.
+// long reads a number of more than one byte.
 func (p *parser) long() uint64 {
 	v, n := binary.Uvarint(p.b)
 	if n <= 0 {
@@ -29,7 +29,7 @@ func (p *parser) long() uint64 {
 	return v
 }
 
-// bytes reads n octets. They are shared with the input.
+// bytes reads n bytes. They are shared with the input.
 func (p *parser) bytes(n uint64) []byte {
 	if n > uint64(len(p.b)) {
 		p.fail()

@@ -1,4 +1,4 @@
-package bolt
+package layout
 
 import (
 	"crypto/hmac"
@@ -11,9 +11,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for
+// Printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for
 // each URL; a hash.Hash that is reset keeps them, which is most of the work for strings as short as URLs.
-type printer struct {
+type Printer struct {
 	hashes sync.Pool // of *printing
 }
 
@@ -22,12 +22,12 @@ type printing struct {
 	buf []byte
 }
 
-func newPrinter(secret []byte) *printer {
-	return &printer{hashes: sync.Pool{New: func() any { return &printing{mac: hmac.New(sha256.New, secret)} }}}
+func NewPrinter(secret []byte) *Printer {
+	return &Printer{hashes: sync.Pool{New: func() any { return &printing{mac: hmac.New(sha256.New, secret)} }}}
 }
 
-// print returns the fingerprint of u.
-func (p *printer) print(u canon.URL) frontier.Fingerprint {
+// Print returns the fingerprint of u.
+func (p *Printer) Print(u canon.URL) frontier.Fingerprint {
 	h := p.hashes.Get().(*printing)
 	defer p.hashes.Put(h)
 	h.mac.Reset()

@@ -1,0 +1,104 @@
+package layout
+
+import (
+	"fmt"
+	"hash/crc32"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
+	for _, body := range []string{"", "x", "a body of some length, over sixteen octets"} {
+		key := []byte{0, 0, 0, 0, 0, 0, 1, 2}
+		want := crc32.Checksum([]byte("records"+string(key)+body), castagnoli())
+		if got := checksum("records", key, []byte(body)); got != want {
+			t.Errorf("%q: %x, want %x", body, got, want)
+		}
+	}
+	key, body := make([]byte, 8), make([]byte, 2000)
+	few(t, "checksum", 0, func() { checksum("records", key, body) })
+}
+
+// A record is unpacked into the memory of the one before: an entry of a record that is not remembered allocates what one
+// of a remembered record does, its strings.
+func TestAllocs_ColdRecord(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	zip, unzip, err := NewZip()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a canon.Authority
+	db := makeDB(t)
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for n := range 3 {
+			r := Record{ID: uint64(n) + 1}
+			for i := 0; !r.Full(); i++ {
+				u := mustURL(t, fmt.Sprintf("http://a.test/%d/%d", n, i))
+				a = u.Authority()
+				r.Add(0, frontier.Candidate{URL: u, Kind: frontier.KindLink}, 1)
+			}
+			if _, err := RecordJournal.Append(tx, r.AppendTo(nil, zip)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	blocks := Blocks{Zip: unzip}
+	from := NewLookups(tx)
+	read := func(record uint64) {
+		if _, err := blocks.Entry(&from.Records, MakeRef(record, 0), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(2)
+	warm := testing.AllocsPerRun(500, func() { read(2) })
+	few(t, "cold", warm, func() {
+		blocks.slots[2].id = 0
+		read(2)
+	})
+	if body, err := from.Records.Get(2); err != nil || len(body) == 0 {
+		t.Fatalf("record 2: %d octets, error %v", len(body), err)
+	}
+	few(t, "look up a value", 0, func() { from.Records.Get(2) })
+}
+
+func TestAllocs_Print(t *testing.T) {
+	if racing {
+		t.Skip("allocations are more under the race detector")
+	}
+	p := NewPrinter(make([]byte, 32))
+	u := mustURL(t, "https://www.site-000123.example/archive/products/category-library-1234567.html")
+	few(t, "print", 0, func() { p.Print(u) })
+}
+
+// few fails when a step allocates more than that.
+func few(t *testing.T, name string, most float64, step func()) {
+	t.Helper()
+	step() // what is made once
+	if n := testing.AllocsPerRun(500, step); n > most {
+		t.Errorf("%s: %v allocations, want %v at most", name, n, most)
+	}
+}
+
+func mustURL(t testing.TB, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,194 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"curtsy/frontier"
+)
+
+// Sizes holds the number of entries, less one, of the records 1, 2, 3, …: a byte per record, so that the endings of
+// all entries can be laid out without reading the records again.
+type Sizes []uint8
+
+// Entries returns the number of entries of a record, 0 if there is no such record.
+func (s Sizes) Entries(record uint64) int {
+	if record == 0 || record > uint64(len(s)) {
+		return 0
+	}
+	return int(s[record-1]) + 1
+}
+
+// Endings holds the ending of every entry of every record, for as long as an open, a fold or a check takes.
+type Endings struct {
+	sizes Sizes
+	base  []uint64 // of record i+1 in endings
+	All   []Ending
+}
+
+func NewEndings(s Sizes) *Endings {
+	f := &Endings{sizes: s, base: make([]uint64, len(s))}
+	total := uint64(0)
+	for i, n := range s {
+		f.base[i] = total
+		total += uint64(n) + 1
+	}
+	f.All = make([]Ending, total)
+	return f
+}
+
+// Of returns where the ending of r is kept, or nil when there is no such entry.
+func (f *Endings) Of(r Ref) *Ending {
+	if r.Place() >= f.sizes.Entries(r.Record()) {
+		return nil
+	}
+	return &f.All[f.base[r.Record()-1]+uint64(r.Place())]
+}
+
+// Record returns the endings of a record.
+func (f *Endings) Record(id uint64) []Ending {
+	from := f.base[id-1]
+	return f.All[from : from+uint64(f.sizes.Entries(id))]
+}
+
+// Read applies what is stored: first what has been folded, then the words since.
+func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
+	next := uint64(1)
+	err = FoldedJournal.Each(tx, func(_ uint64, body []byte) error {
+		p := parser{b: body}
+		if p.uvarint(); p.uvarint() != next {
+			return fmt.Errorf("it does not begin with record %d: %w", next, frontier.ErrDamaged)
+		}
+		for ; p.more(); next++ {
+			if f.sizes.Entries(next) == 0 {
+				return fmt.Errorf("record %d is unknown: %w", next, frontier.ErrDamaged)
+			}
+			if p.uvarint() != uint64(f.sizes.Entries(next)) || !p.endings(f.Record(next)) {
+				return fmt.Errorf("record %d: %w", next, frontier.ErrDamaged)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range f.All {
+		if e != 0 {
+			folded++
+		}
+	}
+	err = readDone(tx, func(d Done) error {
+		at := f.Of(d.Ref())
+		if at == nil {
+			return fmt.Errorf("record %d has no entry %d: %w", d.Ref().Record(), d.Ref().Place(), frontier.ErrDamaged)
+		}
+		*at = d.Ending()
+		unfolded++
+		return nil
+	})
+	return folded, unfolded, err
+}
+
+// Fold replaces what is stored by one item per record, in the order of the records: the endings of its entries as
+// runs (ending, number). Most pages end alike, so that an item of 128 entries takes a few bytes instead of 1024.
+// This costs a pass over everything, and so is done when a good part is new; see FoldAt. Each value begins with the last
+// key of the done journal that the fold covers, and the record of its first item, and each item with its number of
+// entries: so who salvages, which may find values of several folds and not all records, knows what they are about, and which
+// words are older.
+func (f *Endings) Fold(tx *bbolt.Tx) error {
+	covered := DoneJournal.Last(tx)
+	if err := DoneJournal.Clear(tx); err != nil {
+		return err
+	}
+	if err := FoldedJournal.Clear(tx); err != nil {
+		return err
+	}
+	var body, item []byte
+	for id := uint64(1); id <= uint64(len(f.sizes)); id++ {
+		es := f.Record(id)
+		item = appendEndings(binary.AppendUvarint(item[:0], uint64(len(es))), es)
+		if len(body) > 0 && len(body)+len(item) > ValueSize {
+			if _, err := FoldedJournal.Append(tx, body); err != nil {
+				return err
+			}
+			body = body[:0]
+		}
+		if len(body) == 0 {
+			body = binary.AppendUvarint(binary.AppendUvarint(body, covered), id)
+		}
+		body = append(body, item...)
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := FoldedJournal.Append(tx, body)
+	return err
+}
+
+// FoldAt returns how many words the done journal may hold beside that many folded ones: half as many. So each word
+// is folded about twice, and the journal stays a third of the whole.
+func FoldAt(folded int64) int64 { return max(folded/2, 1<<16) }
+
+// appendEndings writes the endings of a record as runs.
+func appendEndings(b []byte, es []Ending) []byte {
+	for i := 0; i < len(es); {
+		n := 1
+		for i+n < len(es) && es[i+n] == es[i] {
+			n++
+		}
+		b = binary.AppendUvarint(b, uint64(es[i]))
+		b = binary.AppendUvarint(b, uint64(n))
+		i += n
+	}
+	return b
+}
+
+// endings reads what appendEndings wrote into es, and reports whether it was as many.
+func (p *parser) endings(es []Ending) bool {
+	for len(es) > 0 {
+		e, n := p.uvarint(), p.uvarint()
+		if p.bad || n == 0 || n > uint64(len(es)) || e != uint64(Ending(e)) {
+			return false
+		}
+		for i := range es[:n] {
+			es[i] = Ending(e)
+		}
+		es = es[n:]
+	}
+	return true
+}
+
+// ReadEndings returns the endings of all entries in the file.
+func ReadEndings(tx *bbolt.Tx) (*Endings, error) {
+	var all Sizes
+	var spans []Span
+	err := RecordJournal.Each(tx, func(_ uint64, body []byte) (err error) {
+		if spans, _, err = ParseHead(body, spans[:0]); err == nil {
+			all = append(all, uint8(CountEntries(spans)-1))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := NewEndings(all)
+	_, _, err = f.Read(tx)
+	return f, err
+}
+
+// ParseFold reads a value of the folded journal as far as it can be read: the last key of the done journal that it covers,
+// its first record, and the endings of that and of those that follow; nil stands for those of one that cannot be read.
+func ParseFold(body []byte) (covered, first uint64, records [][]Ending) {
+	p := parser{b: body}
+	covered, first = p.uvarint(), p.uvarint()
+	for p.more() {
+		es := make([]Ending, min(p.uvarint(), MaxPlaces))
+		if !p.endings(es) {
+			es = nil
+		}
+		records = append(records, es)
+	}
+	return covered, first, records
+}
