@@ -17,6 +17,7 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
@@ -185,7 +186,7 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		case !noted:
 			first, noted = e, true
 		}
-		if e.state == isNoArchive || e.state == isGone && g.options.removes(a.date) {
+		if e.state == isNoArchive || e.state == isGone && g.options.removes(a.Date) {
 			if first.state != isGone {
 				first = e
 			}
@@ -196,8 +197,8 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 }
 
 // latestFirst returns the answers of a history, the latest first: an index knows the second only.
-func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*answer, error) bool) {
-	return func(yield func(*answer, error) bool) {
+func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*version, error) bool) {
+	return func(yield func(*version, error) bool) {
 		cs := h.captures
 		slices.SortStableFunc(cs, func(a, b capture) int { return b.time.Compare(a.time) })
 		for len(cs) > 0 {
@@ -205,7 +206,7 @@ func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*an
 			for n < len(cs) && cs[n].time.Equal(cs[0].time) {
 				n++
 			}
-			var same []*answer
+			var same []*version
 			for _, c := range cs[:n] {
 				a, err := g.read(from, c.at)
 				if ours(err) {
@@ -214,12 +215,12 @@ func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*an
 				}
 				if err != nil {
 					g.cannotRead(c.at, err)
-					a = &answer{at: c.at, date: c.time}
+					a = &version{Answer: &answer.Answer{Date: c.time}, at: c.at}
 				}
 				same = append(same, a)
 			}
-			slices.SortFunc(same, func(a, b *answer) int {
-				return cmp.Or(b.date.Compare(a.date), strings.Compare(b.id, a.id))
+			slices.SortFunc(same, func(a, b *version) int {
+				return cmp.Or(b.Date.Compare(a.Date), strings.Compare(b.ID, a.ID))
 			})
 			for _, a := range same {
 				if !yield(a, nil) {
@@ -241,9 +242,9 @@ func (g *gatherer) cannotRead(at place, err error) {
 }
 
 // judge says what an answer is to the mirror.
-func (g *gatherer) judge(from *warc.Places, a *answer, url canon.URL) (entry, error) {
-	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.date.UnixMicro(), status: uint16(a.status), final: -1} //nolint:gosec // three digits
-	if a.id == "" && a.status == 0 {
+func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, error) {
+	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.Date.UnixMicro(), status: uint16(a.status()), final: -1} //nolint:gosec // three digits
+	if a.ID == "" && a.status() == 0 {
 		e.state = isDamaged
 		return e, nil
 	}
@@ -255,17 +256,17 @@ func (g *gatherer) judge(from *warc.Places, a *answer, url canon.URL) (entry, er
 	if err != nil {
 		return e, err
 	}
-	switch status := a.status; {
-	case a.revisit && body == nil && (status == http.StatusNotModified || status/100 == 2):
+	switch status := a.status(); {
+	case a.Revisit && body == nil && (status == http.StatusNotModified || status/100 == 2):
 		e.state = isNoOriginal
-	case a.revisit && status == http.StatusNotModified:
-		e.status = uint16(body.status) //nolint:gosec // three digits
+	case a.Revisit && status == http.StatusNotModified:
+		e.status = uint16(body.status()) //nolint:gosec // three digits
 		g.judgeBody(&e, body, body)
 	case status == http.StatusNotFound, status == http.StatusGone:
 		e.state = isGone
 	case status/100 == 3:
 		e.state = isFailed
-		location := a.header.Get("Location")
+		location := a.Header.Get("Location")
 		if to, err := url.Resolve(location); err == nil && location != "" && to.Key() != url.Key() {
 			e.state, e.name = isRedirect, g.plan.texts.keep(to.Key()+placeIn(location))
 		}
@@ -278,24 +279,24 @@ func (g *gatherer) judge(from *warc.Places, a *answer, url canon.URL) (entry, er
 }
 
 // judgeBody is judge for an answer whose body belongs into the mirror, if it is whole.
-func (g *gatherer) judgeBody(e *entry, a, body *answer) {
+func (g *gatherer) judgeBody(e *entry, a, body *version) {
 	switch {
 	case body.noArchive:
 		e.state = isNoArchive
-	case body.truncated != "":
+	case body.Truncated != "":
 		e.state = isTruncated
-	case body.status < 200 || body.status > 203:
+	case body.status() < 200 || body.status() > 203:
 		e.state = isFailed
 	default:
-		contentType := mediatype.Value(a.header)
+		contentType := mediatype.Value(a.Header)
 		if mediatype.Parse(contentType).Unnamed() {
-			contentType = mediatype.Value(body.header)
+			contentType = mediatype.Value(body.Header)
 		}
 		if mediatype.Parse(contentType).Unnamed() {
 			contentType = body.sniffed
 		}
 		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset, body.at.length
-		if d := digestOf(body.digest); d != "" {
+		if d := answer.Digest(body.Digest); d != "" {
 			sum := sha256.Sum256([]byte(d))
 			copy(e.sum[:], sum[:])
 		}

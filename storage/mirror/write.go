@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/answer"
 	"curtsy/storage/markup"
 	"curtsy/storage/warc"
 
@@ -147,11 +148,11 @@ type document struct {
 
 // file writes the file of an entry, or shares it with the tree before.
 func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string, err error) {
-	h, err := warc.ReadHTTP(rec.Block)
+	archived, err := answer.Read(rec, 0)
 	if err != nil {
 		return 0, "", asDamage(err)
 	}
-	decoded, err := h.Body(w.options.maxBody())
+	decoded, err := archived.Body(w.options.maxBody())
 	if err != nil {
 		return 0, "", asDamage(err)
 	}

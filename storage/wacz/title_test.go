@@ -13,7 +13,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	unicode16 "golang.org/x/text/encoding/unicode"
 
+	"curtsy/storage/answer"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/warc"
 )
 
 func TestTheTitleIsThePagesOwn(t *testing.T) {
@@ -89,12 +91,14 @@ func utf16(order unicode16.Endianness, mark unicode16.BOMPolicy, s string) strin
 // titled is the title of a page with that head and body.
 func titled(t *testing.T, body []byte, head string) string {
 	t.Helper()
-	h, _, err := final(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body)))
+	block := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body))
+	a, err := answer.Read(&warc.Record{Type: "response", Block: block}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := bodyOf(h)
-	return titleOf(text, charsetOf(mediatype.Of(h.Header), text))
+	text := bodyOf(a)
+	first, _ := text.Peek(mediatype.MaxSniff)
+	return titleOf(text, a.Charset(first))
 }
 
 // Whatever a page holds, its title is a short line that a terminal and a list of lines can take.

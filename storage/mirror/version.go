@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
 
@@ -21,30 +19,28 @@ type place struct {
 	offset, length int64
 }
 
-// answer is what the head of an archived answer says, and the decision that it belongs to.
-type answer struct {
+// version is an archived answer as a version of its URL, with the decision that it belongs to.
+type version struct {
+	*answer.Answer
 	at        place
-	revisit   bool
-	id        string
-	date      time.Time
-	digest    string
-	status    int
-	header    http.Header
 	sniffed   string // media type by its first octets, where it names none
-	truncated string // WARC-Truncated
 	noArchive bool
 	decision  storage.Decision // of the metadata record; "" without one
+}
 
-	refersURL  string // of a revisit
-	refersDate string
-	refersID   string
+// status is that of a whole head, or 0.
+func (v *version) status() int {
+	if !v.Complete {
+		return 0
+	}
+	return v.Status
 }
 
 // headOctets is how much of an archived answer is read for what its head says: compressed, some 3 KiB.
 const headOctets = 1 << 10
 
 // read reads the answer at a place, without its body.
-func (o *opened) read(from *warc.Places, at place) (*answer, error) {
+func (o *opened) read(from *warc.Places, at place) (*version, error) {
 	a, err := o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: headOctets, Only: true})
 	if err != nil { // the head is longer, or wrong; or only the body can tell the type
 		a, err = o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: at.length})
@@ -61,7 +57,7 @@ var errShort = errors.New("the head goes on")
 
 // readHead reads what the head of an answer says from a stretch of the file. What it says of a stretch that is all there
 // is to read would be the same with more.
-func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*answer, error) {
+func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version, error) {
 	in, err := from.Lenient(o.segments[at.segment], s, nil)
 	if err != nil {
 		return nil, err
@@ -73,47 +69,26 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*answer,
 	if rec.Offset != at.offset {
 		return nil, fmt.Errorf("there is no record at octet %d", at.offset)
 	}
-	h, err := warc.ReadHTTP(rec.Block)
+	head, err := answer.Read(rec, 0)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{
-		at: at, revisit: strings.EqualFold(rec.Type, "revisit"), id: rec.ID(), digest: rec.Fields.Get("WARC-Payload-Digest"),
-		status: h.Status, header: h.Header, truncated: rec.Fields.Get("WARC-Truncated"),
-		refersURL: angled(rec.Fields.Get("WARC-Refers-To-Target-URI")), refersDate: rec.Fields.Get("WARC-Refers-To-Date"),
-		refersID: angled(rec.Fields.Get("WARC-Refers-To")),
+	if head.Undated != nil {
+		return nil, head.Undated
 	}
-	if !h.Complete {
-		a.status = 0
+	v := &version{Answer: head, at: at}
+	for _, value := range v.Header.Values("X-Robots-Tag") {
+		v.noArchive = v.noArchive || forbids(value)
 	}
-	if a.date, err = rec.Date(); err != nil {
-		return nil, err
-	}
-	for _, v := range h.Header.Values("X-Robots-Tag") {
-		a.noArchive = a.noArchive || forbids(v)
-	}
-	sniffs := !a.revisit && a.status/100 == 2 && mediatype.Of(h.Header).Unnamed()
-	if s.Only && (sniffs || !h.Complete) {
+	sniffs := !v.Revisit && v.status()/100 == 2 && v.Type().Unnamed()
+	if s.Only && (sniffs || !v.Complete) {
 		return nil, errShort
 	}
 	if sniffs {
-		a.sniffed = sniff(h)
+		v.sniffed = v.Sniff()
 	}
-	return a, nil
+	return v, nil
 }
-
-// sniff returns the media type of a body by its first octets; "" if they do not tell.
-func sniff(h *warc.HTTP) string {
-	decoded, err := h.Body(mediatype.MaxSniff)
-	if err != nil {
-		return ""
-	}
-	head := make([]byte, mediatype.MaxSniff)
-	n, _ := io.ReadFull(decoded, head)
-	return mediatype.Sniff(head[:n])
-}
-
-func angled(uri string) string { return strings.Trim(uri, "<>") }
 
 // forbids reports whether a value of X-Robots-Tag asks every robot not to archive. What a page itself says, or says to one
 // robot, the crawler understood: its metadata has it.
@@ -131,7 +106,7 @@ func forbids(value string) bool {
 const metadataOctets = 2 << 10
 
 // readMetadata takes the crawler's decision from the metadata record behind an answer, if that is what stands there.
-func (o *opened) readMetadata(from *warc.Places, a *answer) {
+func (o *opened) readMetadata(from *warc.Places, a *version) {
 	if a.at.length <= 0 {
 		return
 	}
@@ -140,11 +115,11 @@ func (o *opened) readMetadata(from *warc.Places, a *answer) {
 		return
 	}
 	rec, err := in.Next()
-	if err != nil || !strings.EqualFold(rec.Type, "metadata") || rec.IsRefusals() || rec.ConcurrentTo() != a.id {
+	if err != nil {
 		return
 	}
-	line, err := rec.Decision()
-	if err != nil {
+	line, ok := answer.Decision(rec, a.ID)
+	if !ok {
 		return
 	}
 	a.decision = line.Decision
@@ -157,13 +132,13 @@ func (o *opened) readMetadata(from *warc.Places, a *answer) {
 const maxReferences = 4
 
 // original returns the answer that has the body of a: itself, or what it is a revisit of.
-func (o *opened) original(from *warc.Places, a *answer, url string) (*answer, error) {
+func (o *opened) original(from *warc.Places, a *version, url string) (*version, error) {
 	for range maxReferences {
-		if !a.revisit {
+		if !a.Revisit {
 			return a, nil
 		}
-		if a.refersURL != "" {
-			url = a.refersURL
+		if a.Refers.URL != "" {
+			url = a.Refers.URL
 		}
 		next, err := o.refersTo(from, a, url)
 		if err != nil {
@@ -178,20 +153,19 @@ func (o *opened) original(from *warc.Places, a *answer, url string) (*answer, er
 }
 
 // refersTo looks for what a revisit refers to among the captures of a URL.
-func (o *opened) refersTo(from *warc.Places, a *answer, url string) (*answer, error) {
-	date, err := time.Parse(time.RFC3339Nano, a.refersDate)
-	dated := err == nil
-	want := digestOf(a.digest)
-	var best *answer
+func (o *opened) refersTo(from *warc.Places, a *version, url string) (*version, error) {
+	date := a.Refers.Date
+	want := answer.Digest(a.Digest)
+	var best *version
 	reads := 0
 	for l, err := range cdxj.Lookup(o.index, url) {
 		if err != nil {
 			return nil, err
 		}
 		seg, ok := o.segment(l.Filename)
-		sameTime := dated && l.Time.Equal(date.Truncate(time.Second))
-		sameBody := want != "" && digestOf(l.Digest) == want
-		if !ok || l.Time.After(a.date) || !sameTime && !sameBody || l.Offset == a.at.offset && int32(seg) == a.at.segment {
+		sameTime := !date.IsZero() && l.Time.Equal(date.Truncate(time.Second))
+		sameBody := want != "" && answer.Digest(l.Digest) == want
+		if !ok || l.Time.After(a.Date) || !sameTime && !sameBody || l.Offset == a.at.offset && int32(seg) == a.at.segment {
 			continue
 		}
 		if reads++; reads > maxHistory {
@@ -201,10 +175,10 @@ func (o *opened) refersTo(from *warc.Places, a *answer, url string) (*answer, er
 		if ours(err) {
 			return nil, err
 		}
-		if err != nil || want != "" && b.digest != "" && digestOf(b.digest) != want {
+		if err != nil || want != "" && b.Digest != "" && answer.Digest(b.Digest) != want {
 			continue
 		}
-		if b.id == a.refersID && b.id != "" {
+		if b.ID == a.Refers.ID && b.ID != "" {
 			return b, nil
 		}
 		if best == nil || nearer(b, best, date) < 0 {
@@ -216,7 +190,7 @@ func (o *opened) refersTo(from *warc.Places, a *answer, url string) (*answer, er
 
 // nearer compares two answers that a revisit may refer to: one with a body is before one without, one of the date that it
 // names before others, a later one before an earlier, whatever files they stand in.
-func nearer(a, b *answer, date time.Time) int {
+func nearer(a, b *version, date time.Time) int {
 	rank := func(no bool) int {
 		if no {
 			return 1
@@ -224,10 +198,7 @@ func nearer(a, b *answer, date time.Time) int {
 		return 0
 	}
 	return cmp.Or(
-		cmp.Compare(rank(a.revisit), rank(b.revisit)),
-		cmp.Compare(rank(!a.date.Equal(date)), rank(!b.date.Equal(date))),
-		b.date.Compare(a.date), strings.Compare(a.id, b.id))
+		cmp.Compare(rank(a.Revisit), rank(b.Revisit)),
+		cmp.Compare(rank(!a.Date.Equal(date)), rank(!b.Date.Equal(date))),
+		b.Date.Compare(a.Date), strings.Compare(a.ID, b.ID))
 }
-
-// digestOf returns a digest without its algorithm's name, in one case.
-func digestOf(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, ':')+1:]) }

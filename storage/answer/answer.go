@@ -1,0 +1,146 @@
+package answer
+
+import (
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/warc"
+)
+
+// Answer is what a response or revisit record says.
+type Answer struct {
+	ID        string // of the record
+	URL       string // that was asked for
+	Date      time.Time
+	Revisit   bool
+	Status    int         // 0 without one
+	Header    http.Header // never nil
+	Complete  bool        // the head is whole
+	Truncated string      // WARC-Truncated
+	Digest    string      // WARC-Payload-Digest
+	Refers    Reference   // of a revisit
+	Head      int64       // bytes of the block in front of the body
+
+	// Undated is why Date is zero.
+	Undated error
+
+	http *warc.HTTP
+}
+
+// Reference is what a revisit refers to (WARC 1.1, 6.7). Any part of it may be missing.
+type Reference struct {
+	ID, URL string
+	Date    time.Time
+}
+
+// Read reads a response or revisit record up to its body, of which it leaves no more than fits into most bytes of the
+// block; zero means all. An error is one of reading the block.
+func Read(rec *warc.Record, most int64) (*Answer, error) {
+	block := rec.Block
+	if most > 0 {
+		block = io.LimitReader(block, most)
+	}
+	h, head, err := final(block)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{
+		ID: rec.ID(), URL: rec.TargetURI(), Revisit: strings.EqualFold(rec.Type, "revisit"),
+		Status: h.Status, Header: h.Header, Complete: h.Complete, Head: head,
+		Truncated: rec.Fields.Get("WARC-Truncated"), Digest: rec.Fields.Get("WARC-Payload-Digest"), http: h,
+	}
+	a.Refers.ID = strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
+	a.Refers.URL = strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
+	if t, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date")); err == nil {
+		a.Refers.Date = t
+	}
+	a.Date, a.Undated = rec.Date()
+	return a, nil
+}
+
+// final reads the head of an answer, past those that only announce it (RFC 9110 15.2), and how many bytes that took.
+func final(block io.Reader) (h *warc.HTTP, head int64, err error) {
+	for {
+		if h, err = warc.ReadHTTP(block); err != nil {
+			return nil, 0, err
+		}
+		head += int64(len(h.Head))
+		if !h.Complete || h.Status < 100 || h.Status >= 200 || h.Status == http.StatusSwitchingProtocols {
+			return h, head, nil
+		}
+		block = h.Payload
+	}
+}
+
+// Whole reports whether the record has all of the body.
+func (a *Answer) Whole() bool { return !a.Revisit && a.Complete && a.Truncated == "" }
+
+// Type is the media type that the server named.
+func (a *Answer) Type() mediatype.Type { return mediatype.Of(a.Header) }
+
+// Charset is the label of the charset that a page's server names, or its XML declaration in the head of the body; "" if
+// neither does. In HTML a declaration says nothing, unless it is in UTF-16.
+func (a *Answer) Charset(head []byte) string {
+	switch media := a.Type(); {
+	case media.Charset != "":
+		return media.Charset
+	case media.IsXHTML():
+		return mediatype.Declared(head)
+	}
+	return mediatype.Wide(head)
+}
+
+// Payload is the body as it was sent, its content codings on it.
+func (a *Answer) Payload() io.Reader { return a.http.Payload }
+
+// Tee has what is read of the payload written to w, too.
+func (a *Answer) Tee(w io.Writer) { a.http.Payload = io.TeeReader(a.http.Payload, w) }
+
+// Body is the body without its content codings. Reading more than most bytes of it ends in warc.ErrTooLarge.
+func (a *Answer) Body(most int64) (io.Reader, error) { return a.http.Body(most) }
+
+// Sniff reads the media type off the first bytes of the body; "" if they do not tell.
+func (a *Answer) Sniff() string {
+	body, err := a.Body(mediatype.MaxSniff)
+	if err != nil {
+		return ""
+	}
+	head := make([]byte, mediatype.MaxSniff)
+	n, _ := io.ReadFull(body, head)
+	return mediatype.Sniff(head[:n])
+}
+
+// Sum is the SHA-256 of the payload, if the record's digest is one.
+func (a *Answer) Sum() (sum [32]byte, ok bool) {
+	text, ok := strings.CutPrefix(a.Digest, "sha256:")
+	if !ok {
+		return sum, false
+	}
+	return ParseSum(text)
+}
+
+// ParseSum reads a SHA-256 in hexadecimal digits.
+func ParseSum(text string) (sum [32]byte, ok bool) {
+	if len(text) != hex.EncodedLen(len(sum)) {
+		return sum, false
+	}
+	_, err := hex.Decode(sum[:], []byte(text))
+	return sum, err == nil
+}
+
+// Digest is a digest without the name of its algorithm, in small letters, so that those of several crawlers compare.
+func Digest(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, ':')+1:]) }
+
+// Decision reads the crawler's decision from the record behind an answer, if that is its metadata record.
+func Decision(rec *warc.Record, answer string) (l storage.Line, ok bool) {
+	if !strings.EqualFold(rec.Type, "metadata") || rec.IsRefusals() || rec.ConcurrentTo() != answer {
+		return l, false
+	}
+	l, err := rec.Decision()
+	return l, err == nil
+}

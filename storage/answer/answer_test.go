@@ -1,0 +1,73 @@
+package answer
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/warc"
+)
+
+// record is one of a WARC file, with a block of HTTP.
+func record(kind, block string, fields ...string) *warc.Record {
+	r := &warc.Record{Type: kind, Length: int64(len(block)), Block: strings.NewReader(block)}
+	for i := 0; i < len(fields); i += 2 {
+		r.Fields = append(r.Fields, warc.Field{Name: fields[i], Value: fields[i+1]})
+	}
+	return r
+}
+
+func read(t *testing.T, r *warc.Record) *Answer {
+	t.Helper()
+	a, err := Read(r, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// RFC 9110 15.2: answers that only announce the final one are none.
+func TestRead_PassesOverWhatOnlyAnnouncesTheAnswer(t *testing.T) {
+	const hints, head = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/html, Text/HTML; charset=latin1\r\n\r\n"
+	a := read(t, record("response", hints+head+"<p>body", "WARC-Record-ID", "<urn:uuid:1>", "WARC-Date", "2026-01-02T03:04:05Z"))
+	if a.Status != 200 || a.ID != "urn:uuid:1" || a.Head != int64(len(hints+head)) || !a.Whole() || a.Undated != nil || a.Date.Year() != 2026 {
+		t.Errorf("%+v", a)
+	}
+	if !a.Type().IsHTML() || a.Charset(nil) != "latin1" {
+		t.Errorf("type %+v, charset %q", a.Type(), a.Charset(nil))
+	}
+	body, err := a.Body(1 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(body); string(b) != "<p>body" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// WARC 1.1, 6.7: a revisit names what has its body, in brackets or without.
+func TestRead_Revisit(t *testing.T) {
+	a := read(t, record("Revisit", "HTTP/1.1 304 Not Modified\r\n\r\n", "WARC-Refers-To", "<urn:uuid:2>",
+		"WARC-Refers-To-Target-URI", "http://a.test/", "WARC-Refers-To-Date", "2026-01-02T03:04:05.6Z"))
+	want := Reference{ID: "urn:uuid:2", URL: "http://a.test/", Date: time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)}
+	if !a.Revisit || a.Whole() || a.Refers != want || a.Undated == nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestDigest(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
+	for _, c := range []struct {
+		field string
+		ok    bool
+	}{{"sha256:" + sum, true}, {"sha256:" + sum[2:], false}, {"sha1:" + sum, false}, {"sha256:" + strings.Repeat("zz", 32), false}, {"", false}} {
+		a := read(t, record("response", "", "WARC-Payload-Digest", c.field))
+		if got, ok := a.Sum(); ok != c.ok || ok && got[31] != 10 {
+			t.Errorf("%s: %x %v", c.field, got, ok)
+		}
+	}
+	if Digest("sha1:ABC") != Digest("abc") || Digest("") != "" {
+		t.Error("digests of two spellings differ")
+	}
+}
