@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"curtsy/crawler/address"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/seats"
@@ -30,10 +31,10 @@ type Crawl struct {
 	clock    clock
 	dates    dates
 
-	slots     *slots
-	toldBack  sync.Once // that the clock was set back
-	addresses *addresses
-	patient   atomic.Bool // something had to wait that was no fault of its host
+	pacer    *address.Pacer
+	toldBack sync.Once // that the clock was set back
+	chooser  *address.Chooser
+	patient  atomic.Bool // something had to wait that was no fault of its host
 
 	run     uint64 // which run of the crawl this is, from 0
 	unclean bool   // the run before was killed
@@ -133,8 +134,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.budget = newBudget(c.cfg, all)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.sharing = newLook[sharing]()
-	c.slots, c.addresses = newSlots(c.cfg.IPDelay), newAddresses()
-	c.slots.shared = c.cfg.HostLocks
+	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
 	c.room, c.crew = seats.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.budget.press = func() { c.room.Press(pressAfter) }
 	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()

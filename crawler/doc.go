@@ -13,7 +13,7 @@
 //  3. The verdict, for the exact octets of path and query that will be sent.
 //     What a trap's history speaks against is held: set aside, for an operator to release (history.go).
 //  4. The exchange: one. Before it a foreign host is looked up, its lock taken and its place in line before the address
-//     called upon (slots.go); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
+//     called upon (package address); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
 //     is an outcome; its target is a candidate like any other.
 //  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what a sitemap lists, if it is one. What
 //     the page asks of robots is obeyed here: nofollow of a page or of a link.
@@ -57,7 +57,7 @@
 //
 // # Addresses and other crawls
 //
-// Many hosts may be at one address: slots keep a pace there, too. Other crawls of the same user may want the same host:
+// Many hosts may be at one address: package address keeps a pace there, too. Other crawls of the same user may want the same host:
 // hostLocks, which package hostlock implements, keep them out while we ask it.
 //
 // # Lines

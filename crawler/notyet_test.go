@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/address"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
@@ -229,17 +230,17 @@ func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
 // Who is let pass before the time it was told has waited until now, and no longer.
 func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(time.Second)
+		s := address.NewPacer(time.Second, nil)
 		at := parse(t, "http://8.8.8.8/")
 		addr, _ := at.Authority().Addr()
 		a := func(name string) canon.Authority { return parse(t, "http://"+name+".test/").Authority() }
-		s.take(a("a"), addr)
-		s.take(a("b"), addr) // told to come in 1 s
-		if wait, _ := s.take(a("c"), addr); wait != 2*time.Second {
+		s.Take(a("a"), addr)
+		s.Take(a("b"), addr) // told to come in 1 s
+		if wait, _ := s.Take(a("c"), addr); wait != 2*time.Second {
 			t.Fatalf("told to come in %v", wait)
 		}
 		time.Sleep(time.Second + 600*time.Millisecond) // b does not come
-		if wait, due := s.take(a("c"), addr); wait != 0 || due.After(time.Now()) {
+		if wait, due := s.Take(a("c"), addr); wait != 0 || due.After(time.Now()) {
 			t.Errorf("wait %v; it is said to have waited %v longer than it did", wait, time.Until(due))
 		}
 	})

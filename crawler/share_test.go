@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/crawler/address"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -15,7 +16,7 @@ import (
 // Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
 // the others have more.
 func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
-	spot := spotOf(netip.MustParseAddr("192.0.2.1"))
+	spot := address.Of(netip.MustParseAddr("192.0.2.1"))
 	const s = time.Second
 	for name, c := range map[string]struct {
 		paces []time.Duration
@@ -83,7 +84,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		if _, err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
+		times := s.starts[address.Of(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
 		if e.PaceBy != string(storage.ByAddress) || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {
 			t.Errorf("%+v: %v", e, e)

@@ -128,7 +128,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		all, err = c.sharing.ask(ctx, c.findSharing)
 		s.Longest = all.paced(s.Longest)
 	}
-	s.LimitedByIP = c.slots.waiting()
+	s.LimitedByIP = c.pacer.Waiting()
 	s.Elapsed = time.Since(c.clock.start).Seconds()
 	s.State, s.Killed = "running", false
 	if c.draining.Err() != nil {

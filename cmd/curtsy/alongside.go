@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/hostlock"
@@ -43,7 +43,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	}
 	rest := a.floor
 	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
-	spot := crawler.Spot(among[0].Addr())
+	spot := address.Of(among[0].Addr())
 	var late error
 	r.Addr = among[0]
 	r.Begin = func(ctx context.Context) error {

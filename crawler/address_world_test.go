@@ -16,12 +16,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"curtsy/crawler/address"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
+
+const halfSecond = 500 * time.Millisecond
 
 // shared is a fetcher whose hosts are at addresses that a test says, and that notes when a request goes out at which of
 // them. The exchange itself goes where the web of the test has the host.
@@ -61,7 +64,7 @@ func (s *shared) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, erro
 	r.Addr, r.Begun = netip.AddrPort{}, func() {
 		s.mu.Lock()
 		s.requests++
-		s.starts[spotOf(at)] = append(s.starts[spotOf(at)], time.Now())
+		s.starts[address.Of(at)] = append(s.starts[address.Of(at)], time.Now())
 		s.mu.Unlock()
 		begun()
 	}
@@ -113,7 +116,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
 		s.apart(t, halfSecond)
-		times := s.starts[spotOf(netip.MustParseAddr("8.8.8.8"))]
+		times := s.starts[address.Of(netip.MustParseAddr("8.8.8.8"))]
 		if len(times) != hosts*(pages+1) {
 			t.Fatalf("%d requests", len(times))
 		}

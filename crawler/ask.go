@@ -3,9 +3,9 @@ package crawler
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
+	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
@@ -15,16 +15,12 @@ import (
 // hostLocks keeps other crawls of this user on this machine from talking to a host while we do, and keeps the pace
 // between us and them (politeness rule 17). *hostlock.Locks is one.
 type hostLocks interface {
+	address.Locks
 	// Take makes a ours and returns zero, or returns how long to wait before asking again. Should this process be killed,
 	// others wait for pace from now.
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
 	// Release gives a up; nobody may take it before rest is over.
 	Release(a canon.Authority, rest time.Duration) error
-	// Start grants the start of an exchange at an address by returning zero, and keeps others from one there until Started,
-	// which says that it has taken place and must follow, and every is over; or it returns how long to wait before asking
-	// again.
-	Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error)
-	Started(spot netip.Prefix, every time.Duration) error
 	// SetBack is by how much the clock was set back, as far as rests that others left showed.
 	SetBack() time.Duration
 }
@@ -59,18 +55,18 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		if err != nil {
 			return nil, err
 		}
-		r.Addr = c.addresses.pick(a, among)
+		r.Addr = c.chooser.Pick(a, among)
 		if wait, err := c.lock(v); wait > 0 || err != nil {
 			return nil, c.later(v, wait, err)
 		}
-		wait, due := c.slots.take(a, r.Addr.Addr())
+		wait, due := c.pacer.Take(a, r.Addr.Addr())
 		if wait > 0 {
 			return nil, c.later(v, wait, nil)
 		}
 		v.keptFor(c, due)
-		r.Begin = func(ctx context.Context) error { return c.slots.send(ctx, r.Addr.Addr()) }
+		r.Begin = func(ctx context.Context) error { return c.pacer.Send(ctx, r.Addr.Addr()) }
 		var shared error
-		r.Begun = func() { shared = c.slots.sent(r.Addr.Addr()) }
+		r.Begun = func() { shared = c.pacer.Sent(r.Addr.Addr()) }
 		ex, err := c.do(ctx, v, r)
 		switch {
 		case err != nil:
@@ -78,8 +74,8 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		case shared != nil:
 			return nil, errors.Join(shared, ex.Close())
 		}
-		v.memory.Spot = spotOf(r.Addr.Addr())
-		if another := c.addresses.used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
+		v.memory.Spot = address.Of(r.Addr.Addr())
+		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
 			return ex, nil
 		}
 		if err := ex.Close(); err != nil {

@@ -1,4 +1,4 @@
-package crawler
+package address
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 		"64:ff9b::808:808": "8.8.8.8/32", "64:ff9b::808:809": "8.8.8.9/32", "64:ff9b:1::808:808": "64:ff9b:1::/64",
 		"2002:808:808::1": "8.8.8.8/32", "2002:808:808:5::1": "8.8.8.8/32",
 	} {
-		if got := spotOf(netip.MustParseAddr(addr)); got.String() != want {
+		if got := Of(netip.MustParseAddr(addr)); got.String() != want {
 			t.Errorf("%s counts as %s, want %s", addr, got, want)
 		}
 	}
@@ -42,23 +42,23 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 // none of them in vain.
 func TestRule10_FirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, at := newSlots(halfSecond), netip.MustParseAddr("8.8.8.8")
+		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
 		begin := time.Now()
 		for i := range 50 {
-			wait, due := s.take(hostN(t, i), at)
+			wait, due := s.Take(hostN(t, i), at)
 			if want := time.Duration(i) * halfSecond; wait != want || !due.IsZero() {
 				t.Fatalf("host %d is to wait %v, want %v", i, wait, want)
 			}
 		}
-		if got := s.waiting(); got != 49 {
+		if got := s.Waiting(); got != 49 {
 			t.Errorf("%d hosts wait", got)
 		}
 		for i := 1; i < 50; i++ {
 			time.Sleep(time.Until(begin.Add(time.Duration(i) * halfSecond)))
-			if wait, _ := s.take(hostN(t, 100+i), at); wait <= 0 {
+			if wait, _ := s.Take(hostN(t, 100+i), at); wait <= 0 {
 				t.Fatal("a newcomer is let pass before those in line")
 			}
-			if wait, due := s.take(hostN(t, i), at); wait != 0 || !due.Equal(time.Now()) {
+			if wait, due := s.Take(hostN(t, i), at); wait != 0 || !due.Equal(time.Now()) {
 				t.Fatalf("host %d came in time and is to wait %v, due %v", i, wait, due)
 			}
 		}
@@ -68,27 +68,27 @@ func TestRule10_FirstComeFirstServed(t *testing.T) {
 // Who is late lets others pass, and goes first when it comes; the gap is kept all the same.
 func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, at := newSlots(halfSecond), netip.MustParseAddr("8.8.8.8")
+		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
 		for i := range 4 {
-			s.take(hostN(t, i), at) // 0 has its start, 1 to 3 are told 0.5, 1.0 and 1.5 s
+			s.Take(hostN(t, i), at) // 0 has its start, 1 to 3 are told 0.5, 1.0 and 1.5 s
 		}
 		time.Sleep(2 * halfSecond) // host 1 has not come
-		if wait, _ := s.take(hostN(t, 2), at); wait != 0 {
+		if wait, _ := s.Take(hostN(t, 2), at); wait != 0 {
 			t.Fatalf("host 2 is to wait %v for one that did not come", wait)
 		}
 		time.Sleep(halfSecond / 2)
-		if wait, _ := s.take(hostN(t, 1), at); wait != halfSecond/2 {
+		if wait, _ := s.Take(hostN(t, 1), at); wait != halfSecond/2 {
 			t.Fatalf("host 1 is to wait %v, want what is left of the gap", wait)
 		}
 		time.Sleep(halfSecond / 2)
-		if wait, _ := s.take(hostN(t, 3), at); wait != halfSecond {
+		if wait, _ := s.Take(hostN(t, 3), at); wait != halfSecond {
 			t.Fatalf("host 3 is to wait %v: host 1 has been told this moment, and was here first", wait)
 		}
-		if wait, _ := s.take(hostN(t, 1), at); wait != 0 {
+		if wait, _ := s.Take(hostN(t, 1), at); wait != 0 {
 			t.Fatalf("host 1 is to wait %v", wait)
 		}
-		time.Sleep(placeLife + 2*halfSecond)
-		if wait, due := s.take(hostN(t, 3), at); wait != 0 || !due.IsZero() {
+		time.Sleep(waiterLife + 2*halfSecond)
+		if wait, due := s.Take(hostN(t, 3), at); wait != 0 || !due.IsZero() {
 			t.Errorf("a place is kept for a minute: wait %v, due %v", wait, due)
 		}
 	})
@@ -100,7 +100,7 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
-			s := newSlots(halfSecond)
+			s := NewPacer(halfSecond, nil)
 			last := map[netip.Prefix]time.Time{}
 			told := map[int]time.Time{}
 			starts := 0
@@ -114,13 +114,13 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 				if r.IntN(50) == 0 {
 					addr = netip.AddrFrom4([4]byte{8, 8, 8, 9}) // the name leads elsewhere now
 				}
-				wait, _ := s.take(hostN(t, i), addr)
+				wait, _ := s.Take(hostN(t, i), addr)
 				if wait > 0 {
 					told[i] = time.Now().Add(wait)
 				} else {
 					delete(told, i)
 					starts++
-					key := spotOf(addr)
+					key := Of(addr)
 					if gap := time.Since(last[key]); gap < halfSecond {
 						t.Fatalf("seed %d: a gap of %v at %v", seed, gap, key)
 					}
@@ -130,8 +130,8 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 			if starts < 300 {
 				t.Errorf("seed %d: %d starts only", seed, starts)
 			}
-			if len(s.held) > 60 {
-				t.Errorf("%d places for 60 hosts", len(s.held))
+			if len(s.waiters) > 60 {
+				t.Errorf("%d places for 60 hosts", len(s.waiters))
 			}
 		})
 	}
@@ -139,12 +139,12 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 
 func TestRule10_MemoryFollowsTheHostsInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(halfSecond)
+		s := NewPacer(halfSecond, nil)
 		for i := range 20 * leastSweep {
 			addr := netip.AddrFrom4([4]byte{8, 9, byte(i >> 9), byte(i >> 1)}) // two hosts at each, the second in line
-			s.take(hostN(t, i), addr)
+			s.Take(hostN(t, i), addr)
 			time.Sleep(100 * time.Millisecond) // so 600 places of a minute, and as many addresses
-			if n := len(s.spots) + len(s.held); n > 3*leastSweep {
+			if n := len(s.addrs) + len(s.waiters); n > 3*leastSweep {
 				t.Fatalf("after %d hosts %d are remembered", i, n)
 			}
 		}
@@ -154,23 +154,23 @@ func TestRule10_MemoryFollowsTheHostsInLine(t *testing.T) {
 // A request goes out no sooner than the pace after the last one at its address, however long connecting took.
 func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, at := newSlots(halfSecond), netip.MustParseAddr("2606:2800:220:1::1")
+		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("2606:2800:220:1::1")
 		other := netip.MustParseAddr("2606:2800:220:1::2")
-		if err := s.send(t.Context(), at); err != nil {
+		if err := s.Send(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)
-		s.sent(at)
+		s.Sent(at)
 		begin := time.Now()
-		if err := s.send(t.Context(), other); err != nil || time.Since(begin) != halfSecond {
+		if err := s.Send(t.Context(), other); err != nil || time.Since(begin) != halfSecond {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
-		if wait, _ := s.take(hostN(t, 1), at); wait != halfSecond {
+		if wait, _ := s.Take(hostN(t, 1), at); wait != halfSecond {
 			t.Errorf("a start is granted in %v", wait)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if err := s.send(ctx, at); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.Send(ctx, at); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cancelled: %v", err)
 		}
 	})
@@ -183,36 +183,36 @@ func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
 		}
 		return out
 	}
-	s, a := newAddresses(), hostN(t, 1)
+	s, a := NewChooser(), hostN(t, 1)
 	pick := func(want string, among ...string) netip.Addr {
 		t.Helper()
-		got := s.pick(a, of(among...))
+		got := s.Pick(a, of(among...))
 		if got.Addr().String() != want || got.Port() != 80 {
 			t.Errorf("of %v: %v, want %s", among, got, want)
 		}
 		return got.Addr()
 	}
-	s.used(a, pick("8.8.8.1", "8.8.8.1", "8.8.8.2"), true, 2)
-	s.used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver turns them round
-	s.used(a, pick("8.8.8.3", "8.8.8.3", "8.8.8.2"), true, 2) // gone
-	if !s.used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+	s.Used(a, pick("8.8.8.1", "8.8.8.1", "8.8.8.2"), true, 2)
+	s.Used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver turns them round
+	s.Used(a, pick("8.8.8.3", "8.8.8.3", "8.8.8.2"), true, 2) // gone
+	if !s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
 		t.Error("one of three unreachable, and no other is tried")
 	}
-	if !s.used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+	if !s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
 		t.Error("two of three unreachable, and no other is tried")
 	}
-	if s.used(a, pick("8.8.8.2", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+	if s.Used(a, pick("8.8.8.2", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
 		t.Error("all are unreachable, and another is tried")
 	}
-	if !s.used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
+	if !s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3) {
 		t.Error("a new round ends with its first address")
 	}
-	s.used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), true, 3)
+	s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), true, 3)
 	pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4")
-	for i := range 3 * maxAddresses {
-		s.used(hostN(t, i+2), netip.MustParseAddr("8.8.8.8"), true, 1)
+	for i := range 3 * maxChosen {
+		s.Used(hostN(t, i+2), netip.MustParseAddr("8.8.8.8"), true, 1)
 	}
-	if len(s.now)+len(s.old) > 2*maxAddresses {
+	if len(s.now)+len(s.old) > 2*maxChosen {
 		t.Errorf("%d hosts are remembered", len(s.now)+len(s.old))
 	}
 	pick("8.8.8.2", "8.8.8.2", "8.8.8.4") // forgotten

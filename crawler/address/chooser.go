@@ -1,4 +1,4 @@
-package crawler
+package address
 
 import (
 	"net/netip"
@@ -8,27 +8,28 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// addresses remembers which address of its host each authority was last asked at: the next exchange goes there, too, as
+// Chooser remembers which address of its host each authority was last asked at: the next exchange goes there, too, as
 // long as the name leads there, for its connection may be open still and its pace is known. It remembers the last ones
 // only; a host that it has forgotten begins with the resolver's first address again.
-type addresses struct {
+type Chooser struct {
 	mu       sync.Mutex
-	now, old map[canon.Authority]lastAddress
+	now, old map[canon.Authority]used
 }
 
-type lastAddress struct {
+type used struct {
 	addr   netip.Addr
 	failed int // addresses that could not be reached in a row, this one the last
 }
 
-// maxAddresses bounds each of the two generations of addresses: together about 4 MiB.
-const maxAddresses = 1 << 14
+// maxChosen bounds each of the two generations of a Chooser: together about 4 MiB.
+const maxChosen = 1 << 14
 
-func newAddresses() *addresses { return &addresses{now: map[canon.Authority]lastAddress{}} }
+// NewChooser returns a Chooser that remembers nothing.
+func NewChooser() *Chooser { return &Chooser{now: map[canon.Authority]used{}} }
 
-// pick chooses among the addresses that the name leads to, of which there is at least one: the last one used, or, when
+// Pick chooses among the addresses that the name leads to, of which there is at least one: the last one used, or, when
 // that could not be reached, the one behind it.
-func (s *addresses) pick(a canon.Authority, among []netip.AddrPort) netip.AddrPort {
+func (s *Chooser) Pick(a canon.Authority, among []netip.AddrPort) netip.AddrPort {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, ok := s.last(a)
@@ -42,12 +43,12 @@ func (s *addresses) pick(a canon.Authority, among []netip.AddrPort) netip.AddrPo
 	return among[i]
 }
 
-// used notes that addr was reached, or that it was not, and then whether another one of so many is still to be tried
+// Used notes that addr was reached, or that it was not, and then whether another one of so many is still to be tried
 // before the host itself counts as out of reach.
-func (s *addresses) used(a canon.Authority, addr netip.Addr, reached bool, of int) (another bool) {
+func (s *Chooser) Used(a canon.Authority, addr netip.Addr, reached bool, of int) (another bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := lastAddress{addr: addr}
+	next := used{addr: addr}
 	if !reached {
 		last, _ := s.last(a)
 		if next.failed = last.failed + 1; last.failed >= of {
@@ -55,15 +56,15 @@ func (s *addresses) used(a canon.Authority, addr netip.Addr, reached bool, of in
 		}
 		another = next.failed < of
 	}
-	if len(s.now) >= maxAddresses {
-		s.now, s.old = make(map[canon.Authority]lastAddress, maxAddresses), s.now
+	if len(s.now) >= maxChosen {
+		s.now, s.old = make(map[canon.Authority]used, maxChosen), s.now
 	}
 	s.now[a] = next
 	return another
 }
 
 // last returns what is remembered of a. The caller holds mu.
-func (s *addresses) last(a canon.Authority) (lastAddress, bool) {
+func (s *Chooser) last(a canon.Authority) (used, bool) {
 	if last, ok := s.now[a]; ok {
 		return last, true
 	}
