@@ -12,24 +12,26 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/extract"
+	"curtsy/crawler/refusals"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/seats"
+	"curtsy/crawler/steady"
 	"curtsy/frontier/canon"
 )
 
 // Crawl is one run over a frontier. It is used once.
 type Crawl struct {
-	cfg      Config
-	scope    *scope.Scope
-	lined    *recent // keys of refused URLs that have a line of the ledger
-	tally    *tally
-	gathered gathered
-	gate     *gate
-	extract  *extract.Extractor
-	rels     extract.Rels // of Config.FollowRel
-	budget   *budget
-	clock    clock
-	dates    dates
+	cfg     Config
+	scope   *scope.Scope
+	lined   *refusals.Recent // keys of refused URLs that have a line of the ledger
+	limiter *refusals.Limiter
+	flusher refusals.Flusher
+	gate    *gate
+	extract *extract.Extractor
+	rels    extract.Rels // of Config.FollowRel
+	budget  *budget
+	clock   steady.Clock
+	dates   *steady.Dates
 
 	pacer    *address.Pacer
 	toldBack sync.Once // that the clock was set back
@@ -91,8 +93,8 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{
-		cfg: cfg.withDefaults(), extract: extract.New(), clock: startClock(), dates: dates{start: time.Now()},
-		lined: newRecent(), tally: newTally(maxKinds), gathered: newGathered(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
+		cfg: cfg.withDefaults(), extract: extract.New(), clock: steady.Start(), dates: steady.NewDates(),
+		lined: refusals.NewRecent(), limiter: refusals.NewLimiter(refusals.MaxKinds), flusher: refusals.NewFlusher(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
 	}
 	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
 		return nil, err
@@ -175,7 +177,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	for range c.room.Most() {
 		g.Go(func() error { return c.work(gctx) })
 	}
-	beside.Go(func() error { return c.syncGathered(context.WithoutCancel(ctx), over) })
+	beside.Go(func() error { return c.syncRefusals(context.WithoutCancel(ctx), over) })
 	err := g.Wait()
 	close(over)
 	err = cmp.Or(err, beside.Wait())
@@ -240,14 +242,4 @@ func (c *Crawl) maxWait() time.Duration {
 		return 2 * max(c.cfg.Delay, Floor)
 	}
 	return c.cfg.MaxWait
-}
-
-// clock gives times that never step: microseconds of the wall clock at the start plus what a monotonic clock
-// measured since.
-type clock struct{ start time.Time }
-
-func startClock() clock { return clock{time.Now()} }
-
-func (c clock) micros(t time.Time) int64 {
-	return c.start.UnixMicro() + t.Sub(c.start).Microseconds()
 }

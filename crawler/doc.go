@@ -64,7 +64,7 @@
 //
 // A line says which pause was due before its exchange, the pace or the rest that the exchange before was followed by, and
 // which exchange last said what the host's policy is; both are in the host's memory. Refusals and holds of one rule at one
-// host have a thousand lines and are counted from then on (tally).
+// host have a thousand lines and are counted from then on (package refusals).
 //
 // # A run
 //

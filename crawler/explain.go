@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -36,14 +37,14 @@ func (c *Crawl) Explain(ctx context.Context, q Question) (Explanation, error) {
 	if c.draining.Err() != nil {
 		k.crawl = "draining"
 	}
-	k.elapsed = time.Since(c.clock.start)
+	k.elapsed = c.clock.Elapsed()
 	return explain(c.cfg, k), nil
 }
 
 // ExplainStopped says the same of a crawl that is not running: as if a run began now. Of cfg it needs neither fetcher nor
 // recorder nor ledger.
 func ExplainStopped(ctx context.Context, cfg Config, q Question) (Explanation, error) {
-	c := &Crawl{cfg: cfg.withDefaults(), clock: startClock(), sharing: newLook[sharing]()}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start(), sharing: newLook[sharing]()}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
@@ -101,7 +102,7 @@ func (c *Crawl) facts(ctx context.Context, q Question) (*facts, error) {
 		q.Written = q.URL.String()
 	}
 	k := &facts{Question: q, now: time.Now().UTC(), gate: c.gate}
-	k.micros = c.clock.micros(k.now)
+	k.micros = c.clock.Micros(k.now)
 	seen, err := c.cfg.Frontier.Seen(ctx, []canon.URL{q.URL})
 	if err != nil {
 		return nil, err

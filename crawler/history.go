@@ -36,7 +36,7 @@ func (c *Crawl) hold(ctx context.Context, v *visit, task frontier.Task, verdict 
 	if rule == trap.RuleQueries {
 		template = v.turn.Authority.Origin() + task.URL.Path() + "?…"
 	}
-	if c.lined.first(rule + " " + template) {
+	if c.lined.First(rule + " " + template) {
 		c.cfg.Log("%s: hardly anything new comes from there any more: further ones are held (%s). curtsy frontier release sets them free", short(template), rule)
 	}
 	return c.settle(ctx, v, task, decision{kind: storage.DecisionHold, reason: rule, verdict: verdict, outcome: frontier.Held})

@@ -117,17 +117,17 @@ func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (storage
 // write writes a decision down: in the archive, as the metadata of its exchange or, where nobody was asked, for itself;
 // then in the ledger. It returns the id of the record.
 func (c *Crawl) write(ctx context.Context, l storage.Line, e evidence) (id string, err error) {
-	l.Time = c.dates.of(l.Time)
+	l.Time = c.dates.Of(l.Time)
 	switch {
 	case e.made():
-		l.Began, l.Ahead = c.dates.told(l.Began)
+		l.Began, l.Ahead = c.dates.WithAhead(l.Began)
 		kept, err := c.record(ctx, l, e)
 		if err != nil {
 			return "", err
 		}
 		l.Record, l.Blocks = kept.ID, kept.Blocks
 	case l.Decision == storage.DecisionRefuse || l.Decision == storage.DecisionHold:
-		return "", c.writeRefusals(ctx, c.tally.add(l))
+		return "", c.writeRefusals(ctx, c.limiter.Add(l))
 	case l.Attempt == 0:
 		return "", c.writeRefusal(ctx, l)
 	}
@@ -146,7 +146,7 @@ func (c *Crawl) writeRefusal(ctx context.Context, l storage.Line) error {
 	if err := c.cfg.Recorder.Refuse(ctx, l); err != nil {
 		return err
 	}
-	c.gathered.note()
+	c.flusher.Note()
 	return c.cfg.Ledger.Append(ctx, l)
 }
 

@@ -110,7 +110,7 @@ func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
 		v.count(totals.PrefixLinks+judged.Rule, 1)
 	}
 	switch {
-	case judged.Timeless || c.away(judged.Rule) && !c.lined.met(next.URL.Key()):
+	case judged.Timeless || c.away(judged.Rule) && !c.lined.Met(next.URL.Key()):
 		next.Refused = judged.Rule
 		v.refused = append(v.refused, refusal{next, judged.Timeless})
 	case c.away(judged.Rule):
@@ -159,7 +159,7 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 			v.result.Found = append(v.result.Found, r.Candidate)
 		}
 		// Two pages may find a URL at one time, one page find it as a link and as an image.
-		if !c.lined.first(r.URL.Key()) {
+		if !c.lined.First(r.URL.Key()) {
 			v.count(totals.RefusedAgain, 1)
 			continue
 		}

@@ -159,7 +159,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 		e.holds = w.holds
 	}
 	e.exchanged(&line)
-	heard.date = c.dates.of(ex.Start)
+	heard.date = c.dates.Of(ex.Start)
 	heard.record, err = c.write(ctx, line, e)
 	return heard, err == nil, err
 }

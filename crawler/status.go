@@ -129,7 +129,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Longest = all.paced(s.Longest)
 	}
 	s.LimitedByIP = c.pacer.Waiting()
-	s.Elapsed = time.Since(c.clock.start).Seconds()
+	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
 	if c.draining.Err() != nil {
 		s.State = "draining"

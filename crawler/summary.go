@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"errors"
-	"time"
 
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -44,7 +43,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 			return s, err
 		}
 	}
-	s.Status.Elapsed = time.Since(c.clock.start).Seconds()
+	s.Status.Elapsed = c.clock.Elapsed().Seconds()
 	s.Status.Killed = false // the frontier says it of the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {

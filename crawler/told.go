@@ -69,11 +69,11 @@ func dropped(l storage.Line) storage.Line {
 func (c *Crawl) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	added, err := c.cfg.Frontier.Add(ctx, cs)
 	err = errors.Join(err, TellBarred(ctx, c.cfg.Recorder, c.cfg.Ledger, cs, added))
-	c.gathered.note()
+	c.flusher.Note()
 	return added, err
 }
 
-// tellBarred is TellBarred for what a turn has found: many lines are counted (tally).
+// tellBarred is TellBarred for what a turn has found: many lines are counted (package refusals).
 func (c *Crawl) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
 	for _, place := range added.Barred {
 		if _, err := c.write(ctx, dropped(c.lineOf(v, cs[place])), evidence{}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"curtsy/crawler/fetch"
 	"curtsy/frontier"
@@ -67,7 +68,7 @@ func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 func TestADropThatCannotBeWrittenDownIsSaid(t *testing.T) {
 	broken := errors.New("no room")
 	a := &timed{err: broken}
-	a.refusedAt = append(a.refusedAt, startClock().start.AddDate(0, 0, -1))
+	a.refusedAt = append(a.refusedAt, time.Now().AddDate(0, 0, -1))
 	front := model.New(frontier.Options{Tell: Tell(a, &lines{})})
 	u := parse(t, "http://a.test/")
 	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u}}); err != nil {

@@ -78,7 +78,7 @@ func whyRests(l storage.Line) string {
 // recollect sets down in the memory of the host the exchange that the frontier does not know of, if there was one.
 func (c *Crawl) recollect(v *visit) {
 	said, ok := c.unheard[v.turn.Authority]
-	if end := c.clock.micros(said.end); ok && end > v.memory.LastEnd+roundingOfLines {
+	if end := c.clock.Micros(said.end); ok && end > v.memory.LastEnd+roundingOfLines {
 		v.memory.LastEnd, v.memory.Due = end, said.rest
 	}
 }
@@ -91,7 +91,7 @@ const roundingOfLines = 10
 func (c *Crawl) rests(v *visit) bool {
 	said, ok := c.unheard[v.turn.Authority]
 	left := min(time.Until(said.until()), said.rest.Pause)
-	if !ok || left <= 0 || v.memory.LastEnd > c.clock.micros(said.end)+roundingOfLines {
+	if !ok || left <= 0 || v.memory.LastEnd > c.clock.Micros(said.end)+roundingOfLines {
 		return false
 	}
 	v.rest.Condition, v.rest.Reason = frontier.Parked, said.why

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/seats"
+	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -20,7 +21,7 @@ import (
 // visit is one turn in the making: the lease, what we know of the host, and the result it will finish with.
 type visit struct {
 	turn   frontier.Turn
-	clock  clock
+	clock  steady.Clock
 	own    bool
 	floor  time.Duration
 	memory host.State
@@ -68,7 +69,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
 	v.memory.Lost = v.memory.Lost || v.first && c.unclean
-	v.memory.Begin(c.run, c.clock.micros(time.Now()))
+	v.memory.Begin(c.run, c.clock.Micros(time.Now()))
 	c.recollect(v)
 	if len(t.Host.Robots) > 0 {
 		if err = v.state.UnmarshalBinary(t.Host.Robots); err != nil {
@@ -93,7 +94,7 @@ func (c *Crawl) recall(ctx context.Context, v *visit) error {
 // knows sets the rules that hold for the host from now on.
 func (v *visit) knows(r rules) {
 	v.rules = r
-	v.pace = v.terms().Pace(&v.memory, v.clock.micros(time.Now()))
+	v.pace = v.terms().Pace(&v.memory, v.clock.Micros(time.Now()))
 }
 
 // terms are those that hold for the host now.
@@ -108,7 +109,7 @@ func (v *visit) owed(c *Crawl) time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	since := time.Duration(c.clock.micros(time.Now())-v.memory.LastEnd) * time.Microsecond
+	since := time.Duration(c.clock.Micros(time.Now())-v.memory.LastEnd) * time.Microsecond
 	if owed := v.pace.Pause - since; owed > time.Microsecond { // what rounding may leave
 		return owed
 	}
@@ -121,7 +122,7 @@ func (v *visit) cut(c *Crawl) {
 		return
 	}
 	v.end = time.Now()
-	v.memory = host.Cut(v.memory, c.clock.micros(v.end))
+	v.memory = host.Cut(v.memory, c.clock.Micros(v.end))
 	v.rest.AtLeast(v.pace)
 }
 
@@ -136,7 +137,7 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.End.After(v.end) {
 		v.end = ex.End
 	}
-	x.Ended, x.Response, x.RateLimit = c.clock.micros(ex.End), ex.ResponseTime, host.ReadRateLimit(ex.Header)
+	x.Ended, x.Response, x.RateLimit = c.clock.Micros(ex.End), ex.ResponseTime, host.ReadRateLimit(ex.Header)
 	if obey {
 		x.RetryAfter = host.ReadRetryAfter(ex.Header, ex.End)
 	}
@@ -179,7 +180,7 @@ func (v *visit) since(c *Crawl, start time.Time) time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	return max(time.Duration(c.clock.micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
+	return max(time.Duration(c.clock.Micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
 }
 
 // due is the pause that must lie between the host's last exchange and its next one: the pace, or the rest that the last

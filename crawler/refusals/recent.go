@@ -1,28 +1,29 @@
-package crawler
+package refusals
 
 import (
 	"hash/maphash"
 	"sync"
 )
 
-// recent remembers which keys it has met, the last ones of them: it may forget, and then says of a key that it is
+// Recent remembers which keys it has met, the last ones of them: it may forget, and then says of a key that it is
 // new. It keeps lines of the ledger that say the same apart by more than a page.
-type recent struct {
+type Recent struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	now, old map[uint64]struct{}
 }
 
-// maxRecent bounds each of the two generations of a recent: together about 5 MiB.
+// maxRecent bounds each of the two generations of a Recent: together about 5 MiB.
 const maxRecent = 1 << 16
 
-func newRecent() *recent {
-	return &recent{seed: maphash.MakeSeed(), now: map[uint64]struct{}{}}
+// NewRecent returns a Recent that has met nothing.
+func NewRecent() *Recent {
+	return &Recent{seed: maphash.MakeSeed(), now: map[uint64]struct{}{}}
 }
 
-// met reports whether key is remembered.
-func (r *recent) met(key string) bool {
+// Met reports whether key is remembered.
+func (r *Recent) Met(key string) bool {
 	h := maphash.String(r.seed, key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,8 +32,8 @@ func (r *recent) met(key string) bool {
 	return now || old
 }
 
-// first reports whether key is new, and remembers it.
-func (r *recent) first(key string) bool {
+// First reports whether key is new, and remembers it.
+func (r *Recent) First(key string) bool {
 	h := maphash.String(r.seed, key)
 	r.mu.Lock()
 	defer r.mu.Unlock()

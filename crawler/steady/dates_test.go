@@ -1,4 +1,4 @@
-package crawler
+package steady
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // the archive than there was.
 func TestDatesNeverGoBackWithinARun(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	d := dates{start: start}
+	d := Dates{start: start}
 	for _, c := range []struct{ steady, wall, want time.Duration }{
 		{0, 0, 0},
 		{10 * time.Second, 10*time.Second + 20*time.Millisecond, 10 * time.Second}, // set right slowly
@@ -22,8 +22,8 @@ func TestDatesNeverGoBackWithinARun(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	d = dates{start: now}
-	if got := d.of(now.Add(time.Minute)); !got.Equal(now.Add(time.Minute)) {
+	d = Dates{start: now}
+	if got := d.Of(now.Add(time.Minute)); !got.Equal(now.Add(time.Minute)) {
 		t.Errorf("%v, want %v", got, now.Add(time.Minute))
 	}
 }
