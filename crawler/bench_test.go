@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
-	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -43,35 +41,6 @@ func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
 		}
 	}); got > 2 {
 		t.Errorf("read: %v allocations", got)
-	}
-}
-
-// A paper that was used holds on to nothing, and what is written on it next takes no memory.
-func TestPaper_IsBlankWhenItIsUsedAgain(t *testing.T) {
-	p := newPapers().New().(*paper)
-	var turn frontier.Turn
-	fill := func(n int) {
-		r := p.begin(turn)
-		if len(r.Found)+len(r.Counts) > 0 {
-			t.Fatalf("it begins with %+v", r)
-		}
-		for range n {
-			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
-		}
-		r.Counts[totals.Pages]++
-		p.wipe(r)
-	}
-	fill(maxPaper)
-	for _, c := range p.found[:cap(p.found)] {
-		if c != (frontier.Candidate{}) {
-			t.Fatalf("it holds on to %+v", c)
-		}
-	}
-	if got := testing.AllocsPerRun(100, func() { fill(40) }); got != 0 {
-		t.Errorf("%v allocations", got)
-	}
-	if fill(maxPaper + 1); p.found != nil {
-		t.Errorf("room for %d candidates stays", cap(p.found))
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seats"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -127,7 +127,7 @@ type fetcher interface {
 }
 
 // AtOnce is how many exchanges a crawl of so many workers has under way at most, those with slow hosts among them.
-func AtOnce(workers int) int { return seats.New(workers).Most() }
+func AtOnce(workers int) int { return inflight.New(workers).Most() }
 
 // Barrier returns what the frontier must call before each commit: it makes the records durable, then the lines that
 // name them.

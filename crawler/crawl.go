@@ -12,9 +12,10 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/extract"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/refusals"
+	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seats"
 	"curtsy/crawler/steady"
 	"curtsy/frontier/canon"
 )
@@ -43,11 +44,11 @@ type Crawl struct {
 	unheard map[canon.Authority]unheard
 	carried carried
 
-	room *seats.Room   // of the exchanges in flight
-	crew chan struct{} // one place for each worker that is at work and has no slow exchange
+	room *inflight.Limiter // of the exchanges in flight
+	crew chan struct{}     // one place for each worker that is at work and has no slow exchange
 
-	readers, writers hands      // of pages, and of records
-	papers           *sync.Pool // of *paper
+	readers, writers inflight.CPU // of pages, and of records
+	buffers          resultbuf.Pool
 
 	offScope string // the name of the rule that refuses what lies off the scope
 
@@ -137,9 +138,9 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.sharing = newLook[sharing]()
 	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
-	c.room, c.crew = seats.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
+	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.budget.press = func() { c.room.Press(pressAfter) }
-	c.readers, c.writers, c.papers = newHands(), newHands(), newPapers()
+	c.readers, c.writers = inflight.NewCPU(), inflight.NewCPU()
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	return c, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/seats"
+	"curtsy/crawler/inflight"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -218,7 +218,7 @@ func holdRest(h frontier.Hold) time.Duration {
 }
 
 // hop leases the authority that a want leads to and makes the exchange.
-func (c *Crawl) hop(ctx context.Context, seat *seats.Seat, w want) error {
+func (c *Crawl) hop(ctx context.Context, seat *inflight.Slot, w want) error {
 	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.url.Authority())
 	if errors.Is(err, frontier.ErrNotDue) {
 		c.gate.hops.want(w)

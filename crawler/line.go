@@ -99,10 +99,10 @@ func (e evidence) repeatable() bool {
 // record archives an exchange, with the line of its decision.
 func (c *Crawl) record(ctx context.Context, l storage.Line, e evidence) (storage.Receipt, error) {
 	ex := e.ex
-	if err := c.writers.take(ctx); err != nil {
+	if err := c.writers.Acquire(ctx); err != nil {
 		return storage.Receipt{}, fmt.Errorf("crawler: archive %s: %w", ex.URL, err)
 	}
-	defer c.writers.give()
+	defer c.writers.Release()
 	r := storage.Record{
 		URL: ex.URL.String(), Time: l.Began, Addr: ex.Addr, Request: ex.Request, Response: ex.Response, HeadSize: ex.HeadSize,
 		PayloadDigest: ex.PayloadDigest, PayloadSize: ex.PayloadSize, HasPayload: e.hasPayload(), Protocols: ex.Protocols,

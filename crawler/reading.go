@@ -31,10 +31,10 @@ func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 
 // read reads a page.
 func (c *Crawl) read(ctx context.Context, in extract.Input, shape bool) (reading, error) {
-	if err := c.readers.take(ctx); err != nil {
+	if err := c.readers.Acquire(ctx); err != nil {
 		return reading{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
 	}
-	defer c.readers.give()
+	defer c.readers.Release()
 	says := trap.NewDigester(in.URL, shape)
 	in.Text = says.Text
 	page, err := c.extract.HTML(ctx, in)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier/canon"
@@ -164,35 +164,6 @@ func TestADiskThatFailsAReadingAheadEndsTheCrawl(t *testing.T) {
 	})
 }
 
-func TestHands_AreLentOneByOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := make(hands, 2)
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		for _, ctx := range []context.Context{t.Context(), over} { // a free one, though the end has come
-			if err := h.take(ctx); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := h.take(over); !errors.Is(err, context.Canceled) {
-			t.Errorf("a third one of two: %v", err)
-		}
-		var order []string
-		done := make(chan error)
-		go func() { done <- h.take(t.Context()) }()
-		synctest.Wait()
-		order = append(order, "waits")
-		h.give()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		order = append(order, "has it")
-		if got := strings.Join(order, ", "); got != "waits, has it" || len(h) != 2 {
-			t.Errorf("%s; %d lent", got, len(h))
-		}
-	})
-}
-
 // throng is a recorder that takes a second for a record, and notes how many it was given at one time.
 type throng struct {
 	*archive
@@ -208,10 +179,10 @@ func (c *throng) Record(ctx context.Context, r storage.Record) (storage.Receipt,
 	return c.archive.Record(ctx, r)
 }
 
-// Not more is archived at one time than there are hands, whatever the number of workers.
-func TestHands_BoundWhatIsArchivedAtOneTime(t *testing.T) {
+// Not more is archived at one time than there are tokens, whatever the number of workers.
+func TestCPU_BoundsWhatIsArchivedAtOneTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		most := cap(newHands())
+		most := cap(inflight.NewCPU())
 		var seeds []string
 		var sites []*crawltest.Site
 		for i := range 3 * most {

@@ -8,7 +8,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/seats"
+	"curtsy/crawler/inflight"
 	"curtsy/frontier"
 	"curtsy/storage"
 )
@@ -56,7 +56,7 @@ func (c *Crawl) abortable(ctx context.Context) (whole context.Context, release f
 
 // inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
 // one, and its meter. end is called when the exchange is over.
-func (c *Crawl) inFlight(ctx context.Context, seat *seats.Seat) (flying context.Context, m *fetch.Meter, end func()) {
+func (c *Crawl) inFlight(ctx context.Context, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
 	landed := seat.Begin(m, func() { cancel(errCrowded) })

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/host"
-	"curtsy/crawler/seats"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
@@ -49,7 +49,7 @@ func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err err
 //
 // The story's context ends at two thirds of the lease, so that its exchange is over, and there is time left to keep
 // it, before anybody else may ask the host.
-func (c *Crawl) take(ctx context.Context, seat *seats.Seat, t frontier.Turn, story func(context.Context, *visit) error) (pages int64, err error) {
+func (c *Crawl) take(ctx context.Context, seat *inflight.Slot, t frontier.Turn, story func(context.Context, *visit) error) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
 		return 0, err
@@ -79,8 +79,8 @@ func (c *Crawl) take(ctx context.Context, seat *seats.Seat, t frontier.Turn, sto
 	if ferr != nil {
 		return 0, ferr
 	}
-	v.paper.wipe(v.result)
-	c.papers.Put(v.paper)
+	v.buffer.Wipe(v.result)
+	c.buffers.Put(v.buffer)
 	if !applied {
 		return 0, err
 	}
@@ -147,24 +147,14 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 
 // hostOf puts what is known of the host, and how long it waits, into the result.
 func (c *Crawl) hostOf(v *visit) error {
-	p := v.paper
-	var err error
-	if p.robots, err = v.state.AppendBinary(p.robots[:0]); err != nil {
-		return fmt.Errorf("crawler: %s: robots state: %w", v.turn.Authority, err)
-	}
-	p.history = v.history.Append(p.history[:0])
-	v.memory.History = p.history
 	if !v.end.IsZero() {
 		v.memory.Due = host.Pace{Pause: v.rest.Wait.Truncate(time.Microsecond), By: v.rest.By}
 	}
-	p.memory = v.memory.Append(p.memory[:0])
 	v.result.Host = &frontier.HostUpdate{
-		Condition: v.rest.Condition,
-		Reason:    v.rest.Reason,
-		Pace:      v.pace.Pause,
-		Width:     c.width(v),
-		Robots:    p.robots,
-		Memory:    p.memory,
+		Condition: v.rest.Condition, Reason: v.rest.Reason, Pace: v.pace.Pause, Width: c.width(v),
+	}
+	if err := v.buffer.Update(v.result.Host, v.state, v.memory, v.history); err != nil {
+		return fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
 	}
 	v.result.Wait = v.wait()
 	return nil

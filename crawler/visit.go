@@ -8,8 +8,9 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
-	"curtsy/crawler/seats"
+	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -31,10 +32,10 @@ type visit struct {
 
 	kept   host.Pace // that was kept before the turn's exchange, the address's included
 	locked bool      // the host's lock is ours
-	seat   *seats.Seat
+	seat   *inflight.Slot
 
 	result  frontier.Result
-	paper   *paper             // that it is written on
+	buffer  *resultbuf.Buffer  // that it is written on
 	refused []refusal          // found and refused, without a line of the ledger yet
 	seeds   []string           // seeds that ended without a usable answer, with why
 	end     time.Time          // of this turn's exchange; zero when there was none
@@ -58,8 +59,8 @@ type visit struct {
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, clock: c.clock, paper: c.papers.Get().(*paper)}
-	v.result = v.paper.begin(t)
+	v := &visit{turn: t, clock: c.clock, buffer: c.buffers.Get()}
+	v.result = v.buffer.Begin(t)
 	var err error
 	if v.memory, err = host.Read(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)

@@ -7,7 +7,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
-	"curtsy/crawler/seats"
+	"curtsy/crawler/inflight"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -34,7 +34,7 @@ type flight struct {
 	was     frontier.Candidate // what it was found as
 	verdict robots.Verdict
 	before  before
-	seat    *seats.Seat
+	seat    *inflight.Slot
 	ex      *fetch.Exchange
 	err     error
 
@@ -50,10 +50,10 @@ type wide struct {
 	c       *Crawl
 	v       *visit
 	width   int
-	queue   []frontier.Task // under the lease, not begun
-	aloft   int             // exchanges in flight
-	free    []*seats.Seat   // for exchanges not begun, the worker's own among them
-	tickets int             // of the budget
+	queue   []frontier.Task  // under the lease, not begun
+	aloft   int              // exchanges in flight
+	free    []*inflight.Slot // for exchanges not begun, the worker's own among them
+	tickets int              // of the budget
 	landed  chan flight
 	begun   bool           // an exchange, or more
 	closing bool           // no further exchange is begun
@@ -70,7 +70,7 @@ func (c *Crawl) flock(ctx context.Context, v *visit, tasks []frontier.Task) (err
 	ctx, cancel := context.WithCancel(ctx)
 	w := &wide{
 		c: c, v: v, width: min(v.turn.Width, c.width(v)), queue: tasks, tickets: 1,
-		free: []*seats.Seat{v.seat}, landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
+		free: []*inflight.Slot{v.seat}, landed: make(chan flight, v.turn.Width), until: time.Now().Add(min(wideTurn, v.turn.Length/3)),
 	}
 	defer func() { err = errors.Join(err, w.end(whole, err)) }()
 	defer cancel()
@@ -220,7 +220,7 @@ func (w *wide) room() bool {
 }
 
 // sitDown takes back the seat of an exchange that has landed, if it is one still.
-func (w *wide) sitDown(seat *seats.Seat) {
+func (w *wide) sitDown(seat *inflight.Slot) {
 	if seat.Held() {
 		w.free = append(w.free, seat)
 	}
@@ -291,8 +291,8 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 	v.turn.Tasks = append(unsettled(v.turn.Tasks, v.result), finished[0].Tasks...)
 	v.turn.Host.Queued = max(v.turn.Host.Queued+int64(finished[0].Added.New-len(finished[0].Tasks)), 0)
 	v.turn.Host.Deferred += int64(len(v.result.Deferred))
-	v.paper.wipe(v.result)
-	v.result = v.paper.begin(v.turn)
+	v.buffer.Wipe(v.result)
+	v.result = v.buffer.Begin(v.turn)
 	v.seeds = nil
 	return finished[0].Tasks, true, nil
 }

@@ -16,8 +16,8 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/scope"
-	"curtsy/crawler/seats"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
@@ -228,8 +228,8 @@ func (p *play) judge(t *testing.T) {
 	if sum != p.stats.Discovered {
 		t.Errorf("the parts sum to %d, discovered are %d", sum, p.stats.Discovered)
 	}
-	// One for each exchange that there may be, those that are slow and hold no place among them (package seats).
-	if most := int64(seats.New(p.workers).Most() + 16); p.goroutines > most {
+	// One for each exchange that there may be, those that are slow and hold no place among them (package inflight).
+	if most := int64(inflight.New(p.workers).Most() + 16); p.goroutines > most {
 		t.Errorf("%d goroutines for %d workers and %d hosts", p.goroutines, p.workers, len(p.w.hosts))
 	}
 }

@@ -1,4 +1,4 @@
-package seats
+package inflight
 
 import (
 	"context"
@@ -15,99 +15,99 @@ type Meter interface {
 // Patience is after which time an exchange is slow.
 const Patience = time.Second
 
-// slowShare is how many slow exchanges there may be for each seat.
+// slowShare is how many slow exchanges there may be for each slot.
 const slowShare = 4
 
 // brisk is from which speed on, in octets per second, a long exchange is a long answer rather than a slow one: it is cut
 // only when all that last long are brisk.
 const brisk = 16 << 10
 
-// Room has seats for exchanges. Its methods may be called concurrently.
-type Room struct {
-	seats chan struct{}
+// Limiter has slots for exchanges. Its methods may be called concurrently.
+type Limiter struct {
+	slots chan struct{}
 	most  int // slow exchanges at once
 
 	mu   sync.Mutex
 	slow map[*flight]struct{}
 }
 
-// New returns a room of so many seats.
-func New(seats int) *Room {
-	return &Room{seats: make(chan struct{}, seats), most: slowShare * seats, slow: map[*flight]struct{}{}}
+// New returns a limiter of so many slots.
+func New(slots int) *Limiter {
+	return &Limiter{slots: make(chan struct{}, slots), most: slowShare * slots, slow: map[*flight]struct{}{}}
 }
 
 // Most is how many exchanges there may be in all, the slow ones among them.
-func (r *Room) Most() int { return cap(r.seats) + r.most }
+func (r *Limiter) Most() int { return cap(r.slots) + r.most }
 
 // Slow is how many exchanges are slow now.
-func (r *Room) Slow() int {
+func (r *Limiter) Slow() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.slow)
 }
 
-// Take waits for a seat, or for the end of ctx, whose error it returns.
-func (r *Room) Take(ctx context.Context) (*Seat, error) {
+// Take waits for a slot, or for the end of ctx, whose error it returns.
+func (r *Limiter) Take(ctx context.Context) (*Slot, error) {
 	select {
-	case r.seats <- struct{}{}:
-		return &Seat{room: r, held: true}, nil
+	case r.slots <- struct{}{}:
+		return &Slot{limiter: r, held: true}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// Try returns a seat if one is free, or nil.
-func (r *Room) Try() *Seat {
+// Try returns a slot if one is free, or nil.
+func (r *Limiter) Try() *Slot {
 	select {
-	case r.seats <- struct{}{}:
-		return &Seat{room: r, held: true}
+	case r.slots <- struct{}{}:
+		return &Slot{limiter: r, held: true}
 	default:
 		return nil
 	}
 }
 
-// Seat is for one exchange after the other. It is used by one goroutine at a time.
-type Seat struct {
-	room *Room
-	lost func() // called once when the seat is given back by being slow; may be nil
+// Slot is for one exchange after the other. It is used by one goroutine at a time.
+type Slot struct {
+	limiter *Limiter
+	lost func() // called once when the slot is given back by being slow; may be nil
 
 	mu   sync.Mutex
 	held bool
 }
 
-// OnLoss has f called, once and from another goroutine, when the seat is given back because its exchange is slow.
-func (s *Seat) OnLoss(f func()) { s.lost = f }
+// OnLoss has f called, once and from another goroutine, when the slot is given back because its exchange is slow.
+func (s *Slot) OnLoss(f func()) { s.lost = f }
 
-// Held reports whether the seat is one still: a slow exchange loses it.
-func (s *Seat) Held() bool {
+// Held reports whether the slot is one still: a slow exchange loses it.
+func (s *Slot) Held() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held
 }
 
-// Leave gives the seat back, unless that has happened.
-func (s *Seat) Leave() { s.release() }
+// Leave gives the slot back, unless that has happened.
+func (s *Slot) Leave() { s.release() }
 
-// release gives the seat back and reports whether there was one.
-func (s *Seat) release() bool {
+// release gives the slot back and reports whether there was one.
+func (s *Slot) release() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.held {
 		return false
 	}
 	s.held = false
-	<-s.room.seats
+	<-s.limiter.slots
 	return true
 }
 
 // flight is an exchange in flight.
 type flight struct {
-	seat  *Seat
+	slot  *Slot
 	meter Meter
 	cut   func()
 	begun time.Time
 	timer *time.Timer
-	over  bool // it has landed or was cut; room.mu is held for it
+	over  bool // it has ended or was cut; Limiter.mu is held for it
 }
 
 // lasted is how long the host has made us wait.
@@ -120,9 +120,9 @@ func (f *flight) brings() bool {
 
 // Begin says that an exchange begins, and returns what is to be called when it is over. cut ends it early: it is called at
 // most once, from another goroutine, perhaps when the exchange is just over.
-func (s *Seat) Begin(m Meter, cut func()) (end func()) {
-	f := &flight{seat: s, meter: m, cut: cut, begun: time.Now()}
-	r := s.room
+func (s *Slot) Begin(m Meter, cut func()) (end func()) {
+	f := &flight{slot: s, meter: m, cut: cut, begun: time.Now()}
+	r := s.limiter
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.timer = time.AfterFunc(Patience, func() { r.late(f) })
@@ -136,7 +136,7 @@ func (s *Seat) Begin(m Meter, cut func()) (end func()) {
 }
 
 // late makes f slow, if it is.
-func (r *Room) late(f *flight) {
+func (r *Limiter) late(f *flight) {
 	r.mu.Lock()
 	if f.over {
 		r.mu.Unlock()
@@ -152,14 +152,14 @@ func (r *Room) late(f *flight) {
 	}
 	r.slow[f] = struct{}{}
 	r.mu.Unlock()
-	if f.seat.release() && f.seat.lost != nil {
-		f.seat.lost()
+	if f.slot.release() && f.slot.lost != nil {
+		f.slot.lost()
 	}
 }
 
 // longest is the slow exchange that has lasted longest: of those that bring little, or, unless there must be one of them,
 // of all. It is nil when there is none. The caller holds mu.
-func (r *Room) longest(little bool) (longest *flight) {
+func (r *Limiter) longest(little bool) (longest *flight) {
 	brings := true
 	var lasted time.Duration
 	for f := range r.slow {
@@ -175,14 +175,14 @@ func (r *Room) longest(little bool) (longest *flight) {
 }
 
 // end cuts f. The caller holds mu.
-func (r *Room) end(f *flight) {
+func (r *Limiter) end(f *flight) {
 	f.over = true
 	delete(r.slow, f)
 	go f.cut()
 }
 
 // Press cuts the exchange that has lasted longest of those that bring little, if there is one that has lasted for least.
-func (r *Room) Press(least time.Duration) {
+func (r *Limiter) Press(least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f := r.longest(true); f != nil && f.lasted() >= least {

@@ -1,4 +1,4 @@
-package seats
+package inflight
 
 import (
 	"context"
@@ -16,8 +16,8 @@ type meter struct{ octets, ours atomic.Int64 }
 func (m *meter) Octets() int64       { return m.octets.Load() }
 func (m *meter) Ours() time.Duration { return time.Duration(m.ours.Load()) }
 
-// fly takes a seat and has an exchange until it is over or cut, and reports which.
-func fly(t *testing.T, r *Room, m Meter, d time.Duration) (cut bool) {
+// fly takes a slot and has an exchange until it is over or cut, and reports which.
+func fly(t *testing.T, r *Limiter, m Meter, d time.Duration) (cut bool) {
 	t.Helper()
 	s, err := r.Take(t.Context())
 	if err != nil {
@@ -158,7 +158,7 @@ func TestPressCutsWhatBringsLittle(t *testing.T) {
 	})
 }
 
-// Property: whatever lasts how long, no more than Most are in flight, nobody waits for a seat for longer than those before it
+// Property: whatever lasts how long, no more than Most are in flight, nobody waits for a slot for longer than those before it
 // have Patience, everybody ends, and what is cut had lasted longer than Patience.
 func TestRule25_RoomOfRandomExchanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(25, 2))
@@ -182,7 +182,7 @@ func TestRule25_RoomOfRandomExchanges(t *testing.T) {
 					}
 					defer s.Leave()
 					if bound := time.Duration(many/n+1) * Patience; time.Since(begin) > bound {
-						t.Errorf("%d seats, %d exchanges: one waited %v, more than %v", n, many, time.Since(begin), bound)
+						t.Errorf("%d slots, %d exchanges: one waited %v, more than %v", n, many, time.Since(begin), bound)
 					}
 					start := time.Now()
 					ctx, cancel := context.WithTimeout(t.Context(), d)

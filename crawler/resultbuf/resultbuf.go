@@ -1,0 +1,68 @@
+// Package resultbuf lends the memory that the result of a turn is written on, and takes it back when the turn is finished:
+// a frontier keeps nothing of a result.
+package resultbuf
+
+import (
+	"fmt"
+	"sync"
+
+	"curtsy/crawler/host"
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+	"curtsy/robots"
+)
+
+// Pool has the buffers that are not in use. Its methods may be called concurrently.
+type Pool struct{ free sync.Pool }
+
+// Buffer is what the result of a turn is written on.
+type Buffer struct {
+	found           []frontier.Candidate
+	counts          map[string]int64
+	robots, history []byte
+	memory          []byte
+}
+
+// maxFound bounds the candidates that a buffer which is not in use has room for: those of some dozens of pages, which a
+// wide turn hands in together. A turn that finds more has a larger one, once.
+const maxFound = 2048
+
+// Get returns a buffer for one turn.
+func (p *Pool) Get() *Buffer {
+	if b, ok := p.free.Get().(*Buffer); ok {
+		return b
+	}
+	return &Buffer{counts: map[string]int64{}}
+}
+
+// Put takes b back. Nothing that was written on it may be used any more.
+func (p *Pool) Put(b *Buffer) { p.free.Put(b) }
+
+// Begin begins the result of a turn, or of what is left of it.
+func (b *Buffer) Begin(t frontier.Turn) frontier.Result {
+	return frontier.Result{Authority: t.Authority, Token: t.Token, Found: b.found, Counts: b.counts}
+}
+
+// Update writes into u what is known of the host: its robots state, and the memory with the history in it.
+func (b *Buffer) Update(u *frontier.HostUpdate, s robots.State, memory host.State, history trap.History) error {
+	var err error
+	if b.robots, err = s.AppendBinary(b.robots[:0]); err != nil {
+		return fmt.Errorf("robots state: %w", err)
+	}
+	b.history = history.Append(b.history[:0])
+	memory.History = b.history
+	b.memory = memory.Append(b.memory[:0])
+	u.Robots, u.Memory = b.robots, b.memory
+	return nil
+}
+
+// Wipe takes back what r was written on, once it is finished.
+func (b *Buffer) Wipe(r frontier.Result) {
+	b.found = nil
+	if cap(r.Found) <= maxFound {
+		clear(r.Found[:cap(r.Found)]) // else it would hold on to the URLs
+		b.found = r.Found[:0]
+	}
+	clear(r.Counts)
+	b.counts = r.Counts
+}

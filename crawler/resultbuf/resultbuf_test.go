@@ -1,0 +1,37 @@
+package resultbuf
+
+import (
+	"testing"
+
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+)
+
+// A buffer that was used holds on to nothing, and what is written on it next takes no memory.
+func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
+	p := new(Pool).Get()
+	var turn frontier.Turn
+	fill := func(n int) {
+		r := p.Begin(turn)
+		if len(r.Found)+len(r.Counts) > 0 {
+			t.Fatalf("it begins with %+v", r)
+		}
+		for range n {
+			r.Found = append(r.Found, frontier.Candidate{Via: "http://h.test/"})
+		}
+		r.Counts[totals.Pages]++
+		p.Wipe(r)
+	}
+	fill(maxFound)
+	for _, c := range p.found[:cap(p.found)] {
+		if c != (frontier.Candidate{}) {
+			t.Fatalf("it holds on to %+v", c)
+		}
+	}
+	if got := testing.AllocsPerRun(100, func() { fill(40) }); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+	if fill(maxFound + 1); p.found != nil {
+		t.Errorf("room for %d candidates stays", cap(p.found))
+	}
+}
