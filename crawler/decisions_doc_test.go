@@ -127,7 +127,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	return map[string][]string{
 		"## `decision`": constants(t, "../storage", "Decision[A-Z].*"),
 		"## `outcome`":  constants(t, "../storage", "Outcome[A-Z].*"),
-		"## `change`: since the generation before":                 constants(t, ".", "Change[A-Z].*"),
+		"## `change`: since the generation before":                 constants(t, "../storage", "Change[A-Z].*"),
 		"## `kind`: how a URL was found":                           constants(t, "../storage", "Kind[A-Z].*"),
 		"## `pace_by`: who asked for the pause before an exchange": constants(t, "../storage", "By[A-Z].*"),
 		"## `reason` of a verdict":                                 constants(t, "../robots", "Reason"),
