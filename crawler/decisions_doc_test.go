@@ -105,7 +105,8 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	}
 	reasons = append(reasons, host.Aborted, host.TooSlow, host.OverTime)
 	reasons = append(reasons, literals(t, ".", `"(redirect [a-z ]+|too slow)"`)...)
-	reasons = append(reasons, constants(t, "fetch", "Class|TooLarge")...)
+	reasons = append(reasons, constants(t, "../storage", "Reason[A-Z].*")...)
+	reasons = append(reasons, constants(t, "fetch", "TooLarge")...)
 	reasons = append(reasons, reasonHops, "trap:copy",
 		"status N", "to URL", "redirect: WORD", "truncated: WORD", "robots.txt: WORD", "sitemap:WORD: …")
 	rules := literals(t, "scope", `\{?"((?:scope|trap):[a-z-]+)"`)
