@@ -69,7 +69,7 @@ func (r *Limiter) Try() *Slot {
 // Slot is for one exchange after the other. It is used by one goroutine at a time.
 type Slot struct {
 	limiter *Limiter
-	lost func() // called once when the slot is given back by being slow; may be nil
+	lost    func() // called once when the slot is given back by being slow; may be nil
 
 	mu   sync.Mutex
 	held bool
