@@ -109,7 +109,7 @@ func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
 	}
 	v.rest.Wait = max(v.rest.Wait, wait)
 	c.patient.Store(true)
-	c.gate.hops.ownTurn(v.turn.Authority)
+	c.redirects.SkipOnce(v.turn.Authority)
 	return errNotYet
 }
 

@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -111,7 +112,7 @@ type Config struct {
 
 	// Past is what was archived before this generation of the crawl. Nil means that it is the first one; else pages are
 	// asked for on condition, and lines say what changed (politeness rule 21).
-	Past Past
+	Past revisit.Past
 
 	// Log receives plain sentences for the operator. Nil means none.
 	Log func(format string, args ...any)

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/extract"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
@@ -22,17 +23,18 @@ import (
 
 // Crawl is one run over a frontier. It is used once.
 type Crawl struct {
-	cfg     Config
-	scope   *scope.Scope
-	lined   *refusals.Recent // keys of refused URLs that have a line of the ledger
-	limiter *refusals.Limiter
-	flusher refusals.Flusher
-	gate    *gate
-	extract *extract.Extractor
-	rels    extract.Rels // of Config.FollowRel
-	budget  *budget
-	clock   steady.Clock
-	dates   *steady.Dates
+	cfg       Config
+	scope     *scope.Scope
+	lined     *refusals.Recent // keys of refused URLs that have a line of the ledger
+	limiter   *refusals.Limiter
+	flusher   refusals.Flusher
+	gate      *gate.Gate
+	redirects *gate.Redirects // of robots.txt to other hosts
+	extract   *extract.Extractor
+	rels      extract.Rels // of Config.FollowRel
+	budget    *budget
+	clock     steady.Clock
+	dates     *steady.Dates
 
 	pacer    *address.Pacer
 	toldBack sync.Once // that the clock was set back
@@ -133,7 +135,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	}
 	c.carried.counts = only
 	c.book = newSeedBook(before.Counts)
-	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
+	c.redirects, c.gate = gate.NewRedirects(), gate.New(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, all)
 	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
 	c.sharing = newLook[sharing]()

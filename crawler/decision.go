@@ -32,7 +32,7 @@ type decision struct {
 	pace    host.Pace // that was to be kept before it
 	gap     time.Duration
 	before  before             // what was archived of the URL in an earlier generation
-	change  string             // since then
+	change  storage.Change     // since then
 	asks    extract.Directives // what the answer asks of robots
 	prefs   string             // usage preferences that hold for it
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
@@ -56,7 +57,7 @@ func ExplainStopped(ctx context.Context, cfg Config, q Question) (Explanation, e
 		}
 		c.scope.Extend(s.URL)
 	}
-	c.gate = newGate(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
+	c.gate = gate.New(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	k, err := c.facts(ctx, q)
 	if err != nil {
 		return Explanation{}, err
@@ -87,8 +88,8 @@ type facts struct {
 	floor   time.Duration
 	micros  int64 // now, on the steady clock
 	state   robots.State
-	rules   rules
-	gate    *gate
+	rules   gate.Rules
+	gate    *gate.Gate
 	sharing sharing // who is at the host's address
 
 	scope  scope.Verdict
@@ -153,7 +154,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 			return err
 		}
 	}
-	k.rules, err = c.gate.of(ctx, k.state)
+	k.rules, err = c.gate.Of(ctx, k.state)
 	return err
 }
 
@@ -194,12 +195,12 @@ func explain(cfg Config, k *facts) Explanation {
 // names one. Of cfg it needs the identity and the standard.
 func (e *Explanation) ExplainPolicy(cfg Config, source string, u canon.URL, s robots.State, body []byte, record string, now time.Time) {
 	cfg = cfg.withDefaults()
-	g := newGate(nil, cfg.Identity.Token, cfg.Standard)
-	var r rules
+	g := gate.New(nil, cfg.Identity.Token, cfg.Standard)
+	var r gate.Rules
 	if all, ok := s.Verdict(); ok {
-		r.all = all
+		r.All = all
 	} else if digest, ok := s.Body(); ok {
-		r.book = g.learn(digest, body)
+		r.Book = g.Learn(digest, body)
 	}
 	e.Robots = robotsOf(g, source, u, s, r, record, now.UTC())
 	e.Pace.ask(storage.ByCrawlDelay, e.Robots.delay)

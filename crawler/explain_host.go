@@ -157,13 +157,13 @@ func limitTo(n int64) *int64 {
 // explainPace says who asks for which pause.
 func (k *facts) explainPace(cfg Config) ExplainedPace {
 	e := ExplainedPace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.floor)}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
-	if book := k.rules.book; book != nil {
+	if book := k.rules.Book; book != nil {
 		var asks ExplainedRobots
 		asks.asks(book)
 		e.ask(storage.ByCrawlDelay, asks.delay)
 		e.ask(storage.ByRequestRate, asks.rate)
 	}
-	if said := k.memory.Hearsay; said.Pause > host.Asked(k.rules.book).Pause {
+	if said := k.memory.Hearsay; said.Pause > host.Asked(k.rules.Book).Pause {
 		e.ask(said.By, seconds(said.Pause))
 	}
 	if d := k.memory.Spacing(k.micros); d > 0 {

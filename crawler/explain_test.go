@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
@@ -32,7 +33,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 			body += "Request-rate: " + []string{"1/3", "1/40", "2/1"}[rng.IntN(3)] + "\n"
 		}
 		k := &facts{floor: []time.Duration{0, Floor, 3 * time.Second}[rng.IntN(3)], own: rng.IntN(3) == 0, micros: 1000}
-		k.rules.book = robots.Terms{}.Parse([]byte(body))
+		k.rules.Book = robots.Terms{}.Parse([]byte(body))
 		for range rng.IntN(8) {
 			k.memory.Hear(time.Duration(rng.IntN(9_000_000)) * time.Microsecond)
 		}
@@ -43,7 +44,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 			by := []storage.PaceBy{storage.ByCrawlDelay, storage.ByRequestRate}[rng.IntN(2)]
 			k.memory.Hearsay.Hear(host.Pace{Pause: time.Duration(rng.IntN(50_000)) * time.Millisecond, By: by}, k.now)
 		}
-		got, want := k.explainPace(Config{}), host.Terms{Floor: k.floor, Own: k.own, Rules: k.rules.book}.Pace(&k.memory, k.micros)
+		got, want := k.explainPace(Config{}), host.Terms{Floor: k.floor, Own: k.own, Rules: k.rules.Book}.Pace(&k.memory, k.micros)
 		if got.By != want.By || time.Duration(got.Seconds*1e9).Round(time.Microsecond) != want.Pause.Round(time.Microsecond) {
 			t.Fatalf("%+v, the pace that is kept is %+v", got, want)
 		}
@@ -60,7 +61,7 @@ func explanationOf(t *testing.T, change func(*facts, *Config)) Explanation {
 	u := parse(t, "http://a.test/x")
 	body := []byte("User-agent: *\nDisallow: /no\n")
 	k := &facts{Question: Question{URL: u, Written: u.String(), Found: frontier.Candidate{URL: u, Kind: frontier.KindLink, Depth: 1}}, crawl: "running",
-		now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), seen: true, known: true, floor: Floor, gate: newGate(nil, ourToken, robots.RFC9309)}
+		now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), seen: true, known: true, floor: Floor, gate: gate.New(nil, gate.OurToken, robots.RFC9309)}
 	k.entry = &frontier.Entry{Candidate: k.Found}
 	k.scope, k.asked = scope.Verdict{In: true, Rule: "scope:host"}, []scope.Opinion{{Rule: "scope:seed", Says: scope.SaysNothing}, {Rule: "scope:host", Says: scope.SaysIn}}
 	ruled(k, body)
@@ -72,15 +73,15 @@ func explanationOf(t *testing.T, change func(*facts, *Config)) Explanation {
 // ruled gives the host a robots.txt, had an hour ago.
 func ruled(k *facts, body []byte) {
 	ex := robots.Exchange{Status: 200, Body: body}
-	k.state, _ = k.gate.terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Hour))
+	k.state, _ = k.gate.Terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Hour))
 	digest, _ := k.state.Body()
-	k.rules = rules{book: k.gate.learn(digest, body)}
+	k.rules = gate.Rules{Book: k.gate.Learn(digest, body)}
 }
 
 // failed gives the host an answer for robots.txt without a body.
 func failed(k *facts, ex robots.Exchange) {
-	k.state, _ = k.gate.terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Second))
-	k.rules = rules{}
+	k.state, _ = k.gate.Terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.now.Add(-time.Second))
+	k.rules = gate.Rules{}
 }
 
 func closed(o frontier.Outcome, reason string) func(*facts, *Config) {
@@ -122,7 +123,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 			k.optOut = &optout.Hit{Entry: optout.Entry{Line: 3, Text: "a.test"}, File: "list"}
 		}, AnswerOptedOut, "by line 3 of list (a.test)", -1},
 		{func(k *facts, _ *Config) { k.scope = scope.Verdict{Rule: "trap:cycle", Timeless: true} }, AnswerOutOfScope, "out of scope: rule trap:cycle", -1},
-		{func(k *facts, _ *Config) { k.state, k.rules = robots.State{}, rules{} }, AnswerUnknown, "http://a.test/robots.txt is asked for first", 0},
+		{func(k *facts, _ *Config) { k.state, k.rules = robots.State{}, gate.Rules{} }, AnswerUnknown, "http://a.test/robots.txt is asked for first", 0},
 		{func(k *facts, _ *Config) { failed(k, robots.Exchange{Failure: "timeout"}) }, AnswerUnreachable, "cannot be had (no answer in time); it is asked for again at", time.Minute},
 		{func(k *facts, _ *Config) {
 			failed(k, robots.Exchange{Failure: "private address"})
@@ -131,7 +132,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *facts, _ *Config) { k.entry, k.seen = nil, false }, AnswerMay, "it was refused when it was met", 0},
 		{func(k *facts, _ *Config) { ruled(k, []byte("User-agent: *\nDisallow: /x\n")) }, AnswerDisallowed, "disallowed by line 2 of robots.txt: Disallow: /x", -1},
 		{func(k *facts, _ *Config) {
-			k.gate = newGate(nil, ourToken, robots.Draft1996)
+			k.gate = gate.New(nil, gate.OurToken, robots.Draft1996)
 			failed(k, robots.Exchange{Status: 403})
 		}, AnswerDisallowed, "disallowed: restricted", -1},
 		{closed(frontier.Failed, frontier.ReasonQuarantined), AnswerSetAside, "in quarantine", -1},
@@ -201,7 +202,7 @@ func TestExplainTellsWhichTrapHolds(t *testing.T) {
 func TestExplainShowsEveryPolicyThatBinds(t *testing.T) {
 	body := []byte("User-agent: curtsy\nDisallow: /\n\nUser-agent: robin\nAllow: /x\nDisallow: /\n")
 	e := explanationOf(t, func(k *facts, _ *Config) {
-		k.gate = newGate(nil, "robin", robots.Std1994)
+		k.gate = gate.New(nil, "robin", robots.Std1994)
 		ruled(k, body)
 	})
 	var who []string

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"curtsy/crawler/gate"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
@@ -81,13 +82,13 @@ const (
 )
 
 // robotsOf explains what a state, with the rules that it holds, says of u at an instant.
-func robotsOf(g *gate, source string, u canon.URL, s robots.State, r rules, record string, now time.Time) ExplainedRobots {
+func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.Rules, record string, now time.Time) ExplainedRobots {
 	a := u.Authority().Origin()
-	e := ExplainedRobots{Source: source, URL: policyURL(u.Authority()), Record: record, Standard: g.terms.Standard.String()}
+	e := ExplainedRobots{Source: source, URL: policyURL(u.Authority()), Record: record, Standard: g.Terms.Standard.String()}
 	if s.Failure() == "" && s.Fetched().IsZero() {
 		e.Source = PolicyNone
 	}
-	need := g.terms.Need(s, a, now)
+	need := g.Terms.Need(s, a, now)
 	e.Need = need.Action.String()
 	e.Valid = need.Action == robots.Judge || need.Action == robots.Refresh
 	e.Fetched, e.Expires = instantOf(s.Fetched()), instantOf(s.Expires())
@@ -102,20 +103,20 @@ func robotsOf(g *gate, source string, u canon.URL, s robots.State, r rules, reco
 		e.Verdict = verdictOf(all, nil)
 		return e
 	}
-	if r.book == nil {
+	if r.Book == nil {
 		return e
 	}
 	if digest, ok := s.Body(); ok {
 		e.SHA256 = hex.EncodeToString(digest[:])
 	}
-	verdict := r.book.Match(u.RequestURI())
-	for _, x := range r.book.Explain(u.RequestURI()) {
+	verdict := r.Book.Match(u.RequestURI())
+	for _, x := range r.Book.Explain(u.RequestURI()) {
 		if e.Verdict == nil && x.Verdict == verdict {
 			e.Verdict = verdictOf(verdict, &x)
 		}
 		e.Policies = append(e.Policies, viewOf(x))
 	}
-	e.asks(r.book)
+	e.asks(r.Book)
 	return e
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/gate"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -34,7 +35,7 @@ func TestGate_3_3_TheFirstExchangeOfAHost(t *testing.T) {
 			log := w.web.Referee().Requests()
 			for i, r := range log {
 				h := r.Header
-				if r.UserAgent == "" || r.UserAgent != log[0].UserAgent || !strings.Contains(strings.ToLower(r.UserAgent), ourToken) {
+				if r.UserAgent == "" || r.UserAgent != log[0].UserAgent || !strings.Contains(strings.ToLower(r.UserAgent), gate.OurToken) {
 					t.Errorf("%s as %q, robots.txt as %q", r.Target, r.UserAgent, log[0].UserAgent)
 				}
 				if h.Get("Cookie") != "" || h.Get("Referer") != "" || h.Get("Accept-Encoding") != "gzip, br" || r.Method != "GET" {
@@ -274,32 +275,6 @@ func TestGate_3_3_BodiesAreKeptOncePerDigest(t *testing.T) {
 				}
 			}
 		})
-	})
-}
-
-// What was parsed is forgotten when there is too much of it, and comes back from the frontier.
-func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {
-	t.Run("3.3 LRU in memory by bytes", func(t *testing.T) {
-		g := newGate(nil, ourToken, robots.RFC9309)
-		var digests [][32]byte
-		for i := range 100 {
-			file := []byte(fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i) + strings.Repeat("Disallow: /a\nAllow: /b\n", 10_000))
-			digests = append(digests, sha256.Sum256(file))
-			g.learn(digests[i], file)
-			if g.known(digests[0]) == nil {
-				t.Fatalf("the one used all the time is forgotten after %d", i)
-			}
-			if g.size > maxParsed {
-				t.Fatalf("%d octets are kept", g.size)
-			}
-		}
-		sum := 0
-		for _, e := range g.parsed {
-			sum += e.size
-		}
-		if g.known(digests[99]) == nil || g.known(digests[1]) != nil || sum != g.size {
-			t.Errorf("%d of 100 files are kept, in %d octets; %d are counted", len(g.parsed), sum, g.size)
-		}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/totals"
+	"curtsy/crawler/usage"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
@@ -47,7 +48,7 @@ func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Dir
 
 // wishes notes what an answer asks for, and how it may be used (politeness rules 19, 20).
 func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) {
-	d.asks, d.prefs = asks, prefsOf(v.rules.book, ex.Header)
+	d.asks, d.prefs = asks, usage.Of(v.rules.Book, ex.Header)
 	if asks.NoIndex {
 		v.count(totals.NoIndex, 1)
 	}

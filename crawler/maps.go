@@ -8,6 +8,7 @@ import (
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/sitemap"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -113,8 +114,8 @@ func (c *Crawl) wantsMapsOf(t frontier.Turn) bool {
 func policyURL(a canon.Authority) string { return a.Origin() + "/robots.txt" }
 
 // namedMaps returns the sitemaps that rules of a host name, up to maxMaps of them, and counts those that it leaves out.
-func namedMaps(r rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
-	if r.book == nil {
+func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
+	if r.Book == nil {
 		return nil, nil
 	}
 	base, err := canon.Parse(policyURL(a))
@@ -122,7 +123,7 @@ func namedMaps(r rules, a canon.Authority) (maps []canon.URL, refused map[string
 		return nil, nil // an authority is one
 	}
 	refused = map[string]int64{}
-	for _, ref := range r.book.Policies()[0].Sitemaps() { // they belong to no group: all policies have them
+	for _, ref := range r.Book.Policies()[0].Sitemaps() { // they belong to no group: all policies have them
 		u, err := base.Resolve(ref)
 		switch {
 		case err != nil:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -202,7 +203,7 @@ func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
 	terms := robots.Terms{}
 	book := terms.Parse([]byte("Sitemap: mailto:x\nSitemap:\nSitemap: /robots.txt\n"+strings.Repeat("sitemap: /s\n", 3)), "curtsy")
 	a := parse(t, "http://a.test/").Authority()
-	maps, refused := namedMaps(rules{book: book}, a)
+	maps, refused := namedMaps(gate.Rules{Book: book}, a)
 	if len(maps) != 1 || maps[0] != parse(t, "http://a.test/s") || refused["sitemap:scheme"] != 1 || refused["sitemap:no address"] == 0 {
 		t.Errorf("%v, %v", maps, refused)
 	}
@@ -210,11 +211,11 @@ func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
 	for i := range maxMaps + 7 {
 		fmt.Fprintf(&b, "Sitemap: /%d\n", i)
 	}
-	maps, refused = namedMaps(rules{book: terms.Parse([]byte(b.String()), "curtsy")}, a)
+	maps, refused = namedMaps(gate.Rules{Book: terms.Parse([]byte(b.String()), "curtsy")}, a)
 	if len(maps) != maxMaps || refused[reasonMaps] != 7 {
 		t.Errorf("%d, %v", len(maps), refused)
 	}
-	if maps, _ := namedMaps(rules{}, a); maps != nil {
+	if maps, _ := namedMaps(gate.Rules{}, a); maps != nil {
 		t.Error("a host without rules names none")
 	}
 }

@@ -104,7 +104,7 @@ func (l *listing) named(ctx context.Context, a canon.Authority) (bool, error) {
 	if err := state.UnmarshalBinary(h.Robots); err != nil {
 		return false, err
 	}
-	r, err := l.c.gate.of(ctx, state)
+	r, err := l.c.gate.Of(ctx, state)
 	if err != nil {
 		return false, err
 	}

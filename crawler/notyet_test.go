@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -203,28 +202,6 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 			t.Errorf("%d requests", n)
 		}
 	})
-}
-
-// A want that was made by other means does not come up again when its host wants something else by then.
-func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
-	h := newHops()
-	from := parse(t, "http://a.test/").Authority()
-	first := want{from: from, url: parse(t, "http://b.test/robots.txt")}
-	first.need.URL = first.url.String()
-	later := want{from: from, url: parse(t, "http://c.test/robots.txt")}
-	later.need.URL = later.url.String()
-	h.want(first)
-	h.bring(from, archived{Exchange: robots.Exchange{URL: first.need.URL}})
-	if _, ok := h.collect(from, first.need.URL); !ok {
-		t.Fatal("nothing was brought")
-	}
-	h.want(later)
-	if w, ok := h.serve(first.url.Authority()); ok {
-		t.Errorf("%s is asked for again", w.url)
-	}
-	if w, ok := h.serve(later.url.Authority()); !ok || w.url != later.url {
-		t.Error("what is wanted now is not served")
-	}
 }
 
 // Who is let pass before the time it was told has waited until now, and no longer.

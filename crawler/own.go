@@ -78,7 +78,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 		return false, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
 	}
 	line := storage.Line{Time: time.Now(), URL: u.String(), Decision: storage.DecisionOwner, Own: v.own}
-	verdict := v.rules.judge(u.RequestURI())
+	verdict := v.rules.Judge(u.RequestURI())
 	v.ruled(&line, verdict)
 	if !verdict.Allowed {
 		line.Reason = reasonOwnerRobots + string(verdict.Reason)

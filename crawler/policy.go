@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -33,8 +34,8 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 	if c.rests(v) {
 		return false, nil
 	}
-	need := c.gate.terms.Need(v.state, v.turn.Authority.Origin(), time.Now())
-	if ex, ok := c.gate.hops.collect(v.turn.Authority, need.URL); ok {
+	need := c.gate.Terms.Need(v.state, v.turn.Authority.Origin(), time.Now())
+	if ex, ok := c.redirects.Collect(v.turn.Authority, need.URL); ok {
 		need = c.learn(v, ex, time.Now())
 	}
 	if need.Action == robots.Wait {
@@ -53,7 +54,7 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 		v.rest.Wait = max(v.rest.Wait, owed)
 		return false, nil
 	}
-	if w, ok := c.gate.hops.serve(v.turn.Authority); ok {
+	if w, ok := c.redirects.Next(v.turn.Authority); ok {
 		return false, c.fetchFor(ctx, v, w)
 	}
 	if need.Action != robots.Judge {
@@ -81,13 +82,13 @@ func (v *visit) unused() bool {
 func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (ready bool, err error) {
 	u, err := canon.Parse(need.URL)
 	if err != nil {
-		c.learn(v, archived{Exchange: robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}}, time.Now())
+		c.learn(v, gate.Answer{Exchange: robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}}, time.Now())
 		return false, nil
 	}
-	w := want{from: v.turn.Authority, need: need, url: u, attempt: v.state.Failures() + 1}
-	w.ofAsked = v.state.Passed(policyURL(u.Authority()))
+	w := gate.Request{From: v.turn.Authority, Need: need, URL: u, Attempt: v.state.Failures() + 1}
+	w.ByAsked = v.state.Passed(policyURL(u.Authority()))
 	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
-		w.holds = v.memory.Source.Original(need.URL)
+		w.Holds = v.memory.Source.Original(need.URL)
 	}
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
@@ -104,15 +105,15 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 
 // askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it. ok is false when
 // the crawl drains, or the exchange has to wait: nothing was asked.
-func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived, ok bool, err error) {
-	heard.URL = w.need.URL
+func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (heard gate.Answer, ok bool, err error) {
+	heard.URL = w.Need.URL
 	if c.draining.Err() != nil {
 		return heard, false, nil
 	}
 	line := c.policyLine(v, w)
 	ex, err := c.ask(ctx, v, fetch.Request{
-		URL: w.url, Accept: robotsAccept,
-		IfNoneMatch: w.need.IfNoneMatch, IfModifiedSince: w.need.IfModifiedSince,
+		URL: w.URL, Accept: robotsAccept,
+		IfNoneMatch: w.Need.IfNoneMatch, IfModifiedSince: w.Need.IfModifiedSince,
 		MaxBody: robots.MaxBody + 1, Partial: true,
 		FirstByteTimeout: RobotsFirstByte, WholeTimeout: RobotsWhole,
 	})
@@ -143,7 +144,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 	if stopped(ex) {
 		return heard, false, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, host.CutOff, host.Aborted) })
 	}
-	if heard.Exchange, err = heardOf(ex, w.need.URL); err != nil {
+	if heard.Exchange, err = heardOf(ex, w.Need.URL); err != nil {
 		return heard, false, err
 	}
 	a, why := host.Classify(ex)
@@ -156,31 +157,24 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w want) (heard archived
 	}
 	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
 	if ex.Status == http.StatusNotModified {
-		e.holds = w.holds
+		e.holds = w.Holds
 	}
 	e.exchanged(&line)
-	heard.date = c.dates.Of(ex.Start)
-	heard.record, err = c.write(ctx, line, e)
+	heard.Date = c.dates.Of(ex.Start)
+	heard.Record, err = c.write(ctx, line, e)
 	return heard, err == nil, err
 }
 
 // policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.
-func (c *Crawl) policyLine(v *visit, w want) storage.Line {
+func (c *Crawl) policyLine(v *visit, w gate.Request) storage.Line {
 	line := storage.Line{
-		URL: w.url.String(), Decision: storage.DecisionRobots, Standard: c.gate.terms.Standard.String(),
-		Attempt: w.attempt, Own: v.own,
+		URL: w.URL.String(), Decision: storage.DecisionRobots, Standard: c.gate.Terms.Standard.String(),
+		Attempt: w.Attempt, Own: v.own,
 	}
-	if asked := policyURL(w.from); asked != line.URL {
+	if asked := policyURL(w.From); asked != line.URL {
 		line.Via = asked
 	}
 	return line
-}
-
-// archived is an exchange for robots.txt, and where it is archived.
-type archived struct {
-	robots.Exchange
-	record string // id of its record; empty when there is none
-	date   time.Time
 }
 
 // heardOf puts an exchange as package robots wants it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -16,11 +17,11 @@ import (
 )
 
 // learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
-func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
+func (c *Crawl) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
-	v.state, need = c.gate.terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)
+	v.state, need = c.gate.Terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)
 	if !v.state.Fetched().Equal(before) {
-		v.memory.Source.Learn(v.state, ex.Status, ex.record, ex.date)
+		v.memory.Source.Learn(v.state, ex.Status, ex.Record, ex.Date)
 	}
 	v.hearsay(v.state, now)
 	v.memory.Forbidden = ex.Status == http.StatusForbidden
@@ -28,11 +29,11 @@ func (c *Crawl) learn(v *visit, ex archived, now time.Time) (need robots.Need) {
 	switch {
 	case ruled && digest == sha256.Sum256(ex.Body):
 		v.result.Blobs = append(v.result.Blobs, ex.Body)
-		v.knows(rules{book: c.gate.learn(digest, ex.Body)})
+		v.knows(gate.Rules{Book: c.gate.Learn(digest, ex.Body)})
 		v.learned = true
 	case !ruled:
 		all, _ := v.state.Verdict()
-		v.knows(rules{all: all})
+		v.knows(gate.Rules{All: all})
 	}
 	if !v.end.IsZero() {
 		v.rest.AtLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
@@ -83,7 +84,7 @@ func (v *visit) policyOver(failures int, failure string) {
 
 // bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
 func (c *Crawl) bear(v *visit) {
-	if site := host.Asked(v.rules.book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
+	if site := host.Asked(v.rules.Book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
 		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}
 }

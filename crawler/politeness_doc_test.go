@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"crypto/sha256"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/robots"
 )
@@ -153,22 +155,22 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 	for _, example := range examples {
 		file, rest, _ := strings.Cut(example, "```")
 		books := map[string]*robots.Rulebook{}
-		for _, token := range []string{ourToken, "libbot"} {
-			g := newGate(nil, token, robots.RFC9309)
-			books[token] = g.terms.Parse([]byte(file), g.binding([]byte(file))...)
+		for _, token := range []string{gate.OurToken, "libbot"} {
+			g := gate.New(nil, token, robots.RFC9309)
+			books[token] = g.Learn(sha256.Sum256([]byte(file)), []byte(file))
 		}
 		for _, row := range tableOf(t, rest, "| asked for | |") {
 			if row[0] == "pause" {
-				if want, err := time.ParseDuration(row[1]); err != nil || host.Asked(books[ourToken]).Pause != want {
-					t.Errorf("%q asks for a pause of %v, not %s", file, host.Asked(books[ourToken]).Pause, row[1])
+				if want, err := time.ParseDuration(row[1]); err != nil || host.Asked(books[gate.OurToken]).Pause != want {
+					t.Errorf("%q asks for a pause of %v, not %s", file, host.Asked(books[gate.OurToken]).Pause, row[1])
 				}
 				continue
 			}
 			target, by, named := strings.Cut(row[0], " by ")
 			if !named {
-				by = ourToken
+				by = gate.OurToken
 			}
-			v := rules{book: books[by]}.judge(strings.Trim(target, "`"))
+			v := gate.Rules{Book: books[by]}.Judge(strings.Trim(target, "`"))
 			if want := row[1] == "yes"; v.Allowed != want || row[1] != "yes" && row[1] != "no" {
 				t.Errorf("%q: %s: %+v, the page says %s", file, row[0], v, row[1])
 			}

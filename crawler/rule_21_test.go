@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/revisit"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -28,7 +29,7 @@ type remembered struct {
 	broken  map[string]bool // URLs whose body cannot be read
 }
 
-func (r remembered) Last(_ context.Context, u canon.URL) (*Earlier, error) {
+func (r remembered) Last(_ context.Context, u canon.URL) (*revisit.Earlier, error) {
 	for i := len(r.records) - 1; i >= 0; i-- {
 		k := r.records[i]
 		if k.URL != u.String() || k.response == "" {
@@ -40,7 +41,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*Earlier, error) {
 			continue
 		}
 		body, err := io.ReadAll(resp.Body)
-		e := &Earlier{
+		e := &revisit.Earlier{
 			Record: fmt.Sprintf("record %d", i+1), Date: k.Time, Status: resp.StatusCode, Header: resp.Header,
 			Payload: k.PayloadDigest, HasPayload: k.HasPayload,
 			Original: storage.Original{URL: k.URL, Date: k.Time, ID: fmt.Sprintf("record %d", i+1)},
@@ -51,7 +52,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*Earlier, error) {
 				return nil, err
 			}
 			e.Status, e.Payload, e.HasPayload = before.Status, before.Payload, before.HasPayload
-			e.Header, e.Original, e.Body = Freshened(before.Header, resp.Header), before.Original, before.Body
+			e.Header, e.Original, e.Body = revisit.Freshened(before.Header, resp.Header), before.Original, before.Body
 			return e, nil
 		}
 		if k.Truncated == "" && err == nil {
@@ -209,27 +210,27 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 			"/new":       always("", same+"10"),
 		})
 		date := strings.TrimPrefix(modified, "Last-Modified: ")
-		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
-		w.wantChange("/weak", "fetched", ChangeUnchanged, `W/"a"`)
-		w.wantChange("/date", "fetched", ChangeUnchanged, date)
-		w.wantChange("/both", "fetched", ChangeUnchanged, `"b" `+date)
-		w.wantChange("/plain", "fetched", ChangeUnchanged, "")
-		w.wantChange("/deaf", "fetched", ChangeUnchanged, `"d"`)
-		w.wantChange("/changed", "fetched", ChangeChanged, `"1"`)
-		w.wantChange("/gone", "gone", ChangeGone, `"g"`)
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
+		w.wantChange("/weak", "fetched", string(storage.ChangeUnchanged), `W/"a"`)
+		w.wantChange("/date", "fetched", string(storage.ChangeUnchanged), date)
+		w.wantChange("/both", "fetched", string(storage.ChangeUnchanged), `"b" `+date)
+		w.wantChange("/plain", "fetched", string(storage.ChangeUnchanged), "")
+		w.wantChange("/deaf", "fetched", string(storage.ChangeUnchanged), `"d"`)
+		w.wantChange("/changed", "fetched", string(storage.ChangeChanged), `"1"`)
+		w.wantChange("/gone", "gone", string(storage.ChangeGone), `"g"`)
 		w.wantChange("/dead", "gone", "", "")
-		w.wantChange("/star", "fetched", ChangeUnchanged, "") // "*" is no tag
-		w.wantChange("/moved", "redirected", ChangeChanged, "")
-		w.wantChange("/stays", "redirected", ChangeUnchanged, "")
-		w.wantChange("/noarchive", "fetched", ChangeUnchanged, "") // there is no body to go on with
-		w.wantChange("/new", "fetched", ChangeNew, "")
+		w.wantChange("/star", "fetched", string(storage.ChangeUnchanged), "") // "*" is no tag
+		w.wantChange("/moved", "redirected", string(storage.ChangeChanged), "")
+		w.wantChange("/stays", "redirected", string(storage.ChangeUnchanged), "")
+		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // there is no body to go on with
+		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
 		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
 		s, err := StatusOf(t.Context(), w.front)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Pages != 10 || s.Changes[ChangeUnchanged] != 9 || s.Changes[ChangeNew] != 1 || s.Changes[ChangeChanged] != 2 || s.Changes[ChangeGone] != 1 {
+		if s.Pages != 10 || s.Changes[string(storage.ChangeUnchanged)] != 9 || s.Changes[string(storage.ChangeNew)] != 1 || s.Changes[string(storage.ChangeChanged)] != 2 || s.Changes[string(storage.ChangeGone)] != 1 {
 			t.Errorf("%d pages, changes %v", s.Pages, s.Changes)
 		}
 	})
@@ -267,7 +268,7 @@ func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
 			"/":       then(rule21Reply{fields: `Etag: "root"`, body: linksTo("/behind")}, rule21Reply{fields: "Etag: \"root\"\nX-Robots-Tag: nofollow\nContent-Type: text/plain", body: linksTo("/behind")}),
 			"/behind": always("", "<p>behind"),
 		})
-		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
 		w.wantChange("/behind", "", "")
 	})
 }
@@ -293,8 +294,8 @@ func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 		})
 		w.wantChange("/never", "failed", "", "", "")
 		w.wantOutcomes("http://a.test/never", "deferred: "+reasonHollow, "failed: "+reasonHollow)
-		w.wantChange("/mended", "fetched", ChangeUnchanged, "", "")
-		w.wantChange("/other", "fetched", ChangeUnchanged, `"1"`)
+		w.wantChange("/mended", "fetched", string(storage.ChangeUnchanged), "", "")
+		w.wantChange("/other", "fetched", string(storage.ChangeUnchanged), `"1"`)
 		w.wantChange("/liar", "failed", "", `"x"`, "")
 		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
 	})
@@ -310,7 +311,7 @@ func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
 		w.nextGeneration()
 		w.cfg.Past.(remembered).broken["http://a.test/"] = true
 		w.run()
-		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`, "")
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`, "")
 	})
 }
 
@@ -331,19 +332,19 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 			"/frame":      always("Etag: \"f\"\nCache-Control: max-age=86400", "<p>a frame"),
 			"/linked.css": css("Cache-Control: max-age=86401"),
 		})
-		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`) // a page is never spared the question
-		w.wantChange("/fresh.css", "fetched", ChangeFresh)
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`) // a page is never spared the question
+		w.wantChange("/fresh.css", "fetched", string(storage.ChangeFresh))
 		w.wantOutcomes("http://a.test/fresh.css", "fetched: "+reasonFresh)
-		w.wantChange("/old.css", "fetched", ChangeUnchanged, `"c"`)
-		w.wantChange("/silent.css", "fetched", ChangeUnchanged, `"c" `+strings.TrimPrefix(modified, "Last-Modified: "))
-		w.wantChange("/cookie.css", "fetched", ChangeUnchanged, `"c"`)
-		w.wantChange("/frame", "fetched", ChangeUnchanged, `"f"`)
-		w.wantChange("/linked.css", "fetched", ChangeUnchanged, `"c"`)
+		w.wantChange("/old.css", "fetched", string(storage.ChangeUnchanged), `"c"`)
+		w.wantChange("/silent.css", "fetched", string(storage.ChangeUnchanged), `"c" `+strings.TrimPrefix(modified, "Last-Modified: "))
+		w.wantChange("/cookie.css", "fetched", string(storage.ChangeUnchanged), `"c"`)
+		w.wantChange("/frame", "fetched", string(storage.ChangeUnchanged), `"f"`)
+		w.wantChange("/linked.css", "fetched", string(storage.ChangeUnchanged), `"c"`)
 		if len(w.archive.refused) != 1 || w.archive.refused[0].Change != storage.ChangeFresh || w.archive.refused[0].Attempt != 0 {
 			t.Errorf("the archive's notes: %+v", w.archive.refused)
 		}
 		s, err := StatusOf(t.Context(), w.front)
-		if err != nil || s.Changes[ChangeFresh] != 1 {
+		if err != nil || s.Changes[string(storage.ChangeFresh)] != 1 {
 			t.Errorf("%v %v", s.Changes, err)
 		}
 	})
@@ -381,6 +382,6 @@ func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 		if s := w.run(); s.EndedBy != EndedDrained {
 			t.Errorf("it ended by %s", s.EndedBy)
 		}
-		w.wantChange("/", "fetched", ChangeUnchanged, `"root"`)
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
 	})
 }

@@ -64,7 +64,7 @@ func (c *Crawl) story(ctx context.Context, v *visit) error {
 // judge asks scope and robots policy about a task, as they are now, and settles one that needs no exchange.
 func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task) (verdict robots.Verdict, settled bool, err error) {
 	judged := c.scope.Judge(inScope(task.Candidate))
-	verdict = v.rules.judge(task.URL.RequestURI())
+	verdict = v.rules.Judge(task.URL.RequestURI())
 	switch {
 	case !judged.In:
 		return verdict, true, c.settle(ctx, v, task, decision{kind: storage.DecisionRefuse, reason: judged.Rule, outcome: frontier.Dropped})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -112,11 +113,11 @@ func (v *visit) imposes(l *storage.Line) {
 
 // postpones puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
 // schedule asks for more than the answer did (politeness rule 6).
-func (c *Crawl) postpones(v *visit, l *storage.Line, w want, ex robots.Exchange) {
-	if w.from != v.turn.Authority {
+func (c *Crawl) postpones(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
+	if w.From != v.turn.Authority {
 		return // a hop: the host that it is for rests, not this one
 	}
-	_, need := c.gate.terms.Next(v.state, w.from.Origin(), ex, v.end)
+	_, need := c.gate.Terms.Next(v.state, w.From.Origin(), ex, v.end)
 	if need.Action == robots.Wait && need.After > l.Rest {
 		l.Rest, l.RestBy = need.After, storage.ByRobots
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
@@ -27,7 +28,7 @@ type visit struct {
 	floor  time.Duration
 	memory host.State
 	state  robots.State
-	rules  rules
+	rules  gate.Rules
 	pace   host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
 
 	kept   host.Pace // that was kept before the turn's exchange, the address's included
@@ -78,14 +79,14 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 		}
 	}
 	c.owns(v)
-	v.knows(rules{})
+	v.knows(gate.Rules{})
 	return v, nil
 }
 
 // recall sets the rules that the host's state holds, be they valid still or to be asked for anew: the pace that they
 // ask for is kept until others are known.
 func (c *Crawl) recall(ctx context.Context, v *visit) error {
-	r, err := c.gate.of(ctx, v.state)
+	r, err := c.gate.Of(ctx, v.state)
 	if err == nil {
 		v.knows(r)
 	}
@@ -93,14 +94,14 @@ func (c *Crawl) recall(ctx context.Context, v *visit) error {
 }
 
 // knows sets the rules that hold for the host from now on.
-func (v *visit) knows(r rules) {
+func (v *visit) knows(r gate.Rules) {
 	v.rules = r
 	v.pace = v.terms().Pace(&v.memory, v.clock.Micros(time.Now()))
 }
 
 // terms are those that hold for the host now.
 func (v *visit) terms() host.Terms {
-	return host.Terms{Floor: v.floor, Own: v.own, Rules: v.rules.book}
+	return host.Terms{Floor: v.floor, Own: v.own, Rules: v.rules.Book}
 }
 
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another

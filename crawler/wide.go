@@ -194,7 +194,7 @@ func (f *flight) ahead() *reading {
 // is to be had anew.
 func (w *wide) stale() bool {
 	now, a := time.Now(), w.v.turn.Authority
-	return !now.Before(w.until) || w.c.unproved(w.v) || w.c.gate.terms.Need(w.v.state, a.Origin(), now).Action != robots.Judge
+	return !now.Before(w.until) || w.c.unproved(w.v) || w.c.gate.Terms.Need(w.v.state, a.Origin(), now).Action != robots.Judge
 }
 
 // room takes what one more exchange needs: a seat and a ticket. The first in flight has the worker's own.

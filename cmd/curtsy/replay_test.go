@@ -66,7 +66,7 @@ func archived(t *testing.T) (dir, site string) {
 	dir = filepath.Join(t.TempDir(), "d")
 	inside(t, "crawl", "--delay", "0", "--dir", dir, "--quiet", site).want(t, cli.ExitDone)
 	web.Close()
-	revisit(t, dir, site+"about.html", site+"again.html")
+	asRepeat(t, dir, site+"about.html", site+"again.html")
 	return dir, site
 }
 
@@ -75,8 +75,8 @@ type only struct{ original storage.Original }
 
 func (o only) Original([32]byte) (storage.Original, bool, error) { return o.original, true, nil }
 
-// revisit appends an exchange to the archive of a stopped crawl whose answer repeats that of another URL.
-func revisit(t *testing.T, dir, of, as string) {
+// asRepeat appends an exchange to the archive of a stopped crawl whose answer repeats that of another URL.
+func asRepeat(t *testing.T, dir, of, as string) {
 	t.Helper()
 	r := storage.Record{URL: as, Addr: netip.MustParseAddrPort("127.0.0.1:80"), Request: []byte("GET /again.html HTTP/1.1\r\n\r\n"), HasPayload: true, Repeatable: true}
 	var first only

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -82,7 +81,7 @@ func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *chan
 		Version: 1, Generation: d.generation.Number, Began: d.generation.Began, Complete: complete,
 		Counts: map[string]int64{}, File: inDir(d.path, changesName),
 	}
-	for _, word := range []string{crawler.ChangeNew, crawler.ChangeChanged, crawler.ChangeUnchanged, crawler.ChangeFresh, crawler.ChangeGone, changeUnknown} {
+	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), changeUnknown} {
 		c.Counts[word] = 0
 	}
 	if complete {
@@ -233,7 +232,7 @@ func (w *changeWriter) flush() error {
 	if had {
 		e.Before = &earlier{Time: w.was.time, Status: w.was.status, Record: w.was.record}
 	}
-	if (!had || w.was.record == "") && e.Change != crawler.ChangeNew {
+	if (!had || w.was.record == "") && e.Change != string(storage.ChangeNew) {
 		if u, err := canon.Parse(w.url); err == nil {
 			last, err := w.past.Last(w.ctx, u)
 			if err != nil {
@@ -276,8 +275,8 @@ func changesText(c *changes) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nsince the generation before\n")
 	for _, r := range []struct{ word, name string }{
-		{crawler.ChangeNew, "new"}, {crawler.ChangeChanged, "changed"}, {crawler.ChangeUnchanged, "unchanged"},
-		{crawler.ChangeFresh, "fresh, not asked"}, {crawler.ChangeGone, "gone (404, 410)"}, {changeUnknown, "not known now"}, {changeUnlinked, "no longer linked"},
+		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
+		{string(storage.ChangeFresh), "fresh, not asked"}, {string(storage.ChangeGone), "gone (404, 410)"}, {changeUnknown, "not known now"}, {changeUnlinked, "no longer linked"},
 	} {
 		if n, known := c.Counts[r.word]; known {
 			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)

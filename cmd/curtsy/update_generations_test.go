@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/storage"
 	reports "curtsy/storage/report"
 )
 
@@ -40,7 +40,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		t.Error("what the kill left is still there")
 	}
 	counts, of := changesOf(t, dir)
-	if _, known := counts[changeUnlinked]; counts[crawler.ChangeGone] != 0 || known || of["/a"].Change != "" {
+	if _, known := counts[changeUnlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
 		t.Errorf("%v %v", counts, of)
 	}
 	inside(t, "update", "--quiet", dir).want(t, exitIncomplete) // its host still rests

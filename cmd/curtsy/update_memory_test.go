@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -142,7 +141,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 		t.Fatal(err)
 	}
 	w.look()
-	if c.Counts[crawler.ChangeUnchanged] != int64(urls) {
+	if c.Counts[string(storage.ChangeUnchanged)] != int64(urls) {
 		t.Fatalf("%v, want %d unchanged", c.Counts, urls)
 	}
 	return beginning, w.most - base

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/revisit"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -20,7 +20,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// past is what the archive of a crawl directory had before a generation began: a crawler.Past.
+// past is what the archive of a crawl directory had before a generation began: a revisit.Past.
 type past struct {
 	archive, spool string
 	index          []string // of complete segments: what is older than the run is in these
@@ -41,9 +41,9 @@ func (s *settings) past(d *crawlDir, say func(string, ...any)) (*past, error) {
 	}, nil
 }
 
-// Last implements crawler.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
+// Last implements revisit.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
 // update dearer, not impossible.
-func (p *past) Last(ctx context.Context, u canon.URL) (*crawler.Earlier, error) {
+func (p *past) Last(ctx context.Context, u canon.URL) (*revisit.Earlier, error) {
 	url := u.String()
 	var found []cdxj.Line
 	for l, err := range cdxj.Lookup(p.index, url) {
@@ -81,7 +81,7 @@ var errNoCapture = errors.New("the record is not what the index says: curtsy war
 
 // capture is a record that was read up to its body.
 type capture struct {
-	crawler.Earlier
+	revisit.Earlier
 	rec   *warc.Record
 	whole bool // the block has all of the body
 }
@@ -147,7 +147,7 @@ func sha256Of(text string) (d [32]byte, ok bool) {
 }
 
 // read returns what a capture says; nil when it is not of the past.
-func (p *past) read(l cdxj.Line) (*crawler.Earlier, error) {
+func (p *past) read(l cdxj.Line) (*revisit.Earlier, error) {
 	c, err := p.head(l)
 	if err != nil || !c.Date.Before(p.before) {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *past) read(l cdxj.Line) (*crawler.Earlier, error) {
 		return nil, errors.New("the answer that a 304 confirms is not in the archive")
 	}
 	e := original.Earlier
-	e.Record, e.Date, e.Header = c.Record, c.Date, crawler.Freshened(original.Header, c.Header)
+	e.Record, e.Date, e.Header = c.Record, c.Date, revisit.Freshened(original.Header, c.Header)
 	p.hold(&e, *original, at)
 	return &e, nil
 }
@@ -199,7 +199,7 @@ func (p *past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
 }
 
 // hold makes the response at l the one whose body e has.
-func (p *past) hold(e *crawler.Earlier, response capture, l cdxj.Line) {
+func (p *past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
 	e.Original = storage.Original{URL: l.URL, Date: response.Date, ID: response.rec.ID()}
 	if response.whole {
 		e.Body = func() (*io.SectionReader, io.Closer, error) { return p.body(l) }

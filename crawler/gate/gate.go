@@ -1,4 +1,4 @@
-package crawler
+package gate
 
 import (
 	"context"
@@ -10,22 +10,19 @@ import (
 	"curtsy/robots"
 )
 
-// ourToken is the product token that binds whatever the user calls the crawler (politeness rule 1).
-const ourToken = "curtsy"
+// OurToken is the product token that binds whatever the user calls the crawler (politeness rule 1).
+const OurToken = "curtsy"
 
 // blobs gives bodies by their SHA-256: of a frontier, what the gate needs.
 type blobs interface {
 	Blob(ctx context.Context, sum [32]byte) ([]byte, error)
 }
 
-// gate gives the robots policies that hold for a host. It keeps parsed ones, by the digest of their file; the files
-// themselves are in the frontier. What a host's policy is now is not the gate's to remember: it is in the host's
-// frontier record.
-type gate struct {
+// Gate gives the robots policies that hold for a host.
+type Gate struct {
 	blobs  blobs
 	tokens []string
-	terms  robots.Terms
-	hops   *hops
+	Terms  robots.Terms
 
 	mu     sync.Mutex
 	parsed map[[32]byte]*entry
@@ -46,48 +43,49 @@ const (
 	entrySize = 256
 )
 
-func newGate(b blobs, token string, standard robots.Standard) *gate {
+// New returns a gate for a crawler that calls itself token.
+func New(b blobs, token string, standard robots.Standard) *Gate {
 	terms := robots.Terms{Standard: standard, Strict: true} // politeness rule 6: another standard only adds refusals
-	g := &gate{blobs: b, terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}, hops: newHops()}
-	if token != ourToken {
-		g.tokens = append(g.tokens, ourToken)
+	g := &Gate{blobs: b, Terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}}
+	if token != OurToken {
+		g.tokens = append(g.tokens, OurToken)
 	}
 	return g
 }
 
-// rules are what binds us at one host: a rulebook for all of our tokens, or a verdict on everything. The zero rules
+// Rules are what binds us at one host: a rulebook for all of our tokens, or a verdict on everything. The zero rules
 // allow nothing.
-type rules struct {
-	book *robots.Rulebook
-	all  robots.Verdict
+type Rules struct {
+	Book *robots.Rulebook
+	All  robots.Verdict
 }
 
-// of returns the rules that a state holds; of one that holds none, those that allow nothing.
-func (g *gate) of(ctx context.Context, s robots.State) (rules, error) {
+// Of returns the rules that a state holds; of one that holds none, those that allow nothing.
+func (g *Gate) Of(ctx context.Context, s robots.State) (Rules, error) {
 	if v, ok := s.Verdict(); ok {
-		return rules{all: v}, nil
+		return Rules{All: v}, nil
 	}
 	digest, ok := s.Body()
 	if !ok {
-		return rules{}, nil
+		return Rules{}, nil
 	}
 	if book := g.known(digest); book != nil {
-		return rules{book: book}, nil
+		return Rules{Book: book}, nil
 	}
 	if digest == emptyDigest {
-		return rules{book: g.learn(digest, nil)}, nil
+		return Rules{Book: g.Learn(digest, nil)}, nil
 	}
 	body, err := g.blobs.Blob(ctx, digest)
 	if err != nil {
-		return rules{}, fmt.Errorf("crawler: robots.txt %x: %w", digest[:6], err)
+		return Rules{}, fmt.Errorf("crawler: robots.txt %x: %w", digest[:6], err)
 	}
-	return rules{book: g.learn(digest, body)}, nil
+	return Rules{Book: g.Learn(digest, body)}, nil
 }
 
 // emptyDigest is that of a robots.txt without an octet, which the frontier need not keep.
 var emptyDigest = sha256.Sum256(nil)
 
-func (g *gate) known(digest [32]byte) *robots.Rulebook {
+func (g *Gate) known(digest [32]byte) *robots.Rulebook {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g.parsed[digest]
@@ -99,9 +97,9 @@ func (g *gate) known(digest [32]byte) *robots.Rulebook {
 	return e.book
 }
 
-// learn parses a file and keeps the result, at the cost of those used longest ago.
-func (g *gate) learn(digest [32]byte, body []byte) *robots.Rulebook {
-	e := &entry{book: g.terms.Parse(body, g.binding(body)...)}
+// Learn parses a file and keeps the result, at the cost of those used longest ago.
+func (g *Gate) Learn(digest [32]byte, body []byte) *robots.Rulebook {
+	e := &entry{book: g.Terms.Parse(body, g.binding(body)...)}
 	e.size = entrySize + e.book.Size()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,12 +118,12 @@ func (g *gate) learn(digest [32]byte, body []byte) *robots.Rulebook {
 // binding returns the tokens that bind us in a file: our name, and ourToken where a group names it. Where none does, the
 // groups of "*" bind our name alone, and only if none names that: a site that lets one crawler in and shuts all others
 // out means what it says.
-func (g *gate) binding(body []byte) []string {
+func (g *Gate) binding(body []byte) []string {
 	if len(g.tokens) == 1 {
 		return g.tokens
 	}
-	for _, standard := range []robots.Standard{robots.RFC9309, g.terms.Standard} {
-		if robots.Parse(body, robots.Options{Token: ourToken, Standard: standard}).Named() {
+	for _, standard := range []robots.Standard{robots.RFC9309, g.Terms.Standard} {
+		if robots.Parse(body, robots.Options{Token: OurToken, Standard: standard}).Named() {
 			return g.tokens
 		}
 	}
@@ -133,7 +131,7 @@ func (g *gate) binding(body []byte) []string {
 }
 
 // forget drops the half that was used longest ago; called with mu held.
-func (g *gate) forget() {
+func (g *Gate) forget() {
 	used := make([]uint64, 0, len(g.parsed))
 	for _, e := range g.parsed {
 		used = append(used, e.used)
@@ -148,10 +146,10 @@ func (g *gate) forget() {
 	}
 }
 
-// judge decides about a request target. All of our tokens must be allowed, by every document that binds.
-func (r rules) judge(target string) robots.Verdict {
-	if r.book == nil {
-		return r.all
+// Judge decides about a request target. All of our tokens must be allowed, by every document that binds.
+func (r Rules) Judge(target string) robots.Verdict {
+	if r.Book == nil {
+		return r.All
 	}
-	return r.book.Match(target)
+	return r.Book.Match(target)
 }

@@ -1,4 +1,6 @@
-package crawler
+// Package usage collects usage preferences: what robots.txt and an answer say about how content may be used. They are
+// recorded and never guessed: nothing here knows what they mean (politeness rule 20).
+package usage
 
 import (
 	"net/http"
@@ -18,15 +20,14 @@ const (
 // the W3C community group.
 var prefFields = []string{"Content-Usage", "Tdm-Reservation", "Tdm-Policy"}
 
-// prefs are usage preferences as storage.Line keeps them. They are recorded and never guessed: nothing here knows what
-// they mean (politeness rule 20).
+// prefs are usage preferences as storage.Line keeps them.
 type prefs struct {
 	said []string
 	more int
 }
 
-// prefsOf collects what robots.txt and the answer itself say.
-func prefsOf(book *robots.Rulebook, h http.Header) string {
+// Of collects what robots.txt and the answer itself say.
+func Of(book *robots.Rulebook, h http.Header) string {
 	var p prefs
 	if book != nil {
 		for _, policy := range book.Policies() {

@@ -1,4 +1,4 @@
-package crawler
+package revisit
 
 import (
 	"net/http"
@@ -13,9 +13,9 @@ var neverSent = map[string]bool{
 	"accept-encoding": true, "authorization": true, "cookie": true, "origin": true, "referer": true, "range": true,
 }
 
-// isFresh reports whether an answer that was asked for at got is fresh now, by what its server said and by nothing else
+// Fresh reports whether an answer that was asked for at got is fresh now, by what its server said and by nothing else
 // (RFC 9111 4.2, without 4.2.2). What is said in two ways, or cannot be read, is not fresh.
-func isFresh(h http.Header, got, now time.Time) bool {
+func Fresh(h http.Header, got, now time.Time) bool {
 	said := cacheControl(h)
 	for _, no := range []string{"no-cache", "no-store", "private"} {
 		if _, ok := said[no]; ok {

@@ -1,4 +1,4 @@
-package crawler
+package revisit
 
 import (
 	"io"
@@ -8,10 +8,6 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
-	"curtsy/frontier"
-	"curtsy/frontier/canon"
-	"curtsy/storage"
 )
 
 // RFC 9111 4.2: how long an answer is fresh by what its server said, and 4.2.3: how old it is.
@@ -62,7 +58,7 @@ func TestRule21_FreshnessIsWhatTheServerSaid(t *testing.T) {
 			if c.life == 0 && at == -1 {
 				continue
 			}
-			if isFresh(h, got, got.Add(at)) != want {
+			if Fresh(h, got, got.Add(at)) != want {
 				t.Errorf("%s: after %v fresh is %v", c.name, at, !want)
 			}
 		}
@@ -101,7 +97,7 @@ func TestRule21_ConditionsAreWellFormed(t *testing.T) {
 	} {
 		e := &Earlier{Status: 200, Body: body, Header: http.Header{"Etag": c.tags, "Last-Modified": c.dates}}
 		var r fetch.Request
-		if is := e.condition(&r); r.IfNoneMatch != c.ifNone || r.IfModifiedSince != c.ifModified || is != (c.ifNone+c.ifModified != "") {
+		if is := e.Condition(&r); r.IfNoneMatch != c.ifNone || r.IfModifiedSince != c.ifModified || is != (c.ifNone+c.ifModified != "") {
 			t.Errorf("%q %q: %v %q %q", c.tags, c.dates, is, r.IfNoneMatch, r.IfModifiedSince)
 		}
 	}
@@ -111,7 +107,7 @@ func TestRule21_ConditionsAreWellFormed(t *testing.T) {
 func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
 	kept := http.Header{"Etag": {`"a"`}, "Content-Type": {"text/html"}, "Content-Length": {"7"}, "Age": {"60"}, "X-Old": {"1"}, "X-Both": {"1", "2"}}
 	said := http.Header{"Etag": {`W/"a"`}, "Content-Type": {"text/plain"}, "Content-Length": {"0"}, "X-Both": {"3"}, "Cache-Control": {"max-age=5"}}
-	if !confirms(said, kept) || confirms(http.Header{"Etag": {`"b"`}}, kept) || !confirms(http.Header{}, kept) {
+	if !Confirms(said, kept) || Confirms(http.Header{"Etag": {`"b"`}}, kept) || !Confirms(http.Header{}, kept) {
 		t.Error("it confirms another answer, or not its own")
 	}
 	h := Freshened(kept, said)
@@ -124,47 +120,5 @@ func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
 	}
 	if kept.Get("Age") != "60" || len(kept["X-Both"]) != 2 {
 		t.Error("the fields before have changed")
-	}
-}
-
-// What politeness needs of a host outlives a generation; what it brought does not.
-func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
-	a := parse(t, "http://a.test/").Authority()
-	n := host.State{
-		LastEnd: 5_000_000, Failures: 3, Throttles: 2, Refusals: 1, Pages: 70, Sitemaps: 4, Forbidden: true, Run: 9, Spaced: 7, SpacedUntil: 8,
-		Due: host.Pace{Pause: time.Minute, By: storage.ByRetryAfter}, Source: host.Source{Record: "r", Body: "b", BodyAt: 3}, History: []byte{1},
-	}
-	h := frontier.Host{
-		Authority: a, Wait: time.Hour, Queued: 3, Hold: frontier.Hold{Act: frontier.Park},
-		HostUpdate: frontier.HostUpdate{Condition: frontier.Refused, Reason: "no", Pace: time.Minute, Robots: []byte("policy"), Memory: n.Append(nil)},
-	}
-	next, err := host.NextGeneration(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := host.Read(next.Memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Pages != 0 || got.Sitemaps != 0 || got.History != nil {
-		t.Errorf("it still counts %d pages, %d maps, %d octets of history", got.Pages, got.Sitemaps, len(got.History))
-	}
-	got.Pages, got.Sitemaps, got.History = n.Pages, n.Sitemaps, n.History
-	if string(got.Append(nil)) != string(h.Memory) {
-		t.Errorf("%+v, want %+v", got, n)
-	}
-	if next.Condition != frontier.Refused || next.Reason != "no" || next.Pace != h.Pace || next.Wait != h.Wait || string(next.Robots) != "policy" || next.Hold != h.Hold || next.Queued != 0 {
-		t.Errorf("%+v", next)
-	}
-	h.Condition, h.Reason = frontier.Retired, reasonMaxPerHost
-	if next, err = host.NextGeneration(h); err != nil || next.Condition != frontier.Open || next.Reason != "" {
-		t.Errorf("%+v %v", next, err)
-	}
-	if next, err = host.NextGeneration(frontier.Host{Authority: canon.Authority{}}); err != nil || len(next.Memory) != 0 {
-		t.Errorf("%+v %v", next, err)
-	}
-	h.Memory = []byte{99}
-	if _, err := host.NextGeneration(h); err == nil {
-		t.Error("damaged notes are taken over")
 	}
 }
