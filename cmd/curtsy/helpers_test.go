@@ -2,7 +2,14 @@ package main
 
 import (
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawldir"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -15,4 +22,44 @@ func noise(seed uint64, n int) string {
 		b[i] = byte(rng.Uint32())
 	}
 	return string(b)
+}
+
+// given makes a flag set as a command has it, with what the command line gave.
+func given(t *testing.T, args ...string) (*settings, *pflag.FlagSet) {
+	t.Helper()
+	var s settings
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.flags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return &s, fs
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// home gives the test a configuration folder of its own, with a file in it.
+func home(t *testing.T, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("AppData", dir)
+	path, err := crawldir.UserConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -7,17 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier"
 )
-
-// mirrorFlags declares the settings that concern the browsable copy of a crawl.
-func (s *settings) mirrorFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
-	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
-	fs.BoolVar(&s.Previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
-	inGroup(fs, "Mirror")
-}
 
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
 var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "max-body": "1GiB"}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
-	"curtsy/crawler/crawldir"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -44,33 +41,4 @@ func (o *options) check() error {
 		return usagef("--quiet and --verbose contradict each other")
 	}
 	return nil
-}
-
-// resolve fills in what the command line left open, from the environment and the files. config is the file that
-// --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
-func resolve(s *settings, flags *pflag.FlagSet, config, crawl string) error {
-	var layers []crawldir.File
-	add := func(path string, mayMiss bool) error {
-		l, err := readLayer(path, mayMiss)
-		layers = append(layers, l)
-		return err
-	}
-	if config == "" {
-		config = os.Getenv(envName("config"))
-	}
-	if config != "" {
-		if err := add(config, false); err != nil {
-			return err
-		}
-	}
-	if crawl != "" {
-		if err := add(crawl, false); err != nil {
-			return err
-		}
-	} else if path, err := crawldir.UserConfig(); err == nil {
-		if err := add(path, true); err != nil {
-			return err
-		}
-	}
-	return apply(s, flags, layers...)
 }

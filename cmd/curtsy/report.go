@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	reports "curtsy/storage/report"
@@ -175,7 +176,7 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 	s.flags(flags)
 	for _, name := range crawldir.Names() {
 		given, ok, err := l.Texts(name)
-		if !ok || slices.Contains(identityNames, name) && name != "agent" {
+		if !ok || slices.Contains(config.IdentityNames(), name) && name != "agent" {
 			continue
 		}
 		f := flags.Lookup(name)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/identity"
 	"curtsy/crawler/crawldir"
 )
 
@@ -44,7 +45,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		newPack(std),
 		newServe(std),
 		newFrontier(std),
-		newIdentity(std),
+		identity.Command(std),
 		newRobots(std),
 		newOptOut(std),
 		newLedger(std),

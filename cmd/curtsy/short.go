@@ -3,8 +3,12 @@ package main
 import (
 	"strconv"
 
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
 
@@ -60,4 +64,19 @@ var (
 	fromSeconds = text.Seconds
 	roughSize   = text.RoughSize
 	summaryText = text.Summary
+)
+
+// settings are those of a crawl.
+type settings struct{ crawldir.Settings }
+
+func (s *settings) flags(fs *pflag.FlagSet) { config.Flags(&s.Settings, fs) }
+
+func resolve(s *settings, flags *pflag.FlagSet, file, crawl string) error {
+	return config.Resolve(&s.Settings, flags, file, crawl)
+}
+
+var (
+	envName   = config.EnvName
+	readLayer = config.ReadLayer
+	warnEnv   = config.WarnEnv
 )

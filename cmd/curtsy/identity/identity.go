@@ -1,4 +1,4 @@
-package main
+package identity
 
 import (
 	"errors"
@@ -14,27 +14,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
 )
 
-// identityNames are the settings that identity set keeps.
-var identityNames = []string{"agent", "contact", "operator", "purpose"}
-
-func newIdentity(std cli.Streams) *cobra.Command {
+// Command is curtsy identity.
+func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "identity",
 		Short: "Say who crawls",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newIdentitySet(std), newIdentityOwn(std))
+	cmd.AddCommand(newSet(std), newOwn(std))
 	return cmd
 }
 
-func newIdentitySet(std cli.Streams) *cobra.Command {
-	var s settings
+func newSet(std cli.Streams) *cobra.Command {
+	s := crawldir.Defaults()
 	cmd := &cobra.Command{
 		Use:   "set [flags]",
 		Short: "Keep contact, operator, purpose and agent for your crawls",
@@ -43,11 +42,10 @@ func newIdentitySet(std cli.Streams) *cobra.Command {
 		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
 		Args:    cli.NoArgs,
 	}
-	s.Settings = crawldir.Defaults()
-	s.identityFlags(cmd.Flags())
+	config.IdentityFlags(&s, cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
-		for _, name := range identityNames {
+		for _, name := range config.IdentityNames() {
 			if f := cmd.Flags().Lookup(name); f.Changed {
 				given[name] = f.Value.String()
 			}
@@ -98,7 +96,7 @@ func printIdentity(std cli.Streams, path string) error {
 
 // setKeys sets top-level keys of a TOML file and leaves the rest of it, comments included, as it is.
 func setKeys(path string, values map[string]string) error {
-	before, err := readLayer(path, true)
+	before, err := config.ReadLayer(path, true)
 	if err != nil {
 		return fmt.Errorf("%w; mend it first", err)
 	}
@@ -114,7 +112,7 @@ func setKeys(path string, values map[string]string) error {
 	if want == nil {
 		want = map[string]any{}
 	}
-	for _, name := range identityNames {
+	for _, name := range config.IdentityNames() {
 		value, ok := values[name]
 		if !ok {
 			continue

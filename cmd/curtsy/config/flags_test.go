@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"slices"
@@ -12,10 +12,10 @@ import (
 
 // A setting is a flag and a key of files: each has the other's name, order, default and way to be written.
 func TestEverySettingIsAFlag(t *testing.T) {
-	var s settings
+	var s crawldir.Settings
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.SortFlags = false
-	s.flags(fs)
+	Flags(&s, fs)
 	var names []string
 	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if !slices.Equal(names, crawldir.Names()) {

@@ -1,15 +1,16 @@
-package main
+package identity
 
 import (
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 )
 
-func newIdentityOwn(std stdio) *cobra.Command {
+func newOwn(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "own HOST",
 		Short: "Print the value that proves a host to be your own",
@@ -22,7 +23,7 @@ func newIdentityOwn(std stdio) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host, err := crawldir.OwnHost(args[0])
 			if err != nil {
-				return usagef("%q: %w", args[0], err)
+				return cli.Usagef("%q: %w", args[0], err)
 			}
 			path, err := crawldir.OwnKey.Path()
 			if err != nil {

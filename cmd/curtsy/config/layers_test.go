@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -9,15 +9,16 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
 // given makes a flag set as a command has it, with what the command line gave.
-func given(t *testing.T, args ...string) (*settings, *pflag.FlagSet) {
+func given(t *testing.T, args ...string) (*crawldir.Settings, *pflag.FlagSet) {
 	t.Helper()
-	var s settings
+	var s crawldir.Settings
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.flags(fs)
+	Flags(&s, fs)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
 	t.Setenv("CURTSY_AGENT", "env")
 	t.Setenv("CURTSY_CONTACT", "env")
 	s, fs := given(t, "--contact", "flag")
-	if err := resolve(s, fs, file, ""); err != nil {
+	if err := Resolve(s, fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := strings.Join([]string{s.Contact, s.Agent, s.Operator, s.Purpose, s.Scope}, " "), "flag env file users host"; got != want {
@@ -70,7 +71,7 @@ func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	home(t, "")
 	file := write(t, "workers = 7\ndelay = \"3s\"\nmax-body = \"5MiB\"\nexclude = [\"a\", \"b\"]\naccept = [\"text/html\", \".pdf\"]\ndepth = 2\n")
 	s, fs := given(t)
-	if err := resolve(s, fs, file, ""); err != nil {
+	if err := Resolve(s, fs, file, ""); err != nil {
 		t.Fatal(err)
 	}
 	if s.Workers != 7 || s.Delay != 3*time.Second || s.MaxBody != 5<<20 || len(s.Exclude) != 2 || len(s.Accept) != 2 || s.Depth != 2 {
@@ -87,21 +88,21 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 		if value == "" {
 			value = "seven"
 		}
-		t.Setenv(envName(name), value)
-		if err := resolve(s, fs, "", ""); err != nil {
+		t.Setenv(EnvName(name), value)
+		if err := Resolve(s, fs, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Trim(f.Value.String(), "[]"); got != value {
-			t.Errorf("%s=%s: %s is %q", envName(name), value, name, got)
+			t.Errorf("%s=%s: %s is %q", EnvName(name), value, name, got)
 		}
-		t.Setenv(envName(name), "")
+		t.Setenv(EnvName(name), "")
 		if f.Changed {
 			t.Errorf("%s counts as given on the command line: %v", name, s)
 		}
 	}
 	t.Setenv("CURTSY_CONFIG", write(t, "workers = 5\n"))
 	s, fs := given(t)
-	if err := resolve(s, fs, "", ""); err != nil || s.Workers != 5 {
+	if err := Resolve(s, fs, "", ""); err != nil || s.Workers != 5 {
 		t.Errorf("CURTSY_CONFIG: %v, %v", s.Workers, err)
 	}
 }
@@ -112,7 +113,7 @@ func TestAnEmptyVariableIsNoSetting(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGES", "")
 	t.Setenv("CURTSY_AGENT", "")
 	s, fs := given(t)
-	if err := resolve(s, fs, "", ""); err != nil || s.MaxPages != 0 || s.Agent != "curtsy" {
+	if err := Resolve(s, fs, "", ""); err != nil || s.MaxPages != 0 || s.Agent != "curtsy" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -122,7 +123,7 @@ func TestListsFromTheEnvironment(t *testing.T) {
 	t.Setenv("CURTSY_ACCEPT", "text/html,.pdf .png")
 	t.Setenv("CURTSY_EXCLUDE", "a{1,2} b")
 	s, fs := given(t)
-	if err := resolve(s, fs, "", ""); err != nil {
+	if err := Resolve(s, fs, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Join(s.Accept, " ") != "text/html .pdf .png" || strings.Join(s.Exclude, " ") != "a{1,2} b" {
@@ -134,7 +135,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 	t.Setenv("CURTSY_MAX_PAGE", "3")
 	t.Setenv("CURTSY_SOMETHING_ELSE_ENTIRELY", "3")
 	var b strings.Builder
-	warnEnv(&b, crawldir.Names())
+	WarnEnv(&b, crawldir.Names())
 	if got := b.String(); got != "CURTSY_MAX_PAGE in the environment is no setting; did you mean CURTSY_MAX_PAGES?\n" {
 		t.Errorf("%q", got)
 	}
@@ -143,7 +144,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
 	home(t, "\ufeffworkers = 7\r\n")
 	s, fs := given(t)
-	if err := resolve(s, fs, "", ""); err != nil || s.Workers != 7 {
+	if err := Resolve(s, fs, "", ""); err != nil || s.Workers != 7 {
 		t.Errorf("%v, %v", s.Workers, err)
 	}
 }
@@ -160,12 +161,12 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 		{"workers = 1.5\n", "a string, a whole number or a list of strings is expected"},
 	} {
 		s, fs := given(t)
-		err := resolve(s, fs, write(t, tt.text), "")
+		err := Resolve(s, fs, write(t, tt.text), "")
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v; want %q", tt.text, err, tt.want)
 		}
-		if code := report(&strings.Builder{}, err); code != exitUsage {
-			t.Errorf("%q: exit code %d, want %d", tt.text, code, exitUsage)
+		if code := cli.Report(&strings.Builder{}, err); code != cli.ExitUsage {
+			t.Errorf("%q: exit code %d, want %d", tt.text, code, cli.ExitUsage)
 		}
 	}
 }
@@ -180,43 +181,11 @@ func TestSettingsReadWhatTheyWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, back := given(t)
-	if err := resolve(again, back, "", write(t, string(first))); err != nil {
+	if err := Resolve(again, back, "", write(t, string(first))); err != nil {
 		t.Fatal(err)
 	}
 	second, err := again.TOML()
 	if err != nil || string(second) != string(first) {
 		t.Errorf("%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
-	}
-}
-
-func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
-	path := write(t, "# mine\ncontact = 'mailto:old@library.org' # old\nworkers = 3\n")
-	if err := setKeys(path, map[string]string{"contact": "mailto:new@library.org", "operator": `The "Library"`}); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "# mine\ncontact = 'mailto:new@library.org'\nworkers = 3\noperator = 'The \"Library\"'\n"
-	if string(b) != want {
-		t.Errorf("the file is\n%s\nwant\n%s", b, want)
-	}
-}
-
-// A line that looks like a key may be part of a text of several lines.
-func TestIdentitySetChangesNothingElse(t *testing.T) {
-	text := "operator = \"\"\"\ncontact = 3\n\"\"\"\n"
-	path := write(t, text)
-	err := setKeys(path, map[string]string{"contact": "new@library.org"})
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "by hand") {
-		t.Errorf("%v", err)
-	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != text {
-		t.Errorf("%q, %v", b, err)
-	}
-	broken := write(t, "workers = 3\nx y\n")
-	if err := setKeys(broken, map[string]string{"contact": "new@library.org"}); err == nil || !strings.Contains(err.Error(), "c.toml:2:3: ") {
-		t.Errorf("%v", err)
 	}
 }

@@ -1,20 +1,18 @@
-package main
+package config
 
 import (
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 )
 
-// settings are those of a crawl, as flags, environment and files give them.
-type settings struct{ crawldir.Settings }
-
-// flags declares every setting. Their names are the keys of the configuration files, too.
-func (s *settings) flags(fs *pflag.FlagSet) {
-	s.Settings = crawldir.Defaults()
-	s.identityFlags(fs)
-	s.scopeFlags(fs)
+// Flags declares every setting as a flag, with its default. Their names are the keys of the configuration files, too.
+func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
+	*s = crawldir.Defaults()
+	IdentityFlags(s, fs)
+	scopeFlags(s, fs)
 
 	fs.Var((*value.Duration)(&s.Delay), "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
 	fs.Var((*value.Duration)(&s.IPDelay), "ip-delay", "shortest `TIME` between two exchanges at one address, whatever hosts are there; 100ms at least")
@@ -22,8 +20,8 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&s.OwnSite, "own-site", s.OwnSite, "`HOSTS` of your own, with less than 1s between exchanges if --delay says so: loopback, none, or names that hold what curtsy identity own prints; repeatable")
 	fs.Var(value.AtLeast(&s.PerHost, 1), "per-host", "`N` exchanges at once with a host of your own, where --delay is 0")
 	fs.Var((*value.Standard)(&s.Standard), "robots-standard", "read robots.txt by this `STANDARD`, too: draft1996 and std1994 add refusals to those of rfc9309")
-	s.mannersFlags(fs)
-	inGroup(fs, "Politeness")
+	mannersFlags(s, fs)
+	cli.Group(fs, "Politeness")
 
 	fs.Var(value.AtLeast(&s.MaxPages, 0), "max-pages", "end after `N` HTML pages; 0 for no limit")
 	fs.Var(value.AtLeast(&s.MaxPerHost, 0), "max-per-host", "at most `N` HTML pages of one host; 0 likewise")
@@ -33,45 +31,49 @@ func (s *settings) flags(fs *pflag.FlagSet) {
 	fs.Var((*value.Size)(&s.LeastSpeed), "least-speed", "give up an answer that brings less than this `SIZE` per second over 30s; 0 for any speed")
 	fs.Var((*value.Size)(&s.MaxBody), "max-body", "largest `SIZE` of a body, decoded")
 	fs.Var((*value.Duration)(&s.MaxWait), "max-wait", "end when nothing is due within this `TIME`")
-	inGroup(fs, "Budgets")
+	cli.Group(fs, "Budgets")
 
 	fs.Var((*value.Order)(&s.Order), "order", "`ORDER` within a host: breadth (as found) or depth (the last found first)")
 	fs.Var((*value.Size)(&s.MaxDBSize), "max-db-size", "end before the frontier outgrows this `SIZE`; 0 for no limit")
 	fs.Var(value.AtLeast(&s.MaxURLs, 0), "max-urls", "take at most `N` URLs that links lead to; 0 likewise")
 	fs.Var(value.AtLeast(&s.MaxURLsPerHost, 0), "max-urls-per-host", "take at most `N` of these of one host; 0 likewise")
 	fs.Var(value.AtLeast(&s.MaxURLsPerDomain, 0), "max-urls-per-domain", "take at most `N` of these of one registrable domain; 0 likewise")
-	inGroup(fs, "Frontier")
+	cli.Group(fs, "Frontier")
 
 	fs.Var(value.AtLeast(&s.Workers, 1), "workers", "at most `N` exchanges in flight in all; those that take over 1s do not count, up to four times as many")
 	fs.StringArrayVar(&s.AllowNet, "allow-net", nil, "private addresses (`CIDR`) that may be reached, repeatable")
 	fs.StringVar(&s.CAFile, "ca-file", "", "trust the certificates in `FILE` (PEM), too")
 	fs.StringVar(&s.AcceptLanguage, "accept-language", "", "send `TEXT` as Accept-Language")
 	fs.BoolVar(&s.OfferZstd, "offer-zstd", false, "offer the coding zstd beside gzip and br; few tools read it back")
-	inGroup(fs, "Network")
+	cli.Group(fs, "Network")
 
 	fs.StringArrayVar(&s.Dedup, "dedup", nil, "refer to answers that this `CDXJ` file, or a crawl directory, has already\ninstead of archiving them again; repeatable")
-	inGroup(fs, "Archive")
+	cli.Group(fs, "Archive")
 
 	fs.Var((*value.Size)(&s.MemoryLimit), "memory-limit", "let `SIZE` of memory be used to save time, more only if the crawl must hold it; 0 leaves it to Go")
-	inGroup(fs, "Machine")
-	s.mirrorFlags(fs)
+	cli.Group(fs, "Machine")
+	mirrorFlags(s, fs)
 }
 
-func (s *settings) mannersFlags(fs *pflag.FlagSet) {
+func mannersFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.OptOut, "opt-out", nil, "ask nothing of whom this `FILE` lists; read again when it changes; repeatable")
 	fs.BoolVar(&s.KeepNoArchive, "keep-noarchive", false, "keep the bodies of pages that ask not to be archived")
 	fs.StringSliceVar(&s.FollowRel, "follow-rel", s.FollowRel, "follow links with these words of rel, a `LIST` of nofollow, ugc, sponsored; or none")
 }
 
-func (s *settings) identityFlags(fs *pflag.FlagSet) {
+// IdentityNames are the settings that say who crawls, and what for.
+func IdentityNames() []string { return []string{"agent", "contact", "operator", "purpose"} }
+
+// IdentityFlags declares those that say who crawls, and what for.
+func IdentityFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Agent, "agent", s.Agent, "product `TOKEN`: the name that robots.txt knows")
 	fs.StringVar(&s.Contact, "contact", "", "`ADDRESS` for site owners: an http(s) URL or a mailbox")
 	fs.StringVar(&s.Operator, "operator", "", "`NAME` of who runs the crawl; kept with the archive")
 	fs.StringVar(&s.Purpose, "purpose", "", "what the crawl is for, a `TEXT`; kept with the archive")
-	inGroup(fs, "Identity")
+	cli.Group(fs, "Identity")
 }
 
-func (s *settings) scopeFlags(fs *pflag.FlagSet) {
+func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Scope, "scope", s.Scope, "`AREA` to stay in: host, domain, prefix, seeds or any")
 	fs.StringArrayVar(&s.Include, "include", nil, "only URLs that match this `REGEXP` (RE2), repeatable")
 	fs.StringArrayVar(&s.Exclude, "exclude", nil, "no URLs that match this `REGEXP`; it wins; repeatable")
@@ -81,5 +83,13 @@ func (s *settings) scopeFlags(fs *pflag.FlagSet) {
 	fs.Var(value.AtLeast(&s.Depth, crawldir.Unlimited), "depth", "at most `N` links from a seed; -1 for no limit")
 	fs.StringArrayVar(&s.Sitemaps, "sitemaps", nil, "read sitemaps, too: `WHICH` is robots, for those that robots.txt names,\nor a URL; repeatable (default none)")
 	fs.StringArrayVar(&s.Traps, "trap", nil, "set a trap `RULE=N`, or RULE=off; repeatable")
-	inGroup(fs, "Scope")
+	cli.Group(fs, "Scope")
+}
+
+// mirrorFlags declares the settings that concern the browsable copy of a crawl.
+func mirrorFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
+	fs.BoolVar(&s.Mirror, "mirror", false, "make a browsable copy in DIR/mirror at the end of each run")
+	fs.Var((*value.Vanished)(&s.Vanished), "vanished", "keep or remove in the copy `WHAT` is gone (404, 410); removed when an update has\ncompleted, never before")
+	fs.BoolVar(&s.Previews, "previews", false, "fetch pictures that pages name for others to show (og:image), too")
+	cli.Group(fs, "Mirror")
 }

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/phrasebook"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
+)
+
+// ReadLayer reads a file of settings, and names the setting that is nearest to a key that is none. A missing file is an
+// empty layer if it may be missing.
+func ReadLayer(path string, mayMiss bool) (crawldir.File, error) {
+	f, err := crawldir.ReadFile(path)
+	if mayMiss && errors.Is(err, fs.ErrNotExist) {
+		return crawldir.File{Path: path}, nil
+	}
+	var unknown *crawldir.UnknownKey
+	if !errors.As(err, &unknown) {
+		return f, err
+	}
+	names := crawldir.Names()
+	if p, ok := phrasebook.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
+		return f, cli.Usagef("%w; that is %s here", err, p.Flag())
+	} else if near := cli.Nearest(unknown.Key, names); near != "" {
+		return f, cli.Usagef("%w; did you mean %q?", err, near)
+	}
+	return f, err
+}
+
+// apply gives every setting that no flag has set the value of the first layer that has it; the environment comes
+// before all files.
+func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...crawldir.File) error {
+	for _, name := range crawldir.Names() {
+		if flags.Changed(name) {
+			continue
+		}
+		env := EnvName(name)
+		if v := os.Getenv(env); v != "" {
+			values := []string{v}
+			if crawldir.IsList(name) { // at spaces, for which no setting of a list has a use
+				values = strings.Fields(v)
+			}
+			if err := s.Set(name, values...); err != nil {
+				return cli.Usagef("%s: %w", env, err)
+			}
+			continue
+		}
+		for _, l := range layers {
+			if given, err := l.Give(s, name); err != nil {
+				return err
+			} else if given {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+const envPrefix = "CURTSY_"
+
+// EnvName is the environment variable of a setting.
+func EnvName(setting string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
+}
+
+// WarnEnv names variables of the environment that are near a setting's and are none: a budget that was mistyped
+// would be none at all.
+func WarnEnv(w io.Writer, names []string) {
+	known := []string{EnvName("config")}
+	for _, name := range names {
+		known = append(known, EnvName(name))
+	}
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		rest, ok := strings.CutPrefix(name, envPrefix)
+		if !ok || slices.Contains(known, name) {
+			continue
+		}
+		for _, k := range known {
+			if cli.Nearest(rest, []string{strings.TrimPrefix(k, envPrefix)}) != "" {
+				fmt.Fprintf(w, "%s in the environment is no setting; did you mean %s?\n", plainly.Lines(name), k)
+				break
+			}
+		}
+	}
+}
+
+// Resolve fills in what the command line left open, from the environment and the files. config is the file that
+// --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
+func Resolve(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) error {
+	var layers []crawldir.File
+	add := func(path string, mayMiss bool) error {
+		l, err := ReadLayer(path, mayMiss)
+		layers = append(layers, l)
+		return err
+	}
+	if config == "" {
+		config = os.Getenv(EnvName("config"))
+	}
+	if config != "" {
+		if err := add(config, false); err != nil {
+			return err
+		}
+	}
+	if crawl != "" {
+		if err := add(crawl, false); err != nil {
+			return err
+		}
+	} else if path, err := crawldir.UserConfig(); err == nil {
+		if err := add(path, true); err != nil {
+			return err
+		}
+	}
+	return apply(s, flags, layers...)
+}
+
+// Of reads the settings of the crawl in dir, the environment included.
+func Of(dir string) (*crawldir.Settings, error) {
+	var s crawldir.Settings
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	Flags(&s, flags)
+	return &s, Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName))
+}
