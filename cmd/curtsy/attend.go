@@ -12,10 +12,10 @@ import (
 	"curtsy/crawler"
 )
 
-// attend runs a crawl with everything around it: signals, control interface, progress. It returns the signal that
+// attend runs a crawl with signals and progress around it. It returns the signal that
 // ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
-func attend(ctx context.Context, c *crawler.Crawl, dir string, voice *voice) (summary crawler.Summary, sig os.Signal, err error) {
+func attend(ctx context.Context, c *crawler.Crawl, voice *voice) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -53,7 +53,6 @@ func attend(ctx context.Context, c *crawler.Crawl, dir string, voice *voice) (su
 			}
 		}
 	})
-	beside.Go(func() error { return c.Serve(over, dir) })
 	beside.Go(func() error { voice.follow(over, c); return nil })
 	summary, err = c.Run(ctx)
 	end()

@@ -75,7 +75,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		dir = inDir(path, packedName)
 	}
 	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
-		if err := mustBeOurs(filepath.Dir(ledgerDir)); err != nil {
+		if err := crawldir.Inspect(filepath.Dir(ledgerDir)); err != nil {
 			return nil, "", err
 		}
 	}

@@ -117,7 +117,7 @@ func (b *benching) mayWrite() error {
 	if b.profile == "" {
 		return nil
 	}
-	profiles, err := entriesIn(b.profile, "", ".pprof")
+	profiles, err := crawldir.Entries(b.profile, "", ".pprof")
 	if err != nil {
 		return cli.Usagef("--profile: %w", err)
 	}

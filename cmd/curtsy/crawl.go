@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,10 +51,9 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 		return err
 	}
 	warnEnv(std.Err, crawldir.Names())
-	var config []byte
 	var seeds []frontier.Candidate
 	err := untilSignal(ctx, func(ctx context.Context) (err error) {
-		if config, seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
+		if seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
 			err = ctx.Err() // a signal that came too late to stop anything before
 		}
 		return err
@@ -62,71 +62,71 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 		return err
 	}
 	if o.dryRun {
-		return dryRun(ctx, s, o, config, seeds, std)
+		return dryRun(ctx, s, o, seeds, std)
 	}
 	o.made = true
 	return runCrawl(ctx, s, o, w, std)
 }
 
-// prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns them.
-func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (config []byte, seeds []frontier.Candidate, err error) {
+// prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns the seeds.
+func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (seeds []frontier.Candidate, err error) {
 	std.In = stdinUntil(ctx, std.In)
 	from, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
-	first, err := from.next()
+	first, err := from.Next()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s.stayHome(flags, first, o, std)
-	if err := s.Check(first); err != nil {
-		return nil, nil, err
-	}
-	if config, err = s.TOML(); err != nil {
-		return nil, nil, err
-	}
 	if o.dryRun {
-		seeds, err = rest(ctx, first, from, s)
-		return config, seeds, err
+		return rest(ctx, first, from, s)
 	}
 	if o.dir == "" {
 		o.dir = defaultDir(first, time.Now())
 	}
-	err = createDirFrom(ctx, o.dir, config, func() (batch []frontier.Candidate, err error) {
+	err = crawldir.Create(ctx, o.dir, &s.Settings, func() (batch []frontier.Candidate, err error) {
 		if batch, first = first, nil; batch != nil {
 			return batch, nil
 		}
-		if batch, err = from.next(); err == nil {
-			err = s.Check(batch)
-		}
-		return batch, err
+		return from.Next()
 	})
 	if err == nil {
 		err = from.report(o.dir)
 	}
-	return nil, nil, err
+	return nil, err
+}
+
+// defaultDir is where a crawl goes that names no directory: the first seed's host and the date.
+func defaultDir(seeds []frontier.Candidate, now time.Time) string {
+	host := strings.Map(func(r rune) rune {
+		if r == ':' || r == '[' || r == ']' {
+			return '-'
+		}
+		return r
+	}, seeds[0].URL.Authority().HostPort())
+	return strings.Trim(host, "-") + "-" + now.UTC().Format("2006-01-02")
 }
 
 // rest returns all seeds of which the first are known.
 func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *settings) ([]frontier.Candidate, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		batch, err := from.next()
-		if errors.Is(err, io.EOF) {
-			return seeds, from.report("")
+	err := s.Check(seeds)
+	for err == nil {
+		var batch []frontier.Candidate
+		if err = ctx.Err(); err == nil {
+			batch, err = from.Next()
 		}
 		if err == nil {
 			err = s.Check(batch)
 		}
-		if err != nil {
-			return nil, err
-		}
 		seeds = append(seeds, batch...)
 	}
+	if errors.Is(err, io.EOF) {
+		return seeds, from.report("")
+	}
+	return nil, err
 }
 
 // newResume goes on with a crawl.
@@ -151,34 +151,31 @@ func newResume(std stdio) *cobra.Command {
 	return cmd
 }
 
-// prepareResume reads the settings of a crawl that is to go on, and returns them as a file.
-func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) (config []byte, err error) {
+// prepareResume reads the settings of a crawl that is to go on.
+func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
 	if err := o.check(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := mustHoldCrawl(o.dir); err != nil {
-		return nil, err
+	if err := crawldir.Require(o.dir); err != nil {
+		return err
 	}
-	if err := mustBeWhole(o.dir); err != nil {
-		return nil, err
+	if err := crawldir.RequireWhole(o.dir); err != nil {
+		return err
 	}
 	if err := resolve(s, flags, o.config, inDir(o.dir, crawldir.ConfigName)); err != nil {
-		return nil, err
+		return err
 	}
 	warnEnv(std.Err, crawldir.Names())
-	if err := s.Check(nil); err != nil {
-		return nil, err
-	}
-	return s.TOML()
+	return s.Check(nil)
 }
 
 func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
-	config, err := prepareResume(flags, s, o, std)
-	if err != nil {
+	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, word(o.dir))
 	}
-	return runCrawl(ctx, s, o, world{config: config}, std)
+	o.again = true
+	return runCrawl(ctx, s, o, world{}, std)
 }

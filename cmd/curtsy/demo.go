@@ -74,11 +74,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, leave(o, err == nil, std)) }()
 	}
-	config, err := s.TOML()
-	if err != nil {
-		return err
-	}
-	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+	if err := crawldir.CreateUnchecked(ctx, o.dir, &s.Settings, crawldir.Given(seeds)); err != nil {
 		return err
 	}
 	if !o.quiet {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -100,12 +99,7 @@ func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
 // The second to open a directory is refused before it touches anything: the first has bodies under way there.
 func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 	dir, _ := stopped(t)
-	var s settings
-	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
+	defer openedDir(t, dir).Close()
 	body := filepath.Join(dir, crawldir.SpoolName, "body")
 	if err := os.WriteFile(body, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -154,39 +148,6 @@ func TestStatusDoesNotTrustTheControlFile(t *testing.T) {
 	}
 	if r := inside(t, "status", dir); r.code != 0 || !strings.Contains(r.out, "stopped") {
 		t.Errorf("a directory: %+v", r)
-	}
-}
-
-// Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
-func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
-	c, err := crawldir.Seed("http://127.0.0.1:9/", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, exists := range []bool{false, true} {
-		parent := t.TempDir()
-		dir := filepath.Join(parent, "d")
-		if exists {
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		errs := make(chan error, 2)
-		for range 2 {
-			go func() {
-				errs <- createDir(context.Background(), dir, []byte("# settings\n"), []frontier.Candidate{c})
-			}()
-		}
-		first, second := <-errs, <-errs
-		if (first == nil) == (second == nil) {
-			t.Errorf("exists %v: %v and %v", exists, first, second)
-		}
-		if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
-			t.Errorf("exists %v: beside it: %v %v", exists, left, err)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
-			t.Errorf("exists %v: it holds %v %v", exists, left, err)
-		}
 	}
 }
 

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
 // dryRun asks the seeds' hosts for robots.txt, in a directory that is thrown away, and shows what they say. A host
 // whose robots.txt cannot be had is asked once.
-func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds []frontier.Candidate, std stdio) (err error) {
+func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candidate, std stdio) (err error) {
 	tmp, err := os.MkdirTemp("", "curtsy-dry-run-")
 	if err != nil {
 		return err
@@ -24,11 +25,11 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	o.dir = filepath.Join(tmp, "crawl")
 	s.MaxWait = 2 * time.Second
-	if err := createDir(ctx, o.dir, config, seeds); err != nil {
+	if err := crawldir.Create(ctx, o.dir, &s.Settings, crawldir.Given(seeds)); err != nil {
 		return err
 	}
 	voice := newVoice(std.Err, o)
-	_, sig, err := runIn(ctx, s, o, world{}, voice)
+	result, sig, err := runIn(ctx, s, o, world{}, voice)
 	voice.finish()
 	switch {
 	case err != nil:
@@ -36,17 +37,17 @@ func dryRun(ctx context.Context, s *settings, o *options, config []byte, seeds [
 	case sig != nil:
 		return interrupted(sig)
 	case o.json:
-		return writeJSON(std.Out, o.answers)
+		return writeJSON(std.Out, result.Answers)
 	}
 	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSEEDS\tPACE\tROBOTS.TXT")
-	for _, a := range o.answers {
+	for _, a := range result.Answers {
 		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", oneLine(a.Host), a.Seeds, a.Pace, oneLine(a.Robots))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	least, address := crawler.SeedsTake(o.answers, s.IPDelay)
+	least, address := crawler.SeedsTake(result.Answers, s.IPDelay)
 	why := ""
 	if address != "" {
 		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.IPDelay))

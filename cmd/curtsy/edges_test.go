@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,17 +13,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
-
-func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
-	lines := newSeedLines(strings.NewReader("http://a.example/\t" + strings.Repeat("t", maxTag) + "\nhttp://b.example/\t" + strings.Repeat("t", maxTag+1) + "\n"))
-	if c, err := lines.next(); err != nil || len(c.Tag) != maxTag {
-		t.Errorf("%d octets, %v", len(c.Tag), err)
-	}
-	var wrong *badLine
-	if _, err := lines.next(); !errors.As(err, &wrong) || wrong.n != 2 || !strings.Contains(wrong.why, "tag") {
-		t.Errorf("%v", err)
-	}
-}
 
 // Each worker costs memory from the start.
 func TestWorkersBeyondReasonAreAUsageError(t *testing.T) {

@@ -23,7 +23,7 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != exitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "not to be had") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
-	if err := removeLeftOvers(dir); err != nil {
+	if err := crawldir.RemoveLeftOvers(dir); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(left); err == nil {

@@ -85,7 +85,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 	if x.live && at != "" {
 		return cli.Usagef("--live is about now, --at about the past: give one of them")
 	}
-	return mustHoldCrawl(x.dir)
+	return crawldir.Require(x.dir)
 }
 
 // parseAt reads an instant that is over.

@@ -81,7 +81,7 @@ func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
 			}
 		}
 	}
-	files, err := entriesIn(inDir(a.dir, crawldir.ArchiveName), "", ".warc.gz")
+	files, err := crawldir.Entries(inDir(a.dir, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -52,7 +53,7 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 // asking the host, or has just done so, which a note then says.
 func (x *explaining) hostLocks(e *crawler.Explanation) (*hostlock.Locks, error) {
 	a := x.url.Authority()
-	locks, err := openHostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
+	locks, err := crawldir.HostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
 	if err != nil || a.Loopback() {
 		return locks, err
 	}

@@ -36,7 +36,7 @@ func newFrontierAdd(std cli.Streams) *cobra.Command {
 }
 
 func add(ctx context.Context, dir string, args []string, o *options, std cli.Streams) (err error) {
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
 	s, err := settingsOf(dir)
@@ -52,7 +52,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 	var sum frontier.Added
 	running, err := operate(ctx, dir, func(to operated) error {
 		for {
-			batch, err := seeds.next()
+			batch, err := seeds.Next()
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -79,7 +79,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 	}
 	if o.json {
 		return cli.WriteJSON(std.Out, map[string]int64{
-			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.twice, "bad_lines": seeds.bad,
+			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice(), "bad_lines": seeds.bad,
 		})
 	}
 	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", several(int64(sum.New), "seed"), sum.Known); err != nil {

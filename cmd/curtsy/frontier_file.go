@@ -34,7 +34,7 @@ func newFrontierCompact(std cli.Streams) *cobra.Command {
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
-			if err := mustHoldCrawl(dir); err != nil {
+			if err := crawldir.Require(dir); err != nil {
 				return err
 			}
 			if err := mustNotRun(cmd.Context(), dir, "compact"); err != nil {
@@ -118,19 +118,16 @@ func newFrontierRebuild(std cli.Streams) *cobra.Command {
 	}
 }
 
-// rebuiltSuffix ends the name of a frontier that is rebuilt, until it takes the place of the damaged one.
-const rebuiltSuffix = ".rebuilt"
-
 func rebuild(ctx context.Context, dir string, std cli.Streams) error {
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
 	if err := mustNotRun(ctx, dir, "rebuild"); err != nil {
 		return err
 	}
 	path := inDir(dir, crawldir.FrontierName)
-	beside := path + rebuiltSuffix
-	if err := errors.Join(os.RemoveAll(beside), removeLeftOvers(dir)); err != nil { // of a rebuild that was killed
+	beside := inDir(dir, crawldir.RebuiltName)
+	if err := errors.Join(os.RemoveAll(beside), crawldir.RemoveLeftOvers(dir)); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)

@@ -105,7 +105,7 @@ func mustTakeFrontier(dir string) error {
 	case err != nil:
 		return fmt.Errorf("crawl directory: %w", err)
 	case !fi.IsDir():
-		return notADir(dir)
+		return crawldir.NotDirectory(dir)
 	}
 	if _, err := os.Lstat(inDir(dir, crawldir.FrontierName)); err == nil {
 		return cli.Usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, crawldir.FrontierName))

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 )
@@ -116,13 +117,13 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	bad++
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "crawl", "--max-bytes", "1B", "--max-time", "1ms", "--quiet", "--json", "--dir", dir, "--seeds", write(t, b.String()))
-	if lines := strings.Count(r.err, "passed over"); lines != maxComplaints+1 || !strings.Contains(r.err, itoa(bad)+" lines passed over in all; "+inDir(dir, badSeedsName)) {
+	if lines := strings.Count(r.err, "passed over"); lines != maxComplaints+1 || !strings.Contains(r.err, itoa(bad)+" lines passed over in all; "+inDir(dir, crawldir.BadSeedsName)) {
 		t.Errorf("%d lines; %.3000s", lines, r.err)
 	}
 	if !strings.Contains(r.err, itoa(n/10)+" seeds given more than once") {
 		t.Errorf("%.3000s", r.err)
 	}
-	list, err := os.ReadFile(inDir(dir, badSeedsName))
+	list, err := os.ReadFile(inDir(dir, crawldir.BadSeedsName))
 	if err != nil || strings.Count(string(list), "\n") != bad || len(list) > 300*bad {
 		t.Errorf("%v: %d lines and %d octets, want %d lines", err, strings.Count(string(list), "\n"), len(list), bad)
 	}

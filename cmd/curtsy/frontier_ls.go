@@ -92,7 +92,7 @@ func (l *listing) run(ctx context.Context, f frontier.Stored, std cli.Streams) e
 	var only []canon.Authority
 	if len(l.hosts) > 0 {
 		var err error
-		if only, err = authoritiesOf(ctx, atRest{Frontier: f}, l.hosts, false); err != nil {
+		if only, err = authoritiesOf(ctx, known{f}, l.hosts, false); err != nil {
 			return err
 		}
 	}

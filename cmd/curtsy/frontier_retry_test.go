@@ -167,12 +167,7 @@ func TestRetryOfOneHostIsCalledByNameOrOrigin(t *testing.T) {
 
 func TestRetryOfARunningCrawlSaysWhatToDo(t *testing.T) {
 	dir, _ := stopped(t)
-	var s settings
-	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
+	defer openedDir(t, dir).Close()
 	inside(t, "frontier", "retry", dir).want(t, cli.ExitFailed, "another process has the frontier open", "stop the crawl first", "curtsy status "+word(dir))
 }
 

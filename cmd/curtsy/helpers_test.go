@@ -12,6 +12,16 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
+// openedDir opens a crawl directory as resume does.
+func openedDir(t *testing.T, dir string) *crawldir.Dir {
+	t.Helper()
+	d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Say: func(n crawldir.Note) { t.Log(n.Text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // noise is text that no compression makes smaller, the same for the same seed.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 )
@@ -94,15 +93,19 @@ func TestDedupRefersToTheEarlierCrawl(t *testing.T) {
 		Response: io.NewSectionReader(strings.NewReader(text+"bread"), 0, int64(len(text))+5), HeadSize: int64(len(text)),
 		PayloadDigest: sha256.Sum256([]byte("bread")), PayloadSize: 5, HasPayload: true,
 	}
-	var s settings
 	archived := func(earlier ...string) (dir, media string) {
 		dir, _ = stopped(t)
-		d, err := openDirWith(t.Context(), dir, s.WARCInfo(), frontier.Options{}, earlier, t.Logf)
+		s, err := crawldir.ReadSettings(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.archive.Record(t.Context(), once)
-		if err = errors.Join(err, d.close()); err != nil {
+		s.Dedup = earlier
+		d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Settings: &s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.Archive.Record(t.Context(), once)
+		if err = errors.Join(err, d.Close()); err != nil {
 			t.Fatal(err)
 		}
 		files, err := cdxj.Files(inDir(dir, crawldir.IndexName))

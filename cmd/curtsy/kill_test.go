@@ -119,12 +119,7 @@ func nearAKill(at time.Time, kills []time.Time, d time.Duration) bool {
 // reopened opens a killed crawl as resume does, closes it, and checks database, archive and the chain of the ledger.
 func reopened(t *testing.T, dir string) {
 	t.Helper()
-	var s settings
-	d, err := openDir(dir, s.WARCInfo(), 0, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.close(); err != nil {
+	if err := openedDir(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if findings, err := bolt.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {

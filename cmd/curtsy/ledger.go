@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,24 +15,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 )
-
-// openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
-// crawl: the chain is the same without it.
-// The mark of its run binds the digest of the archive's warcinfo records.
-func openLedger(dir, warcinfo string, say func(string, ...any)) (*ledger.Writer, error) {
-	var key ed25519.PrivateKey
-	path, err := crawldir.LedgerKey.Path()
-	if err == nil {
-		var seed []byte
-		if seed, err = crawldir.LedgerKey.Make(path); err == nil {
-			key = ed25519.NewKeyFromSeed(seed)
-		}
-	}
-	if err != nil {
-		say("the ledger is chained and not signed: %v", err)
-	}
-	return ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), Key: key, Software: "curtsy/" + crawldir.Version, Warcinfo: warcinfo})
-}
 
 // newLedger is the group of commands about the ledger of a crawl.
 func newLedger(std cli.Streams) *cobra.Command {
@@ -79,10 +60,10 @@ type headJSON struct {
 
 func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
 	if _, err := os.Stat(inDir(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		if err := mustHoldCrawl(dir); err != nil {
+		if err := crawldir.Require(dir); err != nil {
 			return err
 		}
-		return mustBeWhole(dir)
+		return crawldir.RequireWhole(dir)
 	}
 	p, err := ledger.Head(inDir(dir, crawldir.LedgerName))
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/mirror"
 )
 
@@ -112,7 +113,7 @@ func mirrorIn(dir string) (string, error) {
 			return tree, nil
 		}
 		if errors.Is(err, syscall.ENOTDIR) {
-			return "", notADir(dir)
+			return "", crawldir.NotDirectory(dir)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", usagef("mirror: %w", err)

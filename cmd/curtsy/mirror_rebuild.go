@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
@@ -100,7 +101,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if len(args) > 1 {
 		return nil, usagef("mirror rebuild takes one crawl directory, or WARC files: not %s and more", word(dir))
 	}
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return nil, err
 	}
 	s, err := settingsOf(dir)

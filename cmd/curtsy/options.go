@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/pflag"
-
-	"curtsy/crawler"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -11,12 +9,11 @@ type options struct {
 	dir, seeds, config   string
 	json, quiet, verbose bool
 
-	made    bool // the directory is of this very command
-	dryRun  bool
-	answers []crawler.HostAnswer // what the dry run learned
+	made   bool // the directory is of this very command
+	again  bool // it is of an earlier one
+	dryRun bool
 
-	changes  *changes // of an update
-	mirrored *built   // the browsable copy, if there is one
+	mirrored *built // the browsable copy, if there is one
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {

@@ -49,7 +49,7 @@ func newOptOutAdd(std stdio) *cobra.Command {
 				if len(args) == 0 {
 					return usagef("optout add takes a crawl directory and entries, or --user and entries")
 				}
-				if err := mustHoldCrawl(args[0]); err != nil {
+				if err := crawldir.Require(args[0]); err != nil {
 					return err
 				}
 				path, args = inDir(args[0], crawldir.OptOutName), args[1:]
@@ -125,7 +125,7 @@ func newOptOutList(std stdio) *cobra.Command {
 					return usagef("optout list takes one crawl directory, or --user")
 				}
 				dir = args[0]
-				if err := mustHoldCrawl(dir); err != nil {
+				if err := crawldir.Require(dir); err != nil {
 					return err
 				}
 				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)

@@ -12,7 +12,7 @@ import (
 // crawlPlace is what a crawl directory calls its own.
 var crawlPlace = userfile.Place{
 	Names: []string{
-		crawldir.ConfigName, crawldir.FrontierName, nextName, crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName, crawldir.SpoolName, crawldir.OptOutName, badSeedsName, changesName,
+		crawldir.ConfigName, crawldir.FrontierName, crawldir.NextName, crawldir.ArchiveName, crawldir.LedgerName, crawldir.IndexName, crawldir.SpoolName, crawldir.OptOutName, crawldir.BadSeedsName, crawldir.ChangesName,
 		crawler.ControlFile, mirror.Tree(""), reportName + ".html", reportName + ".json",
 	},
 	Is: func(dir string) bool {

@@ -106,7 +106,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 	d := filepath.Join(base, "d")
 	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
 	shared("report", "--no-audit", d).want(t, exitDone)
-	segments, err := entriesIn(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
+	segments, err := crawldir.Entries(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}

@@ -59,10 +59,10 @@ func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error
 	if err := mayWriteTo("--output", o.to, userfile.Kind{}); err != nil {
 		return err
 	}
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
-	if err := mustBeWhole(dir); err != nil {
+	if err := crawldir.RequireWhole(dir); err != nil {
 		return err
 	}
 	return cli.UntilSignal(ctx, func(ctx context.Context) error {

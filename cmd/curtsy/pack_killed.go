@@ -29,7 +29,7 @@ func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
 		return nil
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(std.Err, "%s\n", plain(fmt.Sprintf(format, args...))) }
-	index, err := openIndex(ctx, dir, nil, say)
+	index, err := crawldir.OpenIndex(ctx, dir, nil, func(n crawldir.Note) { say("%s", cli.Note(n, dir)) })
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 
 // mustHoldLedger refuses a directory without the one thing that a report cannot be made without.
 func mustHoldLedger(dir string) error {
-	if err := mustBeOurs(dir); err != nil {
+	if err := crawldir.Inspect(dir); err != nil {
 		return err
 	}
 	fi, err := os.Stat(inDir(dir, crawldir.LedgerName))
@@ -113,7 +113,7 @@ func mustHoldLedger(dir string) error {
 		return nil
 	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
-			return notADir(dir)
+			return crawldir.NotDirectory(dir)
 		}
 		if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err == nil {
 			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, crawldir.LedgerName))

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/optout"
@@ -64,7 +65,7 @@ func (c *robotsCheck) source(urls []canon.URL, std cli.Streams) (source robotsSo
 	if err != nil {
 		return nil, nil, err
 	}
-	locks, err := openHostLocks(func(format string, args ...any) { fmt.Fprintf(std.Err, "curtsy: "+format+"\n", args...) })
+	locks, err := crawldir.HostLocks(func(format string, args ...any) { fmt.Fprintf(std.Err, "curtsy: "+format+"\n", args...) })
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/seedlist"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 )
-
-// maxSeedLine is the longest line of a seed file.
-const maxSeedLine = 64 << 10
-
-// maxTag is the longest tag: every URL that descends from the seed carries it.
-const maxTag = 1 << 10
 
 // maxComplaints is how many bad lines of a seed file are shown; the others are counted.
 const maxComplaints = 20
@@ -33,54 +31,106 @@ func urlOf(raw string) (canon.URL, error) {
 	return u, usagef("%w", err)
 }
 
-// badLine is a line of a seed file that is passed over.
-type badLine struct {
-	n   int64
-	why string
+// seedSource gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
+type seedSource struct {
+	*seedlist.Source
+	file    *os.File // to be closed; nil for standard input
+	name    string   // of the list; empty without one
+	verbose bool
+	std     stdio
+
+	bad  int64         // lines that are passed over
+	list *os.File      // where bad lines go that are not shown
+	out  *bufio.Writer // to it
 }
 
-func (b *badLine) Error() string { return fmt.Sprintf("line %d: %s", b.n, b.why) }
-
-// seedLines reads a seed file: one URL per line, optionally a tab and a tag.
-type seedLines struct {
-	in *bufio.Reader
-	n  int64
-}
-
-func newSeedLines(r io.Reader) *seedLines { return &seedLines{in: bufio.NewReaderSize(r, maxSeedLine)} }
-
-// next returns the next seed, a *badLine, io.EOF after the last line, or what is wrong with the reader.
-func (l *seedLines) next() (frontier.Candidate, error) {
-	for {
-		b, more, err := l.in.ReadLine()
+// openSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a bad
+// line of a file is reported and passed over. Seeds there must be.
+func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource, error) {
+	s := &seedSource{verbose: verbose, std: std}
+	var given []frontier.Candidate
+	for _, a := range args {
+		c, err := crawldir.Seed(a, "")
 		if err != nil {
-			return frontier.Candidate{}, err
+			return nil, usagef("%w", err)
 		}
-		l.n++
-		if more {
-			for more && err == nil {
-				_, more, err = l.in.ReadLine()
-			}
-			return frontier.Candidate{}, &badLine{l.n, fmt.Sprintf("line longer than %d octets, passed over", maxSeedLine)}
-		}
-		line := string(b)
-		if l.n == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		raw, tag, _ := strings.Cut(line, "\t")
-		raw = strings.TrimSpace(raw)
-		if raw == "" || strings.HasPrefix(raw, "#") {
-			continue
-		}
-		if tag = strings.TrimSpace(tag); len(tag) > maxTag {
-			return frontier.Candidate{}, &badLine{l.n, fmt.Sprintf("tag longer than %d octets; line passed over", maxTag)}
-		}
-		c, err := crawldir.Seed(raw, tag)
-		if err != nil {
-			return frontier.Candidate{}, &badLine{l.n, err.Error() + "; line passed over"}
-		}
-		return c, nil
+		given = append(given, c)
 	}
+	var list io.Reader
+	switch file {
+	case "":
+	case "-":
+		s.name, list = "standard input", std.In
+	default:
+		f, err := userfile.Open(file)
+		if err != nil {
+			return nil, usagef("seeds: %w", err)
+		}
+		s.name, s.file, list = file, f, f
+	}
+	if len(args) == 0 && list == nil {
+		return nil, usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
+	}
+	s.Source = seedlist.New(given, s.name, list, s.complain)
+	return s, nil
+}
+
+// complain reports a bad line: the first ones, and with verbose all of them, at once.
+func (s *seedSource) complain(wrong *seedlist.BadLine) (err error) {
+	text := oneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.Number, wrong.Why))
+	if s.bad++; s.verbose || s.bad <= maxComplaints {
+		fmt.Fprintln(s.std.Err, text)
+	}
+	if s.verbose {
+		return nil
+	}
+	if s.list == nil {
+		if s.list, err = os.CreateTemp("", "curtsy-bad-seeds-"); err != nil {
+			return err
+		}
+		s.out = bufio.NewWriter(s.list)
+	}
+	_, err = fmt.Fprintln(s.out, text)
+	return err
+}
+
+// report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
+func (s *seedSource) report(dir string) error {
+	if s.Twice() > 0 {
+		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", several(s.Twice(), "seed"))
+	}
+	switch {
+	case s.bad <= maxComplaints:
+		return nil
+	case s.verbose || dir == "":
+		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plain(s.name), several(s.bad, "line"))
+		return nil
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	if _, err := s.list.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	path := inDir(dir, crawldir.BadSeedsName)
+	err := durable.File(path, func(w io.Writer) error { _, err := io.Copy(w, s.list); return err })
+	if err != nil {
+		return fmt.Errorf("seeds: %w", err)
+	}
+	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plain(s.name), several(s.bad, "line"), plain(path))
+	return nil
+}
+
+// close releases the list.
+func (s *seedSource) close() error {
+	if s.file != nil {
+		s.file.Close()
+	}
+	if s.list == nil {
+		return nil
+	}
+	s.list.Close()
+	return os.Remove(s.list.Name())
 }
 
 // collectSeeds returns the seeds of the arguments and of a file all at once.
@@ -91,7 +141,7 @@ func collectSeeds(args []string, file string, std stdio) (seeds []frontier.Candi
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
 	for {
-		batch, err := from.next()
+		batch, err := from.Next()
 		if errors.Is(err, io.EOF) {
 			return seeds, from.report("")
 		}

@@ -52,7 +52,7 @@ func newStatus(std cli.Streams) *cobra.Command {
 // statusOf asks the running crawl, or reads the frontier when none answers: a control file may be left of a kill, or
 // damaged, but the frontier's lock does not lie.
 func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return crawler.Status{}, err
 	}
 	st, asked := crawler.Ask(ctx, dir)

@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/totals"
-	"curtsy/frontier/durable"
-	"curtsy/storage/warc"
+	"curtsy/storage"
 )
 
 // newUpdate crawls anew what was crawled before.
@@ -27,7 +26,7 @@ func newUpdate(std stdio) *cobra.Command {
 		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
 			"Pages are asked for on condition that they changed; what did not change is kept\n" +
 			"as a reference to the answer before. In the end it says what is new, changed,\n" +
-			"unchanged and gone; DIR/" + changesName + " has it URL by URL. Settings are those of\n" +
+			"unchanged and gone; DIR/" + crawldir.ChangesName + " has it URL by URL. Settings are those of\n" +
 			"the crawl; flags given now replace them for good, and budgets count anew. An\n" +
 			"interrupted update goes on with curtsy resume.",
 		Example: "  curtsy update news\n" +
@@ -44,71 +43,45 @@ func newUpdate(std stdio) *cobra.Command {
 }
 
 func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
-	config, err := prepareResume(flags, s, o, std)
-	if err != nil {
+	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, word(o.dir))
 	}
+	was, err := stoppedSettings(o.dir)
+	if err != nil {
+		return err
+	}
 	var g totals.Generation
 	err = untilSignal(ctx, func(ctx context.Context) (err error) {
-		g, err = beginGeneration(ctx, o.dir, func() error {
-			return durable.WriteFile(inDir(o.dir, crawldir.ConfigName), config, 0o666)
-		})
+		g, err = crawldir.Update(ctx, o.dir, &was.Settings, &s.Settings)
 		return err
 	})
 	if err != nil {
-		return err
+		return inUse(err, o.dir)
 	}
 	if !o.quiet {
 		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plain(o.dir), plain(word(o.dir)))
 	}
-	return runCrawl(ctx, s, o, world{config: config}, std)
+	o.again = true
+	return runCrawl(ctx, s, o, world{}, std)
 }
 
-// generationInfo notes which generation of a crawl an archive goes on with.
-func (d *crawlDir) generationInfo(ctx context.Context, info warc.Info) (warc.Info, error) {
-	stats, err := d.frontier.Stats(ctx)
-	if err != nil {
-		return info, err
-	}
-	d.generation = totals.GenerationOf(stats.Counts)
-	fields := append(warc.Fields{}, info.Fields...)
-	info.Fields = append(fields, warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
-	return info, nil
-}
-
-// later gives a crawl its past, if it has one.
-func (d *crawlDir) later(s *settings, cc *crawler.Config) (err error) {
-	if d.generation.Number == 1 {
-		return nil
-	}
-	cc.Past, err = s.past(d, cc.Log)
-	return err
-}
-
-// conclude says what changed in a generation that a run has ended. ended says that nothing of it is left to do: then the
-// frontier of the generation before has had its use.
-func (d *crawlDir) conclude(ctx context.Context, s *settings, ended bool, say func(string, ...any)) (*changes, error) {
-	if d.generation.Number == 1 {
-		return nil, nil
-	}
-	if err := d.ledger.Sync(ctx); err != nil {
-		return nil, err
-	}
-	p, err := s.past(d, say)
-	if err != nil {
-		return nil, err
-	}
-	c, err := d.changes(ctx, p, ended)
-	if err != nil || !ended {
-		return c, err
-	}
-	for n := range d.generation.Number { // those of updates that a budget had ended among them
-		if err := os.Remove(inDir(d.path, oldFrontier(n))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c, fmt.Errorf("crawl directory: %w", err)
+// changesText is the table for people.
+func changesText(c *past.Changes) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nsince the generation before\n")
+	for _, r := range []struct{ word, name string }{
+		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
+		{string(storage.ChangeFresh), "fresh, not asked"}, {string(storage.ChangeGone), "gone (404, 410)"}, {past.Unknown, "not known now"}, {past.Unlinked, "no longer linked"},
+	} {
+		if n, known := c.Counts[r.word]; known {
+			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)
+		} else {
+			fmt.Fprintf(&b, "  %-18s not known before the update is finished\n", r.name)
 		}
 	}
-	return c, nil
+	fmt.Fprintf(&b, "changes  %s\n", oneLine(filepath.Clean(c.File)))
+	return b.String()
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier/canon"
 	"curtsy/storage/spool"
-	"curtsy/storage/warc"
 )
 
 // The links of a page that was not modified are read from the archive, however large it is and however it was coded.
@@ -108,7 +108,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 			continue // which generation it was is lost with the totals: it goes on as a crawl
 		}
 		kept++
-		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[changeUnlinked] != 0 {
+		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[past.Unlinked] != 0 {
 			t.Errorf("without page %d: %v", at/page, counts)
 		}
 	}
@@ -129,29 +129,22 @@ func TestThePastReadsItsOwnArchiveOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s settings
-	d, err := openDir(dir, warc.Info{}, 0, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
-	d.generation.Began = d.generation.Began.AddDate(9999, 0, 0)
-	s.MaxBody = 1 << 20
+	defer openedDir(t, dir).Close()
 	said := 0
-	p, err := s.past(d, func(string, ...any) { said++ })
-	if err != nil {
-		t.Fatal(err)
+	p := past.Past{
+		Archive: inDir(dir, crawldir.ArchiveName), Index: []string{path}, Spool: inDir(dir, crawldir.SpoolName),
+		Before: time.Now().AddDate(9999, 0, 0), MaxBody: 1 << 20, Damaged: func(string, error) { said++ },
 	}
 	e, err := p.Last(t.Context(), u)
 	if err != nil || e == nil || e.Body == nil || said != 0 {
 		t.Fatalf("%+v %v, %d complaints", e, err, said)
 	}
 	// The index knows seconds; what is of the past is told to the microsecond.
-	p.before = e.Date
+	p.Before = e.Date
 	if e, err := p.Last(t.Context(), u); err != nil || e != nil {
 		t.Errorf("%+v %v", e, err)
 	}
-	p.before = e.Date.Add(time.Microsecond)
+	p.Before = e.Date.Add(time.Microsecond)
 	if e, err := p.Last(t.Context(), u); err != nil || e == nil {
 		t.Errorf("%+v %v", e, err)
 	}

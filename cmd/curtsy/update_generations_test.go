@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
 	reports "curtsy/storage/report"
@@ -28,7 +28,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "news [1]") // no pattern of file names
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("news.test")).want(t, exitDone)
-	if err := os.WriteFile(inDir(dir, nextName), []byte("half of it"), 0o600); err != nil { // by a kill
+	if err := os.WriteFile(inDir(dir, crawldir.NextName), []byte("half of it"), 0o600); err != nil { // by a kill
 		t.Fatal(err)
 	}
 	web.Change("news.test", func(s *crawltest.Site) {
@@ -36,11 +36,11 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		s.Pages["/a"] = crawltest.Page{Status: 500}
 	})
 	inside(t, "update", "--quiet", dir).want(t, exitIncomplete)
-	if _, err := os.Stat(inDir(dir, nextName)); err == nil {
+	if _, err := os.Stat(inDir(dir, crawldir.NextName)); err == nil {
 		t.Error("what the kill left is still there")
 	}
 	counts, of := changesOf(t, dir)
-	if _, known := counts[changeUnlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
+	if _, known := counts[past.Unlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
 		t.Errorf("%v %v", counts, of)
 	}
 	inside(t, "update", "--quiet", dir).want(t, exitIncomplete) // its host still rests
@@ -69,7 +69,7 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 	}
 	inside(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, exitDone)
 	inside(t, "update", dir).want(t, exitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
-	if _, of = changesOf(t, dir); of[forbidden].Change != changeUnknown || of[forbidden].Before == nil {
+	if _, of = changesOf(t, dir); of[forbidden].Change != past.Unknown || of[forbidden].Before == nil {
 		t.Errorf("%s: %+v", forbidden, of[forbidden])
 	}
 	inside(t, "report", "--no-audit", dir).want(t, exitDone, "of 3 generations together")
@@ -91,22 +91,4 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 	if !e.says("no page has led to it yet") {
 		t.Errorf("%s", e.out)
 	}
-}
-
-// An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.
-func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
-	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	full := errors.New("no space left")
-	if _, err := beginGeneration(t.Context(), dir, func() error { return full }); !errors.Is(err, full) {
-		t.Fatal(err)
-	}
-	if left, err := filepath.Glob(inDir(dir, "frontier*")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
-	}
-	s := inside(t, "status", dir)
-	s.want(t, exitDone)
-	if s.says("generation") || !s.says("finished") {
-		t.Errorf("%s", s.out)
-	}
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
-	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
 )
 
@@ -22,20 +22,20 @@ import (
 const repeats = 100_000
 
 // changed reads the file of an update.
-func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]change) {
+func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]past.Change) {
 	t.Helper()
-	b, err := os.ReadFile(inDir(dir, changesName))
+	b, err := os.ReadFile(inDir(dir, crawldir.ChangesName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
-		changes
-		Changes []change `json:"changes"`
+		Counts  map[string]int64
+		Changes []past.Change `json:"changes"`
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
-	of = map[string]change{}
+	of = map[string]past.Change{}
 	sum := int64(0)
 	for _, c := range file.Changes {
 		of[c.URL[strings.Index(c.URL[8:], "/")+8:]] = c
@@ -43,7 +43,7 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 	for _, n := range file.Counts {
 		sum += n
 	}
-	if !slices.IsSortedFunc(file.Changes, func(a, b change) int { return strings.Compare(a.URL, b.URL) }) || sum != int64(len(file.Changes)) || len(of) != len(file.Changes) {
+	if !slices.IsSortedFunc(file.Changes, func(a, b past.Change) int { return strings.Compare(a.URL, b.URL) }) || sum != int64(len(file.Changes)) || len(of) != len(file.Changes) {
 		t.Errorf("the changes are not sorted, or not all of them: %s", b)
 	}
 	return file.Counts, of
@@ -57,12 +57,9 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 		t.Fatal(files, err)
 	}
 	inside(t, append([]string{"warc", "check"}, files...)...).want(t, exitDone)
-	index, err := cdxj.Files(inDir(dir, crawldir.IndexName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := past{archive: inDir(dir, crawldir.ArchiveName), index: index}
 	revisits = map[string]int{}
+	responses := map[string]bool{} // by URL, date and name
+	var referring []warc.Fields
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {
@@ -73,16 +70,22 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 			if err != nil {
 				break
 			}
-			if rec.Type != "revisit" {
-				continue
-			}
-			profile := rec.Fields.Get("WARC-Profile")
-			revisits[profile[strings.LastIndex(profile, "/")+1:]]++
-			if original, _, err := p.original(rec); err != nil || original == nil {
-				t.Errorf("%s: the revisit of %s refers to nothing: %v", file, rec.TargetURI(), err)
+			switch rec.Type {
+			case "response":
+				responses[rec.TargetURI()+" "+rec.Fields.Get("WARC-Date")+" "+rec.ID()] = true
+			case "revisit":
+				profile := rec.Fields.Get("WARC-Profile")
+				revisits[profile[strings.LastIndex(profile, "/")+1:]]++
+				referring = append(referring, slices.Clone(rec.Fields))
 			}
 		}
 		f.Close()
+	}
+	for _, fields := range referring {
+		to := func(name string) string { return strings.Trim(fields.Get("WARC-Refers-To"+name), "<>") }
+		if original := to("-Target-URI") + " " + to("-Date") + " " + to(""); !responses[original] {
+			t.Errorf("the revisit of %s refers to nothing: %s", fields.Get("WARC-Target-URI"), original)
+		}
 	}
 	indexHolds(t, dir)
 	return revisits
@@ -114,13 +117,13 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 	})
 	r := inside(t, "update", "--json", dir)
 	r.want(t, exitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, not asked   1\n",
-		"gone (404, 410)    1\n", "no longer linked   1\n", inDir(dir, changesName))
+		"gone (404, 410)    1\n", "no longer linked   1\n", inDir(dir, crawldir.ChangesName))
 	counts, of := changesOf(t, dir)
 	if want := map[string]int64{"new": 1, "changed": 1, "unchanged": 5, "fresh": 1, "gone": 1, "unknown": 0, "unlinked": 1}; !maps.Equal(counts, want) {
 		t.Errorf("%v, want %v", counts, want)
 	}
 	var printed struct {
-		Update changes `json:"update"`
+		Update past.Changes `json:"update"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &printed); err != nil || !maps.Equal(printed.Update.Counts, counts) || printed.Update.Generation != 2 {
 		t.Errorf("%v: %s", err, r.out)
@@ -140,7 +143,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 	if got := archiveClean(t, dir); got["server-not-modified"] != 3 || got["identical-payload-digest"] != 1 {
 		t.Errorf("revisits: %v", got)
 	}
-	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err == nil {
+	if _, err := os.Stat(inDir(dir, crawldir.OldFrontier(1))); err == nil {
 		t.Error("the frontier of the generation before is still there")
 	}
 
@@ -184,17 +187,17 @@ func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
 
 	// A budget is an end. What is left is not known then, and says so.
 	inside(t, "update", "--max-pages", "2", dir).want(t, exitDone, "unchanged          2\n", "no longer linked   not known")
-	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err != nil {
+	if _, err := os.Stat(inDir(dir, crawldir.OldFrontier(1))); err != nil {
 		t.Error("the frontier before is gone before the update is finished")
 	}
 	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "unchanged          3\n", "new                6\n", "no longer linked   0\n")
-	if _, err := os.Stat(inDir(dir, oldFrontier(1))); err == nil {
+	if _, err := os.Stat(inDir(dir, crawldir.OldFrontier(1))); err == nil {
 		t.Error("the frontier before is still there")
 	}
 	// What an update did not come to is compared with the generation before that.
 	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
 	inside(t, "update", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
-	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[changeUnlinked] != 0 {
+	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[past.Unlinked] != 0 {
 		t.Errorf("%v", counts)
 	}
 	if left, err := filepath.Glob(inDir(dir, "frontier*")); err != nil || len(left) != 1 {
@@ -225,7 +228,7 @@ func (r result) says(s string) bool { return strings.Contains(r.out, s) }
 // A kill at any step of an update's beginning leaves a crawl that can be updated, or an update that goes on.
 func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	for _, name := range []string{nextName, nextName + ".new123", oldFrontier(1)} {
+	for _, name := range []string{crawldir.NextName, crawldir.NextName + ".new123", crawldir.OldFrontier(1)} {
 		if err := os.WriteFile(inDir(dir, name), []byte("half of it"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +244,7 @@ func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 	}
 
 	// Killed between the last page and the file of changes.
-	if err := os.Remove(inDir(dir, changesName)); err != nil {
+	if err := os.Remove(inDir(dir, crawldir.ChangesName)); err != nil {
 		t.Fatal(err)
 	}
 	inside(t, "resume", dir).want(t, exitDone, "finished", "unchanged          3\n")

@@ -175,13 +175,8 @@ func progress(s crawler.Status) string {
 	return line
 }
 
-// spoken is a ledger that also says its lines, for -v.
-type spoken struct {
-	storage.Ledger
-	voice *voice
-}
-
-func (s spoken) Append(ctx context.Context, l storage.Line) error {
+// line says a line of the ledger, for -v.
+func (v *voice) line(l storage.Line) {
 	text := string(l.Decision)
 	if l.Outcome != "" {
 		text = string(l.Outcome)
@@ -196,8 +191,7 @@ func (s spoken) Append(ctx context.Context, l storage.Line) error {
 	if l.Count > 1 {
 		text += fmt.Sprintf(", and %d more like it", l.Count-1)
 	}
-	s.voice.say("%s", oneLine(text))
-	return s.Ledger.Append(ctx, l)
+	v.say("%s", oneLine(text))
 }
 
 // reasonOf is why a line says what it says; what went the usual way needs none.

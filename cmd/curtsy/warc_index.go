@@ -80,7 +80,7 @@ func printIndex(ctx context.Context, files []string, std cli.Streams) error {
 
 // rebuildIndex makes the index of the stopped crawl in dir anew.
 func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) {
-	if err := mustHoldCrawl(dir); err != nil {
+	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, dir); err == nil {

@@ -1,4 +1,4 @@
-package main
+package past
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawldir"
 	"curtsy/crawler/revisit"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -20,37 +19,28 @@ import (
 	"curtsy/storage/warc"
 )
 
-// past is what the archive of a crawl directory had before a generation began: a revisit.Past.
-type past struct {
-	archive, spool string
-	index          []string // of complete segments: what is older than the run is in these
-	before         time.Time
-	maxBody        int64
-	say            func(string, ...any)
-}
+// Past is what an archive had before a generation of its crawl began. It is a revisit.Past.
+type Past struct {
+	Archive string   // the folder of segments
+	Index   []string // of complete segments: what is older than the run is in these
+	Spool   string   // where large bodies are decoded to
+	Before  time.Time
+	MaxBody int64
 
-// past is the past of an open crawl directory.
-func (s *settings) past(d *crawlDir, say func(string, ...any)) (*past, error) {
-	files, err := cdxj.Files(inDir(d.path, crawldir.IndexName))
-	if err != nil {
-		return nil, err
-	}
-	return &past{
-		archive: inDir(d.path, crawldir.ArchiveName), spool: inDir(d.path, crawldir.SpoolName), index: crawldir.Complete(files),
-		before: d.generation.Began, maxBody: s.MaxBody, say: say,
-	}, nil
+	// Damaged is told what cannot be read, and why; nil for nobody.
+	Damaged func(what string, why error)
 }
 
 // Last implements revisit.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
 // update dearer, not impossible.
-func (p *past) Last(ctx context.Context, u canon.URL) (*revisit.Earlier, error) {
+func (p *Past) Last(ctx context.Context, u canon.URL) (*revisit.Earlier, error) {
 	url := u.String()
 	var found []cdxj.Line
-	for l, err := range cdxj.Lookup(p.index, url) {
+	for l, err := range cdxj.Lookup(p.Index, url) {
 		switch {
 		case err != nil:
-			p.say("the index: %v", err)
-		case l.URL == url && !l.Time.After(p.before) && telling(l):
+			p.damaged("the index", err)
+		case l.URL == url && !l.Time.After(p.Before) && telling(l):
 			found = append(found, l)
 		}
 	}
@@ -60,12 +50,18 @@ func (p *past) Last(ctx context.Context, u canon.URL) (*revisit.Earlier, error) 
 		}
 		e, err := p.read(found[i])
 		if err != nil {
-			p.say("the archive: %s: %v", url, err)
+			p.damaged("the archive: "+url, err)
 		} else if e != nil {
 			return e, nil
 		}
 	}
 	return nil, nil
+}
+
+func (p *Past) damaged(what string, why error) {
+	if p.Damaged != nil {
+		p.Damaged(what, why)
+	}
 }
 
 // telling reports whether a capture says what is there. A 304 does as a revisit alone, which names what it confirms.
@@ -76,8 +72,8 @@ func telling(l cdxj.Line) bool {
 	return l.Status >= 200 && l.Status < 400 || l.Status == 404 || l.Status == 410
 }
 
-// errNoCapture says that the index leads to something else.
-var errNoCapture = errors.New("the record is not what the index says: curtsy warc index makes it anew")
+// ErrNoCapture says that the index leads to something else than it says. It can be made anew from the archive.
+var ErrNoCapture = errors.New("the record is not what the index says")
 
 // capture is a record that was read up to its body.
 type capture struct {
@@ -87,14 +83,14 @@ type capture struct {
 }
 
 // head reads the head of a capture.
-func (p *past) head(l cdxj.Line) (c capture, err error) {
+func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
 	if err != nil {
 		return c, err
 	}
 	defer file.Close()
 	if rec.TargetURI() != l.URL || rec.Type != "response" && rec.Type != "revisit" {
-		return c, errNoCapture
+		return c, ErrNoCapture
 	}
 	h, err := warc.ReadHTTP(rec.Block)
 	if err != nil {
@@ -114,7 +110,7 @@ func (p *past) head(l cdxj.Line) (c capture, err error) {
 
 // leftOut is the digest of a body that is not in the archive, for it asked not to be: the metadata record behind the answer
 // has it (docs/warc.md).
-func (p *past) leftOut(l cdxj.Line, answer string) (d [32]byte, ok bool) {
+func (p *Past) leftOut(l cdxj.Line, answer string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {
 		return d, false // the answer was the last that was written
@@ -128,7 +124,7 @@ func (p *past) leftOut(l cdxj.Line, answer string) (d [32]byte, ok bool) {
 }
 
 // file is the archive file of a capture. Its name comes from an index, which may be anybody's.
-func (p *past) file(l cdxj.Line) string { return filepath.Join(p.archive, filepath.Base(l.Filename)) }
+func (p *Past) file(l cdxj.Line) string { return filepath.Join(p.Archive, filepath.Base(l.Filename)) }
 
 func payloadOf(rec *warc.Record) (d [32]byte, ok bool) {
 	text, ok := strings.CutPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha256:")
@@ -147,9 +143,9 @@ func sha256Of(text string) (d [32]byte, ok bool) {
 }
 
 // read returns what a capture says; nil when it is not of the past.
-func (p *past) read(l cdxj.Line) (*revisit.Earlier, error) {
+func (p *Past) read(l cdxj.Line) (*revisit.Earlier, error) {
 	c, err := p.head(l)
-	if err != nil || !c.Date.Before(p.before) {
+	if err != nil || !c.Date.Before(p.Before) {
 		return nil, err
 	}
 	if c.rec.Type == "response" {
@@ -176,14 +172,14 @@ func (p *past) read(l cdxj.Line) (*revisit.Earlier, error) {
 }
 
 // original finds the response that a revisit refers to (WARC 1.1, 6.7), in this archive; nil without one.
-func (p *past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
+func (p *Past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
 	url := strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
 	id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
 	date, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date"))
 	if url == "" || err != nil {
 		return nil, cdxj.Line{}, nil //nolint:nilerr // it refers to nothing that can be found
 	}
-	for l, err := range cdxj.Lookup(p.index, url) {
+	for l, err := range cdxj.Lookup(p.Index, url) {
 		if err != nil || l.URL != url || !l.Time.Equal(date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
 			continue
 		}
@@ -199,7 +195,7 @@ func (p *past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
 }
 
 // hold makes the response at l the one whose body e has.
-func (p *past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
+func (p *Past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
 	e.Original = storage.Original{URL: l.URL, Date: response.Date, ID: response.rec.ID()}
 	if response.whole {
 		e.Body = func() (*io.SectionReader, io.Closer, error) { return p.body(l) }
@@ -207,7 +203,7 @@ func (p *past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
 }
 
 // body decodes the body of a response into memory or, if it is large, a file.
-func (p *past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
+func (p *Past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset)
 	if err != nil {
 		return nil, nil, err
@@ -219,11 +215,11 @@ func (p *past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
 	}
 	sum := sha256.New()
 	h.Payload = io.TeeReader(h.Payload, sum)
-	in, err := h.Body(p.maxBody)
+	in, err := h.Body(p.MaxBody)
 	if err != nil {
 		return nil, nil, err
 	}
-	kept := &spool.Spool{Dir: p.spool, Pattern: "past-*"}
+	kept := &spool.Spool{Dir: p.Spool, Pattern: "past-*"}
 	_, err = io.Copy(kept, in)
 	if err == nil {
 		_, err = io.Copy(io.Discard, h.Payload) // what stands behind the coding belongs to the payload

@@ -1,4 +1,4 @@
-package main
+package past
 
 import (
 	"bytes"
@@ -46,14 +46,14 @@ func (h *heapWatch) Write(b []byte) (int, error) {
 // Comparing two generations takes no more memory the larger they are: a million URLs with CURTSY_LONG=1, else 200,000.
 func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
 	n := 200_000
-	if full() {
+	if os.Getenv("CURTSY_LONG") != "" {
 		n = 1_000_000
 	}
 	var w heapWatch
 	w.look()
 	base := w.most
 	dir := t.TempDir()
-	s := sorted.New(dir, sortedMemory)
+	s := sorted.New(dir, SortedMemory)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 2 * n {
 		l := storage.Line{

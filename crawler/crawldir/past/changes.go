@@ -1,4 +1,4 @@
-package main
+package past
 
 import (
 	"bufio"
@@ -8,30 +8,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"io/fs"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
 
-	"curtsy/crawler/crawldir"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/sorted"
 )
 
-// changesName is the file in a crawl directory that has what changed in its last generation.
-const changesName = "changes.json"
-
 // What the ledger has no word for, because it is known by comparing alone.
 const (
-	changeUnlinked = "unlinked" // the generation before had it, and nothing led to it in this one
-	changeUnknown  = "unknown"  // the generation before had it, and this one got no answer that says what is there
+	Unlinked = "unlinked" // the generation before had it, and nothing led to it in this one
+	Unknown  = "unknown"  // the generation before had it, and this one got no answer that says what is there
 )
 
-// changes is what changed in a generation, in numbers.
-type changes struct {
+// Changes is what changed in a generation, in numbers.
+type Changes struct {
 	Version    int              `json:"version"`
 	Generation int64            `json:"generation"`
 	Began      time.Time        `json:"began"`
@@ -40,62 +39,69 @@ type changes struct {
 	File       string           `json:"file,omitempty"`
 }
 
-// change is what became of one URL.
-type change struct {
+// Change is what became of one URL.
+type Change struct {
 	URL    string   `json:"url"`
 	Change string   `json:"change"`
 	Status int      `json:"status,omitempty"`
 	Record string   `json:"record,omitempty"`
-	Before *earlier `json:"before,omitempty"`
+	Before *Earlier `json:"before,omitempty"`
 }
 
-// earlier is what the archive had before.
-type earlier struct {
+// Earlier is what the archive had before.
+type Earlier struct {
 	Time   time.Time `json:"time"`
 	Status int       `json:"status,omitempty"`
 	Record string    `json:"record,omitempty"`
 }
 
-// changes compares the ledger's lines of a generation with those of the one before, and writes the file. The lines are
-// sorted by URL on disk: memory does not depend on their number. What no longer is linked is known when nothing of the
-// generation is left to do.
-func (d *crawlDir) changes(ctx context.Context, p *past, complete bool) (_ *changes, err error) {
-	lines := sorted.New(inDir(d.path, crawldir.SpoolName), sortedMemory)
+// A Comparison is of a generation with the one before, as the ledger tells of both.
+type Comparison struct {
+	Generation totals.Generation
+	Complete   bool   // nothing of the generation is left to do
+	Ledger     string // its folder
+	Spool      string // a folder to sort in
+	File       string // what changed is written there
+	Past       *Past
+}
+
+// Write compares, and writes the file whole or leaves that which was there. Lines are sorted by URL on disk: memory does
+// not depend on their number. What no longer is linked is known when nothing of the generation is left to do.
+func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
+	lines := sorted.New(c.Spool, SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	n := int64(0)
-	for l, err := range decisions(inDir(d.path, crawldir.LedgerName)) {
+	for l, err := range Decisions(c.Ledger) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		if at := n; at >= d.generation.Before && l.Outcome != "" {
-			if err := addOutcome(lines, &l, at >= d.generation.Lines, at); err != nil {
+		if at := n; at >= c.Generation.Before && l.Outcome != "" {
+			if err := addOutcome(lines, &l, at >= c.Generation.Lines, at); err != nil {
 				return nil, err
 			}
 		}
 		n++
 	}
-	c := &changes{
-		Version: 1, Generation: d.generation.Number, Began: d.generation.Began, Complete: complete,
-		Counts: map[string]int64{}, File: inDir(d.path, changesName),
+	all := &Changes{
+		Version: 1, Generation: c.Generation.Number, Began: c.Generation.Began, Complete: c.Complete,
+		Counts: map[string]int64{}, File: c.File,
 	}
-	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), changeUnknown} {
-		c.Counts[word] = 0
+	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), Unknown} {
+		all.Counts[word] = 0
 	}
-	if complete {
-		c.Counts[changeUnlinked] = 0
+	if c.Complete {
+		all.Counts[Unlinked] = 0
 	}
-	return c, d.writeChanges(ctx, c, p, lines)
+	return all, c.write(ctx, all, lines)
 }
 
-// writeChanges writes the file whole, or leaves that which was there.
-func (d *crawlDir) writeChanges(ctx context.Context, c *changes, p *past, from *sorted.Sorter) error {
-	path := inDir(d.path, changesName)
-	err := durable.File(path, func(out io.Writer) error {
-		w := &changeWriter{ctx: ctx, c: c, past: p, out: bufio.NewWriter(out)}
-		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", c.Version, c.Generation, c.Began.Format(time.RFC3339Nano), c.Complete)
+func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Sorter) error {
+	err := durable.File(c.File, func(out io.Writer) error {
+		w := &changeWriter{ctx: ctx, c: all, past: c.Past, out: bufio.NewWriter(out)}
+		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete)
 		for line, err := range from.All() {
 			if err != nil {
 				return err
@@ -120,8 +126,8 @@ type outcome struct {
 	now                          bool // of this generation, and not of the one before
 }
 
-// sortedMemory is how many bytes of outcomes are sorted in memory at once.
-const sortedMemory = 16 << 20
+// SortedMemory is how many bytes of outcomes are sorted in memory at once.
+const SortedMemory = 16 << 20
 
 // addOutcome adds a line that appendOutcome makes, if it makes one.
 func addOutcome(to *sorted.Sorter, l *storage.Line, now bool, at int64) error {
@@ -164,8 +170,8 @@ func parseOutcome(line []byte) (o outcome, err error) {
 // changeWriter makes changes of sorted lines. What is written to it need not end with a line.
 type changeWriter struct {
 	ctx  context.Context // of the one call that writes
-	c    *changes
-	past *past
+	c    *Changes
+	past *Past
 	out  *bufio.Writer
 
 	part []byte // of a line
@@ -218,19 +224,19 @@ func (w *changeWriter) take(o outcome) error {
 // flush writes what became of a URL.
 func (w *changeWriter) flush() error {
 	had := w.was.outcome == frontier.Fetched.String() || w.was.outcome == frontier.Redirected.String()
-	e := change{URL: w.url, Change: w.now.change, Status: w.now.status, Record: w.now.record}
+	e := Change{URL: w.url, Change: w.now.change, Status: w.now.status, Record: w.now.record}
 	switch {
 	case e.Change != "" || !had:
 	case w.now.outcome != "":
-		e.Change = changeUnknown
+		e.Change = Unknown
 	case !w.met && w.c.Complete:
-		e.Change = changeUnlinked
+		e.Change = Unlinked
 	}
 	if e.Change == "" {
 		return w.ctx.Err()
 	}
 	if had {
-		e.Before = &earlier{Time: w.was.time, Status: w.was.status, Record: w.was.record}
+		e.Before = &Earlier{Time: w.was.time, Status: w.was.status, Record: w.was.record}
 	}
 	if (!had || w.was.record == "") && e.Change != string(storage.ChangeNew) {
 		if u, err := canon.Parse(w.url); err == nil {
@@ -239,7 +245,7 @@ func (w *changeWriter) flush() error {
 				return err
 			}
 			if last != nil {
-				e.Before = &earlier{Time: last.Date, Status: last.Status, Record: last.Record}
+				e.Before = &Earlier{Time: last.Date, Status: last.Status, Record: last.Record}
 			}
 		}
 	}
@@ -270,27 +276,9 @@ func (w *changeWriter) end() error {
 	return err
 }
 
-// changesText is the table for people.
-func changesText(c *changes) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nsince the generation before\n")
-	for _, r := range []struct{ word, name string }{
-		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged"},
-		{string(storage.ChangeFresh), "fresh, not asked"}, {string(storage.ChangeGone), "gone (404, 410)"}, {changeUnknown, "not known now"}, {changeUnlinked, "no longer linked"},
-	} {
-		if n, known := c.Counts[r.word]; known {
-			fmt.Fprintf(&b, "  %-18s %d\n", r.name, n)
-		} else {
-			fmt.Fprintf(&b, "  %-18s not known before the update is finished\n", r.name)
-		}
-	}
-	fmt.Fprintf(&b, "changes  %s\n", oneLine(filepath.Clean(c.File)))
-	return b.String()
-}
-
-// changesDone reports whether the file has all of a generation.
-func changesDone(dir string, generation int64) bool {
-	f, err := durable.Open(inDir(dir, changesName))
+// Done reports whether a file of changes has all of a generation.
+func Done(path string, generation int64) bool {
+	f, err := durable.Open(path)
 	if err != nil {
 		return false
 	}
@@ -299,4 +287,21 @@ func changesDone(dir string, generation int64) bool {
 	n, _ := io.ReadFull(f, head)
 	return strings.HasPrefix(string(head[:n]), fmt.Sprintf(`{"version":1,"generation":%d,`, generation)) &&
 		strings.Contains(string(head[:n]), `"complete":true,`)
+}
+
+// Decisions yields the lines of a ledger that can be read; an error is one of the file system, and the last.
+func Decisions(dir string) iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		for l, err := range ledger.Read(dir) {
+			var system *fs.PathError
+			switch {
+			case errors.As(err, &system):
+				yield(l, err)
+				return
+			case err != nil: // a damaged line; curtsy audit is for these
+			case !yield(l, nil):
+				return
+			}
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package crawldir
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
-	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -21,8 +22,15 @@ import (
 // weighing is a context that looks at the heap from time to time: whoever reads a ledger asks it at each line.
 type weighing struct {
 	context.Context
-	heapWatch
+	most     uint64 // of the heap that was live
 	every, n int
+}
+
+func (w *weighing) look() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	w.most = max(w.most, m.HeapAlloc)
 }
 
 func (w *weighing) Err() error {
@@ -35,15 +43,21 @@ func (w *weighing) Err() error {
 // vast is the crawl directory of an ended crawl of so many URLs of a thousand hosts: a frontier and a ledger.
 func vast(t *testing.T, urls int) (dir string) {
 	t.Helper()
-	seed, _ := small(t)
-	dir = inDir(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
-	if err := os.Remove(inDir(dir, crawldir.FrontierName)); err != nil {
+	dir = in(t.TempDir(), "d")
+	s := Defaults()
+	seeds, err := SeedURLs("http://127.0.0.1:9/")
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(in(dir, FrontierName)); err != nil {
 		t.Fatal(err)
 	}
 	next, stop := iter.Pull(vastItems(t, urls))
 	defer stop()
-	err := bolt.Import(inDir(dir, crawldir.FrontierName), func() (frontier.Item, error) {
+	err = engine.Import(in(dir, FrontierName), func() (frontier.Item, error) {
 		item, ok := next()
 		if !ok {
 			return item, io.EOF
@@ -93,7 +107,7 @@ func parsedURL(t *testing.T, s string) canon.URL {
 // tellURLs adds a line for each URL to the ledger: each was fetched, and nothing changed.
 func tellURLs(t *testing.T, dir string, urls int) {
 	t.Helper()
-	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), SegmentSize: 64 << 20})
+	w, err := ledger.Open(ledger.Options{Dir: in(dir, LedgerName), SegmentSize: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +138,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	}
 	w := weigh()
 	base := w.most
-	g, err := beginGeneration(w, dir, func() error { w.look(); return nil })
+	g, err := begin(w, dir, nil, func() error { w.look(); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +146,13 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	tellURLs(t, dir, urls)
 	w = weigh()
 	base = w.most
-	if err := os.MkdirAll(inDir(dir, crawldir.SpoolName), 0o700); err != nil { // an open crawl directory has it
+	if err := os.MkdirAll(in(dir, SpoolName), 0o700); err != nil { // an open crawl directory has it
 		t.Fatal(err)
 	}
-	d := &crawlDir{path: dir, generation: g}
-	c, err := d.changes(w, &past{before: g.Began}, true)
+	c, err := past.Comparison{
+		Generation: g, Complete: true, Past: &past.Past{Before: g.Began},
+		Ledger: in(dir, LedgerName), Spool: in(dir, SpoolName), File: in(dir, ChangesName),
+	}.Write(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +167,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 // built, has for each URL in memory, and by nothing else. A million URLs with CURTSY_LONG=1: the figures of docs/update.md.
 func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	counts, each := []int{5_000, 25_000}, uint64(48)
-	if full() {
+	if os.Getenv("CURTSY_LONG") != "" {
 		counts = []int{250_000, 1_000_000}
 	}
 	var began, compared []uint64
@@ -164,7 +180,7 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if began[1] > began[0]+each*more {
 		t.Errorf("to begin: %d octets for %d URLs", began, counts)
 	}
-	if most := uint64(3 * sortedMemory); slices.Max(compared) > most {
+	if most := uint64(3 * past.SortedMemory); slices.Max(compared) > most {
 		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 	}
 }

@@ -1,0 +1,180 @@
+package crawldir
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+
+	"curtsy/crawler"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/durable"
+	"curtsy/frontier/engine"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+// Options are what a run meets beside its directory. The zero value goes on with the crawl as it is.
+type Options struct {
+	// Settings take the place of those in the directory, for good. Nil means those.
+	Settings *Settings
+	// DryRun asks each host for its robots.txt and for nothing else.
+	DryRun bool
+
+	// Say is told what people should hear, by one goroutine or several. Nil means nobody.
+	Say func(Note)
+	// Line is told each line before the ledger has it.
+	Line func(storage.Line)
+	// Attend runs a crawl that is set up, with all that belongs around it. Nil means Start.Crawl.Run.
+	Attend func(ctx context.Context, s Start) (crawler.Summary, error)
+
+	// Resolve and Dial are the network, unless it is the real one. With a Dial names are not those of real hosts, and no
+	// other crawl is kept from asking these meanwhile.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	// OpenFrontier opens the frontier, unless package engine does.
+	OpenFrontier func(path string, o frontier.Options) (frontier.Frontier, error)
+}
+
+// Dir is an open crawl directory: nobody else has it.
+type Dir struct {
+	Frontier frontier.Frontier
+	Archive  *warc.Writer
+	Ledger   *ledger.Writer
+
+	path       string
+	options    Options
+	settings   Settings
+	config     []byte // the settings, to be written anew; nil when the directory has them
+	evidence   evidence
+	generation totals.Generation
+}
+
+// Open opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said. What of the index
+// must be made first may be broken off by ctx. Errors are those of Require, and frontier.ErrInUse, ErrNewer, ErrOlder and
+// ErrDamaged.
+func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
+	if err := Require(dir); err != nil {
+		return nil, err
+	}
+	d := &Dir{path: dir, options: o}
+	info, err := d.configure()
+	if err != nil {
+		return nil, err
+	}
+	fo := d.settings.FrontierOptions()
+	opened := d.guards(&fo)
+	defer func() {
+		if opened(); err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	open := o.OpenFrontier
+	if open == nil {
+		open = engine.Open
+	}
+	// The frontier's lock is the directory's: nothing else is touched before it is held.
+	if d.Frontier, err = open(in(dir, FrontierName), fo); err != nil {
+		return nil, err
+	}
+	if info, err = d.generationInfo(context.Background(), info); err != nil {
+		return nil, err
+	}
+	if err := RemoveLeftOvers(dir); err != nil {
+		return nil, fmt.Errorf("crawl directory: %w", err)
+	}
+	if err := emptySpool(dir); err != nil {
+		return nil, err
+	}
+	err = d.evidence.open(ctx, dir, info, d.settings.Dedup, o.Say)
+	d.Archive, d.Ledger = d.evidence.archive, d.evidence.ledger
+	if err != nil {
+		return nil, err
+	}
+	opened()
+	if err := d.evidence.tellQuarantined(ctx, d.Frontier); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// configure finds out with which settings the crawl goes on, and what its archive says of them.
+func (d *Dir) configure() (warc.Info, error) {
+	if d.options.Settings != nil {
+		d.settings = *d.options.Settings
+		var err error
+		if d.config, err = d.settings.TOML(); err != nil {
+			return warc.Info{}, err
+		}
+		if b, err := durable.ReadFile(in(d.path, ConfigName)); err == nil && bytes.Equal(b, d.config) {
+			d.config = nil
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return warc.Info{}, fmt.Errorf("read the settings of the crawl: %w", err)
+		}
+	} else {
+		var err error
+		if d.settings, err = ReadSettings(d.path); err != nil {
+			return warc.Info{}, err
+		}
+	}
+	if err := d.settings.OpenLists(d.path, d.say); err != nil {
+		return warc.Info{}, err
+	}
+	return d.settings.ArchiveInfo(d.path, d.config)
+}
+
+// generationInfo notes which generation of a crawl an archive goes on with.
+func (d *Dir) generationInfo(ctx context.Context, info warc.Info) (warc.Info, error) {
+	stats, err := d.Frontier.Stats(ctx)
+	if err != nil {
+		return info, err
+	}
+	d.generation = totals.GenerationOf(stats.Counts)
+	fields := append(warc.Fields{}, info.Fields...)
+	info.Fields = append(fields, warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
+	return info, nil
+}
+
+// guards has the frontier that o is for write down what it closes, and make archive and ledger durable, before each commit.
+// Its commits wait until opened is called: when those are open, or will not be.
+func (d *Dir) guards(o *frontier.Options) (opened func()) {
+	ready := make(chan struct{})
+	whole := func(ctx context.Context) bool {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		}
+		return ctx.Err() == nil && d.evidence.archive != nil && d.evidence.ledger != nil
+	}
+	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
+		if !whole(ctx) {
+			return errors.New("archive and ledger are not open")
+		}
+		return crawler.Tell(d.evidence.archive, d.evidence.ledger)(ctx, closed)
+	}
+	o.Barrier = func(ctx context.Context) error {
+		if !whole(ctx) {
+			return nil
+		}
+		return crawler.Barrier(d.evidence.archive, d.evidence.ledger)(ctx)
+	}
+	return sync.OnceFunc(func() { close(ready) })
+}
+
+// Close makes everything durable and releases the directory. The frontier comes first: its last commit syncs the others
+// through the barrier.
+func (d *Dir) Close() error {
+	if d.Frontier == nil {
+		return nil // it is not ours
+	}
+	return errors.Join(os.RemoveAll(in(d.path, SpoolName)), d.Frontier.Close(), d.evidence.close())
+}
+
+func (d *Dir) say(format string, args ...any) { plain(d.options.Say)(format, args...) }

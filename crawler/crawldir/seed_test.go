@@ -1,0 +1,36 @@
+package crawldir_test
+
+import (
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawldir"
+)
+
+func TestSeedsMustBeWrittenOut(t *testing.T) {
+	for _, tt := range []struct{ in, want, bad string }{
+		{in: "https://Example.org", want: "https://example.org/"},
+		{in: "http://127.0.0.1:8080/a?b#c", want: "http://127.0.0.1:8080/a?b"},
+		{in: "ftp://example.org/", bad: `scheme "ftp" is not crawled, only http and https are`},
+		{in: "mailto:a@example.org", bad: "has no scheme"},
+		{in: "www.example.org/x", bad: "did you mean https://www.example.org/x?"},
+		{in: "localhost:8080", bad: "has no scheme"},
+		{in: "http://", bad: "has no host"},
+		{in: "http:///path", bad: "has no host"},
+		{in: "https://?q", bad: "has no host"},
+		{in: "https://:80/", bad: "has no host"},
+		{in: "", bad: "has no scheme"},
+		{in: "http://[::1", bad: "no URL"},
+	} {
+		c, err := crawldir.Seed(tt.in, "")
+		if tt.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.bad) {
+				t.Errorf("%q: %v; want an error with %q", tt.in, err, tt.bad)
+			}
+			continue
+		}
+		if err != nil || c.URL.String() != tt.want || c.Seed != tt.want {
+			t.Errorf("%q: %q of seed %q, %v; want %q", tt.in, c.URL, c.Seed, err, tt.want)
+		}
+	}
+}

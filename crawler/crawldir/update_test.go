@@ -1,0 +1,79 @@
+package crawldir
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/totals"
+	"curtsy/frontier/engine"
+)
+
+// crawled is the directory of an ended crawl of a site.
+func crawled(t *testing.T, site *crawltest.Site) (dir string) {
+	t.Helper()
+	web := crawltest.New(site)
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	dir = in(t.TempDir(), "d")
+	s := Defaults()
+	s.Delay = 0
+	seeds, err := SeedURLs(web.LoopbackURL(site.Name))
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Run(t.Context(), dir, Options{}); err != nil || r.EndedBy != crawler.EndedDrained {
+		t.Fatalf("%+v %v", r, err)
+	}
+	return dir
+}
+
+// generationOf is the generation that a stopped crawl is in.
+func generationOf(t *testing.T, dir string) int64 {
+	t.Helper()
+	f, err := engine.OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stats(t.Context())
+	if err != nil || st.Queued+st.InFlight+st.Deferred > 0 {
+		t.Errorf("%+v %v: it is not finished", st, err)
+	}
+	return totals.GenerationOf(st.Counts).Number
+}
+
+// An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.
+func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 3))
+	full := errors.New("no space left")
+	if _, err := begin(t.Context(), dir, nil, func() error { return full }); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	if n := generationOf(t, dir); n != 1 {
+		t.Errorf("generation %d", n)
+	}
+	s, err := ReadSettings(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), dir, Options{}); err != nil {
+		t.Error(err)
+	}
+	if n := generationOf(t, dir); n != 2 {
+		t.Errorf("generation %d", n)
+	}
+}
