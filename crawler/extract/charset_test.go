@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/storage/charset"
+
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -12,28 +14,28 @@ func TestCharset_OrderOfDeciders(t *testing.T) {
 	for _, tt := range []struct {
 		rule, contentType, body string
 		name                    string
-		by                      Decider
+		by                      charset.Decider
 		want                    string
 	}{
-		{"mark wins over field and meta", "text/html; charset=latin1", "\xEF\xBB\xBF<meta charset=koi8-r><a href=/é>", "utf-8", ByMark, "a href /%C3%A9"},
-		{"field wins over meta", "text/html; charset=iso-8859-2", "<meta charset=koi8-r>" + link, "iso-8859-2", ByHeader, "a href /%C3%A9"},
-		{"field, another letter", "text/html; charset=koi8-r", link, "koi8-r", ByHeader, "a href /%D0%98"},
-		{"field, quoted", `text/html; x="a;b"; Charset="KOI8-R" ; charset=utf-8`, link, "koi8-r", ByHeader, "a href /%D0%98"},
-		{"field, defects around it", `text/html; ; charset; charset=koi8-r; =; x="`, link, "koi8-r", ByHeader, "a href /%D0%98"},
-		{"label of the Encoding Standard: latin1 is windows-1252", "text/html; charset=latin1", "<a href=/\x80>", "windows-1252", ByHeader, "a href /%E2%82%AC"},
-		{"unknown in the field falls back to meta", "text/html; charset=nonsense", "<meta charset=koi8-r>" + link, "koi8-r", ByMeta, "a href /%D0%98"},
-		{"meta charset", "text/html", "<meta charset=koi8-r>" + link, "koi8-r", ByMeta, "a href /%D0%98"},
-		{"meta http-equiv", "text/html", `<meta http-equiv=Content-Type content="text/html; charset=koi8-r">` + link, "koi8-r", ByMeta, "a href /%D0%98"},
-		{"meta windows-1252 is no guess", "text/html", "<meta charset=windows-1252>" + link, "windows-1252", ByMeta, "a href /%C3%A9"},
-		{"meta utf-8 is no guess", "text/html", "<meta charset=utf-8><a href=/é>", "utf-8", ByMeta, "a href /%C3%A9"},
-		{"meta is believed in the first 1024 octets", "text/html", strings.Repeat(" ", 1024) + "<meta charset=koi8-r>" + link, "windows-1252", ByGuess, "a href /%C3%A9"},
-		{"unknown in meta falls back to a guess", "text/html", "<meta charset=nonsense>" + link, "windows-1252", ByGuess, "a href /%C3%A9"},
-		{"guess UTF-8", "", "<p>é<a href=/é>", "utf-8", ByGuess, "a href /%C3%A9"},
-		{"guess windows-1252", "", link, "windows-1252", ByGuess, "a href /%C3%A9"},
-		{"guess, plain ASCII", "", "<a href=/x>", "windows-1252", ByGuess, "a href /x"},
-		{"guess, empty", "", "", "windows-1252", ByGuess, ""},
-		{"octets that are not UTF-8 stay as the site wrote them", "text/html; charset=utf-8", link, "utf-8", ByHeader, "a href /%E9"},
-		{"gb18030", "text/html; charset=gbk", "<a href=/\xc4\xe3>", "gbk", ByHeader, "a href /%E4%BD%A0"},
+		{"mark wins over field and meta", "text/html; charset=latin1", "\xEF\xBB\xBF<meta charset=koi8-r><a href=/é>", "utf-8", charset.ByMark, "a href /%C3%A9"},
+		{"field wins over meta", "text/html; charset=iso-8859-2", "<meta charset=koi8-r>" + link, "iso-8859-2", charset.ByHeader, "a href /%C3%A9"},
+		{"field, another letter", "text/html; charset=koi8-r", link, "koi8-r", charset.ByHeader, "a href /%D0%98"},
+		{"field, quoted", `text/html; x="a;b"; Charset="KOI8-R" ; charset=utf-8`, link, "koi8-r", charset.ByHeader, "a href /%D0%98"},
+		{"field, defects around it", `text/html; ; charset; charset=koi8-r; =; x="`, link, "koi8-r", charset.ByHeader, "a href /%D0%98"},
+		{"label of the Encoding Standard: latin1 is windows-1252", "text/html; charset=latin1", "<a href=/\x80>", "windows-1252", charset.ByHeader, "a href /%E2%82%AC"},
+		{"unknown in the field falls back to meta", "text/html; charset=nonsense", "<meta charset=koi8-r>" + link, "koi8-r", charset.ByMeta, "a href /%D0%98"},
+		{"meta charset", "text/html", "<meta charset=koi8-r>" + link, "koi8-r", charset.ByMeta, "a href /%D0%98"},
+		{"meta http-equiv", "text/html", `<meta http-equiv=Content-Type content="text/html; charset=koi8-r">` + link, "koi8-r", charset.ByMeta, "a href /%D0%98"},
+		{"meta windows-1252 is no guess", "text/html", "<meta charset=windows-1252>" + link, "windows-1252", charset.ByMeta, "a href /%C3%A9"},
+		{"meta utf-8 is no guess", "text/html", "<meta charset=utf-8><a href=/é>", "utf-8", charset.ByMeta, "a href /%C3%A9"},
+		{"meta is believed in the first 1024 octets", "text/html", strings.Repeat(" ", 1024) + "<meta charset=koi8-r>" + link, "windows-1252", charset.ByGuess, "a href /%C3%A9"},
+		{"unknown in meta falls back to a guess", "text/html", "<meta charset=nonsense>" + link, "windows-1252", charset.ByGuess, "a href /%C3%A9"},
+		{"guess UTF-8", "", "<p>é<a href=/é>", "utf-8", charset.ByGuess, "a href /%C3%A9"},
+		{"guess windows-1252", "", link, "windows-1252", charset.ByGuess, "a href /%C3%A9"},
+		{"guess, plain ASCII", "", "<a href=/x>", "windows-1252", charset.ByGuess, "a href /x"},
+		{"guess, empty", "", "", "windows-1252", charset.ByGuess, ""},
+		{"octets that are not UTF-8 stay as the site wrote them", "text/html; charset=utf-8", link, "utf-8", charset.ByHeader, "a href /%E9"},
+		{"gb18030", "text/html; charset=gbk", "<a href=/\xc4\xe3>", "gbk", charset.ByHeader, "a href /%E4%BD%A0"},
 	} {
 		page := extractAs(t, tt.contentType, tt.body)
 		if got := lines(page); page.Charset != tt.name || page.CharsetBy != tt.by || got != tt.want {
@@ -49,7 +51,7 @@ func TestCharset_UTF16ByItsMark(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := extractAs(t, "text/html; charset=utf-8", body)
-		if page.Charset != name || page.CharsetBy != ByMark || page.Title != "é" || lines(page) != "a href /%C3%A9" {
+		if page.Charset != name || page.CharsetBy != charset.ByMark || page.Title != "é" || lines(page) != "a href /%C3%A9" {
 			t.Errorf("%s: %s by %s, title %q, %q", name, page.Charset, page.CharsetBy, page.Title, lines(page))
 		}
 	}
@@ -65,7 +67,7 @@ func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
 		}
 		for _, contentType := range []string{"text/html", xhtmlType} {
 			p := extractAs(t, contentType, body)
-			if p.Charset != name || p.CharsetBy != ByXML || p.Title != "é" || lines(p) != "a href /%E6%97%A5" || p.Unparsed != "" {
+			if p.Charset != name || p.CharsetBy != charset.ByXML || p.Title != "é" || lines(p) != "a href /%E6%97%A5" || p.Unparsed != "" {
 				t.Errorf("%s, %s: %s by %s, title %q, %q, %q", name, contentType, p.Charset, p.CharsetBy, p.Title, lines(p), p.Unparsed)
 			}
 		}

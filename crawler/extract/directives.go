@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"curtsy/storage/charset"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -123,8 +125,8 @@ func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error
 	src := &source{done: ctx.Done(), body: in.Body, left: maxScan}
 	head, _ := b.fill(src, 0, headSize)
 	if src.err == nil && IsHTML(in.ContentType, head[:min(len(head), 512)]) {
-		e, c := detect(in.ContentType, head)
-		d.scan(decoded(e, io.MultiReader(bytes.NewReader(head[c.mark:]), src)), in.Token)
+		c := charset.Page(in.ContentType, head)
+		d.scan(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head[c.Mark:]), src)), in.Token)
 	}
 	switch {
 	case errors.Is(src.err, errDone):

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"curtsy/storage/charset"
+
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
@@ -114,19 +116,19 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
 	}
-	e, c := detect(in.ContentType, head[:min(len(head), headSize)])
-	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
-	head = head[c.mark:]
+	c := charset.Page(in.ContentType, head[:min(len(head), headSize)])
+	page := Page{Base: in.URL, Charset: c.Name, CharsetBy: c.By, Robots: HeaderDirectives(in.Header, in.Token)}
+	head = head[c.Mark:]
 
 	doc, over, err := (*goquery.Document)(nil), "", error(nil)
 	if p != nil && src.err == nil {
-		if whole, err := decodedString(e, head); err == nil {
+		if whole, err := decodedString(c.Encoding, head); err == nil {
 			doc = pruned(p, whole)
 		}
 	}
 	isPruned := doc != nil
 	if !isPruned {
-		doc, over, err = parsed(decoded(e, io.MultiReader(bytes.NewReader(head), src)))
+		doc, over, err = parsed(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head), src)))
 	}
 	switch {
 	case src.err != nil:
@@ -136,7 +138,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 		if strings.Contains(err.Error(), "exceeds 512") {
 			page.Unparsed = UnparsedDeep
 		}
-		page.Robots.scan(decoded(e, bytes.NewReader(head[:min(len(head), headSize)])), in.Token)
+		page.Robots.scan(decoded(c.Encoding, bytes.NewReader(head[:min(len(head), headSize)])), in.Token)
 		return page
 	case over != "":
 		page.Unparsed = over
@@ -145,7 +147,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	}
 	page.Base = base(doc, in.URL)
 	w := walker{in: in, page: &page, links: newCollector(in.URL, page.Base)}
-	w.links.charset = c.name
+	w.links.charset = c.Name
 	w.refreshField()
 	w.document(doc)
 	w.links.into(&page)

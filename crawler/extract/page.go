@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 
+	"curtsy/storage/charset"
+
 	"curtsy/frontier/canon"
 )
 
@@ -35,7 +37,7 @@ type Page struct {
 	Title     string    // of the first title element, white space collapsed, at most 1 KiB
 	Base      canon.URL // what references were resolved against; zero if the page names a base that is not on the web
 	Charset   string    // the encoding's name in the Encoding Standard, lower case: "utf-8", "windows-1252"
-	CharsetBy Decider   // what decided on Charset
+	CharsetBy charset.Decider
 
 	Links   []Link               // in document order, each once by key and kind, at most MaxLinks
 	Repeats int                  // further mentions of what Links lists

@@ -6,11 +6,9 @@ import (
 	"regexp"
 	"unicode/utf8"
 
-	"github.com/PuerkitoBio/goquery"
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
+	"curtsy/storage/charset"
 
-	"curtsy/storage/mediatype"
+	"github.com/PuerkitoBio/goquery"
 )
 
 // readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
@@ -21,13 +19,13 @@ func readXHTML(in Input, head []byte, src *source) Page {
 	if err != nil {
 		return Page{} // src has it
 	}
-	e, c := detectXML(in.ContentType, head)
-	odd := e == nil && !utf8.Valid(raw)
-	if odd && c.by == ByXML {
-		e, c = detect("", head) // nothing says that it is UTF-8, and it is not
+	c := charset.XML(in.ContentType, head)
+	odd := c.Encoding == nil && !utf8.Valid(raw)
+	if odd && c.By == charset.ByXML {
+		c = charset.Page("", head) // nothing says that it is UTF-8, and it is not
 	}
-	body, err := io.ReadAll(decoded(e, bytes.NewReader(raw[c.mark:])))
-	page := Page{Base: in.URL, Charset: c.name, CharsetBy: c.by, Robots: HeaderDirectives(in.Header, in.Token)}
+	body, err := io.ReadAll(decoded(c.Encoding, bytes.NewReader(raw[c.Mark:])))
+	page := Page{Base: in.URL, Charset: c.Name, CharsetBy: c.By, Robots: HeaderDirectives(in.Header, in.Token)}
 	if err != nil {
 		page.Unparsed = UnparsedBroken
 		return page
@@ -103,15 +101,3 @@ func wholeXML(in Input, head []byte, src *source) ([]byte, error) {
 }
 
 var xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
-
-// detectXML decides on the encoding of a page in XML, as package markup does (RFC 7303 3, XML 4.3.3): byte order mark,
-// Content-Type field, declaration, UTF-8. The encoding is nil for UTF-8.
-func detectXML(contentType string, head []byte) (encoding.Encoding, choice) {
-	if e, c := detect(contentType, head); c.by == ByMark || c.by == ByHeader {
-		return e, c
-	}
-	if e, name := charset.Lookup(mediatype.Declared(head)); e != nil {
-		return unlessUTF8(e, name), choice{name, ByXML, 0}
-	}
-	return nil, choice{"utf-8", ByXML, 0}
-}

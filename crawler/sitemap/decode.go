@@ -10,8 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"curtsy/storage/charset"
+
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/transform"
 
 	"curtsy/storage/mediatype"
@@ -52,24 +53,21 @@ func decode(octets io.Reader, contentType string) (r *clean, isXML bool, err err
 
 // encodingOf decides on the encoding; nil is UTF-8. mark is the length of the byte order mark.
 func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int) {
+	c, ok := charset.Marked(head)
 	switch {
-	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
-		return nil, 3
-	case bytes.HasPrefix(head, []byte("\xFE\xFF")):
-		return named("utf-16be"), 2
-	case bytes.HasPrefix(head, []byte("\xFF\xFE")):
-		return named("utf-16le"), 2
+	case ok:
+		return c.Encoding, c.Mark
 	case bytes.HasPrefix(head, []byte("<\x00")): // XML 1.0 F.1
-		return named("utf-16le"), 0
+		c, _ = charset.Of("utf-16le")
+		return c.Encoding, 0
 	case bytes.HasPrefix(head, []byte("\x00<")):
-		return named("utf-16be"), 0
+		c, _ = charset.Of("utf-16be")
+		return c.Encoding, 0
 	}
 	for _, label := range []string{mediatype.Parse(contentType).Charset, first(declared, head)} {
 		// Of what reads as ASCII, UTF-16 is a false claim.
-		if e := named(label); e != nil && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
-			return e, 0
-		} else if strings.EqualFold(label, "utf-8") {
-			return nil, 0
+		if c, ok := charset.Of(label); ok && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
+			return c.Encoding, 0
 		}
 	}
 	return nil, 0
@@ -80,18 +78,6 @@ func first(pattern *regexp.Regexp, b []byte) string {
 		return string(m[1])
 	}
 	return ""
-}
-
-// named returns the encoding of a label; nil for UTF-8 and when there is none.
-func named(label string) encoding.Encoding {
-	e, err := htmlindex.Get(label)
-	if err != nil {
-		return nil
-	}
-	if name, err := htmlindex.Name(e); err != nil || name == "utf-8" {
-		return nil
-	}
-	return e
 }
 
 // clean reads characters. What is none, or none that XML 1.0 2.2 allows, becomes so many spoil octets.

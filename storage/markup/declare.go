@@ -25,7 +25,7 @@ func first(e edit, to sink) (sink, func()) {
 
 // needsName reports whether it matters in which encoding the octets are read.
 func (c coding) needsName(in []byte) bool {
-	switch c.name {
+	switch c.Name {
 	case "utf-16be", "utf-16le", "iso-2022-jp":
 		return true
 	case "replacement", "x-user-defined":
@@ -52,7 +52,7 @@ func allASCII(in []byte) bool {
 // lead writes a byte order mark, which alone can tell UTF-16.
 func (s *splicer) lead() bool {
 	mark := "\xFE\xFF"
-	switch s.c.name {
+	switch s.c.Name {
 	case "utf-16le":
 		mark = "\xFF\xFE"
 	case "utf-16be":

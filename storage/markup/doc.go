@@ -4,7 +4,7 @@
 //
 // # One document
 //
-//  1. The charset is decided: for pages as package extract decides (byte order mark, Content-Type, meta, guess), so that
+//  1. The charset is decided: for pages as package charset decides (byte order mark, Content-Type, meta, guess), so that
 //     a reference has the same canonical key in both; for style sheets by CSS Syntax 3.2, for XML by RFC 7303. UTF-8 is
 //     not decoded. Another charset is, once to be read, and once more to find the octets of each place.
 //  2. Tags and attributes are found as the tokenizer of the HTML Standard (13.2.5) finds them, without a tree: only

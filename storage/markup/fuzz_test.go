@@ -70,5 +70,5 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 
 func decidesAnew(in, out []byte, o Options, kind byte) bool {
 	decide := []func([]byte, Options) coding{htmlCoding, cssCoding, xmlCoding, func([]byte, Options) coding { return coding{} }, xmlCoding}[kind%5]
-	return decide(in, o).name != decide(out, o).name
+	return decide(in, o).Name != decide(out, o).Name
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 
+	"curtsy/storage/charset"
+
 	"curtsy/frontier/canon"
 )
 
@@ -77,12 +79,11 @@ func SVG(in []byte, o Options, visit Visit) ([]byte, error) {
 // Manifest rewrites a web manifest (Web Application Manifest, W3C). One that is not JSON is an error: no browser reads
 // anything from it.
 func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
-	c, ok := marked(in)
-	if !ok || c.enc != nil {
-		c = coding{name: "utf-8"} // RFC 8259 8.1
+	c, ok := charset.Marked(in)
+	if !ok || c.Encoding != nil {
+		c = plainUTF8 // RFC 8259 8.1
 	}
-	c.told = true
-	return rewrite(in, o, visit, c, nil, func(w *work, text string, to sink) error {
+	return rewrite(in, o, visit, coding{c, true}, nil, func(w *work, text string, to sink) error {
 		m := manifest{doc: doc{work: w, base: o.URL}, text: text, to: to}
 		if err := m.run(); err != nil {
 			return notJSON(o, err)
@@ -105,7 +106,7 @@ func rewrite(in []byte, o Options, visit Visit, c coding, declare func(text, nam
 	})
 	flush := func() {}
 	if o.Declare && !c.told && c.needsName(in) && !s.lead() {
-		to, flush = first(declare(text, c.name), to)
+		to, flush = first(declare(text, c.Name), to)
 	}
 	if err := read(w, text, to); err != nil {
 		return nil, err

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/net/html/charset"
+	"curtsy/storage/charset"
+
 	"golang.org/x/text/encoding"
 )
 
@@ -24,14 +25,14 @@ func EncodeQuery(ref, charsetName string) string {
 		}
 		query, fragment = ref[from+1:i], ref[i:]
 	}
-	e, name := charset.Lookup(charsetName)
-	if e == nil || name == "utf-8" || strings.HasPrefix(name, "utf-16") || name == "replacement" {
+	c, ok := charset.Of(charsetName)
+	if !ok || c.Encoding == nil || strings.HasPrefix(c.Name, "utf-16") || c.Name == "replacement" {
 		return ref
 	}
-	if r := japanese[name]; r != nil {
+	if r := japanese[c.Name]; r != nil {
 		query = r.Replace(query)
 	}
-	return ref[:from+1] + encodedQuery(query, e) + fragment
+	return ref[:from+1] + encodedQuery(query, c.Encoding) + fragment
 }
 
 // japanese has what the encoders of the Encoding Standard (12.2.2, 12.3.2, 13.2) write for characters that x/text refuses:

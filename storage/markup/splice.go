@@ -34,18 +34,18 @@ type splicer struct {
 
 // text returns the document as the text that edits are places in.
 func (s *splicer) text() (string, error) {
-	body := s.in[s.c.mark:]
-	s.done = s.c.mark
-	s.at = cursor{rest: body, src: s.c.mark}
-	if s.c.enc == nil {
+	body := s.in[s.c.Mark:]
+	s.done = s.c.Mark
+	s.at = cursor{rest: body, src: s.c.Mark}
+	if s.c.Encoding == nil {
 		return string(body), nil
 	}
-	s.at.dec = s.c.enc.NewDecoder()
-	text, _, err := transform.Bytes(s.c.enc.NewDecoder(), body)
+	s.at.dec = s.c.Encoding.NewDecoder()
+	text, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), body)
 	if err != nil {
-		return "", fmt.Errorf("markup: decode a document as %s: %w", s.c.name, err)
+		return "", fmt.Errorf("markup: decode a document as %s: %w", s.c.Name, err)
 	}
-	if s.c.name == "iso-2022-jp" {
+	if s.c.Name == "iso-2022-jp" {
 		s.twin = &splicer{in: text}
 	}
 	return string(text), nil
@@ -72,11 +72,11 @@ func (s *splicer) edit(e edit) {
 	}
 	if s.out == nil {
 		s.out = make([]byte, 0, len(s.in)+len(s.in)/8)
-		s.out = append(s.out, s.in[:s.c.mark]...)
+		s.out = append(s.out, s.in[:s.c.Mark]...)
 	}
 	s.out = append(s.out, s.in[s.done:start]...)
 	s.done = end
-	switch s.c.name {
+	switch s.c.Name {
 	case "utf-16be":
 		for i := range len(e.text) {
 			s.out = append(s.out, 0, e.text[i])
@@ -91,8 +91,8 @@ func (s *splicer) edit(e edit) {
 }
 
 func (s *splicer) place(text int) (int, error) {
-	if s.c.enc == nil {
-		return s.c.mark + text, nil
+	if s.c.Encoding == nil {
+		return s.c.Mark + text, nil
 	}
 	return s.at.to(text)
 }
@@ -111,9 +111,9 @@ func (s *splicer) result() ([]byte, error) {
 	}
 	// Where octets mean what an escape long before them says, a cut may have changed the meaning of the rest.
 	want, _ := s.twin.result()
-	got, _, err := transform.Bytes(s.c.enc.NewDecoder(), s.out[s.c.mark:])
+	got, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), s.out[s.c.Mark:])
 	if err != nil || !bytes.Equal(got, want) {
-		return nil, fmt.Errorf("markup: write references into a document in %s: its escapes stand within them", s.c.name)
+		return nil, fmt.Errorf("markup: write references into a document in %s: its escapes stand within them", s.c.Name)
 	}
 	return s.out, nil
 }
