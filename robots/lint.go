@@ -123,7 +123,8 @@ func (l *linter) checkUnknown(r record) {
 	l.warn(r.key, "unknown-key", "%s is passed over: RFC 9309 has no such field", quote(key))
 }
 
-// near reports whether a and b are at most two insertions, deletions or changes of an octet apart.
+// near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands measure the names of
+// their flags with another distance, which counts swapped letters once; this package imports the standard library alone.
 func near(a, b string) bool {
 	row := make([]int, len(b)+1)
 	for j := range row {

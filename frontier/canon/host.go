@@ -98,7 +98,7 @@ func toASCII(host string) (string, error) {
 	if len(host) > maxHostInput {
 		return "", errHostLong
 	}
-	host = unescape(host)
+	host = unescapeAll(host)
 	if !utf8.ValidString(host) {
 		return "", errDomain
 	}
@@ -124,14 +124,14 @@ func toASCII(host string) (string, error) {
 	return name, nil
 }
 
-// unescape decodes all escapes of s.
-func unescape(s string) string {
+// unescapeAll decodes all escapes of s.
+func unescapeAll(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		c, ok := escape(s[i:])
+		c, ok := Unescape(s[i:])
 		if !ok {
 			b = append(b, s[i])
 			continue

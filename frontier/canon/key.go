@@ -16,7 +16,7 @@ func keyOf(fetch string, root int) string {
 	var stack [shortURL]byte
 	b := append(stack[:0], fetch[:root+first]...)
 	for i := len(b); i < len(fetch); i++ {
-		c, ok := escape(fetch[i:])
+		c, ok := Unescape(fetch[i:])
 		switch {
 		case !ok:
 			b = append(b, fetch[i])
@@ -34,8 +34,8 @@ func keyOf(fetch string, root int) string {
 	return string(b)
 }
 
-// escape returns the octet that the percent-encoding at the start of s stands for.
-func escape(s string) (c byte, ok bool) {
+// Unescape returns the byte that the percent-encoding at the start of s stands for.
+func Unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || octets[s[1]]&octets[s[2]]&hex == 0 {
 		return 0, false
 	}

@@ -70,12 +70,12 @@ func isOurRefusal(err error) bool {
 
 // isSigned reports whether err refuses a host for a signed number, as in "+127.0.0.1".
 func isSigned(err error, ref string) bool {
-	return err.(*Error).Cause == errIPv4 && strings.ContainsAny(unescape(ref), "+-＋－")
+	return err.(*Error).Cause == errIPv4 && strings.ContainsAny(unescapeAll(ref), "+-＋－")
 }
 
 // isFolded reports whether a reference writes A-labels out: in ASCII they are folded and no more since June 2026.
 func isFolded(u URL, ref string) bool {
-	return strings.Contains(u.Host(), "xn--") && strings.Contains(strings.ToLower(stripBreaks(unescape(ref))), "xn--")
+	return strings.Contains(u.Host(), "xn--") && strings.Contains(strings.ToLower(stripBreaks(unescapeAll(ref))), "xn--")
 }
 
 // agree fails t unless u and err are what the oracle says of ref, as far as the oracle is right. The base was made by
@@ -93,7 +93,7 @@ func agree(t *testing.T, base URL, ref string, u URL, err error) {
 		t.Errorf("%q against %q: %v; the oracle has %q", ref, base, err, want)
 	case err == nil && !ok && strictName.MatchString(u.Host()):
 		t.Errorf("%q against %q: %q; the oracle refuses it", ref, base, u)
-	case err == nil && ok && u.String() != want && !strings.Contains(unescape(ref)+unescape(base.String()), "\u1E9E"):
+	case err == nil && ok && u.String() != want && !strings.Contains(unescapeAll(ref)+unescapeAll(base.String()), "\u1E9E"):
 		t.Errorf("%q against %q:\n     got %q\n  oracle %q", ref, base, u, want)
 	}
 }

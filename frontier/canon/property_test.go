@@ -33,7 +33,7 @@ func FuzzURL_Invariants(f *testing.F) {
 		if a, err := ParseAuthority(u.Authority().String()); err != nil || a != u.Authority() {
 			t.Errorf("ParseAuthority(String): %#v, %v; was %#v", a, err, u.Authority())
 		}
-		if unescape(strings.TrimSuffix(u.Key(), "?")) != unescape(strings.TrimSuffix(u.String(), "?")) {
+		if unescapeAll(strings.TrimSuffix(u.Key(), "?")) != unescapeAll(strings.TrimSuffix(u.String(), "?")) {
 			t.Errorf("the key %q does not mean the octets of %q", u.Key(), u)
 		}
 	})
@@ -134,7 +134,7 @@ func FuzzKey_EqualsTheNaiveOne(f *testing.F) {
 			return
 		}
 		want := anyEscape.ReplaceAllStringFunc(u.String(), func(e string) string {
-			if c := unescape(e); oneUnreserved.MatchString(c) {
+			if c := unescapeAll(e); oneUnreserved.MatchString(c) {
 				return c
 			}
 			return strings.ToUpper(e)

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"curtsy/frontier/canon"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -76,28 +78,17 @@ func isPlain(part string) bool {
 // decode returns the octets that s begins with, at most those of one character, and how many octets of s each takes: 3
 // where they are escaped.
 func decode(s string) (octets []byte, width int) {
-	if _, ok := unescape(s); !ok {
+	if _, ok := canon.Unescape(s); !ok {
 		return []byte(s[:1]), 1
 	}
 	for len(octets) < utf8.UTFMax {
-		c, ok := unescape(s)
+		c, ok := canon.Unescape(s)
 		if !ok {
 			break
 		}
 		octets, s = append(octets, c), s[3:]
 	}
 	return octets, 3
-}
-
-func unescape(s string) (byte, bool) {
-	if len(s) < 3 || s[0] != '%' {
-		return 0, false
-	}
-	b, err := hex.DecodeString(s[1:3])
-	if err != nil {
-		return 0, false
-	}
-	return b[0], true
 }
 
 func escape(b *strings.Builder, c byte) {

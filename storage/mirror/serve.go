@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
-	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -111,7 +109,7 @@ func startOf(l *lists, start string) string {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	if !h.options.AnyName && !loopback(r.Host) {
+	if !h.options.AnyName && !isHere(r.Host) {
 		refuse(w, http.StatusForbidden, "This mirror is shown under names of this machine only", "")
 		return
 	}
@@ -136,12 +134,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.elsewhere(w, r)
 }
 
-func loopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+// isHere reports whether the Host field of a request names this machine.
+func isHere(host string) bool {
+	u, err := canon.Parse("http://" + host + "/")
+	return err == nil && u.Authority().Loopback()
 }
 
 // offline lets a page have everything from its own mirror, and nothing from elsewhere.
