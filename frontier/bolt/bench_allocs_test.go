@@ -31,7 +31,7 @@ func TestAllocs_ReadCell(t *testing.T) {
 	err := e.db.View(func(tx *bbolt.Tx) error {
 		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 		few(t, "one cell of several", 1, func() {
-			if b, err := cells.ReadState(e.Frontier.hosts[0].at[layout.KindRobots-1], layout.Address{Kind: layout.KindRobots}); err != nil || len(b) != 300 {
+			if b, err := cells.ReadState(e.Frontier.hosts.all[0].at[layout.KindRobots-1], layout.Address{Kind: layout.KindRobots}); err != nil || len(b) != 300 {
 				t.Fatalf("%d octets, error %v", len(b), err)
 			}
 		})

@@ -4,17 +4,18 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
 )
 
 // scheduled returns a frontier in RAM alone, with hosts that have something to give and are due a nanosecond apart.
 func scheduled(hosts int) *Frontier {
-	f := &Frontier{}
+	f := newFrontier("", nil, frontier.Options{})
 	for i := range hosts {
 		h := &host{id: uint32(i), notBefore: int64(mix(uint64(i)) % uint64(hosts))}
 		h.queue.push(layout.MakeRef(uint64(i+1), 0))
-		f.hosts = append(f.hosts, h)
-		f.enter(h, 0)
+		f.hosts.all = append(f.hosts.all, h)
+		f.scheduler.enter(h, 0)
 	}
 	return f
 }
@@ -22,12 +23,12 @@ func scheduled(hosts int) *Frontier {
 // rotate takes out the host that is due first, and puts it back to be due after all others.
 func (f *Frontier) rotate() {
 	now := int64(time.Hour)
-	h := f.next(now)
+	h := f.scheduler.next(now)
 	due, _ := f.scheduler.due.Due(h.id)
-	f.claims++
-	f.scheduler.due.Served(h.id, f.claims)
-	h.notBefore = due + int64(len(f.hosts))
-	f.enter(h, 0)
+	f.leases.claims++
+	f.scheduler.due.Served(h.id, f.leases.claims)
+	h.notBefore = due + int64(len(f.hosts.all))
+	f.scheduler.enter(h, 0)
 }
 
 func TestSchedule_PopAndPushDoNotAllocate(t *testing.T) {

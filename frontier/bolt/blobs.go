@@ -20,11 +20,8 @@ func (f *Frontier) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
 		}
 	}
 	err := f.reading(ctx, func(int64) {
-		for _, g := range f.queue {
+		for g := range f.groups.all() {
 			find(g)
-		}
-		if f.open != nil {
-			find(f.open)
 		}
 	}, func(tx *bbolt.Tx) (err error) {
 		body, err = layout.ReadBlob(tx, sum)

@@ -113,7 +113,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := c.cells(tx); err != nil {
 		return err
 	}
-	if err := layout.EachSeed(tx, 0, f.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
+	if err := layout.EachSeed(tx, 0, f.groups.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
 		return err
 	}
 	return c.blobs(tx)
@@ -123,7 +123,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 func (c *checker) records(tx *bbolt.Tx) error {
 	once := &seen.Set{}
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, c.f.blocks.Zip)
+		b, err := layout.ParseBlock(body, c.f.texts.blocks.Zip)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		}
 		for place := range b.Len() {
 			id, _ := b.Host(place)
-			e, err := b.Entry(place, c.f.hosts[id].authority)
+			e, err := b.Entry(place, c.f.hosts.all[id].authority)
 			if err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func (c *checker) sums() {
 	var sum frontier.Outcomes
 	pending, refused := int64(0), f.totals.Strangers
 	sum[frontier.Dropped] = f.totals.Strangers
-	for _, h := range f.hosts {
+	for _, h := range f.hosts.all {
 		if h == nil {
 			continue
 		}
@@ -176,11 +176,11 @@ func (c *checker) sums() {
 			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.Outcomes[o])
 		}
 	}
-	if n := int64(f.seen.Len()); n != f.accepted+refused {
-		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.accepted, refused)
+	if n := int64(f.seen.Len()); n != f.caps.accepted+refused {
+		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.caps.accepted, refused)
 	}
-	if n := pending + f.totals.Closed() - refused; n != f.accepted {
-		c.find("records: %d entries, and %d are pending or closed", f.accepted, n)
+	if n := pending + f.totals.Closed() - refused; n != f.caps.accepted {
+		c.find("records: %d entries, and %d are pending or closed", f.caps.accepted, n)
 	}
 }
 
@@ -206,7 +206,7 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 // cells reads the cells that count.
 func (c *checker) cells(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
-	for _, h := range c.f.hosts {
+	for _, h := range c.f.hosts.all {
 		if h == nil {
 			continue
 		}

@@ -39,8 +39,8 @@ type portrait struct {
 	at   [2]uint64 // robots, memory; zero when they are there, or there is none
 }
 
-// portray describes h. The caller holds mu.
-func (f *Frontier) portray(h *host, now int64) *portrait {
+// portray describes h; unwritten is what of it is not in the file yet. The caller holds mu.
+func portray(h *host, unwritten map[layout.Address]*layout.StateRecord, now int64) *portrait {
 	p := &portrait{id: uint64(h.id)}
 	p.view = frontier.Host{
 		Authority: h.authority,
@@ -54,7 +54,7 @@ func (f *Frontier) portray(h *host, now int64) *portrait {
 		p.view.Outcomes[o] = int64(n)
 	}
 	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
-		if c := f.unwritten[layout.Address{Kind: kind, ID: p.id}]; c != nil {
+		if c := unwritten[layout.Address{Kind: kind, ID: p.id}]; c != nil {
 			*p.part(i) = append([]byte(nil), c.Data...)
 		} else {
 			p.at[i] = h.at[kind-1]
@@ -121,7 +121,7 @@ func (f *Frontier) complete(drafts []*draft) error {
 		}
 		from := layout.NewLookups(drafts[0].tx)
 		for _, d := range drafts {
-			if err := f.fill(d, from); err != nil {
+			if err := f.texts.fill(d, from); err != nil {
 				return err
 			}
 		}
@@ -140,10 +140,16 @@ func (f *Frontier) complete(drafts []*draft) error {
 	return nil
 }
 
+// textReader reads the file for turns. It holds no state but what it remembers, and needs no mu.
+type textReader struct {
+	printer *layout.Printer
+	blocks  layout.Blocks
+}
+
 // fill reads what is missing of d.
-func (f *Frontier) fill(d *draft, from *layout.Lookups) error {
+func (xs *textReader) fill(d *draft, from *layout.Lookups) error {
 	for i := range d.turn.Tasks {
-		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
+		if err := xs.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
 			return err
 		}
 	}
@@ -157,14 +163,14 @@ func (f *Frontier) fill(d *draft, from *layout.Lookups) error {
 	return nil
 }
 
-func (f *Frontier) fillTask(t *frontier.Task, x text, from *layout.Lookups) error {
+func (xs *textReader) fillTask(t *frontier.Task, x text, from *layout.Lookups) error {
 	if t.Print == 0 {
-		c, err := f.blocks.Entry(&from.Records, x.ref, x.authority)
+		c, err := xs.blocks.Entry(&from.Records, x.ref, x.authority)
 		if err != nil {
 			return err
 		}
 		t.Candidate = c
-		t.Print = f.printer.Print(t.URL)
+		t.Print = xs.printer.Print(t.URL)
 	}
 	if x.url == "" {
 		return nil

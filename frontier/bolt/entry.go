@@ -53,16 +53,16 @@ type entrySearch struct {
 
 // meet notes which host it is, if it is known. The caller holds mu.
 func (s *entrySearch) meet(int64) {
-	if h := s.f.byName[s.url.Authority()]; h != nil {
+	if h := s.f.hosts.byName[s.url.Authority()]; h != nil {
 		s.known, s.id = true, h.id
 	}
 }
 
 // note copies what is in RAM about the URL. The caller holds mu.
 func (s *entrySearch) note(now int64) {
-	s.now, s.closing = now, s.f.hosts[s.id].closing()
+	s.now, s.closing = now, s.f.hosts.all[s.id].closing()
 	s.reasons = s.f.totals.Reasons // only ever appended to
-	if t := s.f.retries[s.at]; t != nil {
+	if t := s.f.retries.of[s.at]; t != nil {
 		s.retry = *t
 	}
 }
@@ -83,7 +83,7 @@ func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
 		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == s.id }) {
 			return nil
 		}
-		b, err := layout.ParseBlock(body, s.f.blocks.Zip)
+		b, err := layout.ParseBlock(body, s.f.texts.blocks.Zip)
 		if err != nil || b.Forgotten() {
 			return err
 		}

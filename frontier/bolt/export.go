@@ -72,11 +72,11 @@ type exporter struct {
 // is in their waits: there is no other place for it.
 func (e *exporter) note(now int64) {
 	e.now = now
-	for _, h := range e.f.hosts {
+	for _, h := range e.f.hosts.all {
 		if h == nil {
 			continue
 		}
-		p := e.f.portray(h, now)
+		p := portray(h, e.f.groups.unwritten, now)
 		if h.pace == 0 {
 			p.view.Wait = max(p.view.Wait, time.Duration(e.f.oldFloor-now))
 		}
@@ -112,7 +112,7 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) seeds(tx *bbolt.Tx) error {
-	return layout.EachSeed(tx, 0, e.f.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
+	return layout.EachSeed(tx, 0, e.f.groups.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
 }
 
 func (e *exporter) blobs(tx *bbolt.Tx) error {

@@ -24,7 +24,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 	recorded := &seen.Set{}
 	recorded.Reserve(len(all.All))
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, e.f.blocks.Zip)
+		b, err := layout.ParseBlock(body, e.f.texts.blocks.Zip)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 		}
 		for place := range b.Len() {
 			id, _ := b.Host(place)
-			x, err := e.entry(b, layout.MakeRef(seq, place), e.f.hosts[id], all.Record(seq)[place])
+			x, err := e.entry(b, layout.MakeRef(seq, place), e.f.hosts.all[id], all.Record(seq)[place])
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ const ReasonForgotten = "forgotten by compact"
 // forgotten counts the URLs of a record without texts as refused: what is left of both is their fingerprints.
 func (e *exporter) forgotten(b *layout.Block) {
 	for _, s := range b.Spans {
-		e.totals.Refused[e.f.hosts[s.Host].authority] += int64(s.N)
+		e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
 		e.totals.Reasons[ReasonForgotten] += int64(s.N)
 	}
 }
@@ -77,7 +77,7 @@ func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Endi
 		return x, nil
 	}
 	t := retry{}
-	if stored := e.f.retries[r]; stored != nil {
+	if stored := e.f.retries.of[r]; stored != nil {
 		t = *stored
 	}
 	if _, yes := slices.BinarySearch(e.flight.Refs, r); yes && !e.stored {

@@ -389,7 +389,7 @@ func writeCalls(f *Frontier) map[string]error {
 	ctx, errs := context.Background(), map[string]error{}
 	_, errs["Add"] = f.Add(ctx, nil)
 	_, errs["Claim"] = f.Claim(ctx, frontier.Want{})
-	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, f.hosts[0].authority)
+	_, errs["ClaimAuthority"] = f.ClaimAuthority(ctx, f.hosts.all[0].authority)
 	_, errs["Finish"] = f.Finish(ctx, nil)
 	errs["Sync"] = f.Sync(ctx)
 	return errs

@@ -115,7 +115,7 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		e.die()
 		e.start()
 		for a := range robots {
-			h := e.byName[mustURL(t, a).Authority()]
+			h := e.Frontier.hosts.byName[mustURL(t, a).Authority()]
 			v, ok, err := e.Host(context.Background(), h.authority)
 			if err != nil || !ok || string(v.Robots) != robots[a] || string(v.Memory) != memory[a] {
 				t.Fatalf("%s after a crash: %v, error %v", a, ok, err)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/heap"
 	"curtsy/frontier/bolt/layout"
 )
 
@@ -21,12 +20,12 @@ func (h *host) closing() bool { return h.hold != nil && h.hold.Closing }
 
 // setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller holds
 // mu and has touched the open group.
-func (f *Frontier) setClosing(h *host, yes bool) {
+func (o *operator) setClosing(h *host, yes bool) {
 	if h.hold.Closing != yes {
 		h.hold.Closing = yes
-		f.open.change(h)
+		o.f.groups.open.change(h)
 	}
-	f.scheduler.closing = yes // there is one command at a time
+	o.f.scheduler.closing = yes // there is one command at a time
 }
 
 // free returns when h may have a turn: its own wait is over, and a park that ends by itself.
@@ -64,50 +63,17 @@ func holdOf(v frontier.Hold, now int64) *layout.Hold {
 
 // setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
 // has touched the open group.
-func (f *Frontier) setHold(h *host, k *layout.Hold, now int64) bool {
+func (o *operator) setHold(h *host, k *layout.Hold, now int64) bool {
 	if h.hold.Same(k) {
 		return false
 	}
-	f.count(h, -1)
+	o.f.hosts.count(h, -1)
 	h.hold = k
-	f.count(h, 1)
-	f.open.change(h)
-	f.watch(h)
-	f.reschedule(h, now)
+	o.f.hosts.count(h, 1)
+	o.f.groups.open.change(h)
+	o.f.scheduler.watch(h)
+	o.f.scheduler.reschedule(h, now)
 	return true
-}
-
-// watch sees to it that the hold of h ends in time. The caller holds mu.
-func (f *Frontier) watch(h *host) {
-	if h.hold != nil && h.hold.Ends() {
-		f.scheduler.holds.Push(heap.Entry{At: h.hold.Until, Tie: uint64(h.id)})
-	}
-}
-
-// endHolds ends the parks whose time is over. When h is due was reckoned with its end, so the schedule stays as it is.
-// The caller holds mu.
-func (f *Frontier) endHolds(now int64) {
-	d := &f.scheduler
-	for len(d.holds) > 0 && d.holds[0].At <= now {
-		e := d.holds.Pop()
-		h := f.hosts[uint32(e.Tie)]
-		if h.hold == nil || h.hold.Until != e.At {
-			continue // resumed, or parked anew
-		}
-		f.count(h, -1)
-		h.hold = nil
-		f.count(h, 1)
-		if !f.readOnly {
-			f.touch(now).change(h)
-		}
-	}
-}
-
-// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked for
-// in the whole schedule, which only an operator's command does: two equal ones would both be valid. The caller holds mu.
-func (f *Frontier) reschedule(h *host, now int64) {
-	f.scheduler.due.Remove(h.id)
-	f.enter(h, now)
 }
 
 // wanted returns how many tasks h gives under a lease that is kept: of a host that an operator holds, none.

@@ -66,20 +66,6 @@ type held struct {
 	print frontier.Fingerprint
 }
 
-// retry is what is kept of a task that was deferred, released or dropped under a lease, or is a suspect, until it is
-// closed.
-type retry struct {
-	attempts int
-	stops    int // unclean stops at which it was in flight; beyond zero it is a suspect
-	alone    int // of these, those at which nothing else was
-	reason   string
-	url      string // replaces the fetch URL; empty for none
-	due      int64
-	host     uint32 // with dropped, when it was read from the file
-	dropped  bool   // by an operator while it was under a lease: to be closed when that ends
-	at       uint64 // value of the cell journal; zero when it is not written yet
-}
-
 func (h *host) pending() uint32 { return h.queued + h.inFlight + h.deferred }
 func (h *host) claimable() bool {
 	return h.condition == frontier.Open || h.condition == frontier.Parked
@@ -237,30 +223,4 @@ func (h *host) setState(data []byte, c layout.Clock) bool {
 		h.notBefore, h.reason, h.hold = s.NotBefore, s.Reason, s.Hold
 	}
 	return ok
-}
-
-// deferred reports whether t is of a task that was deferred, which has counted an attempt or replaced the URL. Nil is
-// not.
-func (t *retry) deferred() bool { return t != nil && (t.attempts > 0 || t.url != "") }
-
-// suspect reports whether t is of a suspect. Nil is not.
-func (t *retry) suspect() bool { return t != nil && t.stops > 0 }
-
-// state returns what is kept of the task r as it is stored.
-func (t *retry) state(r layout.Ref, c layout.Clock, now int64) *layout.StateRecord {
-	s := layout.Retry{
-		Attempts: t.attempts, Stops: t.stops, Alone: t.alone, Reason: t.reason, URL: t.url, Due: t.due, Dropped: t.dropped,
-	}
-	return s.StateRecord(r, c, now)
-}
-
-// newRetry is the inverse of state; nil when there is nothing to say any more.
-func newRetry(data []byte, c layout.Clock) (t *retry, ok bool) {
-	s, ok := layout.ParseRetry(data, c)
-	if !ok || s.Void() {
-		return nil, ok
-	}
-	return &retry{
-		attempts: s.Attempts, stops: s.Stops, alone: s.Alone, reason: s.Reason, url: s.URL, due: s.Due, dropped: s.Dropped,
-	}, true
 }

@@ -130,9 +130,9 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	e.mu.Lock()
-	for _, h := range e.Frontier.hosts {
+	for _, h := range e.Frontier.hosts.all {
 		h.notBefore = 0
-		e.enter(h, e.clock.Now())
+		e.scheduler.enter(h, e.clock.Now())
 	}
 	e.mu.Unlock()
 	for i, x := range e.turn(5000).Tasks {

@@ -4,9 +4,9 @@ package bolt
 func (f *Frontier) kill() {
 	f.mu.Lock()
 	f.closed = true
-	f.wakeAll()
+	f.line.wakeAll()
 	f.mu.Unlock()
-	f.stop()
-	<-f.stopped
+	f.writer.stop()
+	<-f.writer.stopped
 	f.db.Close()
 }

@@ -10,51 +10,60 @@ import (
 	"curtsy/frontier/canon"
 )
 
+// loader reads the file into RAM and begins a run. Nobody else has the frontier yet, so it needs no mu.
+type loader struct {
+	f *Frontier
+}
+
+// load reads the file.
+func (f *Frontier) load(tx *bbolt.Tx) error { return loader{f}.load(tx) }
+
 // load reads what RAM holds: one pass over the seen journal, one over the cells, two over the heads of the records
 // and one over what is done.
-func (f *Frontier) load(tx *bbolt.Tx) error {
-	m, t, err := layout.ReadMeta(tx, f.clock)
+func (ld loader) load(tx *bbolt.Tx) error {
+	m, t, err := layout.ReadMeta(tx, ld.f.clock)
 	if err != nil {
 		return err
 	}
-	f.printer, f.epoch, f.unclean, f.totals = layout.NewPrinter(m.Secret), m.Epoch, !m.Clean, t
-	f.oldFloor, f.clock, f.size = m.Floor, m.Clock, tx.Size()
-	if f.writer.zip, f.blocks.Zip, err = layout.NewZip(); err != nil {
+	ld.f.useSecret(m.Secret)
+	ld.f.leases.epoch, ld.f.unclean, *ld.f.totals = m.Epoch, !m.Clean, *t
+	ld.f.oldFloor, ld.f.clock, ld.f.caps.size = m.Floor, m.Clock, tx.Size()
+	if ld.f.writer.zip, ld.f.texts.blocks.Zip, err = layout.NewZip(); err != nil {
 		return err
 	}
-	if !f.readOnly {
-		if err := f.loadSeen(tx); err != nil {
+	if !ld.f.readOnly {
+		if err := ld.loadSeen(tx); err != nil {
 			return err
 		}
 	}
-	f.lastSeed = layout.SeedJournal.Last(tx)
-	if err := f.loadCells(tx); err != nil {
+	ld.f.groups.lastSeed = layout.SeedJournal.Last(tx)
+	if err := ld.loadCells(tx); err != nil {
 		return err
 	}
-	return f.loadRecords(tx)
+	return ld.loadRecords(tx)
 }
 
-func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
+func (ld loader) loadSeen(tx *bbolt.Tx) error {
 	n := 0
 	c := tx.Bucket([]byte(layout.SeenJournal)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		n += len(v) / 8
 	}
-	f.seen.Reserve(n)
+	ld.f.seen.Reserve(n)
 	return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
-		f.seen.Add(p)
+		ld.f.seen.Add(p)
 		return nil
 	})
 }
 
 // loadCells reads hosts and retries. The last cell of an address counts.
-func (f *Frontier) loadCells(tx *bbolt.Tx) error {
-	w := &f.writer.sweeper
+func (ld loader) loadCells(tx *bbolt.Tx) error {
+	w := &ld.f.writer.sweeper
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
 		w.Bytes += int64(len(body))
 		var bad error
 		err := layout.EachState(body, func(c layout.StateRecord) {
-			if err := f.loadCell(c, seq); err != nil && bad == nil {
+			if err := ld.loadCell(c, seq); err != nil && bad == nil {
 				bad = err
 			}
 		})
@@ -68,7 +77,7 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 	}
 	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
 		return layout.EachState(body, func(c layout.StateRecord) {
-			if at := f.at(c.Address); at != nil && *at == seq {
+			if at := ld.f.at(c.Address); at != nil && *at == seq {
 				w.Base += int64(len(c.Data))
 			}
 		})
@@ -76,37 +85,37 @@ func (f *Frontier) loadCells(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	for id, h := range f.hosts {
+	for id, h := range ld.f.hosts.all {
 		if h == nil {
 			continue
 		}
 		if h.authority.IsZero() {
 			return fmt.Errorf("read %s: host %d has no name: %w", layout.StateJournal, id, frontier.ErrDamaged)
 		}
-		if f.byName[h.authority] != nil {
+		if ld.f.hosts.byName[h.authority] != nil {
 			return fmt.Errorf("read %s: %s is there twice: %w", layout.StateJournal, h.authority, frontier.ErrDamaged)
 		}
-		f.byName[h.authority] = h
-		f.count(h, 1)
+		ld.f.hosts.byName[h.authority] = h
+		ld.f.hosts.count(h, 1)
 	}
 	return nil
 }
 
-func (f *Frontier) loadCell(c layout.StateRecord, seq uint64) error {
+func (ld loader) loadCell(c layout.StateRecord, seq uint64) error {
 	if c.Kind == layout.KindRetry {
-		t, ok := newRetry(c.Data, f.clock)
+		t, ok := newRetry(c.Data, ld.f.clock)
 		if !ok {
 			return fmt.Errorf("retry of %d: %w", c.ID, frontier.ErrDamaged)
 		}
 		if t == nil {
-			delete(f.retries, layout.Ref(c.ID))
+			delete(ld.f.retries.of, layout.Ref(c.ID))
 			return nil
 		}
 		t.at = seq
-		f.retries[layout.Ref(c.ID)] = t
+		ld.f.retries.of[layout.Ref(c.ID)] = t
 		return nil
 	}
-	h, err := f.loadHost(c.ID)
+	h, err := ld.loadHost(c.ID)
 	if err != nil {
 		return err
 	}
@@ -117,7 +126,7 @@ func (f *Frontier) loadCell(c layout.StateRecord, seq uint64) error {
 			return fmt.Errorf("name of host %d: %w: %w", c.ID, err, frontier.ErrDamaged)
 		}
 	case layout.KindHost:
-		if !h.setState(c.Data, f.clock) {
+		if !h.setState(c.Data, ld.f.clock) {
 			return fmt.Errorf("state of host %d: %w", c.ID, frontier.ErrDamaged)
 		}
 		h.outcomes[frontier.Dropped] = h.refused
@@ -129,33 +138,33 @@ func (f *Frontier) loadCell(c layout.StateRecord, seq uint64) error {
 const maxHosts = 1 << 28
 
 // loadHost returns the host with that id, which is made if need be.
-func (f *Frontier) loadHost(id uint64) (*host, error) {
+func (ld loader) loadHost(id uint64) (*host, error) {
 	if id >= maxHosts {
 		return nil, fmt.Errorf("host %d: %w", id, frontier.ErrDamaged)
 	}
-	for id >= uint64(len(f.hosts)) {
-		f.hosts = append(f.hosts, nil)
+	for id >= uint64(len(ld.f.hosts.all)) {
+		ld.f.hosts.all = append(ld.f.hosts.all, nil)
 	}
-	if f.hosts[id] == nil {
-		f.hosts[id] = &host{id: uint32(id), named: true, deep: f.options.Order == frontier.DepthFirst}
+	if ld.f.hosts.all[id] == nil {
+		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, deep: ld.f.hosts.deep}
 	}
-	return f.hosts[id], nil
+	return ld.f.hosts.all[id], nil
 }
 
 // loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
-func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
-	w := &f.writer
+func (ld loader) loadRecords(tx *bbolt.Tx) error {
+	w := &ld.f.writer
 	var spans []layout.Span
 	err := layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
-		if f.records++; seq != f.records {
-			return fmt.Errorf("record %d is missing: %w", f.records, frontier.ErrDamaged)
+		if ld.f.groups.records++; seq != ld.f.groups.records {
+			return fmt.Errorf("record %d is missing: %w", ld.f.groups.records, frontier.ErrDamaged)
 		}
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
 		n := layout.CountEntries(spans)
 		w.sizes = append(w.sizes, uint8(n-1))
-		f.accepted += int64(n)
+		ld.f.caps.accepted += int64(n)
 		return nil
 	})
 	if err != nil {
@@ -165,34 +174,34 @@ func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	if w.folded, w.unfolded, err = all.Read(tx); err != nil {
 		return err
 	}
-	if err := f.judge(tx, all); err != nil {
+	if err := ld.judge(tx, all); err != nil {
 		return err
 	}
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		return f.loadSpans(seq, spans, all.Record(seq))
+		return ld.loadSpans(seq, spans, all.Record(seq))
 	})
 	if err != nil {
 		return err
 	}
-	for r := range f.retries {
+	for r := range ld.f.retries.of {
 		if at := all.Of(r); at == nil || *at != 0 {
-			delete(f.retries, r) // closed since
+			delete(ld.f.retries.of, r) // closed since
 		}
 	}
 	return nil
 }
 
-func (f *Frontier) loadSpans(record uint64, spans []layout.Span, endings []layout.Ending) error {
+func (ld loader) loadSpans(record uint64, spans []layout.Span, endings []layout.Ending) error {
 	place := 0
 	for _, s := range spans {
-		if s.Host >= uint32(len(f.hosts)) || f.hosts[s.Host] == nil {
+		if s.Host >= uint32(len(ld.f.hosts.all)) || ld.f.hosts.all[s.Host] == nil {
 			return fmt.Errorf("host %d is unknown: %w", s.Host, frontier.ErrDamaged)
 		}
-		h := f.hosts[s.Host]
-		f.count(h, -1)
+		h := ld.f.hosts.all[s.Host]
+		ld.f.hosts.count(h, -1)
 		for range s.N {
 			r, e := layout.MakeRef(record, place), endings[place]
 			place++
@@ -200,16 +209,16 @@ func (f *Frontier) loadSpans(record uint64, spans []layout.Span, endings []layou
 				h.outcomes[e.Outcome()]++
 				continue
 			}
-			f.loadPending(h, r)
+			ld.loadPending(h, r)
 		}
-		f.count(h, 1)
+		ld.f.hosts.count(h, 1)
 	}
 	return nil
 }
 
 // loadPending puts a task that is not closed into its place.
-func (f *Frontier) loadPending(h *host, r layout.Ref) {
-	t := f.retries[r]
+func (ld loader) loadPending(h *host, r layout.Ref) {
+	t := ld.f.retries.of[r]
 	if t != nil {
 		t.host = h.id
 	}
@@ -220,7 +229,7 @@ func (f *Frontier) loadPending(h *host, r layout.Ref) {
 	}
 	switch {
 	case t.suspect():
-		f.scheduler.suspects++
+		ld.f.suspects.known++
 		h.giveSuspect(r)
 	case t.deferred():
 		h.giveLater(r, t)

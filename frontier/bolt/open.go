@@ -10,7 +10,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
-	"curtsy/frontier/canon"
 )
 
 // leaseLength is what Options.LeaseLength zero means.
@@ -32,13 +31,13 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	}
 	db.AllocSize = dbfile.Growth(o.MaxSize)
 	f := newFrontier(path, db, o)
-	if err := dbfile.Guard(f.openRun); err != nil {
+	if err := dbfile.Guard(loader{f}.openRun); err != nil {
 		dbfile.Discard(db, err)
 		return nil, dbfile.OpenError(path, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f.stop = stop
-	go f.run(ctx) // Close waits for it
+	f.writer.stop = stop
+	go f.writer.run(ctx) // Close waits for it
 	return f, nil
 }
 
@@ -51,9 +50,8 @@ func OpenReadOnly(path string) (*Frontier, error) {
 		return nil, err
 	}
 	f := newFrontier(path, db, frontier.Options{})
-	f.readOnly = true
-	f.stop = func() {}
-	close(f.stopped)
+	f.readOnly, f.groups.readOnly = true, true
+	close(f.writer.stopped)
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error { return f.load(tx) })
 	})
@@ -62,77 +60,59 @@ func OpenReadOnly(path string) (*Frontier, error) {
 		return nil, dbfile.OpenError(path, err)
 	}
 	now := f.clock.Now()
-	for _, h := range f.hosts {
+	for _, h := range f.hosts.all {
 		if h != nil {
-			f.watch(h)
-			f.enter(h, now)
+			f.scheduler.watch(h)
+			f.scheduler.enter(h, now)
 		}
 	}
 	return f, nil
 }
 
-func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
-	if o.LeaseLength == 0 {
-		o.LeaseLength = leaseLength
-	}
-	return &Frontier{
-		path: path, options: o, db: db,
-		clock:     layout.Clock{Began: time.Now()},
-		stopped:   make(chan struct{}),
-		work:      make(chan struct{}, 1),
-		retrying:  make(chan struct{}, 1),
-		byName:    map[canon.Authority]*host{},
-		retries:   map[layout.Ref]*retry{},
-		domains:   map[string]*domain{},
-		fresh:     map[uint64]*layout.Record{},
-		unwritten: map[layout.Address]*layout.StateRecord{},
-	}
-}
-
 // openRun reads the file, or makes it, and begins a run.
-func (f *Frontier) openRun() error {
+func (ld loader) openRun() error {
 	var empty bool
-	if err := f.db.View(func(tx *bbolt.Tx) error { empty = layout.IsEmpty(tx); return nil }); err != nil {
+	if err := ld.f.db.View(func(tx *bbolt.Tx) error { empty = layout.IsEmpty(tx); return nil }); err != nil {
 		return err
 	}
 	if empty {
-		if err := dbfile.Update(f.db, layout.Create); err != nil {
+		if err := dbfile.Update(ld.f.db, layout.Create); err != nil {
 			return err
 		}
 	}
-	if err := f.db.View(f.load); err != nil {
+	if err := ld.f.db.View(ld.load); err != nil {
 		return err
 	}
-	f.epoch++
-	if f.epoch>>32 != 0 {
-		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.epoch-1, frontier.ErrDamaged)
+	ld.f.leases.epoch++
+	if ld.f.leases.epoch>>32 != 0 {
+		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", ld.f.leases.epoch-1, frontier.ErrDamaged)
 	}
-	if err := f.writeOpening(); err != nil {
+	if err := ld.writeOpening(); err != nil {
 		return err
 	}
-	f.restart()
+	ld.restart()
 	return nil
 }
 
 // writeOpening writes the new epoch and, in the same transaction, what the opening has found.
-func (f *Frontier) writeOpening() error {
-	f.seal(f.clock.Now())
-	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
-		if err := layout.WriteEpoch(tx, f.clock, f.epoch); err != nil || len(f.queue) == 0 {
+func (ld loader) writeOpening() error {
+	ld.f.groups.seal(ld.f.clock.Now())
+	err := dbfile.Update(ld.f.db, func(tx *bbolt.Tx) error {
+		if err := layout.WriteEpoch(tx, ld.f.clock, ld.f.leases.epoch); err != nil || len(ld.f.groups.queue) == 0 {
 			return err
 		}
-		return f.write(tx, f.queue[0])
+		return ld.f.writer.write(tx, ld.f.groups.queue[0])
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %s, then go on: what was acknowledged is in the file", err, dbfile.Advice(err))
 	}
-	if err := f.writer.measure(f.db); err != nil {
+	if err := ld.f.writer.measure(ld.f.db); err != nil {
 		return err
 	}
-	f.size = f.writer.size
-	if len(f.queue) > 0 {
-		f.writer.unfolded += int64(len(f.queue[0].done))
-		f.settle(f.queue[0], nil)
+	ld.f.caps.size = ld.f.writer.size
+	if len(ld.f.groups.queue) > 0 {
+		ld.f.writer.unfolded += int64(len(ld.f.groups.queue[0].done))
+		ld.f.writer.settle(ld.f.groups.queue[0], nil)
 	}
 	return nil
 }
@@ -141,34 +121,34 @@ func (f *Frontier) writeOpening() error {
 // the pace is over. After an unclean stop an authority of which no pace is known waits Options.Pace, also one that is
 // not known yet: it may have been found and asked just before, and both have been lost. That floor is not written for
 // each host; a Close before it is reached leaves the rest of it to the next run.
-func (f *Frontier) restart() {
-	now := f.clock.Now()
-	if f.unclean {
-		f.floor = layout.After(now, f.options.Pace)
-		f.careful = f.scheduler.known + frontier.GroupPages
+func (ld loader) restart() {
+	now := ld.f.clock.Now()
+	if ld.f.unclean {
+		ld.f.hosts.floor = layout.After(now, ld.f.options.Pace)
+		ld.f.turns.careful = ld.f.hosts.sums.known + frontier.GroupPages
 	}
-	f.gauge()
-	for _, h := range f.hosts {
+	ld.f.caps.gauge()
+	for _, h := range ld.f.hosts.all {
 		if h == nil {
 			continue
 		}
-		if h.domain = f.domain(h.authority); h.domain != nil {
+		if h.domain = ld.f.hosts.domain(h.authority); h.domain != nil {
 			h.domain.urls += int64(h.accepted())
 		}
-		f.count(h, -1)
+		ld.f.hosts.count(h, -1)
 		if h.condition == frontier.Retired {
 			h.condition, h.reason = frontier.Open, ""
 		}
-		f.count(h, 1)
-		f.watch(h)
+		ld.f.hosts.count(h, 1)
+		ld.f.scheduler.watch(h)
 		if h.pace > 0 {
 			h.wait(now, h.pace)
 		} else {
-			h.notBefore = max(h.notBefore, f.floor, f.oldFloor)
+			h.notBefore = max(h.notBefore, ld.f.hosts.floor, ld.f.oldFloor)
 		}
-		f.enter(h, now)
+		ld.f.scheduler.enter(h, now)
 	}
-	f.dropAgain(now)
+	ld.f.operator.dropAgain(now)
 }
 
 // Close implements frontier.Frontier.
@@ -178,14 +158,14 @@ func (f *Frontier) Close() error {
 		defer f.mu.Unlock()
 		return f.usable()
 	}
-	f.closed, f.closing = true, true
-	f.wakeAll()
-	f.prod()
+	f.closed, f.groups.closing = true, true
+	f.line.wakeAll()
+	f.groups.prod()
 	f.mu.Unlock()
-	<-f.stopped
-	f.stop()
+	<-f.writer.stopped
+	f.writer.stop()
 	f.mu.Lock()
-	err, floor := f.err, max(f.floor, f.oldFloor)
+	err, floor := f.err, max(f.hosts.floor, f.oldFloor)
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
 		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error { return layout.WriteClean(tx, f.clock, floor) })

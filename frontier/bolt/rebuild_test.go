@@ -41,13 +41,13 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 		t.Fatal(err)
 	}
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, f.blocks.Zip)
+		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
 		if err != nil || b.Forgotten() {
 			return err
 		}
 		for place := range b.Len() {
 			id, _ := b.Host(place)
-			e, err := b.Entry(place, f.hosts[id].authority)
+			e, err := b.Entry(place, f.hosts.all[id].authority)
 			if err != nil {
 				return err
 			}

@@ -18,14 +18,14 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	if err := r.Check(); err != nil {
 		return frontier.Retried{}, fmt.Errorf("frontier/bolt: retry: %w", err)
 	}
-	if err := f.takeCommand(ctx); err != nil {
+	if err := f.operator.begin(ctx); err != nil {
 		return frontier.Retried{}, err
 	}
-	defer func() { <-f.retrying }()
+	defer f.operator.end()
 	if err := f.Sync(ctx); err != nil {
 		return frontier.Retried{}, err
 	}
-	found, err := f.find(ctx, r)
+	found, err := f.operator.find(ctx, r)
 	if err != nil {
 		return frontier.Retried{}, err
 	}
@@ -33,8 +33,8 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	var g *group
 	if r.Hosts {
 		err := f.changing(ctx, func(now int64) error {
-			n.Hosts = f.openHosts(r, now)
-			g = f.last()
+			n.Hosts = f.operator.openHosts(r, now)
+			g = f.groups.last()
 			return nil
 		})
 		if err != nil {
@@ -46,12 +46,12 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 			return n, err
 		}
 		err := f.changing(ctx, func(now int64) error {
-			f.touch(now)
+			f.groups.touch(now)
 			for _, c := range batch {
-				f.reopen(c, r.Robots, now)
+				f.operator.reopen(c, r.Robots, now)
 			}
-			g = f.last()
-			f.seal(now)
+			g = f.groups.last()
+			f.groups.seal(now)
 			return nil
 		})
 		if err != nil {
@@ -71,17 +71,17 @@ type ended struct {
 
 // find returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
 // over what is done, as in an open.
-func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended, err error) {
+func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []ended, err error) {
 	if r.Outcome == 0 {
 		return nil, nil
 	}
 	var only *host
 	var reason int
 	known := true
-	err = f.reading(ctx, func(int64) {
-		only = f.byName[r.Authority]
+	err = o.f.reading(ctx, func(int64) {
+		only = o.f.hosts.byName[r.Authority]
 		if r.Reason != "" {
-			reason, known = f.totals.Numbers[r.Reason]
+			reason, known = o.f.totals.Numbers[r.Reason]
 		}
 	}, func(tx *bbolt.Tx) error {
 		if only == nil && !r.Authority.IsZero() || !known {
@@ -114,54 +114,54 @@ func (f *Frontier) find(ctx context.Context, r frontier.Retrial) (found []ended,
 
 // reopen makes a closed URL pending. What was kept of its attempts is voided in the file, too: an older cell would
 // otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
-func (f *Frontier) reopen(c ended, robots bool, now int64) {
-	h := f.hosts[c.host]
-	f.count(h, -1)
+func (o *operator) reopen(c ended, robots bool, now int64) {
+	h := o.f.hosts.all[c.host]
+	o.f.hosts.count(h, -1)
 	h.outcomes[c.ending.Outcome()]--
 	h.queued++
-	f.count(h, 1)
-	f.totals.Reopen(c.ending)
-	delete(f.retries, c.ref)
+	o.f.hosts.count(h, 1)
+	o.f.totals.Reopen(c.ending)
+	delete(o.f.retries.of, c.ref)
 	t := &retry{due: now}
 	if c.ending.Outcome() == frontier.Held {
 		t.reason = frontier.ReasonReleased
-		f.retries[c.ref] = t
+		o.f.retries.of[c.ref] = t
 	}
-	f.open.done = append(f.open.done, layout.MakeDone(c.ref, 0))
-	f.open.keep(t.state(c.ref, f.clock, now))
+	o.f.groups.open.done = append(o.f.groups.open.done, layout.MakeDone(c.ref, 0))
+	o.f.groups.open.keep(t.state(c.ref, o.f.clock, now))
 	if robots {
-		f.forgetRobots(h)
+		o.forgetRobots(h)
 	}
 	h.giveBack(c.ref)
-	f.enter(h, now)
+	o.f.scheduler.enter(h, now)
 }
 
 // openHosts opens the hosts that take no part and returns their number. The caller holds mu.
-func (f *Frontier) openHosts(r frontier.Retrial, now int64) (n int64) {
-	f.touch(now)
-	for _, h := range f.hosts {
+func (o *operator) openHosts(r frontier.Retrial, now int64) (n int64) {
+	o.f.groups.touch(now)
+	for _, h := range o.f.hosts.all {
 		if h == nil || h.claimable() || h.lease != nil || !r.Authority.IsZero() && h.authority != r.Authority {
 			continue
 		}
-		f.count(h, -1)
+		o.f.hosts.count(h, -1)
 		h.condition, h.reason = frontier.Open, ""
-		f.count(h, 1)
-		f.open.change(h)
+		o.f.hosts.count(h, 1)
+		o.f.groups.open.change(h)
 		if r.Robots {
-			f.forgetRobots(h)
+			o.forgetRobots(h)
 		}
-		f.enter(h, now)
+		o.f.scheduler.enter(h, now)
 		n++
 	}
 	return n
 }
 
 // forgetRobots drops the robots state of h, unless h is leased. The caller holds mu and has touched the open group.
-func (f *Frontier) forgetRobots(h *host) {
+func (o *operator) forgetRobots(h *host) {
 	a := layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}
-	c := f.unwritten[a]
+	c := o.f.groups.unwritten[a]
 	if h.lease != nil || c == nil && h.at[layout.KindRobots-1] == 0 || c != nil && len(c.Data) == 0 {
 		return
 	}
-	f.open.store(f, &layout.StateRecord{Address: a})
+	o.f.groups.store(&layout.StateRecord{Address: a})
 }

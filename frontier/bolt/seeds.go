@@ -39,16 +39,13 @@ func (f *Frontier) seedPage(ctx context.Context, after uint64) (page []frontier.
 	var later []frontier.Seed
 	var last uint64
 	err = f.reading(ctx, func(int64) {
-		if more = f.lastSeed > after+seedValues; more {
+		if more = f.groups.lastSeed > after+seedValues; more {
 			last = after + seedValues
 			return
 		}
-		last = f.lastSeed
-		for _, g := range f.queue {
+		last = f.groups.lastSeed
+		for g := range f.groups.all() {
 			later = append(later, g.seeds...)
-		}
-		if f.open != nil {
-			later = append(later, f.open.seeds...)
 		}
 	}, func(tx *bbolt.Tx) error {
 		return layout.EachSeed(tx, after, last, func(s frontier.Seed) error {

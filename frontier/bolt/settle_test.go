@@ -44,7 +44,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 		runtime.Gosched()
 	}
 	of := layout.MakeRef(1, 0)
-	if e.retries[of] == nil {
+	if e.retries.of[of] == nil {
 		e.mu.Unlock()
 		t.Fatal("the deferral is not kept until the commit is settled: the test does not test it")
 	}
@@ -53,23 +53,23 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 		t.Error(err)
 	}
 	now := e.clock.Now()
-	e.touch(now)
-	e.reopen(ended{ref: of, host: e.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
-	if e.retries[of] != nil {
+	e.groups.touch(now)
+	e.operator.reopen(ended{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
+	if e.retries.of[of] != nil {
 		t.Error("what is opened again has the deferral of the attempt before")
 	}
 	anew := &retry{due: now, attempts: 7}
-	e.retries[of] = anew // as if it had been deferred at once
+	e.retries.of[of] = anew // as if it had been deferred at once
 	e.mu.Unlock()
 	if err := <-synced; err != nil {
 		t.Fatal(err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.retries[of] != anew {
+	if e.retries.of[of] != anew {
 		t.Error("the settlement of an older commit has dropped a newer deferral")
 	}
-	delete(e.retries, of) // there was none in truth
+	delete(e.retries.of, of) // there was none in truth
 }
 
 // What was kept of a deferral is dropped when the URL is closed for good, but not before that is durable.
@@ -90,7 +90,7 @@ func TestSettle_DropsTheDeferralsOfClosedURLs(t *testing.T) {
 	e.sync()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if n := len(e.retries); n != 4 {
+	if n := len(e.retries.of); n != 4 {
 		t.Errorf("%d deferrals are kept, of 4 pending URLs", n)
 	}
 }

@@ -42,17 +42,17 @@ func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(
 // Stats implements frontier.Frontier.
 func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	err = f.locked(ctx, func(now int64) error {
-		d := &f.scheduler
+		d := &f.hosts.sums
 		st = frontier.Stats{
 			Outcomes: f.totals.Outcomes, Reasons: f.totals.ByReason(), Capped: maps.Clone(f.totals.Capped), Counts: maps.Clone(f.totals.Counts),
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
-			Hosts: d.known, Pending: d.pending, Leases: int64(d.out),
+			Hosts: d.known, Pending: d.pending, Leases: int64(f.leases.out),
 			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
-			Stopped: d.stopped, Suspects: d.suspects, Size: f.octets(),
-			Unclean: f.unclean, Restarts: max(int64(f.epoch)-1, 0),
+			Stopped: d.stopped, Suspects: f.suspects.known, Size: f.caps.octets(),
+			Unclean: f.unclean, Restarts: max(int64(f.leases.epoch)-1, 0),
 		}
 		st.Discovered = f.totals.Closed() + d.queued + d.inFlight + d.deferred
-		st.State, st.Due = f.summary(now)
+		st.State, st.Due = f.scheduler.summary(now)
 		return nil
 	})
 	return st, err
@@ -62,8 +62,8 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 func (f *Frontier) Host(ctx context.Context, a canon.Authority) (view frontier.Host, ok bool, err error) {
 	var p *portrait
 	err = f.reading(ctx, func(now int64) {
-		if h := f.byName[a]; h != nil {
-			p = f.portray(h, now)
+		if h := f.hosts.byName[a]; h != nil {
+			p = portray(h, f.groups.unwritten, now)
 		}
 	}, func(tx *bbolt.Tx) error {
 		if p == nil {
@@ -84,17 +84,17 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 	}
 	var hosts []*host
 	err := f.locked(ctx, func(int64) error {
-		hosts = f.hosts // only ever appended to
+		hosts = f.hosts.all // only ever appended to
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	page := f.names.page(hosts, after, limit)
+	page := f.hosts.names.page(hosts, after, limit)
 	var ps []*portrait
 	err = f.reading(ctx, func(now int64) {
 		for _, h := range page {
-			ps = append(ps, f.portray(h, now))
+			ps = append(ps, portray(h, f.groups.unwritten, now))
 		}
 	}, func(tx *bbolt.Tx) error {
 		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}

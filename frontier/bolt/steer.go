@@ -14,33 +14,33 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, fmt.Errorf("frontier/bolt: steer: %w", err)
 	}
-	if err := f.takeCommand(ctx); err != nil {
+	if err := f.operator.begin(ctx); err != nil {
 		return frontier.Steered{}, err
 	}
-	defer func() { <-f.retrying }()
+	defer f.operator.end()
 	if len(s.URLs) > 0 {
-		return f.dropURLs(ctx, s)
+		return f.operator.dropURLs(ctx, s)
 	}
 	var n frontier.Steered
 	var g *group
 	var h *host
 	err := f.changing(ctx, func(now int64) error {
-		h = f.byName[s.Authority]
+		h = f.hosts.byName[s.Authority]
 		if h == nil && s.Act == frontier.Resume {
 			return nil
 		}
-		f.touch(now)
-		h = f.host(s.Authority)
-		n.Changed = f.obey(h, s, now)
+		f.groups.touch(now)
+		h = f.hosts.know(s.Authority)
+		n.Changed = f.operator.obey(h, s, now)
 		if s.Act == frontier.Drop {
-			f.setClosing(h, true)
+			f.operator.setClosing(h, true)
 		}
-		f.wakeEnded(now)
-		g = f.last()
+		f.scheduler.wakeEnded(now)
+		g = f.groups.last()
 		return nil
 	})
 	if err == nil && s.Act == frontier.Drop {
-		n.URLs, g, err = f.dropAll(context.WithoutCancel(ctx), h)
+		n.URLs, g, err = f.operator.dropAll(context.WithoutCancel(ctx), h)
 	}
 	if err != nil {
 		return n, err
@@ -52,19 +52,19 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 // the first, so that no turn and no link can come between. It returns the number of URLs and the last group. Once begun
 // it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next opening
 // closes. It ends with the frontier at the latest.
-func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
+func (o *operator) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
 	for h.closing() {
-		if err := f.room(ctx); err != nil {
+		if err := o.f.room(ctx); err != nil {
 			return urls, nil, err
 		}
-		err := f.changing(ctx, func(now int64) error {
-			f.touch(now)
-			f.markDropped(h, now, func(layout.Ref) bool { return true })
-			urls += f.dropBatch(h)
-			f.wakeEnded(now)
-			g = f.last()
+		err := o.f.changing(ctx, func(now int64) error {
+			o.f.groups.touch(now)
+			o.markDropped(h, now, func(layout.Ref) bool { return true })
+			urls += o.dropBatch(h)
+			o.f.scheduler.wakeEnded(now)
+			g = o.f.groups.last()
 			if h.closing() {
-				f.seal(now)
+				o.f.groups.seal(now)
 			}
 			return nil
 		})
@@ -75,36 +75,23 @@ func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, 
 	return urls, g, nil
 }
 
-// takeCommand waits until no other command of an operator is under way. Who gets nil gives the place back.
-func (f *Frontier) takeCommand(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case f.retrying <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // obey does what s says of h itself, and returns whether that is a change. The caller holds mu and has touched the open
 // group.
-func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
+func (o *operator) obey(h *host, s frontier.Steering, now int64) bool {
 	switch {
 	case s.Act == frontier.Resume:
-		changed := f.setHold(h, nil, now)
+		changed := o.setHold(h, nil, now)
 		if h.claimable() || h.lease != nil { // of a leased one, its holder says what it is
 			return changed
 		}
-		f.count(h, -1)
+		o.f.hosts.count(h, -1)
 		h.condition, h.reason = frontier.Open, ""
-		f.count(h, 1)
-		f.open.change(h)
-		f.enter(h, now)
+		o.f.hosts.count(h, 1)
+		o.f.groups.open.change(h)
+		o.f.scheduler.enter(h, now)
 		return true
 	case s.For > 0:
-		return f.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
+		return o.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
 	}
-	return f.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
+	return o.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
 }

@@ -15,7 +15,7 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 	err = f.locked(ctx, func(now int64) error {
 		longest, shut := top{n: n}, top{n: n}
 		s = frontier.Survey{Why: map[frontier.Condition]map[string]int64{}, Holds: map[frontier.Act]int64{}}
-		for _, h := range f.hosts {
+		for _, h := range f.hosts.all {
 			if h == nil {
 				continue
 			}
@@ -36,17 +36,17 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 				shut.offer(h)
 			}
 		}
-		s.Longest, s.Shut = f.sketches(longest, now), f.sketches(shut, now)
+		s.Longest, s.Shut = longest.views(now), shut.views(now)
 		return nil
 	})
 	return s, err
 }
 
-// sketches describes the hosts of t, the first first, as far as RAM knows them. The caller holds mu.
-func (f *Frontier) sketches(t top, now int64) (views []frontier.Host) {
+// views describes the hosts of t, the first first, as far as RAM knows them. The caller holds mu.
+func (t top) views(now int64) (views []frontier.Host) {
 	slices.SortFunc(t.hosts, rank)
 	for _, h := range t.hosts {
-		v := f.portray(h, now).view
+		v := portray(h, nil, now).view
 		v.Robots, v.Memory = nil, nil
 		views = append(views, v)
 	}

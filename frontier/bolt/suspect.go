@@ -19,42 +19,42 @@ const loneStops = 2
 // judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
 // too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
 // once, however often the opening itself is cut off.
-func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
+func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
 	r, stored, err := layout.ReadInFlight(tx)
 	if err != nil {
 		return err
 	}
-	f.flight = stored
+	ld.f.groups.flight = stored
 	for _, x := range r.Refs {
 		if all.Of(x) == nil {
 			return fmt.Errorf("read %s: record %d has no entry %d: %w", layout.FlightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
 		}
 	}
-	if f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
+	if ld.f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
 		return nil
 	}
-	now := f.clock.Now()
-	f.touch(now) // the record is to be cleared
-	if !f.unclean {
+	now := ld.f.clock.Now()
+	ld.f.groups.touch(now) // the record is to be cleared
+	if !ld.f.unclean {
 		return nil
 	}
 	for _, x := range r.Refs {
-		e, t := all.Of(x), f.retries[x]
+		e, t := all.Of(x), ld.f.retries.of[x]
 		if *e != 0 || t != nil && t.dropped {
 			continue // closed by the commit that recorded it, or about to be by dropAgain
 		}
 		if t == nil {
 			t = &retry{}
-			f.retries[x] = t
+			ld.f.retries.of[x] = t
 		}
 		t.stop(r)
 		if t.condemned() {
-			*e = f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
-			f.open.done = append(f.open.done, layout.MakeDone(x, *e))
-			f.quarantined = append(f.quarantined, x)
+			*e = ld.f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
+			ld.f.groups.open.done = append(ld.f.groups.open.done, layout.MakeDone(x, *e))
+			ld.f.quarantined = append(ld.f.quarantined, x)
 			continue
 		}
-		f.open.keep(t.state(x, f.clock, now))
+		ld.f.groups.open.keep(t.state(x, ld.f.clock, now))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 			if err != nil {
 				return err
 			}
-			b, err := layout.ParseBlock(body, f.blocks.Zip)
+			b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 				continue
 			}
 			id, _ := b.Host(r.Place())
-			c, err := b.Entry(r.Place(), f.hosts[id].authority)
+			c, err := b.Entry(r.Place(), f.hosts.all[id].authority)
 			if err != nil {
 				return err
 			}
@@ -87,23 +87,18 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 	return all, err
 }
 
-// stop counts an unclean stop, of which r, which names the task of t, is the record.
-func (t *retry) stop(r layout.InFlight) {
-	t.stops++
-	if r.Alone() {
-		t.alone++
-	}
-}
+// suspected reports whether h has a suspect to give.
+func (h *host) suspected() bool { return h.aside != nil && len(h.aside.suspects) > 0 }
 
-// condemned reports whether the task of t is to be put in quarantine.
-func (t *retry) condemned() bool { return t.alone >= frontier.QuarantineStops }
-
-// clear makes the task of t a suspect no more: it was closed or deferred. The caller holds mu.
-func (f *Frontier) clear(t *retry) {
-	if t.suspect() {
-		f.scheduler.suspects--
-	}
-	t.stops, t.alone = 0, 0
+// suspects decides when a suspect may be tried: one at a time, and one that two stops have found in flight only when
+// nothing else is out.
+type suspects struct {
+	retries *retries
+	leases  *leases
+	known   int64       // tasks
+	trial   bool        // one of them is out
+	lone    bool        // and nothing else may be
+	held    []suspended // hosts whose suspect cannot be given yet
 }
 
 // suspended is a host whose suspect cannot be given yet, and when it became due.
@@ -112,85 +107,53 @@ type suspended struct {
 	due  int64
 }
 
-// suspected reports whether h has a suspect to give.
-func (h *host) suspected() bool { return h.aside != nil && len(h.aside.suspects) > 0 }
-
-// mayTry reports whether the first suspect of h, if there is one, can be given now. The caller holds mu.
-func (f *Frontier) mayTry(h *host) bool {
-	if !h.suspected() || f.scheduler.trial {
+// may reports whether the first suspect of h, if there is one, can be given now.
+func (ss *suspects) may(h *host) bool {
+	if !h.suspected() || ss.trial {
 		return false
 	}
 	r := h.unrank(h.aside.suspects[0].At)
-	return f.scheduler.out == 0 || f.retries[r].stops < loneStops
+	return ss.leases.out == 0 || ss.retries.of[r].stops < loneStops
 }
 
-// try takes the first suspect of h, which may be tried and has been leased for it. The caller holds mu.
-func (f *Frontier) try(h *host) []layout.Ref {
+// try takes the first suspect of h, which may be tried and has been leased for it.
+func (ss *suspects) try(h *host) []layout.Ref {
 	if !h.suspected() {
 		return nil
 	}
 	r := h.unrank(h.aside.suspects.Pop().At)
 	h.clearAside()
-	h.lease.trial, f.scheduler.trial = true, true
-	f.scheduler.lone = f.retries[r].stops >= loneStops
+	h.lease.trial, ss.trial = true, true
+	ss.lone = ss.retries.of[r].stops >= loneStops
 	return []layout.Ref{r}
 }
 
-// holdSuspect keeps h, which is not in the schedule, for when its suspect can be given; a task of it that is due before
-// that is given nevertheless. The caller holds mu.
-func (f *Frontier) holdSuspect(h *host, due, now int64) {
+// hold keeps h, which is not in the schedule and became due at a time, for when its suspect can be given.
+func (ss *suspects) hold(h *host, due int64) {
 	if h.suspected() && !h.held {
 		h.held = true
-		f.scheduler.held = append(f.scheduler.held, suspended{h, due})
+		ss.held = append(ss.held, suspended{h, due})
 	}
-	f.enter(h, now)
 }
 
-// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone one
-// would otherwise be behind all others whenever nothing is out. The caller holds mu and has just ended a lease, which
-// may have been that of a suspect.
-func (f *Frontier) letSuspects(trial bool) {
-	d := &f.scheduler
+// release returns the hosts whose suspects could not be given before a lease ended, which was that of a suspect if trial
+// is set.
+func (ss *suspects) release(trial bool) []suspended {
 	if trial {
-		d.trial, d.lone = false, false
-		if len(d.waiters) > 0 {
-			d.waiters[0].signal()
-		}
+		ss.trial, ss.lone = false, false
 	}
-	held := d.held
-	d.held = nil
+	held := ss.held
+	ss.held = nil
 	for _, s := range held {
 		s.host.held = false
-		if s.host.suspected() {
-			f.enterAt(s.host, s.due)
-		}
 	}
+	return held
 }
 
-// recordOf returns the group that must be durable before drafts are given, nil when there is none to wait for: that
-// whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago. The
-// caller holds mu.
-func (f *Frontier) recordOf(drafts []*draft) *group {
-	for _, d := range drafts {
-		if len(d.turn.Tasks) > 0 && (f.careful > 0 || d.lease.trial) {
-			return f.last()
-		}
+// clear makes the task of t a suspect no more: it was closed or deferred.
+func (ss *suspects) clear(t *retry) {
+	if t.suspect() {
+		ss.known--
 	}
-	return nil
-}
-
-// takeBack ends the leases of drafts that their caller did not wait for.
-func (f *Frontier) takeBack(drafts []*draft) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.usable() != nil {
-		return
-	}
-	now := f.clock.Now()
-	f.touch(now)
-	for _, d := range drafts {
-		if h := f.byName[d.turn.Authority]; h.lease == d.lease {
-			f.lapse(h, now)
-		}
-	}
+	t.stops, t.alone = 0, 0
 }

@@ -48,8 +48,8 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	}
 	e.mu.Lock()
 	now := e.clock.Now()
-	g := e.touch(now)
-	e.seal(now)
+	g := e.groups.touch(now)
+	e.groups.seal(now)
 	e.mu.Unlock()
 	if g.flight != nil {
 		t.Fatalf("a group that changes no lease writes the record %x", g.flight)

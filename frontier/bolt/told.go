@@ -28,26 +28,16 @@ func (u *untold) addHost(h *host, n int64) {
 	u.hosts[h.authority] += n
 }
 
-// lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The caller holds mu and has touched the open group.
-func (f *Frontier) lapse(h *host, now int64) {
-	for _, t := range h.lease.tasks {
-		if kept := f.retries[t.ref]; kept != nil && kept.dropped {
-			f.open.untold.tasks = append(f.open.untold.tasks, ended{ref: t.ref, host: h.id})
-		}
-	}
-	f.release(h, now)
-}
-
 // tellDropped has it told what g closes for an operator.
-func (f *Frontier) tellDropped(ctx context.Context, g *group) error {
-	if f.options.Tell == nil || len(g.untold.tasks)+len(g.untold.hosts) == 0 {
+func (w *writer) tellDropped(ctx context.Context, g *group) error {
+	if w.f.options.Tell == nil || len(g.untold.tasks)+len(g.untold.hosts) == 0 {
 		return nil
 	}
 	told := frontier.Closings{Hosts: g.untold.hosts}
-	err := f.db.View(func(tx *bbolt.Tx) error {
+	err := w.f.db.View(func(tx *bbolt.Tx) error {
 		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
 		for _, t := range g.untold.tasks {
-			c, err := f.candidateOf(&records, t)
+			c, err := w.candidateOf(&records, t)
 			if err != nil {
 				return err
 			}
@@ -56,22 +46,22 @@ func (f *Frontier) tellDropped(ctx context.Context, g *group) error {
 		return nil
 	})
 	if err == nil {
-		err = f.options.Tell(ctx, told)
+		err = w.f.options.Tell(ctx, told)
 	}
 	if err != nil {
-		return fmt.Errorf("frontier/bolt: commit %s: tell what was dropped: %w", f.path, err)
+		return fmt.Errorf("frontier/bolt: commit %s: tell what was dropped: %w", w.f.path, err)
 	}
 	return nil
 }
 
 // candidateOf returns a URL as it was accepted, from the file, unless it is to be written yet.
-func (f *Frontier) candidateOf(records *layout.Lookup, t ended) (frontier.Candidate, error) {
-	f.mu.Lock()
-	a, fresh := f.hosts[t.host].authority, f.fresh[t.ref.Record()]
+func (w *writer) candidateOf(records *layout.Lookup, t ended) (frontier.Candidate, error) {
+	w.f.mu.Lock()
+	a, fresh := w.f.hosts.all[t.host].authority, w.f.groups.fresh[t.ref.Record()]
 	if fresh != nil {
-		defer f.mu.Unlock()
+		defer w.f.mu.Unlock()
 		return fresh.Entries[t.ref.Place()], nil
 	}
-	f.mu.Unlock()
-	return f.blocks.Entry(records, t.ref, a)
+	w.f.mu.Unlock()
+	return w.f.texts.blocks.Entry(records, t.ref, a)
 }

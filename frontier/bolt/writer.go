@@ -3,17 +3,22 @@ package bolt
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
+	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 
 	"go.etcd.io/bbolt"
 )
 
-// writer is what the goroutine that commits has for itself.
+// writer makes groups durable, one after the other. Its fields are those of its goroutine alone, which takes mu for what
+// else it needs and never holds it while it reads or writes the file.
 type writer struct {
+	f       *Frontier
+	stop    context.CancelFunc // ends it at once, barrier included
+	stopped chan struct{}      // closed when it has ended
+
 	zip      *layout.Zipper
 	sweeper  layout.Sweeper
 	sizes    layout.Sizes
@@ -24,47 +29,47 @@ type writer struct {
 }
 
 // run commits groups until f is closed or poisoned. It is the only goroutine of a frontier.
-func (f *Frontier) run(ctx context.Context) {
-	defer close(f.stopped)
+func (w *writer) run(ctx context.Context) {
+	defer close(w.stopped)
 	for {
-		g := f.nextGroup(ctx)
+		g := w.nextGroup(ctx)
 		if g == nil {
-			f.abandon()
+			w.abandon()
 			return
 		}
-		err := f.commit(ctx, g)
+		err := w.commit(ctx, g)
 		if ctx.Err() != nil {
-			f.abandon()
+			w.abandon()
 			return
 		}
-		f.settle(g, err)
+		w.settle(g, err)
 	}
 }
 
 // nextGroup waits for a group to commit: one that is sealed, or the open one when it is urgent or old enough. It
 // returns nil when there will be none.
-func (f *Frontier) nextGroup(ctx context.Context) *group {
+func (w *writer) nextGroup(ctx context.Context) *group {
 	for {
-		f.mu.Lock()
-		now := f.clock.Now()
-		if f.open != nil && (f.open.urgent || f.closing || now-f.open.since >= flushAfter) {
-			f.seal(now)
+		w.f.mu.Lock()
+		now := w.f.clock.Now()
+		if w.f.groups.open != nil && (w.f.groups.open.urgent || w.f.groups.closing || now-w.f.groups.open.since >= flushAfter) {
+			w.f.groups.seal(now)
 		}
 		var alarm <-chan time.Time
 		switch {
-		case f.err != nil || ctx.Err() != nil || f.closing && len(f.queue) == 0:
-			f.mu.Unlock()
+		case w.f.err != nil || ctx.Err() != nil || w.f.groups.closing && len(w.f.groups.queue) == 0:
+			w.f.mu.Unlock()
 			return nil
-		case len(f.queue) > 0:
-			g := f.queue[0]
-			f.mu.Unlock()
+		case len(w.f.groups.queue) > 0:
+			g := w.f.groups.queue[0]
+			w.f.mu.Unlock()
 			return g
-		case f.open != nil:
-			alarm = time.After(time.Duration(flushAfter - (now - f.open.since)))
+		case w.f.groups.open != nil:
+			alarm = time.After(time.Duration(flushAfter - (now - w.f.groups.open.since)))
 		}
-		f.mu.Unlock()
+		w.f.mu.Unlock()
 		select {
-		case <-f.work:
+		case <-w.f.groups.work:
 		case <-alarm:
 		case <-ctx.Done():
 		}
@@ -72,38 +77,37 @@ func (f *Frontier) nextGroup(ctx context.Context) *group {
 }
 
 // commit makes g durable: what it relies on first, then g in one transaction.
-func (f *Frontier) commit(ctx context.Context, g *group) error {
-	if err := f.tellDropped(ctx, g); err != nil {
+func (w *writer) commit(ctx context.Context, g *group) error {
+	if err := w.tellDropped(ctx, g); err != nil {
 		return err
 	}
-	if f.options.Barrier != nil {
-		if err := f.options.Barrier(ctx); err != nil {
-			return fmt.Errorf("frontier/bolt: commit %s: barrier: %w", f.path, err)
+	if w.f.options.Barrier != nil {
+		if err := w.f.options.Barrier(ctx); err != nil {
+			return fmt.Errorf("frontier/bolt: commit %s: barrier: %w", w.f.path, err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := &f.writer
 	for _, r := range g.records {
 		w.sizes = append(w.sizes, uint8(len(r.Entries)-1))
 	}
 	w.unfolded += int64(len(g.done))
-	fold := w.unfolded >= layout.FoldAt(w.folded) && w.mayFold(f.options.MaxSize)
-	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
-		if err := f.write(tx, g); err != nil || !fold {
+	fold := w.unfolded >= layout.FoldAt(w.folded) && w.mayFold(w.f.options.MaxSize)
+	err := dbfile.Update(w.f.db, func(tx *bbolt.Tx) error {
+		if err := w.write(tx, g); err != nil || !fold {
 			return err
 		}
 		if err := w.fold(tx); err != nil {
 			return err
 		}
-		return layout.Stamp(tx, f.clock)
+		return layout.Stamp(tx, w.f.clock)
 	})
 	if err == nil {
-		err = w.measure(f.db)
+		err = w.measure(w.f.db)
 	}
 	if err != nil {
-		return dbfile.WriteError("commit", f.path, err)
+		return dbfile.WriteError("commit", w.f.path, err)
 	}
 	return nil
 }
@@ -130,47 +134,99 @@ func (w *writer) fold(tx *bbolt.Tx) error {
 }
 
 // settle takes g out of the queue after its commit. From now on it is read from disk.
-func (f *Frontier) settle(g *group, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (w *writer) settle(g *group, err error) {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
 	if err != nil {
-		f.poison(err)
+		w.f.poison(err)
 		return
 	}
-	f.queue = slices.Delete(f.queue, 0, 1)
-	for _, r := range g.records {
-		delete(f.fresh, r.ID)
-	}
-	for _, p := range f.writer.sweeper.Placed {
-		if at := f.at(p.Address); at != nil {
+	w.f.groups.settled()
+	for _, p := range w.sweeper.Placed {
+		if at := w.f.at(p.Address); at != nil {
 			*at = p.Seq
 		}
 	}
-	for _, c := range g.cells {
-		if f.unwritten[c.Address] == c {
-			delete(f.unwritten, c.Address)
-		}
-	}
 	for _, r := range g.retired {
-		if f.retries[r.ref] == r.retry {
-			delete(f.retries, r.ref)
+		if w.f.retries.of[r.ref] == r.retry {
+			delete(w.f.retries.of, r.ref)
 		}
 	}
-	f.lastSeed, f.size = f.writer.lastSeed, f.writer.size
-	f.gauge()
+	w.f.groups.lastSeed, w.f.caps.size = w.lastSeed, w.size
+	w.f.caps.gauge()
 	close(g.ended)
 }
 
 // abandon tells those who wait for groups that will not be committed.
-func (f *Frontier) abandon() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	groups := f.queue
-	if f.open != nil {
-		groups = append(groups, f.open)
+func (w *writer) abandon() {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	groups := w.f.groups.queue
+	if w.f.groups.open != nil {
+		groups = append(groups, w.f.groups.open)
 	}
 	for _, g := range groups {
-		g.err = f.usable()
+		g.err = w.f.usable()
 		close(g.ended)
 	}
+}
+
+// mayFold reports whether a fold leaves a file of that size within its bound: as runs, each word takes at most its three
+// octets and its number, and as much again for what is pending after it; a record without words takes three.
+func (w *writer) mayFold(maxSize int64) bool {
+	if maxSize == 0 {
+		return true
+	}
+	most := 8*(w.folded+w.unfolded) + 3*int64(len(w.sizes))
+	return w.size+most+most/8+reservePages <= maxSize
+}
+
+// write writes the group in tx.
+func (w *writer) write(tx *bbolt.Tx, g *group) error {
+	if err := layout.WritePrints(tx, g.prints); err != nil {
+		return err
+	}
+	var body []byte
+	for _, r := range g.records {
+		body = r.AppendTo(body[:0], w.zip)
+		seq, err := layout.RecordJournal.Append(tx, body)
+		if err != nil {
+			return err
+		}
+		if seq != r.ID {
+			return fmt.Errorf("record %d got the key %d: %w", r.ID, seq, frontier.ErrDamaged)
+		}
+	}
+	if err := layout.WriteDone(tx, g.done); err != nil {
+		return err
+	}
+	if err := w.sweeper.Commit(tx, g.cells, w.counts); err != nil {
+		return err
+	}
+	if err := layout.WriteSeeds(tx, g.seeds); err != nil {
+		return err
+	}
+	w.lastSeed = layout.SeedJournal.Last(tx)
+	if err := layout.WriteBlobs(tx, g.blobs); err != nil {
+		return err
+	}
+	if err := layout.WriteInFlight(tx, g.flight); err != nil {
+		return err
+	}
+	if err := layout.WriteTotalsBody(tx, g.totals); err != nil {
+		return err
+	}
+	return layout.Stamp(tx, w.f.clock)
+}
+
+// counts tells the sweeper which cells still count.
+func (w *writer) counts(ps []layout.Placed) []bool {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	yes := make([]bool, len(ps))
+	for i, p := range ps {
+		at := w.f.at(p.Address)
+		yes[i] = at != nil && *at == p.Seq
+	}
+	return yes
 }

@@ -249,13 +249,13 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 		e.finish(fetched(turn))
 		e.add(e.links("a", 1, 1))
 		e.sync()
-		if len(e.retries) != 0 {
-			t.Fatalf("%d retries are kept of closed tasks", len(e.retries))
+		if len(e.retries.of) != 0 {
+			t.Fatalf("%d retries are kept of closed tasks", len(e.retries.of))
 		}
 		e.die()
 		e.start()
-		if st := e.stats(); st.Outcomes[frontier.Fetched] != 1 || st.Deferred != 0 || st.Queued != 1 || len(e.retries) != 0 {
-			t.Fatalf("%+v, %d retries", st, len(e.retries))
+		if st := e.stats(); st.Outcomes[frontier.Fetched] != 1 || st.Deferred != 0 || st.Queued != 1 || len(e.retries.of) != 0 {
+			t.Fatalf("%+v, %d retries", st, len(e.retries.of))
 		}
 	})
 }
@@ -291,12 +291,12 @@ func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
 		r.Host = &frontier.HostUpdate{Robots: []byte("robots"), Memory: []byte("memory")}
 		r.Extend = []frontier.Seed{{URL: mustURL(t, "http://a.test/seed")}}
 		e.finish(r)
-		if len(e.fresh) == 0 || len(e.unwritten) != 2 {
-			t.Fatalf("%d records and %d cells before the commit", len(e.fresh), len(e.unwritten))
+		if len(e.groups.fresh) == 0 || len(e.groups.unwritten) != 2 {
+			t.Fatalf("%d records and %d cells before the commit", len(e.groups.fresh), len(e.groups.unwritten))
 		}
 		e.sync()
-		if len(e.fresh)+len(e.unwritten)+len(e.queue) > 0 || e.open != nil {
-			t.Fatalf("%d records, %d cells, %d groups are left", len(e.fresh), len(e.unwritten), len(e.queue))
+		if len(e.groups.fresh)+len(e.groups.unwritten)+len(e.groups.queue) > 0 || e.groups.open != nil {
+			t.Fatalf("%d records, %d cells, %d groups are left", len(e.groups.fresh), len(e.groups.unwritten), len(e.groups.queue))
 		}
 	})
 }
@@ -311,7 +311,7 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 	}
 	err := e.db.View(func(tx *bbolt.Tx) error {
 		n := 0
-		err := layout.EachSeed(tx, 0, e.lastSeed-1, func(frontier.Seed) error { n++; return nil })
+		err := layout.EachSeed(tx, 0, e.groups.lastSeed-1, func(frontier.Seed) error { n++; return nil })
 		if n != 2 {
 			t.Errorf("%d seeds before the last value, want 2", n)
 		}

@@ -31,14 +31,14 @@ func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) cha
 func (e *engine) waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.scheduler.waiters)
+	return len(e.line.waiters)
 }
 
 // token returns the token of the lease of a that is out.
 func (e *engine) token(a canon.Authority) frontier.Token {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.byName[a].lease.token
+	return e.Frontier.hosts.byName[a].lease.token
 }
 
 var errEnded = errors.New("the claim ended without a turn")
@@ -141,7 +141,7 @@ func TestLease_EndedOnesAreForgotten(t *testing.T) {
 			turn := e.turn(1)
 			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token})
 		}
-		if l, s := len(e.scheduler.leases), e.scheduler.due.Entries(); l > 100 || s > 100 {
+		if l, s := len(e.leases.expiry), e.scheduler.due.Entries(); l > 100 || s > 100 {
 			t.Fatalf("%d leases and %d entries of the schedule, after 3000 turns of one host", l, s)
 		}
 	})
@@ -153,7 +153,7 @@ func TestToken_DoesNotRunOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t, dir, frontier.Options{})
 		e.add(e.links("a", 0, 2))
-		e.claims = ^uint32(0) - 1<<20
+		e.leases.claims = ^uint32(0) - 1<<20
 		turn := e.turn(1)
 		if _, err := e.Claim(t.Context(), frontier.Want{}); err == nil {
 			t.Fatal("a claim beyond the last token")

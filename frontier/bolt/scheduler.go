@@ -1,0 +1,154 @@
+package bolt
+
+import (
+	"math"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt/heap"
+	"curtsy/frontier/bolt/schedule"
+)
+
+// scheduler says whose turn it is. A host is in the schedule when it has a task to give and is neither leased, retired,
+// refused nor held by an operator, except while its suspect cannot be given.
+type scheduler struct {
+	hosts    *hosts
+	leases   *leases
+	suspects *suspects
+	line     *line
+	caps     *caps
+	groups   *groups
+
+	due     schedule.Schedule // hosts, by their ids
+	holds   heap.Heap         // of parks by an operator: at is when one ends by itself, tie is the host
+	closing bool              // a Drop of a host is under way
+}
+
+// enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
+// not before now, so that among hosts that are due the order is that in which they became due.
+func (sc *scheduler) enter(h *host, now int64) {
+	at, ok := h.available(now)
+	if h.suspected() && !h.held {
+		at, ok = now, true
+	}
+	if ok {
+		sc.enterAt(h, at)
+	}
+}
+
+// enterAt is enter for a host that has something to give at that time.
+func (sc *scheduler) enterAt(h *host, at int64) {
+	if h.lease != nil || !h.claimable() || h.stopped() {
+		return
+	}
+	due := max(at, h.free())
+	if sc.due.Enter(h.id, due) {
+		sc.line.wakeFor(due)
+	}
+}
+
+// next takes the host out of the schedule that has been due for longest, nil when no turn can be given.
+func (sc *scheduler) next(now int64) *host {
+	for !sc.shut() {
+		id, due, ok := sc.due.Next(now)
+		if !ok {
+			return nil
+		}
+		h := sc.hosts.all[id]
+		if at, ok := h.available(now); ok && at <= now || sc.suspects.may(h) {
+			return h
+		}
+		sc.suspects.hold(h, due)
+		sc.enter(h, now) // for a task that is due before that
+	}
+	return nil
+}
+
+// shut reports whether no turn is given, whoever is due: a suspect must be alone, or the file is full, or may be.
+func (sc *scheduler) shut() bool { return sc.suspects.lone || sc.caps.full || sc.caps.tight }
+
+// summary returns the state of the frontier as a whole, and with Waiting when something will be due.
+func (sc *scheduler) summary(now int64) (frontier.State, time.Duration) {
+	switch {
+	case sc.leases.out == 0 && sc.hosts.sums.pending == 0:
+		return frontier.Drained, 0
+	case sc.caps.full:
+		return frontier.Full, 0
+	case sc.leases.out > 0, sc.closing:
+		return frontier.Busy, 0
+	}
+	switch at := sc.due.Earliest(); {
+	case at == math.MaxInt64:
+		return frontier.Waiting, frontier.Never
+	case at <= now:
+		return frontier.Busy, 0
+	default:
+		return frontier.Waiting, time.Duration(at - now)
+	}
+}
+
+// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone one
+// would otherwise be behind all others whenever nothing is out. A lease has just ended, that of a suspect if trial is set.
+func (sc *scheduler) letSuspects(trial bool) {
+	if trial {
+		sc.line.wakeFirst()
+	}
+	for _, s := range sc.suspects.release(trial) {
+		if s.host.suspected() {
+			sc.enterAt(s.host, s.due)
+		}
+	}
+}
+
+// wakesAt returns when the next thing happens by itself: a host is due, or a lease expires.
+func (sc *scheduler) wakesAt() int64 {
+	at := sc.leases.earliest()
+	if !sc.shut() {
+		at = min(at, sc.due.Earliest())
+	}
+	return at
+}
+
+// wakeEnded wakes the waiters for which the end of the last lease is the end of the wait.
+func (sc *scheduler) wakeEnded(now int64) {
+	if sc.leases.out > 0 && !sc.caps.full || len(sc.line.waiters) == 0 {
+		return
+	}
+	state, due := sc.summary(now)
+	for _, w := range sc.line.waiters {
+		if w.over(state, due) {
+			w.signal()
+		}
+	}
+}
+
+// watch sees to it that the hold of h ends in time.
+func (sc *scheduler) watch(h *host) {
+	if h.hold != nil && h.hold.Ends() {
+		sc.holds.Push(heap.Entry{At: h.hold.Until, Tie: uint64(h.id)})
+	}
+}
+
+// endHolds ends the parks whose time is over. When h is due was reckoned with its end, so the schedule stays as it is.
+func (sc *scheduler) endHolds(now int64) {
+	for len(sc.holds) > 0 && sc.holds[0].At <= now {
+		e := sc.holds.Pop()
+		h := sc.hosts.all[uint32(e.Tie)]
+		if h.hold == nil || h.hold.Until != e.At {
+			continue // resumed, or parked anew
+		}
+		sc.hosts.count(h, -1)
+		h.hold = nil
+		sc.hosts.count(h, 1)
+		if !sc.groups.readOnly {
+			sc.groups.touch(now).change(h)
+		}
+	}
+}
+
+// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked for
+// in the whole schedule, which only an operator's command does: two equal ones would both be valid.
+func (sc *scheduler) reschedule(h *host, now int64) {
+	sc.due.Remove(h.id)
+	sc.enter(h, now)
+}

@@ -1,0 +1,271 @@
+package bolt
+
+import (
+	"bytes"
+	"slices"
+
+	"curtsy/frontier"
+	"curtsy/frontier/bolt/layout"
+)
+
+// turns is what a turn does to the tasks of its host: it is given some, and what is not closed or deferred when it ends
+// is pending again. A task is in one place at any time, of those that its host has and under its lease.
+type turns struct {
+	clock     *layout.Clock
+	totals    *layout.Totals
+	hosts     *hosts
+	retries   *retries
+	leases    *leases
+	suspects  *suspects
+	scheduler *scheduler
+	caps      *caps
+	groups    *groups
+	intake    *intake
+
+	careful int64 // results until turns are given before their record is durable
+}
+
+// lease leases h, which is not in the schedule, with up to n tasks.
+func (ts *turns) lease(h *host, now int64, n int) *draft {
+	ts.leases.begin(h, now)
+	ts.scheduler.due.Served(h.id, ts.leases.claims)
+	ts.groups.touch(now) // the record of what is in flight
+	ts.scheduler.line.wakeFor(h.lease.expires)
+	refs := h.take(now, n)
+	if len(refs) == 0 && n > 0 {
+		refs = ts.suspects.try(h)
+	}
+	d := ts.give(h, refs)
+	d.turn.Lease = frontier.Lease{
+		Authority: h.authority, Token: h.lease.token, Length: ts.leases.length, Width: h.lease.width,
+	}
+	d.portrait = portray(h, ts.groups.unwritten, now)
+	return d
+}
+
+// more takes up to n tasks of h that may be given under its lease beside what is there.
+func (ts *turns) more(h *host, now int64, n int) []layout.Ref {
+	if h.lease.trial || ts.caps.full || ts.caps.tight {
+		return nil
+	}
+	return h.take(now, n)
+}
+
+// give moves tasks of h under its lease.
+func (ts *turns) give(h *host, refs []layout.Ref) *draft {
+	d := &draft{lease: h.lease}
+	if len(refs) == 0 {
+		return d
+	}
+	ts.hosts.count(h, -1)
+	defer ts.hosts.count(h, 1)
+	d.turn.Tasks = make([]frontier.Task, len(refs))
+	d.texts = make([]text, len(refs))
+	for i, r := range refs {
+		t := &d.turn.Tasks[i]
+		d.texts[i] = text{ref: r, authority: h.authority}
+		if rec := ts.groups.fresh[r.Record()]; rec != nil {
+			t.Candidate, t.Print = rec.Entries[r.Place()], rec.Prints[r.Place()]
+		}
+		h.inFlight++
+		again := ts.retries.of[r]
+		if again != nil {
+			t.Attempts, t.Reason, t.Replaced, t.Stops = again.attempts, again.reason, again.url != "", again.stops
+			d.texts[i].url = again.url
+		}
+		*ts.retries.counter(h, r)--
+		h.lease.tasks = append(h.lease.tasks, held{ref: r, print: t.Print})
+	}
+	return d
+}
+
+// release ends the lease of h; what it has not settled is pending again.
+func (ts *turns) release(h *host, now int64) {
+	ts.hosts.count(h, -1)
+	for _, t := range h.lease.tasks {
+		h.inFlight--
+		if ts.dropLeft(h, t.ref) {
+			h.lease.dropped = append(h.lease.dropped, t.print)
+			continue
+		}
+		*ts.retries.counter(h, t.ref)++
+		switch kept := ts.retries.of[t.ref]; {
+		case kept.suspect():
+			h.giveSuspect(t.ref)
+		case kept != nil && kept.attempts > 0:
+			h.giveLater(t.ref, kept)
+		default:
+			h.giveBack(t.ref)
+		}
+	}
+	ts.hosts.count(h, 1)
+	trial := h.lease.trial
+	ts.leases.end(h)
+	ts.scheduler.enter(h, now)
+	if trial || ts.leases.out == 0 {
+		ts.scheduler.letSuspects(trial)
+	}
+	ts.scheduler.wakeEnded(now)
+}
+
+// lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The open group has been touched.
+func (ts *turns) lapse(h *host, now int64) {
+	for _, t := range h.lease.tasks {
+		if kept := ts.retries.of[t.ref]; kept != nil && kept.dropped {
+			ts.groups.open.untold.tasks = append(ts.groups.open.untold.tasks, ended{ref: t.ref, host: h.id})
+		}
+	}
+	ts.release(h, now)
+}
+
+// dropLeft closes the task r of h, which was under a lease and is in no place of h, if an operator has dropped it
+// meanwhile. The open group has been touched.
+func (ts *turns) dropLeft(h *host, r layout.Ref) bool {
+	if t := ts.retries.of[r]; t == nil || !t.dropped {
+		return false
+	}
+	ts.end(h, r, frontier.Dropped, frontier.ReasonOperator)
+	return true
+}
+
+// expire ends the leases whose time is over.
+func (ts *turns) expire(now int64) {
+	for h := ts.leases.expired(now); h != nil; h = ts.leases.expired(now) {
+		ts.groups.touch(now)
+		ts.totals.Counts[frontier.ReasonExpired]++
+		ts.lapse(h, now)
+	}
+}
+
+// finish applies one result. With Keep and tasks it also returns a draft of them.
+func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *draft) {
+	h := ts.hosts.byName[r.Authority]
+	switch {
+	case h != nil && h.lease != nil && h.lease.token == r.Token:
+	case h != nil && r.Token != 0 && h.finished == r.Token:
+		return frontier.Finished{}, nil
+	default:
+		return frontier.Finished{Err: frontier.ErrStale}, nil
+	}
+	g := ts.groups.touch(now)
+	ts.careful = max(ts.careful-1, 0)
+	l := h.lease
+	l.dropped = nil
+	ts.settleTasks(h, r.Result, now)
+	ts.update(h, r.Result, now)
+	g.seeds = append(g.seeds, r.Extend...)
+	g.keepBlobs(r.blobs)
+	for name, n := range r.Counts {
+		ts.totals.Counts[name] += n
+	}
+	g.change(h)
+	answer := frontier.Finished{Added: ts.intake.accept(now, r.Found, r.prints)}
+	var more *draft
+	if r.Keep {
+		if more = ts.give(h, ts.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
+			more = nil
+		}
+	} else {
+		h.finished = r.Token
+		ts.release(h, now)
+	}
+	answer.Dropped = l.dropped
+	g.pages++
+	ts.groups.sealFull(now)
+	return answer, more
+}
+
+// settleTasks closes or defers the tasks of the lease of h that r names, and passes over the others: they were
+// settled by an earlier Finish of the turn, or belong to nobody here.
+func (ts *turns) settleTasks(h *host, r *frontier.Result, now int64) {
+	if len(r.Done)+len(r.Deferred) == 0 {
+		return
+	}
+	ts.hosts.count(h, -1)
+	next := 0
+	for _, d := range r.Done {
+		if x, ok := h.lease.settle(d.Print, &next); ok {
+			ts.closeTask(h, x, d)
+		}
+	}
+	next = 0
+	for _, d := range r.Deferred {
+		if x, ok := h.lease.settle(d.Print, &next); ok {
+			if ts.deferTask(h, x, d, now) {
+				h.lease.dropped = append(h.lease.dropped, d.Print)
+			}
+		}
+	}
+	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t held) bool { return t.ref == 0 })
+	ts.hosts.count(h, 1)
+}
+
+// closeTask closes a task of h.
+func (ts *turns) closeTask(h *host, r layout.Ref, d frontier.Done) {
+	h.inFlight--
+	ts.end(h, r, d.Outcome, d.Reason)
+}
+
+// end closes a pending URL of h wherever it was. The open group has been touched.
+func (ts *turns) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
+	h.outcomes[o]++
+	ts.groups.open.done = append(ts.groups.open.done, layout.MakeDone(r, ts.totals.Close(o, reason)))
+	if t := ts.retries.of[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
+		ts.suspects.clear(t)
+		ts.groups.open.retired = append(ts.groups.open.retired, retired{r, t})
+	}
+}
+
+// deferTask returns a task to h for later, unless an operator has dropped it meanwhile.
+func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64) (dropped bool) {
+	h.inFlight--
+	if ts.dropLeft(h, r) {
+		return true
+	}
+	h.deferred++
+	t := ts.retries.of[r]
+	if t == nil {
+		t = &retry{}
+		ts.retries.of[r] = t
+	}
+	ts.suspects.clear(t)
+	t.due, t.reason = layout.After(now, d.After), d.Reason
+	if d.URL.IsZero() {
+		t.attempts++
+	} else {
+		t.url = d.URL.String()
+	}
+	h.giveLater(r, t)
+	ts.groups.open.keep(t.state(r, *ts.clock, now))
+	return false
+}
+
+// update applies what r says about the host.
+func (ts *turns) update(h *host, r *frontier.Result, now int64) {
+	if u := r.Host; u != nil {
+		ts.hosts.count(h, -1)
+		h.condition, h.reason, h.pace, h.width = u.Condition, u.Reason, u.Pace, u.Width
+		ts.hosts.count(h, 1)
+		l := h.lease
+		if !bytes.Equal(l.robots, u.Robots) {
+			l.robots = bytes.Clone(u.Robots)
+			ts.groups.store(&layout.StateRecord{Address: layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}, Data: l.robots})
+		}
+		if !bytes.Equal(l.memory, u.Memory) {
+			l.memory = bytes.Clone(u.Memory)
+			ts.groups.store(&layout.StateRecord{Address: layout.Address{Kind: layout.KindMemory, ID: uint64(h.id)}, Data: l.memory})
+		}
+	}
+	h.wait(now, r.Wait)
+}
+
+// recordOf returns the group that must be durable before drafts are given, nil when there is none to wait for: that
+// whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago.
+func (ts *turns) recordOf(drafts []*draft) *group {
+	for _, d := range drafts {
+		if len(d.turn.Tasks) > 0 && (ts.careful > 0 || d.lease.trial) {
+			return ts.groups.last()
+		}
+	}
+	return nil
+}
