@@ -71,7 +71,11 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 		t.Fatalf("%q, %v", pages, err)
 	}
 	links := 0
-	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+	notes, err := filepath.Glob(filepath.Join("..", "..", "docs", "dev", "*.md"))
+	if err != nil || len(notes) == 0 {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	for _, page := range append(append(pages, notes...), filepath.Join("..", "..", "README.md")) {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

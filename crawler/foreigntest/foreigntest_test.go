@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/foreign-tests.md")
+var update = flag.Bool("update", false, "write docs/dev/foreign-tests.md")
 
-const page = "../../docs/foreign-tests.md"
+const page = "../../docs/dev/foreign-tests.md"
 
-// docs/foreign-tests.md is made of the files of cases. Each difference that a file numbers is there in a case.
+// docs/dev/foreign-tests.md is made of the files of cases. Each difference that a file numbers is there in a case.
 func TestTheDocumentSaysWhatTheFilesSay(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What other people's tests ask, and where we answer otherwise
@@ -56,6 +56,6 @@ more fails the test as well.
 	}
 	got, err := os.ReadFile(page)
 	if err != nil || string(got) != b.String() {
-		t.Errorf("docs/foreign-tests.md is stale; write it with: go test ./crawler/foreigntest -update (%v)", err)
+		t.Errorf("docs/dev/foreign-tests.md is stale; write it with: go test ./crawler/foreigntest -update (%v)", err)
 	}
 }
