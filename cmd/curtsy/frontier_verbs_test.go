@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/ndjson"
 )
 
@@ -221,7 +221,7 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := bolt.Check(path)
+		found, err := repair.Check(path)
 		damaged = err != nil || len(found) > 0
 	}
 	r := inside(t, "frontier", "check", dir)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -44,7 +45,7 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		path := used(t)
 		want := tell(t, path)
-		before, after, err := Compact(t.Context(), path, forget)
+		before, after, err := repair.Compact(t.Context(), path, forget)
 		if err != nil || after >= before || after != int64(len(read(t, path))) {
 			t.Fatalf("Compact: %d, %d octets, error %v", before, after, err)
 		}
@@ -74,15 +75,15 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
-	_, kept, err := Compact(t.Context(), path, false)
+	_, kept, err := repair.Compact(t.Context(), path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, forgot, err := Compact(t.Context(), path, true)
+	_, forgot, err := repair.Compact(t.Context(), path, true)
 	if err != nil || forgot >= kept {
 		t.Fatalf("%d octets with texts, %d without, error %v", kept, forgot, err)
 	}
-	before, again, err := Compact(t.Context(), path, true)
+	before, again, err := repair.Compact(t.Context(), path, true)
 	if err != nil || before != forgot || again != forgot {
 		t.Fatalf("%d, then %d and %d octets, error %v", forgot, before, again, err)
 	}
@@ -96,7 +97,7 @@ func TestCompact_WhatIsForgottenIsExportedAsSeen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
 	whole, _ := export(t, path)
-	if _, _, err := Compact(t.Context(), path, true); err != nil {
+	if _, _, err := repair.Compact(t.Context(), path, true); err != nil {
 		t.Fatal(err)
 	}
 	less, _ := export(t, path)
@@ -104,7 +105,7 @@ func TestCompact_WhatIsForgottenIsExportedAsSeen(t *testing.T) {
 		t.Fatalf("%d URLs and %d fingerprints of %d and %d", len(less.urls), len(less.refused), len(whole.urls), len(whole.refused))
 	}
 	to := path + ".moved"
-	if err := Import(to, exportItems(t, path)); err != nil {
+	if err := repair.Import(to, exportItems(t, path)); err != nil {
 		t.Fatal(err)
 	}
 	checkClean(t, to)
@@ -139,10 +140,10 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	before := string(read(t, path))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
+	if _, _, err := repair.Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, _, err := Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := repair.Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 	if string(read(t, path)) != before {
@@ -152,14 +153,14 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
+	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
 	if err := os.Truncate(path, 40_000); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
+	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("cut off: %v", err)
 	}
 	if _, err := os.Stat(path + ".new"); err == nil {
@@ -179,7 +180,7 @@ func forgetful(t testing.TB) string {
 	r.Done[1].Outcome = frontier.Gone
 	e.finish(r)
 	e.shut()
-	if _, _, err := Compact(t.Context(), e.file, true); err != nil {
+	if _, _, err := repair.Compact(t.Context(), e.file, true); err != nil {
 		t.Fatal(err)
 	}
 	return e.file

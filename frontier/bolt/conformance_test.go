@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/frontiertest"
 )
 
@@ -32,7 +33,7 @@ func harness() frontiertest.Harness {
 // checkClean fails the test when Check finds something.
 func checkClean(t testing.TB, path string) {
 	t.Helper()
-	found, err := Check(path)
+	found, err := repair.Check(path)
 	if err != nil {
 		t.Errorf("Check: %v", err)
 	}

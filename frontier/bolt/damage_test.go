@@ -11,6 +11,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/bolt/repair"
 )
 
 // reading makes the calls that must not change a file, and fails the test if one does, or answers in another way than
@@ -23,7 +24,7 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 	ours := func(err error) bool {
 		return err == nil || errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder)
 	}
-	found, err := Check(path)
+	found, err := repair.Check(path)
 	if !ours(err) {
 		t.Fatalf("Check: %v", err)
 	}
@@ -67,7 +68,7 @@ func opening(t testing.TB, path string, b []byte) {
 func small(t testing.TB) string {
 	t.Helper()
 	path := makeFile(t)
-	if _, _, err := Compact(t.Context(), path, false); err != nil {
+	if _, _, err := repair.Compact(t.Context(), path, false); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -87,7 +88,7 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 				continue
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			if s, err := Rebuild(t.Context(), path, out, nil); err == nil && s.Whole() {
+			if s, err := repair.Rebuild(t.Context(), path, out, nil); err == nil && s.Whole() {
 				t.Fatalf("cut off at %d, and Rebuild finds it whole", size)
 			}
 		}
@@ -130,10 +131,10 @@ func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if short, err := CutShort(path); err != nil || !short {
+	if short, err := repair.CutShort(path); err != nil || !short {
 		t.Errorf("%v, %v", short, err)
 	}
-	s, err := Rebuild(t.Context(), path, path+".out", nil)
+	s, err := repair.Rebuild(t.Context(), path, path+".out", nil)
 	if err != nil || s.Whole() || !s.MetaSpoilt {
 		t.Errorf("%v, %v", s, err)
 	}

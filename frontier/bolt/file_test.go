@@ -18,6 +18,7 @@ import (
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -59,7 +60,7 @@ func openAll(t testing.TB, path string) map[string]error {
 	} else if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Check(path); err != nil {
+	if _, err := repair.Check(path); err != nil {
 		errs["Check"] = err
 	}
 	if f, err := Open(path, frontier.Options{}); err != nil {
@@ -132,7 +133,7 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 		t.Errorf("no directory: %v, want ErrNotExist", err)
 	}
 	for _, open := range []func(string) error{
-		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := Check(p); return err },
+		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := repair.Check(p); return err },
 	} {
 		if err := open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("no file: %v, want ErrNotExist", err)
@@ -214,8 +215,8 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 	path := withFormat(t, layout.Format-1)
 	before := read(t, path)
 	errs := openAll(t, path)
-	_, _, errs["Compact"] = Compact(t.Context(), path, false)
-	_, errs["Rebuild"] = Rebuild(t.Context(), onlyFormat(t, layout.Format-1), path+".out", nil)
+	_, _, errs["Compact"] = repair.Compact(t.Context(), path, false)
+	_, errs["Rebuild"] = repair.Rebuild(t.Context(), onlyFormat(t, layout.Format-1), path+".out", nil)
 	for call, err := range errs {
 		if !errors.Is(err, frontier.ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {
 			t.Errorf("%s: %v, want frontier.ErrOlder", call, err)
@@ -284,7 +285,7 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		faults, err := Check(path)
+		faults, err := repair.Check(path)
 		if err != nil && !errors.Is(err, frontier.ErrDamaged) {
 			t.Fatalf("round %d: Check: %v, want frontier.ErrDamaged", round, err)
 		}

@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"math"
 	"time"
 
 	"curtsy/frontier"
@@ -48,17 +47,6 @@ func (h *host) holdView(now int64) frontier.Hold {
 		return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: frontier.Never}
 	}
 	return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: time.Duration(max(k.Until-now, 0))}
-}
-
-// holdOf is the inverse of holdView.
-func holdOf(v frontier.Hold, now int64) *layout.Hold {
-	switch {
-	case v.Act == frontier.Drop:
-		return &layout.Hold{Act: v.Act, Until: math.MaxInt64, Reason: v.Reason}
-	case v.Act == frontier.Park && v.Wait > 0:
-		return &layout.Hold{Act: v.Act, Until: layout.After(now, v.Wait), Reason: v.Reason}
-	}
-	return nil // or it has just ended
 }
 
 // setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and

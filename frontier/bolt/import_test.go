@@ -12,6 +12,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -69,7 +70,7 @@ func from(is []frontier.Item, err error) func() (frontier.Item, error) {
 
 func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
-	if err := Import(path, from(items(t), io.EOF)); err != nil {
+	if err := repair.Import(path, from(items(t), io.EOF)); err != nil {
 		t.Fatal(err)
 	}
 	checkClean(t, path)
@@ -119,7 +120,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 		all = append(all, frontier.Item{URL: e})
 	}
 	all[5].Host.Wait = 0
-	if err := Import(path, from(append(all, tail...), io.EOF)); err != nil {
+	if err := repair.Import(path, from(append(all, tail...), io.EOF)); err != nil {
 		t.Fatal(err)
 	}
 	checkClean(t, path)
@@ -179,7 +180,7 @@ func TestImport_WhatIsNotWholeNamesTheItemAndLeavesNoFile(t *testing.T) {
 		"robots state":      {change(6, func(i *frontier.Item) { i.Host.Robots = make([]byte, frontier.MaxRobots+1) }), "item 6:"},
 	} {
 		path := filepath.Join(t.TempDir(), "frontier.db")
-		err := Import(path, from(c.spoil(items(t)), io.EOF))
+		err := repair.Import(path, from(c.spoil(items(t)), io.EOF))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
@@ -192,13 +193,13 @@ func TestImport_WhatIsNotWholeNamesTheItemAndLeavesNoFile(t *testing.T) {
 func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	broken := errors.New("line 7 is no JSON")
-	if err := Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
+	if err := repair.Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Import(path, from(items(t), io.EOF)); !errors.Is(err, os.ErrExist) {
+	if err := repair.Import(path, from(items(t), io.EOF)); !errors.Is(err, os.ErrExist) {
 		t.Errorf("%v", err)
 	}
 	if string(read(t, path)) != "mine" {

@@ -134,12 +134,9 @@ func (ld loader) loadCell(c layout.StateRecord, seq uint64) error {
 	return nil
 }
 
-// maxHosts bounds the ids of hosts. More would not fit into RAM; a larger id is damage.
-const maxHosts = 1 << 28
-
 // loadHost returns the host with that id, which is made if need be.
 func (ld loader) loadHost(id uint64) (*host, error) {
-	if id >= maxHosts {
+	if id >= layout.MaxHosts {
 		return nil, fmt.Errorf("host %d: %w", id, frontier.ErrDamaged)
 	}
 	for id >= uint64(len(ld.f.hosts.all)) {
@@ -154,22 +151,11 @@ func (ld loader) loadHost(id uint64) (*host, error) {
 // loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
 func (ld loader) loadRecords(tx *bbolt.Tx) error {
 	w := &ld.f.writer
-	var spans []layout.Span
-	err := layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
-		if ld.f.groups.records++; seq != ld.f.groups.records {
-			return fmt.Errorf("record %d is missing: %w", ld.f.groups.records, frontier.ErrDamaged)
-		}
-		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
-			return err
-		}
-		n := layout.CountEntries(spans)
-		w.sizes = append(w.sizes, uint8(n-1))
-		ld.f.caps.accepted += int64(n)
-		return nil
-	})
+	sizes, err := layout.ReadSizes(tx)
 	if err != nil {
 		return err
 	}
+	w.sizes, ld.f.groups.records = sizes, uint64(len(sizes))
 	all := layout.NewEndings(w.sizes)
 	if w.folded, w.unfolded, err = all.Read(tx); err != nil {
 		return err
@@ -177,6 +163,8 @@ func (ld loader) loadRecords(tx *bbolt.Tx) error {
 	if err := ld.judge(tx, all); err != nil {
 		return err
 	}
+	ld.f.caps.accepted = int64(len(all.All))
+	var spans []layout.Span
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/bolt/pages"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -61,10 +61,10 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 	return urls
 }
 
-func rebuild(t testing.TB, path string, ledger func() (Ended, error)) (string, Salvage, error) {
+func rebuild(t testing.TB, path string, ledger func() (repair.Ended, error)) (string, repair.Salvage, error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "rebuilt.db")
-	s, err := Rebuild(t.Context(), path, out, ledger)
+	s, err := repair.Rebuild(t.Context(), path, out, ledger)
 	if err == nil {
 		checkClean(t, out)
 	}
@@ -73,7 +73,7 @@ func rebuild(t testing.TB, path string, ledger func() (Ended, error)) (string, S
 
 func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 	compacted := used(t)
-	if _, _, err := Compact(t.Context(), compacted, true); err != nil {
+	if _, _, err := repair.Compact(t.Context(), compacted, true); err != nil {
 		t.Fatal(err)
 	}
 	folded := newEngine(t, t.TempDir(), frontier.Options{})
@@ -238,10 +238,10 @@ func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 }
 
 // lines returns a ledger.
-func lines(es []Ended) func() (Ended, error) {
-	return func() (Ended, error) {
+func lines(es []repair.Ended) func() (repair.Ended, error) {
+	return func() (repair.Ended, error) {
 		if len(es) == 0 {
-			return Ended{}, io.EOF
+			return repair.Ended{}, io.EOF
 		}
 		e := es[0]
 		es = es[1:]
@@ -252,26 +252,32 @@ func lines(es []Ended) func() (Ended, error) {
 // wipe clears all values of a journal, wherever they are, except those that keep says.
 func wipe(t testing.TB, path string, j layout.Journal, keep func(seq uint64) bool) {
 	t.Helper()
-	file, err := os.Open(path)
+	clearValues(t, path, string(j), func(key []byte) bool { return !keep(binary.BigEndian.Uint64(key)) })
+}
+
+// clearValues clears the values of a bucket that which names, and all copies of them in the file.
+func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool) {
+	t.Helper()
+	b := string(read(t, path))
+	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	s, err := newScan(file, &Salvage{})
-	if err != nil {
-		t.Fatal(err)
+	defer db.Close()
+	cleared := 0
+	err = db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
+			if which(k) {
+				cleared++
+				b = strings.ReplaceAll(b, string(v), strings.Repeat("\x00", len(v)))
+			}
+			return nil
+		})
+	})
+	if err != nil || cleared == 0 {
+		t.Fatalf("%d values of %s cleared: %v", cleared, bucket, err)
 	}
-	if err := s.all(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	b := read(t, path)
-	for seq, f := range s.values[j] {
-		if !keep(seq) {
-			value := string(b[f.at : f.at+int64(f.n)])
-			b = []byte(strings.ReplaceAll(string(b), value, strings.Repeat("\x00", f.n)))
-		}
-	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -280,10 +286,10 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 	for _, j := range []layout.Journal{layout.DoneJournal, layout.RecordJournal, layout.SeenJournal, layout.StateJournal} {
 		path := used(t)
 		truth := texts(t, path)
-		var ledger []Ended
+		var ledger []repair.Ended
 		for raw, o := range truth {
 			if o != 0 {
-				ledger = append(ledger, Ended{URL: mustURL(t, raw), Outcome: o})
+				ledger = append(ledger, repair.Ended{URL: mustURL(t, raw), Outcome: o})
 			}
 		}
 		wipe(t, path, j, func(seq uint64) bool { return seq%2 == 0 })
@@ -335,9 +341,9 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	}
 	e.shut()
 	truth := texts(t, e.file)
-	var ledger []Ended
+	var ledger []repair.Ended
 	for raw := range truth {
-		ledger = append(ledger, Ended{URL: mustURL(t, raw), Outcome: frontier.Gone})
+		ledger = append(ledger, repair.Ended{URL: mustURL(t, raw), Outcome: frontier.Gone})
 	}
 	b := read(t, e.file)
 	clear(b[:8192]) // both meta pages: nothing is live
@@ -397,25 +403,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
 	path := used(t)
 	truth := texts(t, path)
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	s, err := newScan(file, &Salvage{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.all(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	b := read(t, path)
-	for _, f := range s.secrets {
-		clear(b[f.at : f.at+int64(f.n)])
-	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clearValues(t, path, layout.MetaBucket, func(key []byte) bool { return string(key) == layout.SecretKey })
 	out, found, err := rebuild(t, path, nil)
 	if err != nil || !found.NewSecret || found.Refused != 0 {
 		t.Fatalf("%v, error %v", found, err)
@@ -427,17 +415,17 @@ func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
 
 func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	path := used(t)
-	if _, err := Rebuild(t.Context(), path, path, nil); !errors.Is(err, os.ErrExist) {
+	if _, err := repair.Rebuild(t.Context(), path, path, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("onto itself: %v", err)
 	}
-	if _, err := Rebuild(t.Context(), path+"x", path+"y", nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := repair.Rebuild(t.Context(), path+"x", path+"y", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 	f, err := Open(path, frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, frontier.ErrInUse) {
+	if _, err := repair.Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
@@ -445,17 +433,17 @@ func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
+	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("text: %v", err)
 	}
 	if err := os.WriteFile(text, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
+	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("empty: %v", err)
 	}
-	wrong := func() (Ended, error) { return Ended{}, io.ErrUnexpectedEOF }
-	if _, err := Rebuild(t.Context(), path, path+"y", wrong); !errors.Is(err, io.ErrUnexpectedEOF) {
+	wrong := func() (repair.Ended, error) { return repair.Ended{}, io.ErrUnexpectedEOF }
+	if _, err := repair.Rebuild(t.Context(), path, path+"y", wrong); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a ledger that fails: %v", err)
 	}
 	for _, left := range []string{path + "y"} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/frontiertest"
 	"curtsy/frontier/ndjson"
@@ -50,7 +51,7 @@ func move(t testing.TB, path string) {
 	if err := errors.Join(err, closed, f.Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Import(path, ndjson.NewReader(&lines).Next); err != nil {
+	if err := repair.Import(path, ndjson.NewReader(&lines).Next); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,7 +75,7 @@ func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
 func TestWorkload_CompactChangesNothing(t *testing.T) {
 	compact := func(t testing.TB, path string) {
 		t.Helper()
-		if _, _, err := Compact(t.Context(), path, false); err != nil {
+		if _, _, err := repair.Compact(t.Context(), path, false); err != nil {
 			t.Fatal(err)
 		}
 	}

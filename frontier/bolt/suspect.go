@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"fmt"
 
 	"go.etcd.io/bbolt"
 
@@ -25,10 +24,8 @@ func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
 		return err
 	}
 	ld.f.groups.flight = stored
-	for _, x := range r.Refs {
-		if all.Of(x) == nil {
-			return fmt.Errorf("read %s: record %d has no entry %d: %w", layout.FlightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
-		}
+	if err := all.Check(r); err != nil {
+		return err
 	}
 	if ld.f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
 		return nil

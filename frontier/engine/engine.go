@@ -9,6 +9,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/bolt/repair"
 )
 
 // FileName is the name of the frontier in a crawl directory.
@@ -63,7 +64,7 @@ func Import(locator string, next func() (frontier.Item, error)) error {
 	if err != nil {
 		return err
 	}
-	return bolt.Import(path, next)
+	return repair.Import(path, next)
 }
 
 // Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says that
@@ -73,7 +74,7 @@ func Check(locator string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bolt.Check(path)
+	return repair.Check(path)
 }
 
 // CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that is no
@@ -83,7 +84,7 @@ func CutShort(locator string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return bolt.CutShort(path)
+	return repair.CutShort(path)
 }
 
 // Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of URLs
@@ -93,14 +94,14 @@ func Compact(ctx context.Context, locator string, forget bool) (before, after in
 	if err != nil {
 		return 0, 0, err
 	}
-	return bolt.Compact(ctx, path, forget)
+	return repair.Compact(ctx, path, forget)
 }
 
 // Salvage is what Rebuild has found and what it has lost.
-type Salvage = bolt.Salvage
+type Salvage = repair.Salvage
 
 // Ended is how a URL ended, as a ledger tells.
-type Ended = bolt.Ended
+type Ended = repair.Ended
 
 // Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended gives, up
 // to io.EOF. The damaged one stays as it is.
@@ -109,5 +110,5 @@ func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error
 	if err != nil {
 		return Salvage{}, err
 	}
-	return bolt.Rebuild(ctx, path, to, ended)
+	return repair.Rebuild(ctx, path, to, ended)
 }

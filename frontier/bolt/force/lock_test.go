@@ -11,6 +11,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/bolt/repair"
 )
 
 // holdFile keeps the file open until its input ends, and works on it before and after.
@@ -96,7 +97,7 @@ func ways() map[string]func(string) error {
 			return err
 		},
 		"Check": func(file string) error {
-			_, err := bolt.Check(file)
+			_, err := repair.Check(file)
 			return err
 		},
 	}

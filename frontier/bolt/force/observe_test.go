@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -29,7 +30,7 @@ type sight struct {
 // clean fails the test when Check finds something.
 func clean(t testing.TB, file string) {
 	t.Helper()
-	found, err := bolt.Check(file)
+	found, err := repair.Check(file)
 	if err != nil {
 		t.Fatalf("Check: %v", err)
 	}

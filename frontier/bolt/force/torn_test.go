@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"curtsy/frontier/bolt"
+	"curtsy/frontier/bolt/repair"
 )
 
 // commit is a file before and after one commit, and what it holds then.
@@ -158,7 +159,7 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 		images++
 		name := filepath.Join(t.TempDir(), fmt.Sprint(images))
 		mustWrite(t, name, string(c.image(append([]int{0, 1}, some...), rnd.IntN(2) == 0)))
-		found, err := bolt.Check(name)
+		found, err := repair.Check(name)
 		if err != nil || len(found) > 0 {
 			told++
 			if opens(name) {

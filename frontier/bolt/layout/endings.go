@@ -160,22 +160,41 @@ func (p *parser) endings(es []Ending) bool {
 	return true
 }
 
+// ReadSizes reads the number of entries of all records.
+func ReadSizes(tx *bbolt.Tx) (all Sizes, err error) {
+	var spans []Span
+	err = RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
+		if next := uint64(len(all)) + 1; seq != next {
+			return fmt.Errorf("record %d is missing: %w", next, frontier.ErrDamaged)
+		}
+		if spans, _, err = ParseHead(body, spans[:0]); err != nil {
+			return err
+		}
+		all = append(all, uint8(CountEntries(spans)-1))
+		return nil
+	})
+	return all, err
+}
+
 // ReadEndings returns the endings of all entries in the file.
 func ReadEndings(tx *bbolt.Tx) (*Endings, error) {
-	var all Sizes
-	var spans []Span
-	err := RecordJournal.Each(tx, func(_ uint64, body []byte) (err error) {
-		if spans, _, err = ParseHead(body, spans[:0]); err == nil {
-			all = append(all, uint8(CountEntries(spans)-1))
-		}
-		return err
-	})
+	all, err := ReadSizes(tx)
 	if err != nil {
 		return nil, err
 	}
 	f := NewEndings(all)
 	_, _, err = f.Read(tx)
 	return f, err
+}
+
+// Check fails when r names an entry that there is not.
+func (f *Endings) Check(r InFlight) error {
+	for _, x := range r.Refs {
+		if f.Of(x) == nil {
+			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
+		}
+	}
+	return nil
 }
 
 // ParseFold reads a value of the folded journal as far as it can be read: the last key of the done journal that it covers,

@@ -47,3 +47,6 @@ func ParseHostState(data []byte, c Clock) (s HostState, ok bool) {
 	s.Hold = parseHold(&p, c)
 	return s, p.done() && s.Condition <= frontier.Refused
 }
+
+// MaxHosts bounds the ids of hosts. More would not fit into RAM; a larger id is damage.
+const MaxHosts = 1 << 28

@@ -57,7 +57,7 @@ func WriteInFlight(tx *bbolt.Tx, body []byte) error {
 	if body == nil {
 		return nil
 	}
-	b, err := tx.CreateBucketIfNotExists([]byte(FlightBucket))
+	b, err := tx.CreateBucketIfNotExists([]byte(flightBucket))
 	if err != nil {
 		return fmt.Errorf("record what is in flight: %w", err)
 	}
@@ -67,7 +67,7 @@ func WriteInFlight(tx *bbolt.Tx, body []byte) error {
 // ReadInFlight returns the record in the file, also as it is stored.
 func ReadInFlight(tx *bbolt.Tx) (InFlight, []byte, error) {
 	var v []byte
-	if b := tx.Bucket([]byte(FlightBucket)); b != nil {
+	if b := tx.Bucket([]byte(flightBucket)); b != nil {
 		v = b.Get([]byte(flightKey))
 	}
 	if v == nil {
@@ -75,11 +75,11 @@ func ReadInFlight(tx *bbolt.Tx) (InFlight, []byte, error) {
 	}
 	body, ok := unseal(v)
 	if !ok {
-		return InFlight{}, nil, fmt.Errorf("read %s: checksum does not match: %w", FlightBucket, frontier.ErrDamaged)
+		return InFlight{}, nil, fmt.Errorf("read %s: checksum does not match: %w", flightBucket, frontier.ErrDamaged)
 	}
 	r, ok := parseInFlight(body)
 	if !ok {
-		return InFlight{}, nil, fmt.Errorf("read %s: %w", FlightBucket, frontier.ErrDamaged)
+		return InFlight{}, nil, fmt.Errorf("read %s: %w", flightBucket, frontier.ErrDamaged)
 	}
 	return r, slices.Clone(body), nil
 }

@@ -28,7 +28,7 @@ const (
 const (
 	MetaBucket   = "meta"
 	BlobBucket   = "blobs"
-	FlightBucket = "flight"
+	flightBucket = "flight"
 )
 
 // Journals lists all of them, to create and to check.

@@ -41,7 +41,7 @@ func Create(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	for _, name := range []string{BlobBucket, FlightBucket} {
+	for _, name := range []string{BlobBucket, flightBucket} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return err
 		}

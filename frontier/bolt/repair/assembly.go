@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"encoding/binary"
@@ -46,7 +46,7 @@ func newAssembly(to *builder, c layout.Clock, secret []byte) (*assembly, error) 
 
 // host adds a host, which is not there yet, and its name. Its state is written by finish.
 func (a *assembly) host(name canon.Authority) (*host, error) {
-	h := &host{id: uint32(len(a.hosts)), authority: name, named: true}
+	h := &host{id: uint32(len(a.hosts)), authority: name}
 	a.hosts = append(a.hosts, h)
 	a.byName[name] = h
 	return h, a.cell(layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(name.String())})
@@ -136,7 +136,7 @@ func (a *assembly) finish(epoch uint64, clean bool) error {
 	}
 	now := a.clock.Now()
 	for _, h := range a.hosts {
-		if err := a.cell(*h.state(a.clock, now)); err != nil {
+		if err := a.cell(*h.StateRecord(h.id, a.clock, now)); err != nil {
 			return err
 		}
 	}

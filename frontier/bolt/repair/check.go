@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"errors"
@@ -23,8 +23,7 @@ func Check(path string) ([]string, error) {
 		return nil, err
 	}
 	defer db.Close()
-	c := &checker{f: newFrontier(path, db, frontier.Options{})}
-	c.f.readOnly = true
+	c := &checker{}
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
 			for err := range tx.Check() {
@@ -68,7 +67,9 @@ func CutShort(path string) (bool, error) {
 
 // checker gathers findings.
 type checker struct {
-	f     *Frontier
+	*contents
+	seen  seen.Set
+	print *layout.Printer
 	found []string
 }
 
@@ -86,13 +87,14 @@ func (c *checker) find(format string, args ...any) {
 
 // check loads the file as an open does, which is most of the check, and compares.
 func (c *checker) check(tx *bbolt.Tx) error {
-	f := c.f
-	if err := f.load(tx); err != nil {
+	var err error
+	if c.contents, err = readContents(tx); err != nil {
 		return err
 	}
+	c.print = layout.NewPrinter(c.meta.Secret)
 	twice := 0
-	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
-		if p == 0 || !f.seen.Add(p) {
+	err = layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+		if p == 0 || !c.seen.Add(p) {
 			twice++
 		}
 		return nil
@@ -113,7 +115,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := c.cells(tx); err != nil {
 		return err
 	}
-	if err := layout.EachSeed(tx, 0, f.groups.lastSeed, func(frontier.Seed) error { return nil }); err != nil {
+	if err := layout.EachSeed(tx, 0, layout.SeedJournal.Last(tx), func(frontier.Seed) error { return nil }); err != nil {
 		return err
 	}
 	return c.blobs(tx)
@@ -121,9 +123,14 @@ func (c *checker) check(tx *bbolt.Tx) error {
 
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
+	_, unzip, err := layout.NewZip()
+	if err != nil {
+		return err
+	}
+	defer unzip.Close()
 	once := &seen.Set{}
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, c.f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, unzip)
 		if err != nil {
 			return err
 		}
@@ -132,12 +139,12 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		}
 		for place := range b.Len() {
 			id, _ := b.Host(place)
-			e, err := b.Entry(place, c.f.hosts.all[id].authority)
+			e, err := b.Entry(place, c.hosts[id].authority)
 			if err != nil {
 				return err
 			}
-			p := c.f.printer.Print(e.URL)
-			if !c.f.seen.Has(p) {
+			p := c.print.Print(e.URL)
+			if !c.seen.Has(p) {
 				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
 			}
 			if !once.Add(p) {
@@ -150,37 +157,36 @@ func (c *checker) records(tx *bbolt.Tx) error {
 
 // sums compares the totals with what the hosts add up to.
 func (c *checker) sums() {
-	f := c.f
 	var sum frontier.Outcomes
-	pending, refused := int64(0), f.totals.Strangers
-	sum[frontier.Dropped] = f.totals.Strangers
-	for _, h := range f.hosts.all {
+	pending, refused := int64(0), c.totals.Strangers
+	sum[frontier.Dropped] = c.totals.Strangers
+	for _, h := range c.hosts {
 		if h == nil {
 			continue
 		}
 		for o, n := range h.outcomes {
-			sum[o] += int64(n)
+			sum[o] += n
 		}
-		pending += int64(h.pending())
-		refused += int64(h.refused)
+		pending += h.pending
+		refused += int64(h.Refused)
 	}
-	if sum != f.totals.Outcomes {
-		c.find("totals: outcomes %v, and the hosts have %v", f.totals.Outcomes, sum)
+	if sum != c.totals.Outcomes {
+		c.find("totals: outcomes %v, and the hosts have %v", c.totals.Outcomes, sum)
 	}
 	reasons := frontier.Outcomes{}
-	for e, n := range f.totals.Endings {
+	for e, n := range c.totals.Endings {
 		reasons[e.Outcome()] += n
 	}
 	for o, n := range reasons {
-		if n > f.totals.Outcomes[o] {
-			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), f.totals.Outcomes[o])
+		if n > c.totals.Outcomes[o] {
+			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), c.totals.Outcomes[o])
 		}
 	}
-	if n := int64(f.seen.Len()); n != f.caps.accepted+refused {
-		c.find("seen: %d URLs, and there are %d in records and %d refused", n, f.caps.accepted, refused)
+	if n := int64(c.seen.Len()); n != c.accepted+refused {
+		c.find("seen: %d URLs, and there are %d in records and %d refused", n, c.accepted, refused)
 	}
-	if n := pending + f.totals.Closed() - refused; n != f.caps.accepted {
-		c.find("records: %d entries, and %d are pending or closed", f.caps.accepted, n)
+	if n := pending + c.totals.Closed() - refused; n != c.accepted {
+		c.find("records: %d entries, and %d are pending or closed", c.accepted, n)
 	}
 }
 
@@ -206,7 +212,7 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 // cells reads the cells that count.
 func (c *checker) cells(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
-	for _, h := range c.f.hosts.all {
+	for _, h := range c.hosts {
 		if h == nil {
 			continue
 		}

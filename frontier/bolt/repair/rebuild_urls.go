@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"encoding/binary"
@@ -10,18 +10,18 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// oldFates are the endings in a damaged file, by record.
-type oldFates map[uint64]*oldFate
+// oldEndings are the endings in a damaged file, by record.
+type oldEndings map[uint64]*recordEndings
 
-type oldFate struct {
+type recordEndings struct {
 	covered uint64 // words up to this one are in it
 	endings [layout.MaxPlaces]layout.Ending
 	opened  [layout.MaxPlaces]bool // the last word says that it is pending again
 }
 
-func (o oldFates) of(record uint64) *oldFate {
+func (o oldEndings) of(record uint64) *recordEndings {
 	if o[record] == nil {
-		o[record] = &oldFate{}
+		o[record] = &recordEndings{}
 	}
 	return o[record]
 }
@@ -43,7 +43,7 @@ func (r *rebuilding) prints() error {
 
 // endings reads what was folded, by the latest fold that has a record, and then the words that this fold does not cover.
 func (r *rebuilding) endings() error {
-	r.fates = oldFates{}
+	r.old = oldEndings{}
 	covered, first, next := uint64(0), uint64(0), uint64(1) // of the latest fold: its first key, and the record that comes next
 	err := r.scan.each(r.ctx, layout.FoldedJournal, func(seq uint64, body []byte) error {
 		to, id, items := layout.ParseFold(body)
@@ -55,9 +55,9 @@ func (r *rebuilding) endings() error {
 		}
 		for _, es := range items {
 			if es != nil {
-				x := &oldFate{covered: to}
+				x := &recordEndings{covered: to}
 				copy(x.endings[:], es)
-				r.fates[id] = x
+				r.old[id] = x
 			}
 			id++
 		}
@@ -80,7 +80,7 @@ func (r *rebuilding) endings() error {
 				r.salvage.LostEndings++
 				continue
 			}
-			if x := r.fates.of(d.Ref().Record()); seq > x.covered {
+			if x := r.old.of(d.Ref().Record()); seq > x.covered {
 				x.endings[d.Ref().Place()] = d.Ending()
 				x.opened[d.Ref().Place()] = d.Ending() == 0
 			}
@@ -172,13 +172,12 @@ func (r *rebuilding) cell(c layout.StateRecord) error {
 	case h == nil || c.Kind == layout.KindName:
 		return nil
 	case c.Kind == layout.KindHost:
-		x := &host{}
-		if !x.setState(c.Data, r.clock) {
+		x, ok := layout.ParseHostState(c.Data, r.clock)
+		if !ok {
 			r.salvage.ResetHosts++
 			return nil
 		}
-		x.id, x.authority, x.named = h.id, h.authority, true
-		*h = *x
+		h.HostState = x
 		return nil
 	}
 	c.ID = uint64(h.id)
@@ -228,7 +227,7 @@ func (r *rebuilding) forgotten(seq uint64, b *layout.Block) error {
 		}
 		body = binary.AppendUvarint(binary.AppendUvarint(body, uint64(h.id)), uint64(s.N))
 	}
-	ends := slices.Clone(r.fates.of(seq).endings[:b.Len()])
+	ends := slices.Clone(r.old.of(seq).endings[:b.Len()])
 	for i := range ends {
 		if ends[i] = r.ending(ends[i]); ends[i] == 0 { // or else it was not forgotten
 			ends[i] = layout.MakeEnding(frontier.Fetched, r.into.totals.Number(ReasonLost))
@@ -250,9 +249,9 @@ func (r *rebuilding) entry(b *layout.Block, at layout.Ref) error {
 		r.salvage.LostURLs++
 		return nil
 	}
-	x := r.fates[at.Record()]
+	x := r.old[at.Record()]
 	if x == nil {
-		x = &oldFate{}
+		x = &recordEndings{}
 	}
 	return r.accept(h, c, r.ending(x.endings[at.Place()]), x.opened[at.Place()], r.retries[at])
 }

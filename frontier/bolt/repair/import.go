@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"bytes"
@@ -151,9 +151,9 @@ func (im *importing) host(x *frontier.Host) error {
 		return err
 	}
 	now := im.clock.Now()
-	h.condition, h.reason, h.pace, h.width = x.Condition, x.Reason, x.Pace, x.Width
-	h.hold = holdOf(x.Hold, now)
-	h.wait(now, x.Wait)
+	h.HostState = layout.HostState{
+		Condition: x.Condition, Reason: x.Reason, Pace: x.Pace, Width: x.Width, Hold: holdOf(x.Hold, now), NotBefore: layout.After(now, x.Wait),
+	}
 	for kind, data := range map[layout.Kind][]byte{layout.KindRobots: x.Robots, layout.KindMemory: x.Memory} {
 		if len(data) == 0 {
 			continue
@@ -163,6 +163,17 @@ func (im *importing) host(x *frontier.Host) error {
 		}
 	}
 	return nil
+}
+
+// holdOf returns what an operator commanded, as it is stored.
+func holdOf(v frontier.Hold, now int64) *layout.Hold {
+	switch {
+	case v.Act == frontier.Drop:
+		return &layout.Hold{Act: v.Act, Until: math.MaxInt64, Reason: v.Reason}
+	case v.Act == frontier.Park && v.Wait > 0:
+		return &layout.Hold{Act: v.Act, Until: layout.After(now, v.Wait), Reason: v.Reason}
+	}
+	return nil // or it has just ended
 }
 
 func (im *importing) url(x *frontier.Entry) error {
@@ -238,7 +249,7 @@ func (im *importing) end(x *frontier.Totals) error {
 		if h == nil || n < 0 || n > math.MaxUint32 {
 			return fmt.Errorf("totals: %d refused of host %s, which is not known or cannot be", n, name)
 		}
-		h.refused = uint32(n)
+		h.Refused = uint32(n)
 		sum += n
 	}
 	if x.Strange < 0 || sum != im.refused {

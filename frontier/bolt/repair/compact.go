@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"context"
@@ -59,12 +59,11 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 	defer b.abandon()
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
-			f := newFrontier(path, db, frontier.Options{})
-			f.readOnly = true
-			if err := f.load(tx); err != nil {
+			is, err := readContents(tx)
+			if err != nil {
 				return err
 			}
-			c := copying{ctx: ctx, f: f, from: tx, to: b, forget: forget}
+			c := copying{ctx: ctx, is: is, from: tx, to: b, forget: forget}
 			return c.all()
 		})
 	})
@@ -79,10 +78,10 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 	return b.replace()
 }
 
-// copying copies a file, loaded into f, part by part.
+// copying copies a file, part by part.
 type copying struct {
 	ctx    context.Context // of the one call that copies
-	f      *Frontier
+	is     *contents
 	from   *bbolt.Tx
 	to     *builder
 	forget bool
@@ -132,11 +131,8 @@ func (c *copying) seen() error {
 
 // records copies the records under their numbers, so that references keep their meaning, and folds all endings.
 func (c *copying) records() error {
-	all, err := layout.ReadEndings(c.from)
-	if err != nil {
-		return err
-	}
-	err = c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
+	all := c.is.endings
+	err := c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
 		if c.forget && forgettable(all.Record(seq)) {
 			_, text, err := layout.ParseHead(body, nil)
 			if err != nil {
@@ -170,7 +166,7 @@ func (c *copying) cells() error {
 	err := c.each(layout.StateJournal, func(seq uint64, body []byte) error {
 		var live []layout.StateRecord
 		err := layout.EachState(body, func(x layout.StateRecord) {
-			if at := c.f.at(x.Address); at == nil || *at != seq {
+			if !c.is.counts(x.Address, seq) {
 				return
 			}
 			live = slices.DeleteFunc(live, func(old layout.StateRecord) bool { return old.Address == x.Address })

@@ -1,4 +1,4 @@
-package bolt
+package repair
 
 import (
 	"context"
@@ -90,7 +90,7 @@ type rebuilding struct {
 	seen    seen.Set // the old one, as far as it was found
 	hosts   map[uint64]*host
 	retries map[layout.Ref]*layout.Retry
-	fates   oldFates
+	old     oldEndings
 	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
 	once    seen.Set
 	reopen  map[int]bool // entries that were opened again, the last we know
@@ -206,11 +206,11 @@ func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	r.salvage.Refused = int64(a.seen.Len()) - r.salvage.URLs
 	left, was := r.salvage.Refused, a.totals.Strangers
 	for _, h := range a.hosts {
-		was += int64(h.refused)
+		was += int64(h.Refused)
 	}
 	for _, h := range a.hosts { // what is left of them is of hosts as far as these have counted it
-		h.refused = uint32(min(int64(h.refused), left))
-		left -= int64(h.refused)
+		h.Refused = uint32(min(int64(h.Refused), left))
+		left -= int64(h.Refused)
 	}
 	a.totals.Strangers = left
 	a.totals.Outcomes[frontier.Dropped] += r.salvage.Refused
@@ -228,7 +228,7 @@ func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	}
 	epoch := r.scan.epoch
 	for _, h := range a.hosts {
-		epoch = max(epoch, uint64(h.finished)>>32) // a stale token must not come again
+		epoch = max(epoch, uint64(h.Finished)>>32) // a stale token must not come again
 	}
 	return a.finish(epoch+1, false)
 }

@@ -1,0 +1,11 @@
+// Package repair is what can be done to the file of a frontier that no crawl holds: it is checked, compacted, made of the
+// items of an export, and rebuilt out of what is readable of a damaged one.
+//
+// It works on the layout of the file, without the engine. Check and Compact read what an open reads, and refuse what an open
+// refuses. Import and Rebuild make a frontier out of single facts, with new references. Compact, Import and Rebuild write a
+// whole file beside the place where it belongs, sync it, and give it its name in one step: after an error, or a kill, what
+// was there is as it was.
+//
+// Rebuild believes neither the branches of bbolt nor its meta pages: it looks at every page, and takes the values whose
+// checksums prove what they are. Where the file has several versions of one, it takes what the last commit refers to.
+package repair
