@@ -126,6 +126,11 @@ func (p *Policy) CrawlDelay() (d time.Duration, ok bool) { return p.wait.d, p.wa
 // RequestRate returns the pause that follows from Request-rate, chosen like CrawlDelay.
 func (p *Policy) RequestRate() (d time.Duration, ok bool) { return p.rate.d, p.rate.ok }
 
+// AskedDelay returns the pause that a site asks for, by Crawl-delay or Request-rate; the longer of the two.
+func (p *Policy) AskedDelay() (d time.Duration, ok bool) {
+	return max(p.wait.d, p.rate.d), p.wait.ok || p.rate.ok
+}
+
 // Sitemaps returns the values of the Sitemap records as written, in order, each once.
 func (p *Policy) Sitemaps() []string { return each(p.records().sitemaps) }
 

@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/hostlock"
+	"curtsy/crawler/inquiry"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
@@ -26,21 +27,18 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, locks.Close()) }()
-	c := robotsCheck{settings: x.settings}
-	f, err := c.fetcher([]canon.URL{x.url})
+	q, err := inquiry.New(&x.settings.Settings, []canon.URL{x.url}, locks)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	c.Settings = x.settings.Settings // the crawl's own list binds, too
-	a := newRobotsAsker(f, locks, &x.settings)
+	defer q.Close()
 	origin := x.url.Authority().Origin()
 	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
 	var state robots.State
 	var ex robots.Exchange
 	need := terms.Need(state, origin, time.Now())
 	for need.Action == robots.Fetch {
-		if ex, err = a.exchange(ctx, need.URL); err != nil {
+		if ex, err = q.Exchange(ctx, need.URL); err != nil {
 			return err
 		}
 		state, need = terms.Next(state, origin, ex, time.Now())

@@ -8,6 +8,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/identity"
+	"curtsy/cmd/curtsy/robotscmd"
 	"curtsy/crawler/crawldir"
 )
 
@@ -46,7 +47,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		newServe(std),
 		newFrontier(std),
 		identity.Command(std),
-		newRobots(std),
+		robotscmd.Command(std),
 		newOptOut(std),
 		newLedger(std),
 		newWARC(std),

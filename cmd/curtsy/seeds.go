@@ -6,30 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/seedlist"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 )
 
 // maxComplaints is how many bad lines of a seed file are shown; the others are counted.
 const maxComplaints = 20
-
-// urlOf reads a URL that stands on the command line.
-func urlOf(raw string) (canon.URL, error) {
-	u, err := canon.Parse(raw)
-	if err == nil {
-		return u, nil
-	}
-	if _, why := crawldir.Seed(raw, ""); why != nil {
-		return u, usagef("%s", strings.Replace(why.Error(), "seed ", "URL ", 1))
-	}
-	return u, usagef("%w", err)
-}
 
 // seedSource gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
 type seedSource struct {

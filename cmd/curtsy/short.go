@@ -36,6 +36,7 @@ var (
 	silent       = cli.Silent
 	stdinUntil   = cli.StdinUntil
 	untilSignal  = cli.UntilSignal
+	urlOf        = cli.URL
 	usagef       = cli.Usagef
 	writeJSON    = cli.WriteJSON
 )

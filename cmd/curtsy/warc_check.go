@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
@@ -98,7 +99,7 @@ func (c *warcCheck) print(file int, f warc.Finding) {
 	if c.seen[f.Code]++; c.seen[f.Code] > shown {
 		return
 	}
-	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, inCell(f.Text), f.Code)
+	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, text.Cell(f.Text), f.Code)
 }
 
 // rest counts the findings that were not printed.

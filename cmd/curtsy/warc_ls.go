@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
@@ -103,7 +104,7 @@ func printListed(w io.Writer, l listed, asJSON, named bool) error {
 		columns = append([]string{l.File}, columns...)
 	}
 	for i, c := range columns {
-		if columns[i] = inCell(c); c == "" {
+		if columns[i] = text.Cell(c); c == "" {
 			columns[i] = "-"
 		}
 	}

@@ -34,3 +34,11 @@ func Because(reasons map[string]int64) string {
 	}
 	return " (" + strings.Join(names, ", ") + ")"
 }
+
+// Cell makes a string from the web fit for a cell of a table, and "-" of an empty one.
+func Cell(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(plainly.Lines(s))
+}

@@ -1,4 +1,4 @@
-package main
+package robotscmd
 
 import (
 	"bufio"
@@ -16,21 +16,21 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// maxQuestion is the longest line of a batch, in octets.
-const maxQuestion = 16 << 20
+// MaxQuestion is the longest line of a batch, in bytes.
+const MaxQuestion = 16 << 20
 
 // question is a line of a batch. Members that it does not know are passed over: they may serve who wrote them.
 type question struct {
 	ID        json.RawMessage `json:"id"` // any value; comes back with the answer
 	Standard  string          `json:"standard"`
 	RobotsTxt *string         `json:"robots_txt"`
-	RobotsB64 *string         `json:"robots_b64"` // the same in base64, for octets that are no UTF-8
+	RobotsB64 *string         `json:"robots_b64"` // the same in base64, for bytes that are no UTF-8
 	Agent     string          `json:"agent"`
 	URL       string          `json:"url"`
 }
 
-// answer is what one is answered with.
-type answer struct {
+// Answer is what one is answered with.
+type Answer struct {
 	ID       json.RawMessage `json:"id"`
 	Allow    bool            `json:"allow"`
 	Reason   string          `json:"reason"`
@@ -40,7 +40,7 @@ type answer struct {
 	Sitemaps []string        `json:"sitemaps"`
 }
 
-type refusal struct {
+type Refusal struct {
 	ID    json.RawMessage `json:"id"`
 	Error string          `json:"error"`
 }
@@ -58,7 +58,7 @@ func batch(in io.Reader, out io.Writer, preset question) error {
 		last := err != nil
 		switch {
 		case long:
-			err = enc.Encode(refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", plainly.Size(maxQuestion))})
+			err = enc.Encode(Refusal{json.RawMessage("null"), fmt.Sprintf("the line is longer than %s", plainly.Size(MaxQuestion))})
 		case len(bytes.TrimSpace(line)) > 0:
 			err = enc.Encode(reply(line, preset))
 		default:
@@ -77,7 +77,7 @@ func batch(in io.Reader, out io.Writer, preset question) error {
 func readQuestion(r *bufio.Reader) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxQuestion; long {
+		if long = long || len(line)+len(part) > MaxQuestion; long {
 			line = nil
 		} else {
 			line = append(line, part...)
@@ -100,35 +100,35 @@ func reply(line []byte, preset question) any {
 		err = fmt.Errorf("%s: a %s is not what is expected", cmp.Or(wrong.Field, "the line"), wrong.Value)
 	}
 	if err != nil {
-		return refusal{q.ID, "no question: " + err.Error()}
+		return Refusal{q.ID, "no question: " + err.Error()}
 	}
 	a, err := q.answer()
 	if err != nil {
-		return refusal{q.ID, err.Error()}
+		return Refusal{q.ID, err.Error()}
 	}
 	return a
 }
 
-func (q question) answer() (answer, error) {
+func (q question) answer() (Answer, error) {
 	body, err := q.body()
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	standard, err := robots.ParseStandard(cmp.Or(q.Standard, robots.RFC9309.String()))
 	if err != nil {
-		return answer{}, fmt.Errorf("standard: %w", err)
+		return Answer{}, fmt.Errorf("standard: %w", err)
 	}
 	if err := robots.ValidToken(q.Agent); err != nil {
-		return answer{}, fmt.Errorf("agent: %w", err)
+		return Answer{}, fmt.Errorf("agent: %w", err)
 	}
 	u, target, err := readTarget(q.URL)
 	if err != nil {
-		return answer{}, fmt.Errorf("url: %w", err)
+		return Answer{}, fmt.Errorf("url: %w", err)
 	}
 	p := robots.Parse(body, robots.Options{Token: q.Agent, Standard: standard})
 	o := newOpinion(p.Match(target), standard)
 	o.setDelay(p)
-	a := answer{ID: q.ID, Allow: o.Allow, Reason: o.Reason, Line: o.Line, Rule: o.Rule, DelayS: o.DelayS}
+	a := Answer{ID: q.ID, Allow: o.Allow, Reason: o.Reason, Line: o.Line, Rule: o.Rule, DelayS: o.DelayS}
 	a.Sitemaps = append([]string{}, p.ResolveSitemaps(u.Authority().Scheme()+"://"+u.Authority().HostPort()+"/robots.txt")...)
 	return a, nil
 }

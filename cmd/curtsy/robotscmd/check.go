@@ -1,4 +1,4 @@
-package main
+package robotscmd
 
 import (
 	"context"
@@ -13,27 +13,30 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
 )
 
-// robotsCheck is one invocation of robots check.
-type robotsCheck struct {
-	settings                     // who asks, when a robots.txt has to be fetched
-	own           *pflag.FlagSet // the flags of settings
-	token         string         // who is judged; empty means settings.agent
-	file, url     string         // where the robots.txt comes from; empty means each URL's host
+// check is one invocation of robots check.
+type check struct {
+	settings      crawldir.Settings // who asks, when a robots.txt has to be fetched
+	own           *pflag.FlagSet    // the flags of settings
+	token         string            // who is judged; empty means settings.agent
+	file, url     string            // where the robots.txt comes from; empty means each URL's host
 	standard      value.Standard
 	everyStandard bool
 	config        string
 	json, batch   bool
 }
 
-func newRobotsCheck(std cli.Streams) *cobra.Command {
-	c := robotsCheck{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
-	c.flags(c.own)
+func newCheck(std cli.Streams) *cobra.Command {
+	c := check{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
+	config.Flags(&c.settings, c.own)
 	cmd := &cobra.Command{
 		Use:   "check [--file FILE | --url URL] [flags] URL…",
 		Short: "May a crawler fetch these URLs? Says which line decides",
@@ -69,12 +72,12 @@ func newRobotsCheck(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func (c *robotsCheck) run(ctx context.Context, args []string, std cli.Streams) error {
-	if err := resolve(&c.settings, c.own, c.config, ""); err != nil {
+func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
+	if err := config.Resolve(&c.settings, c.own, c.config, ""); err != nil {
 		return err
 	}
 	if c.token == "" {
-		c.token = c.Agent
+		c.token = c.settings.Agent
 	}
 	if err := robots.ValidToken(c.token); err != nil {
 		return cli.Usagef("--agent: %w", err)
@@ -95,42 +98,42 @@ func (c *robotsCheck) run(ctx context.Context, args []string, std cli.Streams) e
 	}
 	urls := make([]canon.URL, len(args))
 	for i, a := range args {
-		u, err := urlOf(a)
+		u, err := cli.URL(a)
 		if err != nil {
 			return err
 		}
 		urls[i] = u
 	}
-	source, done, err := c.source(urls, std)
+	from, done, err := c.source(urls, std)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return c.judge(ctx, source, urls, standards, std)
+	return c.judge(ctx, from, urls, standards, std)
 }
 
 // judge prints what is known of each URL, and says by the exit code what came out.
-func (c *robotsCheck) judge(ctx context.Context, source robotsSource, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
+func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
 	var all []judgement
 	code := cli.ExitDone
 	said := map[string]bool{}
 	for _, u := range urls {
 		j := judgement{URL: u.String(), Agent: c.token}
 		for _, s := range standards {
-			had, err := source(ctx, u, s)
+			had, err := from(ctx, u, s)
 			if err != nil {
 				return err
 			}
-			j.Robots = had.from
-			if had.body != nil {
-				j.SHA256 = hex.EncodeToString(had.digest[:])
+			j.Robots = had.From
+			if had.Body != nil {
+				j.SHA256 = hex.EncodeToString(had.Digest[:])
 			}
-			o := had.judge(u, c.token, s)
+			o := opinionOn(u, had, c.token, s)
 			j.Verdicts = append(j.Verdicts, o)
 			switch {
 			case o.Reason == string(robots.Unreachable):
 				code = cli.ExitFailed
-				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.from, plainly.Reason(had.failure)); !said[why] {
+				if why := fmt.Sprintf("curtsy: %s is not to be had: %s; nothing may be fetched", had.From, plainly.Reason(had.Failure)); !said[why] {
 					said[why] = true
 					fmt.Fprintln(std.Err, plainly.Lines(why))
 				}
@@ -182,7 +185,7 @@ func newOpinion(v robots.Verdict, s robots.Standard) opinion {
 
 // setDelay keeps the pause that p asks for.
 func (o *opinion) setDelay(p *robots.Policy) {
-	if d, ok := askedDelay(p); ok {
+	if d, ok := p.AskedDelay(); ok {
 		seconds := d.Seconds()
 		o.DelayS = &seconds
 	}
@@ -210,7 +213,7 @@ func (o opinion) delay() string {
 }
 
 // print writes judgements for people: a line each, or side by side when there are several standards.
-func (c *robotsCheck) print(all []judgement, std cli.Streams) error {
+func (c *check) print(all []judgement, std cli.Streams) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -219,11 +222,11 @@ func (c *robotsCheck) print(all []judgement, std cli.Streams) error {
 		fmt.Fprintln(table, "VERDICT\tLINE\tRULE\tRUNNER-UP\tDELAY\tURL")
 		for _, j := range all {
 			o := j.Verdicts[0]
-			rule := inCell(o.Rule)
+			rule := text.Cell(o.Rule)
 			if o.Line == 0 {
 				rule = "(" + o.Reason + ")"
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", o.verdict(), o.line(), rule, inCell(o.RunnerUp), o.delay(), j.URL)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", o.verdict(), o.line(), rule, text.Cell(o.RunnerUp), o.delay(), j.URL)
 		}
 		return table.Flush()
 	}
@@ -243,9 +246,9 @@ func (c *robotsCheck) print(all []judgement, std cli.Streams) error {
 		row("verdict", opinion.verdict)
 		row("reason", func(o opinion) string { return o.Reason })
 		row("line", opinion.line)
-		row("rule", func(o opinion) string { return inCell(o.Rule) })
-		row("runner-up", func(o opinion) string { return inCell(o.RunnerUp) })
-		row("group", func(o opinion) string { return inCell(o.Group) })
+		row("rule", func(o opinion) string { return text.Cell(o.Rule) })
+		row("runner-up", func(o opinion) string { return text.Cell(o.RunnerUp) })
+		row("group", func(o opinion) string { return text.Cell(o.Group) })
 		row("delay", opinion.delay)
 		if err := table.Flush(); err != nil {
 			return err

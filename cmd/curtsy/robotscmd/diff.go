@@ -1,4 +1,4 @@
-package main
+package robotscmd
 
 import (
 	"bufio"
@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
-func newRobotsDiff(std cli.Streams) *cobra.Command {
+func newDiff(std cli.Streams) *cobra.Command {
 	var by value.Standard
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [URL…]",
@@ -35,7 +36,7 @@ func newRobotsDiff(std cli.Streams) *cobra.Command {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var urls []canon.URL
 		for _, a := range args[2:] {
-			u, err := urlOf(a)
+			u, err := cli.URL(a)
 			if err != nil {
 				return err
 			}
@@ -44,16 +45,16 @@ func newRobotsDiff(std cli.Streams) *cobra.Command {
 		if args[0] == "-" && args[1] == "-" {
 			return cli.Usagef("only one of the files can be standard input")
 		}
-		older, err := readRobotsFile(args[0], std)
+		older, err := readFile(args[0], std)
 		if err != nil {
 			return err
 		}
-		newer, err := readRobotsFile(args[1], std)
+		newer, err := readFile(args[1], std)
 		if err != nil {
 			return err
 		}
 		w := bufio.NewWriter(std.Out)
-		differ := robotsDiff(w, older, newer, robots.Standard(by), urls)
+		differ := diff(w, older, newer, robots.Standard(by), urls)
 		if err := w.Flush(); err != nil || !differ {
 			return err
 		}
@@ -62,13 +63,13 @@ func newRobotsDiff(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// robotsDiff writes what changes from one robots.txt to another, and reports whether anything does.
-func robotsDiff(w io.Writer, older, newer []byte, s robots.Standard, urls []canon.URL) (differ bool) {
+// diff writes what changes from one robots.txt to another, and reports whether anything does.
+func diff(w io.Writer, older, newer []byte, s robots.Standard, urls []canon.URL) (differ bool) {
 	say := func(name string, changes []string) {
 		differ = true
 		fmt.Fprintln(w, name)
 		for _, line := range changes {
-			fmt.Fprintln(w, "  "+inCell(line))
+			fmt.Fprintln(w, "  "+text.Cell(line))
 		}
 	}
 	before, after := namedAgents(older), namedAgents(newer)

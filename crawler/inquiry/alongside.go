@@ -1,4 +1,4 @@
-package main
+package inquiry
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func (a alongside) rest(x *fetch.Exchange, token string) (time.Duration, error) 
 	if err != nil {
 		return rest, fmt.Errorf("read the body of %s: %w", x.URL, err)
 	}
-	if d, ok := askedDelay(robots.Parse(body, robots.Options{Token: token})); ok {
+	if d, ok := robots.Parse(body, robots.Options{Token: token}).AskedDelay(); ok {
 		rest = max(rest, d)
 	}
 	return rest, nil

@@ -1,4 +1,4 @@
-package main
+package robotscmd
 
 import (
 	"bufio"
@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
 )
 
-func newRobotsLint(std cli.Streams) *cobra.Command {
+func newLint(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint FILE",
 		Short: "Find in a robots.txt what does not do what its author may think",
@@ -21,14 +22,14 @@ func newRobotsLint(std cli.Streams) *cobra.Command {
 		Example: "  curtsy robots lint public/robots.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			body, err := readRobotsFile(args[0], std)
+			body, err := readFile(args[0], std)
 			if err != nil {
 				return err
 			}
 			warnings := robots.ParseAll(body).Warnings
 			w := bufio.NewWriter(std.Out)
 			for _, x := range warnings {
-				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plainly.Lines(args[0]), x.Line, x.Column, inCell(x.Text), x.Code)
+				fmt.Fprintf(w, "%s:%d:%d: %s (%s)\n", plainly.Lines(args[0]), x.Line, x.Column, text.Cell(x.Text), x.Code)
 			}
 			if err := w.Flush(); err != nil {
 				return err
