@@ -12,14 +12,14 @@ import (
 // byMarkup returns what package markup has as links and requisites of a page, by key.
 func byMarkup(t testing.TB, body string) []string {
 	t.Helper()
-	return marked(t, markup.FindHTML, "text/html; charset=utf-8", body)
+	return marked(t, markup.HTML, "text/html; charset=utf-8", body)
 }
 
-// marked is byMarkup for what is read by find.
-func marked(t testing.TB, find func([]byte, markup.Options, func(markup.Ref)) error, contentType, body string) (out []string) {
+// marked is byMarkup for documents that are rewritten by in.
+func marked(t testing.TB, in func([]byte, markup.Options, markup.Visit) ([]byte, error), contentType, body string) (out []string) {
 	t.Helper()
 	o := markup.Options{URL: parse(t, pageURL), ContentType: contentType, Previews: true}
-	err := find([]byte(body), o, func(r markup.Ref) {
+	_, err := in([]byte(body), o, func(r markup.Ref) (string, bool) {
 		u, err := r.URL()
 		switch {
 		case err != nil, r.Role == markup.Cite, r.Role == markup.Service, r.Role == markup.Base:
@@ -28,6 +28,7 @@ func marked(t testing.TB, find func([]byte, markup.Options, func(markup.Ref)) er
 		default:
 			out = append(out, "+"+u.Key())
 		}
+		return "", false
 	})
 	if err != nil {
 		t.Fatal(err)

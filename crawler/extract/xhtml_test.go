@@ -202,7 +202,7 @@ func TestXHTML_EqualsMarkup(t *testing.T) {
 		if err != nil || page.Unparsed != "" {
 			t.Fatalf("%s\n%q, %v", body, page.Unparsed, err)
 		}
-		ours, theirs := keysOf(page), marked(t, markup.FindXHTML, xhtmlType, body)
+		ours, theirs := keysOf(page), marked(t, markup.XHTML, xhtmlType, body)
 		if !slices.Equal(ours, theirs) {
 			t.Fatalf("%s\nextract %q\n markup %q", body, ours, theirs)
 		}

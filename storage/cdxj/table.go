@@ -81,12 +81,3 @@ func (t *table) find(hash uint64, is func(place int64) (bool, error)) error {
 	}
 	return nil
 }
-
-// octets is the memory that the slots take.
-func (t *table) octets() int {
-	n := 0
-	for _, s := range t.shard {
-		n += 8 * cap(s)
-	}
-	return n
-}

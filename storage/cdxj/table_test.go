@@ -80,3 +80,12 @@ func TestTableRefusesPlacesItCannotHold(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// octets is the memory that the slots take.
+func (t *table) octets() int {
+	n := 0
+	for _, s := range t.shard {
+		n += 8 * cap(s)
+	}
+	return n
+}

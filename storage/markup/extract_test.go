@@ -37,9 +37,9 @@ func both(t *testing.T, body []byte, contentType string) (r read, page extract.P
 	for _, l := range page.Links {
 		r.links[fmt.Sprintf("%t %s", l.Embed, l.URL.Key())] = true
 	}
-	err = markup.FindHTML(body, markup.Options{URL: u, ContentType: contentType}, func(ref markup.Ref) {
+	_, err = markup.HTML(body, markup.Options{URL: u, ContentType: contentType}, func(ref markup.Ref) (string, bool) {
 		if ref.Role == markup.Service || ref.Role == markup.Cite || ref.Role == markup.Base {
-			return
+			return "", false
 		}
 		if ref.Base != page.Base {
 			r.otherBase = true
@@ -47,6 +47,7 @@ func both(t *testing.T, body []byte, contentType string) (r read, page extract.P
 		if target, err := ref.URL(); err == nil {
 			r.markup[fmt.Sprintf("%t %s", ref.Role.Requisite() || ref.Role == markup.Lazy, target.Key())] = true
 		}
+		return "", false
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func TestHostile_MemoryIsInProportion(t *testing.T) {
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if err := FindHTML(in, o, func(Ref) {}); err != nil {
+			if err := find(HTML, in, o, func(Ref) {}); err != nil {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)

@@ -78,7 +78,7 @@ func TestHTML_Base(t *testing.T) {
 		{"out of the web", `<base href=ftp://x/><a href=x>`, ""},
 	} {
 		var got string
-		if err := FindHTML([]byte(tt.in), options(t), func(r Ref) {
+		if err := find(HTML, []byte(tt.in), options(t), func(r Ref) {
 			if r.Role == Link {
 				got = r.Base.String()
 			}

@@ -9,7 +9,7 @@ import (
 func TestXHTML_IsReadInOneGo(t *testing.T) {
 	for _, part := range []string{"<svg>", "</svg>", "<a", "<a ", "<style>", "<style/>", "<?", "<?xml-stylesheet ", "<?xml-stylesheet href=", "<!", "<![CDATA[", "<!--", "<!DOCTYPE [", "<math><svg>", "<foreignObject>", "</", "<a href=", "<a href='", "<base ", "&", "<a:b:c>", "<x:style>"} {
 		in := strings.Repeat(part, 200_000)
-		if err := FindXHTML([]byte(in), options(t), func(Ref) {}); err != nil {
+		if err := find(XHTML, []byte(in), options(t), func(Ref) {}); err != nil {
 			t.Errorf("%s: %v", part, err)
 		}
 	}

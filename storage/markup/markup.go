@@ -118,9 +118,6 @@ func rewrite(in []byte, o Options, visit Visit, c coding, declare func(text, nam
 	return s.result()
 }
 
-// FindHTML calls found with the references in a page, as HTML would.
-func FindHTML(in []byte, o Options, found func(Ref)) error { return find(HTML, in, o, found) }
-
 // FindCSS calls found with the references in a style sheet, as CSS would.
 func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in, o, found) }
 

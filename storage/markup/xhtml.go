@@ -23,9 +23,6 @@ func XHTML(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// FindXHTML calls found with the references in a page in XML, as XHTML would.
-func FindXHTML(in []byte, o Options, found func(Ref)) error { return find(XHTML, in, o, found) }
-
 func (h *xhtmlDoc) run() {
 	h.base = h.pageBase()
 	h.self = h.base == h.o.URL
