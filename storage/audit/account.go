@@ -12,6 +12,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/mediatype"
 )
 
@@ -259,7 +260,7 @@ func alike(i int, line, record *account) bool {
 // finding makes a finding about a.
 func (a *account) finding(code finding.Code, required, observed string) finding.Finding {
 	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
-	f.Authority = authorityOf(f.URL)
+	f.Authority = weburl.AuthorityOf(f.URL)
 	if a.refusal {
 		f.Observed += " (" + a.fields[1] + ")"
 	}

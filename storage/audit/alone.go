@@ -1,11 +1,11 @@
 package audit
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -21,10 +21,10 @@ func message(rec *warc.Record) bool {
 func (a *audit) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	a.other(rec, at)
-	if !isHTTP(uri) {
+	if !weburl.IsHTTP(uri) {
 		return
 	}
-	p, err := locate(uri)
+	p, err := weburl.Parse(uri)
 	if err != nil {
 		a.unreadable(at, uri, err)
 		return
@@ -33,7 +33,7 @@ func (a *audit) alone(rec *warc.Record, at finding.Place) {
 		return
 	}
 	h := &half{alone: rec.Type}
-	h.e = Exchange{Place: at, URL: uri, Authority: p.authority, Target: p.target}
+	h.e = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target}
 	h.e.Began, h.e.Resolution, _ = instant(rec.Fields.Get("WARC-Date"))
 	a.cur.window = append(a.cur.window, h)
 	a.flush(windowSize)
@@ -51,7 +51,7 @@ func (a *audit) keptAlone(h *half) error {
 	if h.alone == "response" {
 		kind = "a response record that is no HTTP"
 	}
-	if e.asked().isRobots() {
+	if e.asked().IsRobots() {
 		a.unprove(to, finding.RobotsMissing, "robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
 		return nil
 	}
@@ -83,60 +83,4 @@ func (a *audit) forbidden(to *host, v verdict) string {
 // unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.
 func (a *audit) unreadable(at finding.Place, uri string, err error) {
 	a.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+finding.Short(uri))
-}
-
-// undotted returns a target without dot segments: "/a/../x" and "/%2E/x" name the same as "/x" (RFC 3986 6.2.2.2 and
-// 6.2.2.3), and servers give that.
-func undotted(target string) string {
-	path, query, asked := strings.Cut(target, "?")
-	if !strings.Contains(path, ".") && !strings.Contains(path, "%2") {
-		return target
-	}
-	var out []string
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		switch strings.ReplaceAll(strings.ToLower(part), "%2e", ".") {
-		case ".":
-		case "..":
-			out = out[:max(len(out)-1, 0)]
-		default:
-			out = append(out, part)
-			last = false
-		}
-		if last {
-			out = append(out, "")
-		}
-	}
-	if path = "/" + strings.Join(out, "/"); asked {
-		path += "?" + query
-	}
-	return path
-}
-
-// otherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
-func (e *Exchange) otherHost() bool {
-	if e.Host == "" { // not said
-		return false
-	}
-	scheme, own, _ := strings.Cut(e.Authority, "://")
-	if e.Host == own {
-		return false
-	}
-	p, err := locate(scheme + "://" + e.Host + "/")
-	return err != nil || bareName(p.authority) != bareName(e.Authority)
-}
-
-// bareName is an authority without the dot that may end a name.
-func bareName(authority string) string {
-	scheme, _, _ := strings.Cut(authority, "://")
-	host, port := HostPort(authority)
-	return scheme + "://" + strings.TrimSuffix(host, ".") + ":" + port
-}
-
-// named takes a request's Host. Of several the first that is another than the URL's counts.
-func (e *Exchange) named(value []byte) {
-	if e.Host == "" || !e.otherHost() {
-		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*maxHost)]))
-	}
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 )
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
 // asked is an exchange as an honest archive of this crawler has it.
 func asked(url string, began time.Time, took time.Duration, status int) *Exchange {
-	authority := authorityOf(url)
+	authority := weburl.AuthorityOf(url)
 	return &Exchange{
 		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
 		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,

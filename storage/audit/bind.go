@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -54,7 +55,7 @@ func (a *audit) written(rec *warc.Record, at finding.Place) {
 	}
 	uri := rec.TargetURI()
 	if label := a.read.block.label; label != labelSHA256 {
-		a.report(finding.Finding{Code: finding.Digest, Authority: authorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+		a.report(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

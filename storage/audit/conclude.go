@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 )
 
 // conclude makes the result.
@@ -30,7 +31,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		r.Hosts = append(r.Hosts, h.show())
 		if h.own {
 			why := "its proof stands in the archive"
-			if loopback(name) {
+			if weburl.Loopback(name) {
 				why = "loopback"
 			}
 			r.OwnHosts = append(r.OwnHosts, OwnHost{finding.Short(name), why})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 )
 
 // detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
@@ -11,7 +12,7 @@ import (
 // so, and what the rules at hand forbid is named.
 func (a *audit) detour(h *half, to *host) error {
 	e, p := &h.e, &to.policy
-	if path, _, _ := strings.Cut(e.Target, "?"); path == robotsPath {
+	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
 		return nil
 	}
 	const why = "a robots.txt redirects here, "
@@ -49,7 +50,7 @@ func (a *audit) detour(h *half, to *host) error {
 
 // fromElsewhere reports whether e follows redirects from other authorities alone.
 func (a *audit) fromElsewhere(e *Exchange) bool {
-	for _, w := range a.hops[e.asked().key] {
+	for _, w := range a.hops[e.asked().Key] {
 		if w.origin == e.Authority && !w.served(e) {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -95,7 +96,7 @@ func (a *audit) digests(rec *warc.Record, at finding.Place, uri string) {
 	bad := func(name string, s *sums) {
 		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
-		f.Authority = authorityOf(uri)
+		f.Authority = weburl.AuthorityOf(uri)
 		if d, err := rec.Date(); err == nil {
 			f.Time = d
 		}

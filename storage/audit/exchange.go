@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"bytes"
 	"net/netip"
+	"strings"
 	"time"
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 )
 
 // Exchange is a request and what came of it, put together from its records.
@@ -82,4 +85,27 @@ type Info struct {
 
 	date, began time.Time // WARC-Date of its record, and of run-began
 	sha256      string    // of its block, in hexadecimal digits
+}
+
+// asked is where e's request led: what its request line asks for, at the host of its URL.
+func (e *Exchange) asked() weburl.URL { return weburl.Asked(e.Authority, e.Target) }
+
+// otherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
+func (e *Exchange) otherHost() bool {
+	if e.Host == "" { // not said
+		return false
+	}
+	scheme, own, _ := strings.Cut(e.Authority, "://")
+	if e.Host == own {
+		return false
+	}
+	p, err := weburl.Parse(scheme + "://" + e.Host + "/")
+	return err != nil || !weburl.SameAuthority(p.Authority, e.Authority)
+}
+
+// named takes a request's Host. Of several the first that is another than the URL's counts.
+func (e *Exchange) named(value []byte) {
+	if e.Host == "" || !e.otherHost() {
+		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*weburl.MaxHost)]))
+	}
 }

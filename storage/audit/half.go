@@ -9,6 +9,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -58,7 +59,7 @@ func (o *once) set(value []byte) {
 
 // take takes a field. policy says that the answer may be one for robots.txt.
 func (s *answer) take(name string, value []byte, policy bool) {
-	value = value[:min(len(value), maxURI)]
+	value = value[:min(len(value), weburl.MaxLength)]
 	several := func(to *[]string) {
 		if s.octets += len(value) + 1; s.octets <= storage.MaxHead {
 			*to = append(*to, string(value))
@@ -104,15 +105,15 @@ func (s *answer) take(name string, value []byte, policy bool) {
 // half reads a record of an exchange. It returns nil for one that is none of HTTP.
 func (a *audit) half(rec *warc.Record, at finding.Place) (*half, error) {
 	uri := rec.TargetURI()
-	p, err := locate(uri)
+	p, err := weburl.Parse(uri)
 	media := rec.Type == "revisit" || message(rec)
 	if err != nil || !media {
 		switch {
-		case err != nil && (isHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
+		case err != nil && (weburl.IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
 			a.unreadable(at, uri, err)
-		case isHTTP(uri) && (a.ours() || rec.Type == "request"):
+		case weburl.IsHTTP(uri) && (a.ours() || rec.Type == "request"):
 			a.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
-		case isHTTP(uri) && rec.Type == "response":
+		case weburl.IsHTTP(uri) && rec.Type == "response":
 			a.alone(rec, at)
 			return nil, nil //nolint:nilnil // it is none, and nothing failed
 		default:
@@ -122,7 +123,7 @@ func (a *audit) half(rec *warc.Record, at finding.Place) (*half, error) {
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
 	}
 	h := &half{date: rec.Fields.Get("WARC-Date")}
-	h.e = Exchange{Place: at, URL: uri, Authority: p.authority, Target: p.target, Octets: rec.Length}
+	h.e = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length}
 	h.ids, h.to = []string{at.Record}, concurrent(rec)
 	h.e.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
 	ok := false
@@ -171,10 +172,10 @@ func instant(s string) (time.Time, time.Duration, bool) {
 }
 
 func (a *audit) bad(at finding.Place, uri, required, observed string) {
-	a.report(finding.Finding{Code: finding.BadRecord, Authority: authorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
+	a.report(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
 }
 
-func (a *audit) response(h *half, rec *warc.Record, at finding.Place, p place) error {
+func (a *audit) response(h *half, rec *warc.Record, at finding.Place, p weburl.URL) error {
 	h.answered, h.e.Answered, h.heads[1] = true, true, a.heading(rec)
 	defer func() { h.sums[1] = a.sum() }()
 	h.e.Payload, h.e.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")), finding.Short(rec.Fields.Get("WARC-Truncated"))
@@ -231,7 +232,7 @@ func (a *audit) keep(h *half, body []byte) error {
 }
 
 // head reads a response's status line and fields.
-func (a *audit) head(h *half, p place) error {
+func (a *audit) head(h *half, p weburl.URL) error {
 	r := &a.read
 	first, err := r.line()
 	if err != nil {
@@ -242,7 +243,7 @@ func (a *audit) head(h *half, p place) error {
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
 		h.e.Status = n
 	}
-	policy := p.readsRobots() || a.expect[p.key]
+	policy := p.SpellsRobots() || a.expect[p.Key]
 	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
 	return r.fields(func(name string, value []byte) {
 		switch name {
@@ -257,11 +258,11 @@ func (a *audit) head(h *half, p place) error {
 
 // keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
 // proof.
-func (a *audit) keeps(p place, status int) bool {
+func (a *audit) keeps(p weburl.URL, status int) bool {
 	if status < 200 || status > 299 {
 		return false
 	}
-	return p.readsRobots() || p.target == ownerPath || a.expect[p.key]
+	return p.SpellsRobots() || p.Target == ownerPath || a.expect[p.Key]
 }
 
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).

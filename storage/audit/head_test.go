@@ -10,6 +10,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -78,7 +79,7 @@ func FuzzHead(f *testing.F) {
 		a.read.init()
 		a.read.begin(&warc.Record{Block: strings.NewReader(text)}, false)
 		var h half
-		if err := a.head(&h, place{target: robotsPath}); err != nil {
+		if err := a.head(&h, weburl.URL{Target: weburl.RobotsPath}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		got := h.said

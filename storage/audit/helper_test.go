@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/weburl"
 )
 
 // day0 is when the archives of tests begin.
@@ -101,12 +103,12 @@ type fetch struct {
 func (a *archive) add(f fetch) string {
 	a.t.Helper()
 	at := day0.Add(f.at)
-	p, err := locate(f.url)
+	p, err := weburl.Parse(f.url)
 	if err != nil {
 		a.t.Fatalf("%q is no URL", f.url)
 	}
 	if f.request == "" {
-		f.request = p.target
+		f.request = p.Target
 	}
 	if f.method == "" {
 		f.method = "GET"
@@ -117,7 +119,7 @@ func (a *archive) add(f fetch) string {
 	} else if f.agent != "" {
 		agent = "User-Agent: " + f.agent + "\r\n"
 	}
-	_, host, _ := strings.Cut(p.authority, "://")
+	_, host, _ := strings.Cut(p.Authority, "://")
 	sent := host
 	if f.host != "" {
 		sent = f.host

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/weburl"
 )
 
 // How many redirects of a robots.txt in a row are followed.
@@ -56,10 +57,10 @@ func (w *hop) served(e *Exchange) bool {
 // follow takes a redirect (RFC 9309 2.3.1.2).
 func (a *audit) follow(h *half, to *host, w hop, asked string) {
 	now := h.e.End()
-	p, err := resolve(h.e.URL, h.said.location.value)
+	p, err := weburl.Resolve(h.e.URL, h.said.location.value)
 	chain := append(slices.Clip(w.chain), asked)
 	switch {
-	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.authority+p.target):
+	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
 		if a.strict() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
@@ -70,7 +71,7 @@ func (a *audit) follow(h *half, to *host, w hop, asked string) {
 	case w.n >= a.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
 	default:
-		k := p.key
+		k := p.Key
 		a.expected(h)
 		if len(a.hops) >= maxExpected {
 			a.forgetHop()

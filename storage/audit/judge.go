@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/audit/words"
 )
 
@@ -61,7 +62,7 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 // isRobots reports whether e asks for robots.txt, or for what one redirected to.
 func (a *audit) isRobots(e *Exchange) bool {
 	p := e.asked()
-	return p.isRobots() || slices.ContainsFunc(a.hops[p.key], func(w hop) bool { return !w.served(e) })
+	return p.IsRobots() || slices.ContainsFunc(a.hops[p.Key], func(w hop) bool { return !w.served(e) })
 }
 
 // finding is a finding about e.
@@ -105,7 +106,7 @@ func (a *audit) whole(h *half) {
 	if !h.asked {
 		a.report(e.finding(finding.BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
 	}
-	if p, err := locate(e.URL); err == nil && h.asked && e.Target != p.target {
+	if p, err := weburl.Parse(e.URL); err == nil && h.asked && e.Target != p.Target {
 		a.report(e.finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
 	}
 }
@@ -267,7 +268,7 @@ func (a *audit) pageVerdicts(to *host, target, agent string) ([]verdict, error) 
 		return nil, nil
 	}
 	vs, err := a.verdicts(to.policy.text, target, agent)
-	if plain := undotted(target); err == nil && plain != target {
+	if plain := weburl.Undotted(target); err == nil && plain != target {
 		var more []verdict
 		more, err = a.verdicts(to.policy.text, plain, agent)
 		for _, v := range more {

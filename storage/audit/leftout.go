@@ -28,7 +28,7 @@ func (a *audit) leftOut(h *half, to *host) {
 		return
 	}
 	a.absent++
-	l, robots := e.Line, e.asked().isRobots()
+	l, robots := e.Line, e.asked().IsRobots()
 	if robots || !noArchive(l.Directives) || a.absent > a.o.LeftOut {
 		a.report(e.finding(finding.BadRecord, "the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and a package says that such are left out (docs/wacz.md)",
 			"there is no record "+e.LeftOut))

@@ -3,6 +3,8 @@ package audit
 import (
 	"strings"
 	"time"
+
+	"curtsy/storage/audit/weburl"
 )
 
 // ownerPath is where a host holds the proof that it is the operator's own (docs/politeness.md, rule 18).
@@ -14,7 +16,7 @@ func (a *audit) own(to *host, e *Exchange) bool {
 	if a.info != nil && a.info.OwnSites == "none" {
 		return false
 	}
-	if loopback(e.Authority) {
+	if weburl.Loopback(e.Authority) {
 		return true
 	}
 	return a.ours() && !to.proved.IsZero() && !e.Began.After(to.proved.Add(day+grace)) && !e.Began.Before(to.proved)

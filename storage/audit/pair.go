@@ -2,6 +2,8 @@ package audit
 
 import (
 	"slices"
+
+	"curtsy/storage/audit/weburl"
 )
 
 // windowSize is how many exchanges may wait for their other records. Those of ours are written together; a crawler that
@@ -55,7 +57,7 @@ func (a *audit) expected(h *half) {
 	if h.said.location.value == "" || h.e.Status < 300 || h.e.Status > 399 {
 		return
 	}
-	to, err := resolve(h.e.URL, h.said.location.value)
+	to, err := weburl.Resolve(h.e.URL, h.said.location.value)
 	if err != nil {
 		return // it leads nowhere; if it is of a robots.txt, follow says so
 	}
@@ -65,7 +67,7 @@ func (a *audit) expected(h *half) {
 			break
 		}
 	}
-	a.expect[to.key] = true
+	a.expect[to.Key] = true
 }
 
 const maxExpected = 10000
@@ -100,7 +102,7 @@ func (h *half) merge(g *half) {
 	if g.asked {
 		q, r = g, h
 	}
-	if !sameURL(q.e.URL, r.e.URL) {
+	if !weburl.Same(q.e.URL, r.e.URL) {
 		h.otherURL = q.e.URL
 	}
 	e := r.e

@@ -44,16 +44,16 @@ const (
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
 func (a *audit) robots(h *half, own *host) {
 	p := h.e.asked()
-	key := p.key
-	asked := p.authority + p.target
+	key := p.Key
+	asked := p.Authority + p.Target
 	waiting := a.due(key, &h.e)
-	isFirst := p.isRobots()
-	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.authority }) {
-		waiting = append(waiting, hop{origin: p.authority})
+	isFirst := p.IsRobots()
+	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
+		waiting = append(waiting, hop{origin: p.Authority})
 	}
 	for _, w := range waiting {
 		to := own
-		if w.origin != p.authority {
+		if w.origin != p.Authority {
 			to = a.host(w.origin)
 		}
 		a.learn(h, to, w, asked)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -28,7 +29,7 @@ func (a *audit) repeated(rec *warc.Record, at finding.Place) {
 		if first == i {
 			continue
 		}
-		said := finding.Finding{Code: finding.BadRecord, Authority: authorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
+		said := finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
 			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " + strconv.Quote(finding.Short(f.Value))}
 		said.Note = !a.ours() && rec.Fields[first].Value == f.Value // which misleads nobody

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
 
@@ -24,14 +25,14 @@ func (a *audit) request(h *half, rec *warc.Record, at finding.Place) {
 	}
 	method, rest, _ := bytes.Cut(first, []byte(" "))
 	to, _, ok := bytes.Cut(rest, []byte(" "))
-	if !ok || len(to) == 0 || len(method) > 32 || len(to) > maxURI {
+	if !ok || len(to) == 0 || len(method) > 32 || len(to) > weburl.MaxLength {
 		a.bad(at, h.e.URL, "a request line (RFC 9112 3)", strconv.Quote(finding.Short(string(first))))
 	} else {
 		h.e.Method = string(method)
 		if h.e.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
-			if p, ok := split(h.e.Target); ok { // absolute form, to a proxy
-				h.e.Target = p.target
-				_, name, _ := strings.Cut(p.authority, "://")
+			if p, ok := weburl.AsWritten(h.e.Target); ok { // absolute form, to a proxy
+				h.e.Target = p.Target
+				_, name, _ := strings.Cut(p.Authority, "://")
 				h.e.named([]byte(name))
 			}
 		}

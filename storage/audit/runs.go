@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
 
@@ -184,7 +185,7 @@ func (r *runs) paired(line *account) {
 	if x.pairs == nil {
 		x.pairs = map[string]time.Time{}
 	}
-	if name := authorityOf(line.fields[0]); t.After(x.pairs[name]) {
+	if name := weburl.AuthorityOf(line.fields[0]); t.After(x.pairs[name]) {
 		x.pairs[name] = t
 	}
 }
@@ -213,7 +214,7 @@ func (x *runTold) passed(a *account) bool {
 	if a.refusal || a.own { // refusals are written in batches; own hosts may have several exchanges at once
 		return false
 	}
-	t, ok := x.pairs[authorityOf(a.fields[0])]
+	t, ok := x.pairs[weburl.AuthorityOf(a.fields[0])]
 	return ok && !a.traced().After(t)
 }
 

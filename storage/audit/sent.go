@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 )
 
 // sent is what a request's head says of who asks and whom, beside its User-Agent.
@@ -45,7 +46,7 @@ func (a *audit) promised(h *half) {
 	if s.secrets != "" {
 		a.report(e.finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s.secrets))
 	}
-	if want := authorityHost(e.Authority); s.hosts != 1 || authorityHost(scheme(e.Authority)+s.host) != want {
+	if want := weburl.HostOf(e.Authority); s.hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.host) != want {
 		a.report(e.finding(finding.BadRecord, "a request for the record's URL: Host: "+want, fmt.Sprintf("%d fields Host, the last %q", s.hosts, s.host)))
 	}
 	if a.info == nil || a.info.Agent == "" {
@@ -57,24 +58,6 @@ func (a *audit) promised(h *half) {
 	if want := mailbox(a.info.Agent); s.from != want || s.froms > 1 {
 		a.report(e.finding(finding.UserAgent, fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want), fmt.Sprintf("%d fields, the last %q", s.froms, s.from)))
 	}
-}
-
-// scheme is that of an authority, with its slashes.
-func scheme(authority string) string {
-	name, _, _ := strings.Cut(authority, "://")
-	return name + "://"
-}
-
-// authorityHost is host and port of an authority, the port left out when it is the scheme's own.
-func authorityHost(authority string) string {
-	name, host, _ := strings.Cut(authority, "://")
-	switch name {
-	case "http":
-		return strings.TrimSuffix(host, ":80")
-	case "https":
-		return strings.TrimSuffix(host, ":443")
-	}
-	return host
 }
 
 // mailbox is the mailbox that a User-Agent of ours names as contact, "" when it names none.

@@ -11,6 +11,7 @@ import (
 	"curtsy/robots/naive"
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/audit/words"
 )
 
@@ -114,13 +115,13 @@ func (v verdict) tells(l *storage.Line, allowed bool) bool {
 func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
 	n := max(l.Count, 1)
 	a.r.Totals.Refusals += n
-	p, err := locate(l.URL)
+	p, err := weburl.Parse(l.URL)
 	switch {
 	case l.Decision != storage.DecisionDisallow:
 	case err != nil:
 		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+finding.Short(l.URL))
 	default:
-		to := a.host(p.authority)
+		to := a.host(p.Authority)
 		to.avoided += n
 		a.r.Totals.Disallowed += n
 		if err := a.refusal(l, to, p, at); err != nil {
@@ -136,7 +137,7 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 }
 
 // refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
-func (a *audit) refusal(l *storage.Line, to *host, p place, at finding.Place) error {
+func (a *audit) refusal(l *storage.Line, to *host, p weburl.URL, at finding.Place) error {
 	if l.RobotsLine == 0 { // full disallow: there is no line to compare
 		return nil
 	}
@@ -154,7 +155,7 @@ func (a *audit) refusal(l *storage.Line, to *host, p place, at finding.Place) er
 		a.unprove(to, finding.Verdict, "a refusal names a robots.txt that is not in the files", 0, 0)
 		return nil
 	}
-	vs, err := a.verdicts(text, p.target, "")
+	vs, err := a.verdicts(text, p.Target, "")
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (a *audit) refusal(l *storage.Line, to *host, p place, at finding.Place) er
 		a.report(f)
 		return nil
 	}
-	right, err := a.texts.misquoted(text, vs, l, p.target, false)
+	right, err := a.texts.misquoted(text, vs, l, p.Target, false)
 	if right != "" {
 		f.Required, f.Observed = "quotes of robots.txt as they stand there", "it has "+right
 		a.report(f)

@@ -13,6 +13,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/weburl"
 	"curtsy/storage/sorted"
 )
 
@@ -136,7 +137,7 @@ func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ finding.Re
 		c.without++
 		return nil
 	}
-	if host, _ := audit.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
+	if host, _ := weburl.HostPort(e.Authority); s.host == "" && len(s.names) < 2 && !slices.Contains(s.names, host) {
 		s.names = append(s.names, host)
 	}
 	took := e.Took

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/weburl"
 )
 
 // hostLog is one log: that of a HOST, or of several that share a file, as nginx's packaged configuration writes one for all
@@ -122,7 +123,7 @@ func sameFile(path string) string {
 
 // siteOf returns the HOST to which an authority falls, or nil.
 func (c *Comparison) siteOf(authority string) *site {
-	host, port := audit.HostPort(authority)
+	host, port := weburl.HostPort(authority)
 	if host == "" {
 		return nil
 	}

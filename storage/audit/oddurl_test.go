@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/audit/weburl"
 )
 
 // oddTargets are targets that servers have and that net/url cannot read, or spells anew.
@@ -79,7 +80,7 @@ func TestAnOddURLHidesNothing(t *testing.T) {
 
 // No record of an exchange over HTTP is left out in silence: what cannot be read is named, in archives of others too.
 func TestAnUnreadableURLIsNamed(t *testing.T) {
-	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", maxURI)} {
+	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", weburl.MaxLength)} {
 		for _, make := range []func(testing.TB) *archive{func(t testing.TB) *archive { return ours(t) }, foreign} {
 			a := make(t)
 			a.robots("")
@@ -101,34 +102,4 @@ func TestAHostThatNoStandardHasIsJudged(t *testing.T) {
 			t.Errorf("%s: %q%s", host, codes(r), shown(r))
 		}
 	}
-}
-
-// What locate says of a canonical URL is what the crawl says of it, and all spellings of one have one key.
-func FuzzLocate(f *testing.F) {
-	for _, target := range oddTargets {
-		f.Add(site+"/base", target)
-		f.Add(site+target, "http://user:pw@Example.TEST.:8080"+target)
-	}
-	f.Fuzz(func(t *testing.T, base, ref string) {
-		p, err := locate(base)
-		if err == nil && (p.authority == "" || p.target == "" || p.target[0] != '/' && p.target[0] != '\\' || !isHTTP(p.authority)) {
-			t.Fatalf("%q is %+v", base, p)
-		}
-		u, err := canon.Parse(base)
-		if err != nil {
-			return
-		}
-		if p, err = locate(u.String()); err != nil || p.target != u.RequestURI() || p.key != u.Key() || p.authority+u.RequestURI() != u.String() {
-			t.Fatalf("%s is %+v, %v", u, p, err)
-		}
-		to, err := u.Resolve(ref)
-		q, err2 := resolve(u.String(), ref)
-		if (err == nil) != (err2 == nil) || err == nil && (q.key != to.Key() || q.authority+q.target != to.String()) {
-			t.Fatalf("%q from %s is %s (%v), and %+v (%v)", ref, u, to, err, q, err2)
-		}
-		e := Exchange{Authority: p.authority, Target: p.target}
-		if e.asked() != p {
-			t.Fatalf("asked for %+v, not %+v", e.asked(), p)
-		}
-	})
 }

@@ -1,0 +1,156 @@
+package weburl
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+
+	"curtsy/frontier/canon"
+)
+
+// URL is where a URL leads: whom to ask, and for what.
+type URL struct {
+	Authority string // scheme://host[:port], in lower case, the port left out when it is the scheme's own
+	Target    string // path and query, byte by byte as written
+	Key       string // the same for all spellings of a URL: a Location and the request that follows it may differ
+}
+
+// Parse reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. What the audit
+// has of its own, so as not to share a mistake with the crawl, is the reading of robots.txt and the arithmetic of
+// pauses. A second reading of URLs would be wrong about some, and accuse who asked for them: net/url, for one, cannot
+// read "/100%". Nor can a wrong reading hide anything, for what is judged is what the request line asks for.
+//
+// What the Standard cannot read either, but names a host all the same, is split as RFC 3986 (appendix B) does, so that
+// what was asked for there is judged. The rest is an error, and whoever meets it has to say so.
+func Parse(uri string) (URL, error) {
+	if len(uri) > MaxLength {
+		return URL{}, errLong
+	}
+	u, err := canon.Parse(uri)
+	if err == nil {
+		return URL{u.Scheme() + "://" + u.Authority().HostPort(), requestTarget(uri, u), u.Key()}, nil
+	}
+	if p, ok := AsWritten(uri); ok {
+		return p, nil
+	}
+	return URL{}, err
+}
+
+// MaxLength is the longest URL that is read; longer ones are findings. canon.MaxLength is what this crawler asks for.
+const MaxLength = 32 << 10
+
+var errLong = errors.New("it is longer than 32 KiB")
+
+// requestTarget returns path and query of u as written in uri, and as the Standard reads them where they cannot be told from the
+// rest.
+func requestTarget(uri string, u canon.URL) string {
+	p, ok := AsWritten(uri)
+	if !ok || !strings.HasPrefix(p.Target, "/") {
+		return u.RequestURI()
+	}
+	return p.Target
+}
+
+// AsWritten takes a URL apart as it is written.
+func AsWritten(uri string) (URL, bool) {
+	uri, _, _ = strings.Cut(uri, "#")
+	scheme, after, ok := strings.Cut(uri, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return URL{}, false
+	}
+	host, target := after, "/"
+	if i := strings.IndexAny(after, `/?\`); i >= 0 {
+		if host, target = after[:i], after[i:]; target[0] == '?' {
+			target = "/" + target
+		}
+	}
+	host = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:])
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		if name = strings.TrimSuffix(name, "."); strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		if host = name; port != "" && port != defaultPort[scheme] {
+			host += ":" + port
+		}
+	}
+	host = strings.TrimSuffix(host, ".")
+	if host == "" || len(host) > MaxHost { // what is kept of each host shall be bounded
+		return URL{}, false
+	}
+	authority := scheme + "://" + host
+	return URL{authority, target, authority + target}, true
+}
+
+// MaxHost is the longest name with its port, in octets: no name in the DNS is longer.
+const MaxHost = 255 + len(":65535")
+
+var defaultPort = map[string]string{"http": "80", "https": "443"}
+
+// Asked is where a request with that request-target led, at the host of an authority.
+func Asked(authority, target string) URL {
+	p, err := Parse(authority + target)
+	if err != nil || p.Authority != authority { // "*", or bytes that make no URL
+		return URL{authority, target, authority + target}
+	}
+	return p
+}
+
+// IsRobots reports whether a place is that of a robots.txt, to the octet (RFC 9309 2.3): "/robots.txt?" and
+// "/x/../robots.txt" are pages, and what they give replaces no rules.
+func (p URL) IsRobots() bool { return p.Target == RobotsPath }
+
+// SpellsRobots reports whether a URL is one of robots.txt in some spelling, so that its body may be wanted: what was asked
+// for, the request line says.
+func (p URL) SpellsRobots() bool { return p.IsRobots() || p.Key == p.Authority+RobotsPath }
+
+const RobotsPath = "/robots.txt"
+
+// AuthorityOf returns the authority of a URL as it is written in results; "" when it cannot be read, which is said where
+// its record is read.
+func AuthorityOf(uri string) string {
+	p, _ := Parse(uri)
+	return p.Authority
+}
+
+// Resolve returns where a Location leads from a URL.
+func Resolve(base, location string) (URL, error) {
+	if len(location) > MaxLength || len(base) > MaxLength {
+		return URL{}, errLong
+	}
+	from, err := canon.Parse(base)
+	if err != nil { // then nothing but a whole URL can be resolved
+		return Parse(location)
+	}
+	u, err := from.Resolve(location)
+	if err != nil {
+		return URL{}, err
+	}
+	return URL{u.Scheme() + "://" + u.Authority().HostPort(), u.RequestURI(), u.Key()}, nil
+}
+
+// IsHTTP reports whether a URL is one of http or https, whatever else is wrong with it.
+func IsHTTP(uri string) bool {
+	scheme, _, ok := strings.Cut(uri, ":")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// HostPort returns host and port of an authority as results name it (Exchange.Authority).
+func HostPort(authority string) (host, port string) {
+	scheme, host, _ := strings.Cut(authority, "://")
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		return host[:i], host[i+1:]
+	}
+	return host, defaultPort[scheme]
+}
+
+// Loopback reports whether an authority is this machine itself, by its name.
+func Loopback(authority string) bool {
+	host, _ := HostPort(authority)
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.IsLoopback()
+}
