@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
+	"curtsy/storage/audit/words"
 	"curtsy/storage/mediatype"
 )
 
@@ -85,15 +85,15 @@ func exchangeAccount(line bool, record, place string, l *storage.Line, url strin
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
-	set(fieldDecision, "%s %s", plain(string(l.Decision)), plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", plain(string(l.Outcome)), plain(string(l.Change)), l.Attempt, l.Interim)
-	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, plain(l.RobotsRule), plain(l.RobotsGroup), plain(l.RunnerUp),
-		plain(l.RobotsSHA256), plain(bare(l.RobotsRecord)), plain(l.Standard))
-	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), plain(string(l.PaceBy)), cut(l.Gap), cut(l.Ahead))
-	set(fieldRest, "%v by %q", cut(l.Rest), plain(string(l.RestBy)))
-	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), plain(l.Truncated))
-	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", plain(string(l.Kind)), plain(l.Via), l.Depth, plain(l.Seed), plain(l.Tag), l.Own)
-	set(fieldSaid, "%s %q %q, list %s", plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs), plain(l.List))
+	set(fieldDecision, "%s %s", words.Plain(string(l.Decision)), words.Plain(l.Reason))
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", words.Plain(string(l.Outcome)), words.Plain(string(l.Change)), l.Attempt, l.Interim)
+	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, words.Plain(l.RobotsRule), words.Plain(l.RobotsGroup), words.Plain(l.RunnerUp),
+		words.Plain(l.RobotsSHA256), words.Plain(bare(l.RobotsRecord)), words.Plain(l.Standard))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), words.Plain(string(l.PaceBy)), cut(l.Gap), cut(l.Ahead))
+	set(fieldRest, "%v by %q", cut(l.Rest), words.Plain(string(l.RestBy)))
+	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), words.Plain(l.Truncated))
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", words.Plain(string(l.Kind)), words.Plain(l.Via), l.Depth, words.Plain(l.Seed), words.Plain(l.Tag), l.Own)
+	set(fieldSaid, "%s %q %q, list %s", words.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs), words.Plain(l.List))
 	return a
 }
 
@@ -148,35 +148,11 @@ func addressText(a netip.Addr) string {
 	return a.Unmap().WithZone("").String()
 }
 
-// plain writes a text as both the ledger and the archive can: within a line, in UTF-8 (docs/ledger.md, docs/warc.md).
-func plain(s string) string {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return foreignText(s)
-		}
-	}
-	return strings.Trim(s, " ")
-}
-
-func foreignText(s string) string {
-	const unknown = "\ufffd"
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, unknown))
-	for strings.Contains(s, unknown+unknown) { // the archive has one for a row of octets that are none, the ledger one for each
-		s = strings.ReplaceAll(s, unknown+unknown, unknown)
-	}
-	return strings.TrimSpace(s)
-}
-
 // plainLines is plain for lines, of which empty ones are not written.
 func plainLines(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = plain(line); line != "" {
+		if line = words.Plain(line); line != "" {
 			b.WriteString(line + "; ")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
@@ -61,8 +62,8 @@ func (a *audit) keptAlone(h *half) error {
 	}
 	for _, v := range vs {
 		switch {
-		case v.allowed:
-		case h.alone == "conversion" && to.before.ok: // of which robots.txt's time nobody says
+		case v.Allowed:
+		case h.alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
 			a.unprove(to, finding.Disallowed, "a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0, 0)
 			return nil
 		default:
@@ -75,9 +76,9 @@ func (a *audit) keptAlone(h *half) error {
 }
 
 // forbidden says in words that v forbids something, and by which line.
-func (a *audit) forbidden(to *host, v verdict) string {
+func (a *audit) forbidden(to *host, v rules.Verdict) string {
 	p := &to.policy
-	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(a.texts.line(p.text, v.line)) + " (record " + p.record + ")"
+	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(a.texts.Line(p.text, v.Line)) + " (record " + p.record + ")"
 }
 
 // unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.

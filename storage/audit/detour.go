@@ -34,7 +34,7 @@ func (a *audit) detour(h *half, to *host) error {
 	}
 	for _, v := range vs {
 		switch {
-		case v.allowed:
+		case v.Allowed:
 			continue
 		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
 			a.unprove(to, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)

@@ -9,6 +9,8 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/httpfield"
+	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/warc"
 )
@@ -27,9 +29,9 @@ type half struct {
 	told     bool        // the metadata record
 	last     bool        // nothing follows it in its file
 	said     answer
-	bodyless bool // the body was not in the record
-	kept     bool // text is the body, or textErr says why it cannot be
-	text     span // of what may be robots.txt
+	bodyless bool       // the body was not in the record
+	kept     bool       // text is the body, or textErr says why it cannot be
+	text     rules.Text // of what may be robots.txt
 	textErr  string
 	proof    bool   // the body has the form of an owner's proof
 	partial  string // why the body is not all of it; "" for all that is known
@@ -77,7 +79,7 @@ func (s *answer) take(name string, value []byte, policy bool) {
 	case "retry-after":
 		several(&s.retry)
 	case "ratelimit":
-		joined(&s.limit, maxLimit)
+		joined(&s.limit, httpfield.MaxRateLimit)
 	case "date":
 		s.date.set(value)
 	case "age":
@@ -224,8 +226,8 @@ func (a *audit) keep(h *half, body []byte) error {
 		return nil
 	}
 	h.proof = isProof(b)
-	h.text, err = a.texts.put(b[:min(len(b), maxBody)])
-	if !h.text.ok && err == nil {
+	h.text, err = a.texts.Put(b[:min(len(b), maxBody)])
+	if !h.text.Known && err == nil {
 		h.textErr = "more than 1 GiB of different texts of robots.txt"
 	}
 	return err

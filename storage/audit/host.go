@@ -6,6 +6,7 @@ import (
 
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
+	"curtsy/storage/audit/rules"
 )
 
 // host is what is known of an authority while its exchanges go by.
@@ -52,10 +53,10 @@ type host struct {
 	backoffWhy string
 
 	policy     policy
-	learnedFor int    // exchanges since its text was learned and with that one, at most atKill+2
-	forgot     bool   // a kill may have made the crawl forget it
-	before     span   // the text that held before this one
-	asker      string // the User-Agent that asked for robots.txt
+	learnedFor int        // exchanges since its text was learned and with that one, at most atKill+2
+	forgot     bool       // a kill may have made the crawl forget it
+	before     rules.Text // the text that held before this one
+	asker      string     // the User-Agent that asked for robots.txt
 
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when one has none
 	payload     string    // the payload digest of the last answer with a text

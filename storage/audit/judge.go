@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/audit/words"
 )
@@ -250,33 +251,16 @@ func (a *audit) page(h *half, to *host) error {
 	}
 	a.r.Totals.Judged++
 	for _, v := range vs {
-		if !v.allowed {
+		if !v.Allowed {
 			how := "asked for"
-			if v.target != "" {
-				how += " as " + e.Target + ", which is " + v.target + " (RFC 3986 6.2.2.3)"
+			if v.Target != "" {
+				how += " as " + e.Target + ", which is " + v.Target + " (RFC 3986 6.2.2.3)"
 			}
 			a.report(e.finding(finding.Disallowed, a.forbidden(to, v), how))
 			break
 		}
 	}
 	return a.toldVerdict(h, to, vs)
-}
-
-// pageVerdicts are those of a target as it was sent, and as it is without dot segments, if that is another.
-func (a *audit) pageVerdicts(to *host, target, agent string) ([]verdict, error) {
-	if to.policy.kind != ruled {
-		return nil, nil
-	}
-	vs, err := a.verdicts(to.policy.text, target, agent)
-	if plain := weburl.Undotted(target); err == nil && plain != target {
-		var more []verdict
-		more, err = a.verdicts(to.policy.text, plain, agent)
-		for _, v := range more {
-			v.target = plain
-			vs = append(vs, v)
-		}
-	}
-	return vs, err
 }
 
 // fresh checks the age of the policy that e was judged by (RFC 9309 2.4).
@@ -293,4 +277,17 @@ func (a *audit) fresh(e *Exchange, to *host) {
 		a.report(e.finding(finding.RobotsExpired, "a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
 			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
 	}
+}
+
+// binding is whom an archive's robots.txt files bind, and by which documents.
+func (a *audit) binding(agent string) rules.Binding {
+	return rules.Binding{Tokens: a.tokens(agent), Standards: a.standards()}
+}
+
+// pageVerdicts are those of a host's rules about what was sent.
+func (a *audit) pageVerdicts(to *host, target, agent string) ([]rules.Verdict, error) {
+	if to.policy.kind != ruled {
+		return nil, nil
+	}
+	return a.texts.Served(to.policy.text, target, a.binding(agent))
 }

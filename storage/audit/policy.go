@@ -5,12 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"curtsy/storage/audit/httpfield"
+	"curtsy/storage/audit/rules"
 )
 
 // policy is what the archive shows of an authority's robots.txt.
 type policy struct {
 	kind    policyKind
-	text    span
+	text    rules.Text
 	since   time.Time // when the exchange that said so ended
 	expires time.Time
 	why     string // of unreachable, unclear and closed: what was answered
@@ -109,7 +112,7 @@ func (a *audit) fail(to *host, now time.Time, why string) {
 // renew makes the text at hand hold for longer (RFC 9111 4.3.4).
 func (a *audit) renew(h *half, to *host, now time.Time) {
 	switch {
-	case to.policy.text.ok:
+	case to.policy.text.Known:
 		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(a.life(h, now))
 		to.policy.record, to.policy.used, to.forgot = h.e.Record, false, false
 	case a.ours() && to.policy.kind != unclear:
@@ -127,7 +130,7 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 	case e.Status == 206 && a.ours():
 		a.fail(to, now, "status 206, and no range was asked for")
 		return
-	case h.bodyless && e.Payload != "" && to.policy.text.ok && to.payload == e.Payload: // the same as before
+	case h.bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
 		next.text = to.policy.text
 	case h.bodyless && e.Revisit != "":
 		next.kind, next.why = unclear, "it is kept as a revisit of a record that is not in the files"
@@ -136,9 +139,9 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
 		a.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
-	case e.Cut != "" && !a.ours() && h.text.n < enough: // of ours it is cut behind what must be read
+	case e.Cut != "" && !a.ours() && h.text.Length < enough: // of ours it is cut behind what must be read
 		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+") before the 500 KiB that must be read (RFC 9309 2.5)"
-	case h.partial != "" && h.text.n == 0 && !a.ours():
+	case h.partial != "" && h.text.Length == 0 && !a.ours():
 		next.kind, next.why = unclear, "its text is not in the archive: "+h.partial
 	case h.partial != "":
 		a.fail(to, now, "incomplete: "+h.partial)
@@ -151,7 +154,7 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 	default:
 		next.text = h.text
 	}
-	if to.policy.text.ok && to.policy.text.sha != next.text.sha {
+	if to.policy.text.Known && to.policy.text.SHA256 != next.text.SHA256 {
 		to.before = to.policy.text
 	}
 	to.policy, to.payload, to.learnedFor, to.forgot = next, e.Payload, 0, false
@@ -171,18 +174,18 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 			case "no-store", "no-cache":
 				fresh, given = 0, true
 			case "max-age":
-				if d, _ := seconds(strings.Trim(value, ` "`)); !given || d < fresh {
+				if d, _ := httpfield.Seconds(strings.Trim(value, ` "`)); !given || d < fresh {
 					fresh, given = d, true
 				}
 			}
 		}
 	}
 	if !given && h.said.expires.value != "" {
-		date, ok := httpDate(h.said.date.value)
+		date, ok := httpfield.Date(h.said.date.value)
 		if !ok {
 			date = now
 		}
-		if t, ok := httpDate(h.said.expires.value); ok {
+		if t, ok := httpfield.Date(h.said.expires.value); ok {
 			fresh = t.Sub(date)
 		}
 		given = true
@@ -190,29 +193,6 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 	if !given {
 		return day
 	}
-	age, _ := seconds(h.said.age.value)
+	age, _ := httpfield.Seconds(h.said.age.value)
 	return min(max(fresh-age, minLife), day)
-}
-
-// seconds reads a number of seconds. More than ten years are ten years.
-func seconds(s string) (time.Duration, bool) {
-	const most = 10 * 365 * 24 * 60 * 60
-	if s = strings.TrimSpace(s); s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s, 10, 63)
-	if err != nil { // more digits than fit
-		n = most
-	}
-	return time.Duration(min(n, most)) * time.Second, true
-}
-
-// httpDate reads a date in the three forms of RFC 9110 5.6.7.
-func httpDate(s string) (time.Time, bool) {
-	for _, form := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/httpfield"
 )
 
 // What this crawler leaves a host alone for after an answer that names no time (docs/politeness.md, rules 11 and 12).
@@ -97,10 +98,10 @@ func (a *audit) retryGiven(h *half) bool {
 // until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own archives,
 // and nothing for those of others.
 func (a *audit) until(v string, now time.Time) (t time.Time, ok bool) {
-	if d, isNumber := seconds(v); isNumber {
+	if d, isNumber := httpfield.Seconds(v); isNumber {
 		t, ok = now.Add(d), true
 	} else {
-		t, ok = httpDate(v)
+		t, ok = httpfield.Date(v)
 	}
 	if !ok || t.Sub(now) > 365*day {
 		return now.Add(day), a.strict()

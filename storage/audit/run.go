@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/rules"
 	"curtsy/storage/warc"
 )
 
@@ -13,8 +14,8 @@ type audit struct {
 	o     Options
 	r     *Result
 	hosts map[string]*host
-	texts *texts // of robots.txt
-	read  reader // of the records' blocks
+	texts *rules.Store // of robots.txt
+	read  reader       // of the records' blocks
 
 	cur    *stream // the file being read
 	info   *Info   // the last warcinfo record before what is being read or judged
@@ -48,7 +49,7 @@ type codeAt struct {
 }
 
 func newAudit(o Options) (*audit, error) {
-	t, err := newTexts(o.TempDir)
+	t, err := rules.NewStore(o.TempDir)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func newAudit(o Options) (*audit, error) {
 	return a, nil
 }
 
-func (a *audit) close() { a.texts.close() }
+func (a *audit) close() { a.texts.Close() }
 
 // oddity names what is wrong with a file, and counts what is merely not as the standard has it.
 func (a *audit) oddity(told *File, f warc.Finding) {

@@ -3,6 +3,8 @@ package audit
 import (
 	"strings"
 	"time"
+
+	"curtsy/storage/audit/httpfield"
 )
 
 // dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole seconds,
@@ -13,7 +15,7 @@ import (
 // It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted alike
 // in the archive show here, and nowhere else.
 func (h *host) dated(x *half) {
-	at, ok := httpDate(strings.TrimSpace(x.said.date.value))
+	at, ok := httpfield.Date(strings.TrimSpace(x.said.date.value))
 	if e := &x.e; ok && x.said.age.value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
 		made := e.Began
 		if l := e.Line; l != nil {

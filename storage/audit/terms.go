@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/httpfield"
 )
 
 // terms are the pauses that are due before an exchange, by who asks for them (docs/politeness.md, rules 7, 9 and 14).
@@ -86,13 +87,13 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 
 // sitePace is what the robots.txt of a host asks for: as Crawl-delay, and as Request-rate.
 func (a *audit) sitePace(to *host, agent string) (delay, rate time.Duration) {
-	if !to.policy.text.ok || to.policy.kind != ruled {
+	if !to.policy.text.Known || to.policy.kind != ruled {
 		return 0, 0
 	}
 	var d, r float64
 	for _, token := range a.tokens(agent) {
-		if said, err := a.texts.pace(to.policy.text, token); err == nil {
-			d, r = max(d, said.delay), max(r, said.rate)
+		if said, err := a.texts.Pace(to.policy.text, token); err == nil {
+			d, r = max(d, said.Delay), max(r, said.Rate)
 		}
 	}
 	const year = 365 * 24 * 3600
@@ -222,22 +223,22 @@ func (a *audit) heard(h *half, to *host) {
 // limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
 func (a *audit) limited(h *half, to *host) {
 	e := &h.e
-	q := rateLimit(h.said.limit)
-	if q.given {
-		to.mayLimit = [2]time.Duration{q.space, q.wait}
+	q := httpfield.RateLimit(h.said.limit)
+	if q.Given {
+		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
 	}
 	switch {
-	case !q.given || e.Own || a.retryGiven(h):
+	case !q.Given || e.Own || a.retryGiven(h):
 		return
 	case e.unread(): // whether the crawl could make anything of its head is not known
 		to.spaced = 0
 		return
 	}
 	end := e.End()
-	to.emptied = q.wait
-	to.spaced, to.spacedUntil, to.spacedFor = q.space, end.Add(q.until), 0
-	if until := end.Add(q.wait); q.wait > 0 && until.After(to.backoff) {
+	to.emptied = q.Wait
+	to.spaced, to.spacedUntil, to.spacedFor = q.Space, end.Add(q.Until), 0
+	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.said.limit), q.wait)
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.said.limit), q.Wait)
 	}
 }

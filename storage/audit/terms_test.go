@@ -223,29 +223,6 @@ func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
 	}
 }
 
-func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
-	spaced := func(space, until time.Duration) quota { return quota{given: true, space: space, until: until} }
-	for field, want := range map[string]quota{
-		`"p";r=10;t=60`:                        spaced(6*s, 60*s),
-		`"p";r=10;t=0`:                         {given: true},
-		`"a";r=100;t=10, "b";r=50;t=100`:       spaced(2*s, 100*s),
-		`"a";r=0;t=5,"b";r=2;t=10`:             {given: true, wait: 5 * s, space: 5 * s, until: 10 * s},
-		`"p";r=0;t=999999999999999`:            {given: true, wait: day},
-		`"p;r=1";r=10; t=60`:                   spaced(6*s, 60*s),
-		`"p";r=1;t=999;r=10;t=60`:              spaced(6*s, 60*s),
-		`"p\"";a=:cHNm:;x;y=?1;z="\"";r=1;t=2`: spaced(2*s, 2*s),
-		`"p";w=tok/en;v=1.5;u=-1;r=1;t=2`:      spaced(2*s, 2*s),
-		`"p";r=10`:                             {}, `p;r=10;t=60`: {}, `"p";r=-1;t=60`: {}, `"p";r=1.5;t=60`: {}, `"p";r="1";t=60`: {},
-		`"p";r;t=60`: {}, `"p";r=;t=60`: {}, `"p";r=10;t=60,`: {}, `"p";r=10;t=60 "q"`: {}, `"p;r=10;t=60`: {}, `"p";R=10;t=60`: {},
-		`"p";r=1000000000000000000;t=60`: {}, `"p";r=0;t=30, nonsense`: {}, "\"p\";r=10;t=60\x00": {}, "": {},
-		`"` + strings.Repeat("p", maxLimit) + `";r=10;t=60`: {},
-	} {
-		if got := rateLimit(field); got != want {
-			t.Errorf("%.80s: %+v, want %+v", field, got, want)
-		}
-	}
-}
-
 // The dates of answers say how far the archive's are off, as far as the servers' clocks are right; that is no finding.
 func TestDatesOfAnswersAreCompared(t *testing.T) {
 	for _, off := range []time.Duration{0, -3 * time.Hour, 40 * s} {

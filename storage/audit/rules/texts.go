@@ -1,4 +1,4 @@
-package audit
+package rules
 
 import (
 	"container/list"
@@ -11,23 +11,23 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// texts keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
-type texts struct {
+// Store keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
+type Store struct {
 	f    *os.File
 	n    int64
-	at   map[[32]byte]span
+	at   map[[32]byte]Text
 	used list.List // of *reading, the last used first
 	by   map[readingKey]*list.Element
 	size int
-	asks map[readingKey]pace // by who reads; by RFC 9309 alone
+	asks map[readingKey]Pace // by who reads; by RFC 9309 alone
 }
 
-// span says where a text stands in the temporary file. The zero value is no text.
-type span struct {
-	sha [32]byte
-	off int64
-	n   int32
-	ok  bool
+// Text says where a text stands in the temporary file. The zero value is no text.
+type Text struct {
+	SHA256 [32]byte
+	off    int64
+	Length int32
+	Known  bool
 }
 
 // readingKey is a text, and who reads it by which document.
@@ -43,10 +43,10 @@ type reading struct {
 	size  int
 }
 
-// pace is what a text asks for between two requests.
-type pace struct {
-	delay float64 // seconds by Crawl-delay; 0 when it asks for none
-	rate  float64 // seconds by Request-rate; 0 when it asks for none
+// Pace is what a text asks for between two requests.
+type Pace struct {
+	Delay float64 // seconds by Crawl-delay; 0 when it asks for none
+	Rate  float64 // seconds by Request-rate; 0 when it asks for none
 }
 
 // maxReadings bounds the readings in memory, in octets; maxTexts the texts that can be found by their digest alone.
@@ -57,29 +57,29 @@ const (
 	maxSpill    = 1 << 30 // of the temporary file
 )
 
-func newTexts(dir string) (*texts, error) {
+func NewStore(dir string) (*Store, error) {
 	f, err := os.CreateTemp(dir, "curtsy-audit-*")
 	if err != nil {
 		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
 	}
-	return &texts{f: f, at: map[[32]byte]span{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]pace{}}, nil
+	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*list.Element{}, asks: map[readingKey]Pace{}}, nil
 }
 
-func (t *texts) close() {
+func (t *Store) Close() {
 	t.f.Close()           // it holds copies only
 	os.Remove(t.f.Name()) // and is in the system's folder for what may be lost
 }
 
-// put keeps a text, unless there are too many: then what it returns is no text.
-func (t *texts) put(body []byte) (span, error) {
+// Put keeps a text, unless there are too many: then what it returns is no text.
+func (t *Store) Put(body []byte) (Text, error) {
 	sha := sha256.Sum256(body)
 	if had, ok := t.at[sha]; ok {
 		return had, nil
 	}
 	if t.n+int64(len(body)) > maxSpill {
-		return span{}, nil
+		return Text{}, nil
 	}
-	at := span{sha, t.n, int32(len(body)), true}
+	at := Text{sha, t.n, int32(len(body)), true}
 	if _, err := t.f.WriteAt(body, t.n); err != nil {
 		return at, fmt.Errorf("audit: keep the text of a robots.txt: %w", err)
 	}
@@ -94,9 +94,12 @@ func (t *texts) put(body []byte) (span, error) {
 	return at, nil
 }
 
+// Find returns the text with that digest, unless it was forgotten.
+func (t *Store) Find(sha [32]byte) Text { return t.at[sha] }
+
 // body returns the octets of a text.
-func (t *texts) body(at span) ([]byte, error) {
-	b := make([]byte, at.n)
+func (t *Store) body(at Text) ([]byte, error) {
+	b := make([]byte, at.Length)
 	if _, err := t.f.ReadAt(b, at.off); err != nil {
 		return nil, fmt.Errorf("audit: read the text of a robots.txt again: %w", err)
 	}
@@ -104,8 +107,8 @@ func (t *texts) body(at span) ([]byte, error) {
 }
 
 // reading returns what a crawler is told by a text.
-func (t *texts) reading(at span, token, standard string) (*reading, error) {
-	k := readingKey{at.sha, token, standard}
+func (t *Store) reading(at Text, token, standard string) (*reading, error) {
+	k := readingKey{at.SHA256, token, standard}
 	if e := t.by[k]; e != nil {
 		t.used.MoveToFront(e)
 		return e.Value.(*reading), nil
@@ -125,10 +128,10 @@ func (t *texts) reading(at span, token, standard string) (*reading, error) {
 	return r, nil
 }
 
-// pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
+// Pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
 // before each exchange.
-func (t *texts) pace(at span, token string) (pace, error) {
-	k := readingKey{at.sha, token, "rfc9309"}
+func (t *Store) Pace(at Text, token string) (Pace, error) {
+	k := readingKey{at.SHA256, token, "rfc9309"}
 	p, ok := t.asks[k]
 	if ok {
 		return p, nil
@@ -137,8 +140,8 @@ func (t *texts) pace(at span, token string) (pace, error) {
 	if err != nil {
 		return p, err
 	}
-	p.delay, _ = naive.Delay(b, token)
-	p.rate, _ = naive.Rate(b, token)
+	p.Delay, _ = naive.Delay(b, token)
+	p.Rate, _ = naive.Rate(b, token)
 	if len(t.asks) >= maxPaces {
 		clear(t.asks)
 	}
@@ -146,8 +149,8 @@ func (t *texts) pace(at span, token string) (pace, error) {
 	return p, nil
 }
 
-// line returns a line of a text, from 1, for the eye.
-func (t *texts) line(at span, n int) string {
+// Line returns a line of a text, from 1, for the eye.
+func (t *Store) Line(at Text, n int) string {
 	b, err := t.body(at)
 	if err != nil {
 		return ""

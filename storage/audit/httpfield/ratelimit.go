@@ -1,4 +1,4 @@
-package audit
+package httpfield
 
 import (
 	"regexp"
@@ -22,22 +22,22 @@ var (
 	limitWhole = regexp.MustCompile(`^-?[0-9]{1,15}$`)
 )
 
-// maxLimit bounds what is read of the field, in octets. A longer one is not judged.
-const maxLimit = 4096
+// MaxRateLimit bounds what is read of the field, in octets. A longer one is not judged.
+const MaxRateLimit = 4096
 
-// quota is what the field asks for.
-type quota struct {
-	given bool
-	wait  time.Duration // nothing is left for so long
-	space time.Duration // between two requests, so that what is left lasts
-	until time.Duration // how long space holds
+// Quota is what the field asks for.
+type Quota struct {
+	Given bool
+	Wait  time.Duration // nothing is left for so long
+	Space time.Duration // between two requests, so that what is left lasts
+	Until time.Duration // how long space holds
 }
 
-// rateLimit reads the field: r is what is left of a quota, t the seconds until it is filled again. The longest times of
+// RateLimit reads the field: r is what is left of a quota, t the seconds until it is filled again. The longest times of
 // all quotas hold, and more than a year is a day (docs/politeness.md, rule 14).
-func rateLimit(field string) (q quota) {
-	if len(field) > maxLimit || !limitField.MatchString(field) {
-		return quota{}
+func RateLimit(field string) (q Quota) {
+	if len(field) > MaxRateLimit || !limitField.MatchString(field) {
+		return Quota{}
 	}
 	for rest := field; ; {
 		at := limitQuota.FindStringIndex(rest)
@@ -57,7 +57,7 @@ func rateLimit(field string) (q quota) {
 			}
 			n, err := strconv.ParseInt(m[2], 10, 64)
 			if err != nil || n < 0 || !limitWhole.MatchString(m[2]) {
-				return quota{}
+				return Quota{}
 			}
 			if m[1] == "r" {
 				left = n
@@ -71,16 +71,16 @@ func rateLimit(field string) (q quota) {
 	}
 }
 
-func (q *quota) add(left, reset int64) {
+func (q *Quota) add(left, reset int64) {
 	t := day
 	if reset <= int64(365*day/time.Second) {
 		t = time.Duration(reset) * time.Second
 	}
-	q.given = true
+	q.Given = true
 	switch {
 	case left == 0:
-		q.wait = max(q.wait, t)
+		q.Wait = max(q.Wait, t)
 	case t > 0:
-		q.space, q.until = max(q.space, t/time.Duration(left)), max(q.until, t)
+		q.Space, q.Until = max(q.Space, t/time.Duration(left)), max(q.Until, t)
 	}
 }
