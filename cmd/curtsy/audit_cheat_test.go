@@ -35,7 +35,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		plant  func(t *testing.T, e *evidence) // before it is written
+		plant  func(t *testing.T, e *forgery) // before it is written
 		tamper func(t *testing.T, dir string) (path string)
 		want   finding.Code
 	}{
@@ -57,7 +57,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			return dir
 		}},
 		"a page is gone and the archive stands elsewhere": {
-			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
+			plant: func(t *testing.T, e *forgery) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
 			tamper: func(t *testing.T, dir string) string {
 				must(t, os.Rename(inDir(inDir(dir, crawldir.ArchiveName), "curtsy-00000.warc.gz"), inDir(dir, "a.warc.gz")))
 				must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
@@ -65,26 +65,26 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			},
 		},
 		"a page is gone, and the folder of the archive alone is shown": {
-			plant: func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
+			plant: func(t *testing.T, e *forgery) { e.drop(e.page(t, host, 4)...) }, want: finding.LedgerExtra,
 			tamper: func(_ *testing.T, dir string) string { return inDir(dir, crawldir.ArchiveName) },
 		},
 		"a page is gone, and the last head, as after a kill": {
 			want: finding.LedgerExtra, tamper: func(_ *testing.T, dir string) string { return dir },
-			plant: func(t *testing.T, e *evidence) {
+			plant: func(t *testing.T, e *forgery) {
 				e.drop(e.page(t, host, 4)...)
 				e.ledger = e.ledger[:len(e.ledger)-1]
 			},
 		},
 		"another software is named, and a date shifted": {
 			want: finding.BadRecord, tamper: func(_ *testing.T, dir string) string { return dir },
-			plant: func(t *testing.T, e *evidence) {
+			plant: func(t *testing.T, e *forgery) {
 				e.of("warcinfo", "")[0].replace(t, "software: curtsy/", "software: otherbot/")
 			},
 		},
 		"the first segment of the ledger is gone, and another key signs": {
 			want: finding.LedgerChain,
 			tamper: func(t *testing.T, dir string) string {
-				(&evidence{}).again(t, dir, 8<<10, nil)
+				(&forgery{}).again(t, dir, 8<<10, nil)
 				names, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "000000.*"))
 				must(t, err)
 				if len(names) != 1 {
@@ -97,7 +97,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 		"a host's lines are left out of a ledger that is made anew": {
 			want: finding.LedgerMissing,
 			tamper: func(t *testing.T, dir string) string {
-				(&evidence{}).again(t, dir, 1<<20, func(l storage.Line) bool { return strings.HasPrefix(l.URL, "http://"+host+"/") })
+				(&forgery{}).again(t, dir, 1<<20, func(l storage.Line) bool { return strings.HasPrefix(l.URL, "http://"+host+"/") })
 				return dir
 			},
 		},

@@ -26,9 +26,9 @@ import (
 	"curtsy/storage/warc"
 )
 
-// evidence is a crawl directory that can be changed and written again, as a forger would: digests and lengths of
+// forgery is a crawl directory that can be changed and written again, as a forger would: digests and lengths of
 // records are made to fit, the ledger's chain is not.
-type evidence struct {
+type forgery struct {
 	dir     string
 	records []*forged
 	ledger  []string // lines
@@ -60,9 +60,9 @@ func (f *forged) replace(t *testing.T, old, with string) {
 }
 
 // readEvidence reads a finished crawl.
-func readEvidence(t *testing.T, dir string) *evidence {
+func readEvidence(t *testing.T, dir string) *forgery {
 	t.Helper()
-	e := &evidence{dir: dir}
+	e := &forgery{dir: dir}
 	f, err := os.Open(filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func readEvidence(t *testing.T, dir string) *evidence {
 }
 
 // write makes a crawl directory of e.
-func (e *evidence) write(t *testing.T) string {
+func (e *forgery) write(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	var archive bytes.Buffer
@@ -125,7 +125,7 @@ func (e *evidence) write(t *testing.T) string {
 }
 
 // of returns the records of a type and URL, or of all URLs.
-func (e *evidence) of(kind, url string) (all []*forged) {
+func (e *forgery) of(kind, url string) (all []*forged) {
 	for _, f := range e.records {
 		if f.get("WARC-Type") == kind && (url == "" || f.get("WARC-Target-URI") == url) {
 			all = append(all, f)
@@ -135,7 +135,7 @@ func (e *evidence) of(kind, url string) (all []*forged) {
 }
 
 // page returns the records of the nth page of a host: request, response and metadata.
-func (e *evidence) page(t *testing.T, host string, nth int) []*forged {
+func (e *forgery) page(t *testing.T, host string, nth int) []*forged {
 	t.Helper()
 	for i, f := range e.records {
 		u := f.get("WARC-Target-URI")
@@ -150,7 +150,7 @@ func (e *evidence) page(t *testing.T, host string, nth int) []*forged {
 }
 
 // drop takes records away.
-func (e *evidence) drop(gone ...*forged) {
+func (e *forgery) drop(gone ...*forged) {
 	e.records = slices.DeleteFunc(e.records, func(f *forged) bool { return slices.Contains(gone, f) })
 }
 
@@ -167,13 +167,13 @@ func shift(t *testing.T, d time.Duration, fs ...*forged) {
 }
 
 // robotsOf returns the records of a host's robots.txt.
-func (e *evidence) robotsOf(host string) []*forged {
+func (e *forgery) robotsOf(host string) []*forged {
 	u := "http://" + host + "/robots.txt"
 	return slices.Concat(e.of("request", u), e.of("response", u), e.of("metadata", u))
 }
 
 // lineWith returns the index of the first line of the ledger that holds all of these.
-func (e *evidence) lineWith(t *testing.T, parts ...string) int {
+func (e *forgery) lineWith(t *testing.T, parts ...string) int {
 	t.Helper()
 	i := slices.IndexFunc(e.ledger, func(line string) bool {
 		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) })
@@ -185,7 +185,7 @@ func (e *evidence) lineWith(t *testing.T, parts ...string) int {
 }
 
 // again writes the ledger anew, in segments of its own and with a chain of its own, without the lines that drop says.
-func (e *evidence) again(t *testing.T, dir string, size int64, drop func(storage.Line) bool) {
+func (e *forgery) again(t *testing.T, dir string, size int64, drop func(storage.Line) bool) {
 	t.Helper()
 	var lines []storage.Line
 	var bound string
@@ -284,20 +284,20 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		want  finding.Code
-		plant func(t *testing.T, e *evidence)
+		plant func(t *testing.T, e *forgery)
 	}{
-		"a date shifted": {finding.Gap, func(t *testing.T, e *evidence) { shift(t, -700*time.Millisecond, e.page(t, host, 4)...) }},
-		"a date shifted, as the ledger sees it": {finding.LedgerDiffers, func(t *testing.T, e *evidence) {
+		"a date shifted": {finding.Gap, func(t *testing.T, e *forgery) { shift(t, -700*time.Millisecond, e.page(t, host, 4)...) }},
+		"a date shifted, as the ledger sees it": {finding.LedgerDiffers, func(t *testing.T, e *forgery) {
 			shift(t, 500*time.Microsecond, e.page(t, host, 4)...)
 		}},
-		"a rule swapped": {finding.Disallowed, func(t *testing.T, e *evidence) {
+		"a rule swapped": {finding.Disallowed, func(t *testing.T, e *forgery) {
 			e.of("response", robots)[0].replace(t, "Disallow: /signal-box/", "Disallow: /           ")
 		}},
-		"rules in another order": {finding.Verdict, func(t *testing.T, e *evidence) {
+		"rules in another order": {finding.Verdict, func(t *testing.T, e *forgery) {
 			e.of("response", "http://market.test/robots.txt")[0].replace(t, "User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /office/\n",
 				"User-agent: curtsy\nDisallow: /office/\n\nUser-agent: *\nDisallow: /\n")
 		}},
-		"a verdict of another line": {finding.Verdict, func(t *testing.T, e *evidence) {
+		"a verdict of another line": {finding.Verdict, func(t *testing.T, e *forgery) {
 			for _, f := range e.of("metadata", "") {
 				if strings.Contains(f.block, "robotsLine: ") && !strings.Contains(f.block, "decision: robots") {
 					f.block = regexp.MustCompile(`robotsLine: \d+`).ReplaceAllString(f.block, "robotsLine: 99")
@@ -306,76 +306,76 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			t.Fatal("no page of the demo was allowed by a line")
 		}},
-		"a robots record dropped": {finding.RobotsMissing, func(_ *testing.T, e *evidence) { e.drop(e.robotsOf(host)...) }},
-		"robots.txt behind the pages": {finding.RobotsMissing, func(t *testing.T, e *evidence) {
+		"a robots record dropped": {finding.RobotsMissing, func(_ *testing.T, e *forgery) { e.drop(e.robotsOf(host)...) }},
+		"robots.txt behind the pages": {finding.RobotsMissing, func(t *testing.T, e *forgery) {
 			rs := e.robotsOf(host)
 			e.drop(rs...)
 			e.records = append(e.records, rs...)
 			shift(t, time.Minute, rs...)
 		}},
-		"records reordered": {finding.BadRecord, func(t *testing.T, e *evidence) {
+		"records reordered": {finding.BadRecord, func(t *testing.T, e *forgery) {
 			p := e.page(t, host, 3)
 			at := slices.Index(e.records, p[0])
 			moved := slices.Clone(e.records[at : at+3])
 			e.records = slices.Insert(slices.Delete(e.records, at, at+3), len(e.records)-3, moved...)
 		}},
-		"robots.txt out of order": {finding.RobotsUnreachable, func(t *testing.T, e *evidence) {
+		"robots.txt out of order": {finding.RobotsUnreachable, func(t *testing.T, e *forgery) {
 			e.of("response", robots)[0].replace(t, "200 OK", "503 No")
 		}},
-		"robots.txt of the day before": {finding.RobotsExpired, func(t *testing.T, e *evidence) { shift(t, -25*time.Hour, e.robotsOf(host)...) }},
-		"a page dropped":               {finding.LedgerExtra, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)...) }},
-		"a request dropped":            {finding.BadRecord, func(t *testing.T, e *evidence) { e.drop(e.page(t, host, 3)[0]) }},
-		"Retry-After ignored": {finding.RetryAfter, func(t *testing.T, e *evidence) {
+		"robots.txt of the day before": {finding.RobotsExpired, func(t *testing.T, e *forgery) { shift(t, -25*time.Hour, e.robotsOf(host)...) }},
+		"a page dropped":               {finding.LedgerExtra, func(t *testing.T, e *forgery) { e.drop(e.page(t, host, 3)...) }},
+		"a request dropped":            {finding.BadRecord, func(t *testing.T, e *forgery) { e.drop(e.page(t, host, 3)[0]) }},
+		"Retry-After ignored": {finding.RetryAfter, func(t *testing.T, e *forgery) {
 			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 503 Busy\r\nRetry-After: 60\r\n")
 		}},
-		"RateLimit ignored": {finding.Gap, func(t *testing.T, e *evidence) {
+		"RateLimit ignored": {finding.Gap, func(t *testing.T, e *forgery) {
 			e.page(t, host, 3)[1].replace(t, "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nRateLimit: \"p\";r=20;t=60\r\n")
 		}},
-		"Request-rate ignored": {finding.Gap, func(t *testing.T, e *evidence) {
+		"Request-rate ignored": {finding.Gap, func(t *testing.T, e *forgery) {
 			e.of("response", robots)[0].replace(t, "Disallow: /signal-box/", "Request-rate: 1/9     ")
 		}},
-		"slow answers ignored": {finding.Gap, func(t *testing.T, e *evidence) {
+		"slow answers ignored": {finding.Gap, func(t *testing.T, e *forgery) {
 			for i := range 5 {
 				m := e.page(t, host, 2+i)[2]
 				m.block = firstByte.ReplaceAllString(fetchTime.ReplaceAllString(m.block, "fetchTimeMs: 400"), "firstByteTimeMs: 400")
 			}
 		}},
-		"another who asked": {finding.GapTold, func(t *testing.T, e *evidence) {
+		"another who asked": {finding.GapTold, func(t *testing.T, e *forgery) {
 			m := e.page(t, host, 3)[2]
 			m.block = regexp.MustCompile(`paceBy: [a-z-]+`).ReplaceAllString(m.block, "paceBy: response time")
 		}},
-		"a pace that is none": {finding.BadRecord, func(t *testing.T, e *evidence) {
+		"a pace that is none": {finding.BadRecord, func(t *testing.T, e *forgery) {
 			e.page(t, host, 3)[2].replace(t, "paceMs: ", "paceMs: O")
 		}},
-		"two at a time": {finding.InFlight, func(t *testing.T, e *evidence) {
+		"two at a time": {finding.InFlight, func(t *testing.T, e *forgery) {
 			m := e.page(t, host, 3)[2]
 			m.block = fetchTime.ReplaceAllString(m.block, "fetchTimeMs: 2500")
 		}},
-		"another gap told": {finding.GapTold, func(t *testing.T, e *evidence) {
+		"another gap told": {finding.GapTold, func(t *testing.T, e *forgery) {
 			m := e.page(t, host, 3)[2]
 			m.block = regexp.MustCompile(`gapMs: [0-9.]+`).ReplaceAllString(m.block, "gapMs: 3000")
 		}},
-		"a browser's name": {finding.UserAgent, func(t *testing.T, e *evidence) {
+		"a browser's name": {finding.UserAgent, func(t *testing.T, e *forgery) {
 			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version, "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0")
 		}},
-		"no name": {finding.UserAgent, func(t *testing.T, e *evidence) {
+		"no name": {finding.UserAgent, func(t *testing.T, e *forgery) {
 			e.page(t, host, 3)[0].replace(t, "User-Agent: curtsy/"+crawldir.Version+"\r\n", "")
 		}},
-		"a form sent": {finding.Method, func(t *testing.T, e *evidence) { e.page(t, host, 3)[0].replace(t, "GET ", "POST ") }},
-		"one address for all": {finding.AddressPace, func(_ *testing.T, e *evidence) {
+		"a form sent": {finding.Method, func(t *testing.T, e *forgery) { e.page(t, host, 3)[0].replace(t, "GET ", "POST ") }},
+		"one address for all": {finding.AddressPace, func(_ *testing.T, e *forgery) {
 			for _, f := range e.records {
 				f.set("WARC-IP-Address", "198.18.0.1")
 			}
 		}},
-		"a line edited": {finding.LedgerChain, func(t *testing.T, e *evidence) {
+		"a line edited": {finding.LedgerChain, func(t *testing.T, e *forgery) {
 			i := e.lineWith(t, host, `"decision":"allow"`)
 			e.ledger[i] = strings.Replace(e.ledger[i], `"decision":"allow"`, `"decision":"allo2"`, 1)
 		}},
-		"a refusal taken out of the ledger": {finding.LedgerChain, func(t *testing.T, e *evidence) {
+		"a refusal taken out of the ledger": {finding.LedgerChain, func(t *testing.T, e *forgery) {
 			i := e.lineWith(t, `"decision":"disallow"`)
 			e.ledger = slices.Delete(e.ledger, i, i+1)
 		}},
-		"a refusal taken out of the archive": {finding.LedgerExtra, func(t *testing.T, e *evidence) {
+		"a refusal taken out of the archive": {finding.LedgerExtra, func(t *testing.T, e *forgery) {
 			for _, f := range e.of("metadata", "") {
 				if first, rest, ok := strings.Cut(f.block, "\n"); ok && strings.Contains(first, `"decision":"disallow"`) {
 					f.block = rest
@@ -384,7 +384,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			t.Fatal("the archive has no refusal")
 		}},
-		"a signature of another": {finding.LedgerChain, func(t *testing.T, e *evidence) {
+		"a signature of another": {finding.LedgerChain, func(t *testing.T, e *forgery) {
 			i := e.lineWith(t, `"mark":"head"`, `"sig":"`)
 			at := strings.Index(e.ledger[i], `"sig":"`) + len(`"sig":"`)
 			other := map[bool]string{true: "1", false: "0"}[e.ledger[i][at] == '0']
@@ -439,7 +439,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 }
 
 // changeOctet writes the archive of e with the digests that stood in its records before.
-func changeOctet(t *testing.T, e *evidence, file string) {
+func changeOctet(t *testing.T, e *forgery, file string) {
 	t.Helper()
 	var archive bytes.Buffer
 	for _, f := range e.records {

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/cmd/curtsy/text/audittext"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -28,8 +29,8 @@ func hostileResult() *audit.Result {
 	note.Code, note.Note = finding.CrashInFlight, true
 	r := &audit.Result{
 		Version: 1, Level: audit.ConfirmedByLog, From: at, To: at.Add(time.Hour),
-		Files:    []audit.File{{Name: planted, Torn: true}},
-		Archives: []*audit.Info{{Ours: true, Software: planted, Operator: planted, Agent: planted, Standard: planted, ConfigSHA: planted, Fields: [][2]string{{"own-sites", planted}}}},
+		Files:    []evidence.File{{Name: planted, Torn: true}},
+		Archives: []*evidence.Info{{Ours: true, Software: planted, Operator: planted, Agent: planted, Standard: planted, ConfigSHA: planted, Fields: [][2]string{{"own-sites", planted}}}},
 		OwnHosts: []audit.OwnHost{{Authority: planted, Why: planted}},
 		Counts:   []audit.Count{{Code: finding.Disallowed, Found: 9, Kept: 7}, {Code: finding.CrashInFlight, Found: 1, Kept: 1, Notes: 1}},
 		Hosts: []*audit.Host{{Authority: planted, Own: true, Policy: planted, RequiredBy: planted, Required: 1, Gaps: 1, Violations: 9,

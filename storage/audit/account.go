@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/audit/words"
@@ -108,12 +109,12 @@ func lineAccount(place string, l *storage.Line) account {
 }
 
 // recordAccount is what the archive tells of an exchange.
-func recordAccount(e *Exchange) account {
+func recordAccount(e *evidence.Exchange) account {
 	d := storage.Line{Status: e.Status}
 	told := e.Status
 	if e.Line != nil {
 		d, told = *e.Line, e.Line.Status
-		if d.Status = e.Status; e.Cut == cutUnread && told == 0 {
+		if d.Status = e.Status; e.Cut == evidence.CutUnread && told == 0 {
 			d.Status = 0 // its head begins with a status, and is none all the same
 		}
 	}
@@ -129,7 +130,7 @@ func recordAccount(e *Exchange) account {
 	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10), field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
 	a.gone = e.LeftOut != ""
 	if a.part = !e.Whole; e.Answered {
-		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, labelSHA256+":"))
+		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, "sha256:"))
 		if e.Payload == "" { // the body was left out, and the metadata has its digest
 			a.fields[fieldPayload] = field(d.Payload)
 		}
@@ -218,7 +219,7 @@ func alike(i int, line, record *account) bool {
 	}
 	switch i {
 	case fieldStatus: // what is no HTTP may begin with one; without metadata the record does not say that it is none
-		return record.bare && l == "0" && record.fields[fieldCut] == cutUnread
+		return record.bare && l == "0" && record.fields[fieldCut] == evidence.CutUnread
 	case fieldOctets: // of a revisit, or a body that was not kept, the archive has a part
 		least, lerr := strconv.ParseInt(r, 10, 64)
 		all, aerr := strconv.ParseInt(l, 10, 64)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -27,7 +28,7 @@ const (
 const connecting = 20 * time.Second
 
 // addressed counts a start at an address (docs/politeness.md, rule 10).
-func (a *audit) addressed(e *Exchange) {
+func (a *audit) addressed(e *evidence.Exchange) {
 	if !a.strict() || e.Own || !e.Addr.IsValid() {
 		return
 	}
@@ -45,7 +46,7 @@ func (a *audit) addressed(e *Exchange) {
 // leastDelay is the least that the pace of an address can be set to (docs/politeness.md, rule 10).
 const leastDelay = 100 * time.Millisecond
 
-func (a *audit) addressOf(e *Exchange) *address {
+func (a *audit) addressOf(e *evidence.Exchange) *address {
 	name := block(e.Addr)
 	at := a.addrs[name]
 	if at == nil {

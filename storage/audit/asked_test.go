@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 )
@@ -14,9 +15,9 @@ import (
 const ourAgent = "curtsy/1 (+https://o.example)"
 
 // asked is an exchange as an honest archive of this crawler has it.
-func asked(url string, began time.Time, took time.Duration, status int) *Exchange {
+func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
 	authority := weburl.AuthorityOf(url)
-	return &Exchange{
+	return &evidence.Exchange{
 		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
 		Target: strings.TrimPrefix(url, authority), Began: began, Took: took, Ended: true, Resolution: time.Microsecond,
 		Method: "GET", Agent: ourAgent, Status: status, Answered: status != 0,
@@ -24,7 +25,7 @@ func asked(url string, began time.Time, took time.Duration, status int) *Exchang
 }
 
 // witnessed shows exchanges to a witness and returns what it found.
-func witnessed(t *testing.T, w Witness, es ...*Exchange) (*Result, []finding.Finding) {
+func witnessed(t *testing.T, w Witness, es ...*evidence.Exchange) (*Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }

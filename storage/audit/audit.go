@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -47,12 +48,12 @@ type Options struct {
 // Witness compares the archive with something beside it: a ledger, an access log. Its methods are called one at a time.
 type Witness interface {
 	// Exchange is called for each exchange, in the order of the archive.
-	Exchange(ctx context.Context, e *Exchange, found finding.Report) error
+	Exchange(ctx context.Context, e *evidence.Exchange, found finding.Report) error
 	// Refused is called for each line of a decision without an exchange that the archive holds. at is the record that
 	// holds it.
 	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
 	// Info is called with the fields of each warcinfo record, before what follows it.
-	Info(ctx context.Context, in *Info, found finding.Report) error
+	Info(ctx context.Context, in *evidence.Info, found finding.Report) error
 	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot show.
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer a.close()
-	if err := a.all(ctx, o.Files); err != nil {
+	if err := a.read.Each(ctx, a.next); err != nil {
 		return nil, err
 	}
 	return a.conclude(ctx)

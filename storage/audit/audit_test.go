@@ -3,6 +3,8 @@ package audit
 import (
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/evidence"
 )
 
 const (
@@ -247,7 +249,7 @@ var table = []judged{
 	}},
 	{name: "a proof makes a host own for a day", codes: "gap", make: func(a *archive) {
 		a.robots("")
-		a.add(fetch{url: site + ownerPath, at: 2 * s, body: "curtsy-owner=" + sha("v") + "\n"})
+		a.add(fetch{url: site + evidence.OwnerPath, at: 2 * s, body: "curtsy-owner=" + sha("v") + "\n"})
 		a.add(fetch{url: site + "/a", at: 2200 * time.Millisecond})
 		a.add(fetch{url: site + "/robots.txt", at: 20 * time.Hour})
 		a.add(fetch{url: site + "/b", at: 27 * time.Hour})

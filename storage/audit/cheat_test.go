@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 )
 
 // hostile are archives that hide an offence, and honest ones that look like it.
@@ -155,14 +156,14 @@ func TestACrashExcusesNothingBeforeWhatIsThere(t *testing.T) {
 		"one before":                   {lost: 4, want: 1},
 		"one before, of several lanes": {own: true, lost: 4, want: 0},
 	} {
-		var es []*Exchange
+		var es []*evidence.Exchange
 		var lines []storage.Line
 		for i := range 10 {
 			e, l := pair(i, base.Add(time.Duration(i)*2*time.Second))
 			l.Own, e.Line.Own = c.own, c.own
 			es, lines = append(es, e), append(lines, l)
 		}
-		left := append(append([]*Exchange{}, es[:c.lost]...), es[c.lost+1:]...)
+		left := append(append([]*evidence.Exchange{}, es[:c.lost]...), es[c.lost+1:]...)
 		_, found := compared(t, LedgerOptions{Dir: written(t, true, lines...)}, left, nil)
 		n := 0
 		for _, f := range found {

@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
@@ -14,20 +15,20 @@ import (
 // All that is held against the new clock.
 
 // boundary notes that a file goes on after a warcinfo record of that date.
-func (a *audit) boundary(in *Info) {
-	if !in.Ours || !in.began.IsZero() && in.began.Equal(a.runBegan) { // it goes on with another file
+func (a *audit) boundary(in *evidence.Info) {
+	if !in.Ours || !in.RunBegan.IsZero() && in.RunBegan.Equal(a.runBegan) { // it goes on with another file
 		return
 	}
 	a.runNo++
-	if a.runBegan = in.began; !in.began.IsZero() {
-		a.begun = in.began
+	if a.runBegan = in.RunBegan; !in.RunBegan.IsZero() {
+		a.begun = in.RunBegan
 	} else {
-		a.begun = in.date
+		a.begun = in.Date
 	}
 }
 
 // stepped looks whether the clock was set back before e, the first exchange behind a boundary.
-func (a *audit) stepped(e *Exchange) {
+func (a *audit) stepped(e *evidence.Exchange) {
 	begun, last := a.begun, a.last
 	if a.begun = (time.Time{}); begun.IsZero() || e.Began.IsZero() || !begun.Add(slack(0)).Before(last) {
 		return
@@ -39,7 +40,7 @@ func (a *audit) stepped(e *Exchange) {
 	a.addresses() // what is kept back
 	clear(a.addrs)
 	a.steps, a.stepAt, a.last = a.steps+1, begun, time.Time{}
-	f := e.finding(finding.ClockStep, "files in the order of their dates", "the clock was set back, by "+finding.Round(last.Sub(begun))+" at least, before "+e.File+
+	f := e.Finding(finding.ClockStep, "files in the order of their dates", "the clock was set back, by "+finding.Round(last.Sub(begun))+" at least, before "+e.File+
 		": the first pause of each host behind it is unprovable, and whether its rests were over")
 	f.Authority, f.URL, f.Note = "", "", true
 	a.report(f)
@@ -70,7 +71,7 @@ func (a *audit) step(h *host) {
 }
 
 // clocked notes what e tells of the time, behind what was said of a step.
-func (a *audit) clocked(e *Exchange) {
+func (a *audit) clocked(e *evidence.Exchange) {
 	if end := e.End(); end.After(a.last) {
 		a.last = end
 	}

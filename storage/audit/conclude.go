@@ -4,21 +4,24 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 )
 
 // conclude makes the result.
 func (a *audit) conclude(ctx context.Context) (*Result, error) {
-	r := a.r
+	r, read := a.r, a.read.Summary()
+	r.Files, r.Archives = read.Files, read.Archives
+	r.Totals.Records, r.Totals.Other, r.Totals.Revisits = read.Records, read.Other, read.Revisits
+	r.Totals.Elsewhere, r.Totals.Digests = read.Elsewhere, read.Digests
 	if r.Totals.Records == 0 {
 		return nil, ErrNothing
 	}
 	a.addresses()
 	a.rows()
-	ours := slices.ContainsFunc(r.Archives, func(in *Info) bool { return in.Ours })
+	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })
 	r.Measures = a.measures(ours)
 	r.CannotShow = a.cannotShow(ours)
 	for _, w := range a.o.Witnesses {
@@ -53,9 +56,6 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	r.Clean = r.Totals.Violations == 0
 	return r, nil
 }
-
-// unfinished reports whether a file is a segment that was being written.
-func unfinished(path string) bool { return strings.HasSuffix(path, ".open") }
 
 // measures say what was required.
 func (a *audit) measures(ours bool) []string {

@@ -3,6 +3,7 @@ package audit
 import (
 	"strings"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 )
@@ -10,8 +11,8 @@ import (
 // detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
 // authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
 // so, and what the rules at hand forbid is named.
-func (a *audit) detour(h *half, to *host) error {
-	e, p := &h.e, &to.policy
+func (a *audit) detour(h *evidence.Joined, to *host) error {
+	e, p := &h.Exchange, &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (a *audit) detour(h *half, to *host) error {
 		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
 			a.unprove(to, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
-			f := e.finding(finding.Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+			f := e.Finding(finding.Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
 			f.Note = true
 			a.report(f)
 		}
@@ -49,8 +50,8 @@ func (a *audit) detour(h *half, to *host) error {
 }
 
 // fromElsewhere reports whether e follows redirects from other authorities alone.
-func (a *audit) fromElsewhere(e *Exchange) bool {
-	for _, w := range a.hops[e.asked().Key] {
+func (a *audit) fromElsewhere(e *evidence.Exchange) bool {
+	for _, w := range a.hops[e.Asked().Key] {
 		if w.origin == e.Authority && !w.served(e) {
 			return false
 		}

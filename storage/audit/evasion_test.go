@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/evidence"
 )
 
 // kept writes a record that holds what a URL gave, and not the exchange.
@@ -65,7 +67,7 @@ var evasions = []judged{
 		a.add(fetch{url: site + "/x/", at: s})
 	}},
 	{name: "a robots.txt of more than has to be read", codes: "disallowed", make: func(a *archive) {
-		a.add(fetch{url: site + "/robots.txt", body: closedX + strings.Repeat("#\n", enough/2), extra: "WARC-Truncated: length"})
+		a.add(fetch{url: site + "/robots.txt", body: closedX + strings.Repeat("#\n", evidence.Enough/2), extra: "WARC-Truncated: length"})
 		a.add(fetch{url: site + "/x/", at: s})
 	}},
 	{name: "a robots.txt whose coding the archive left out", codes: "disallowed", make: func(a *archive) {

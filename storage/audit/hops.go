@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -12,6 +13,9 @@ const (
 	maxHops = 5  // RFC 9309 2.3.1.2
 	oldHops = 10 // by the draft of 1996, 3.1, which has no bound: so many this crawler follows
 )
+
+// maxWaiting bounds the URLs that redirects of robots.txt wait for.
+const maxWaiting = 10000
 
 // hop is a redirect of a robots.txt, waiting for the exchange that follows it.
 type hop struct {
@@ -24,7 +28,7 @@ type hop struct {
 
 // due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
 // that was killed may have to go on where it was.
-func (a *audit) due(key string, e *Exchange) (waiting []hop) {
+func (a *audit) due(key string, e *evidence.Exchange) (waiting []hop) {
 	all := a.hops[key]
 	spare := -1
 	for i := range all {
@@ -50,30 +54,30 @@ func (a *audit) due(key string, e *Exchange) (waiting []hop) {
 }
 
 // served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
-func (w *hop) served(e *Exchange) bool {
+func (w *hop) served(e *evidence.Exchange) bool {
 	return e.Line != nil && e.Line.Decision == storage.DecisionAllow || w.file != "" && w.file == e.File && w.spare == 0
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).
-func (a *audit) follow(h *half, to *host, w hop, asked string) {
-	now := h.e.End()
-	p, err := weburl.Resolve(h.e.URL, h.said.location.value)
+func (a *audit) follow(h *evidence.Joined, to *host, w hop, asked string) {
+	now := h.Exchange.End()
+	p, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
 	chain := append(slices.Clip(w.chain), asked)
 	switch {
-	case h.said.location.value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
+	case h.Answer.Location.Value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
 		if a.strict() {
 			a.fail(to, now, "a redirect that leads nowhere")
 			return
 		}
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
 	case w.n >= a.mostHops() && len(a.standards()) > 1: // an older document permits no such thing
 		a.fail(to, now, "more redirects than are followed")
 	case w.n >= a.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.e.Record}
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
 	default:
 		k := p.Key
-		a.expected(h)
-		if len(a.hops) >= maxExpected {
+		a.read.Expect(h)
+		if len(a.hops) >= maxWaiting {
 			a.forgetHop()
 		}
 		waiting := slices.DeleteFunc(a.hops[k], func(o hop) bool { return o.origin == to.name })

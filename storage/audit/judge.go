@@ -7,26 +7,24 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/audit/words"
 )
 
-// ourToken is the product token that binds every crawl of this crawler (docs/politeness.md, rule 1).
-const ourToken = "curtsy"
-
 // exchange judges one exchange, and then makes it what is known of its authority.
-func (a *audit) exchange(ctx context.Context, h *half) error {
-	if h.alone != "" {
+func (a *audit) exchange(ctx context.Context, h *evidence.Joined) error {
+	if h.Alone != "" {
 		return a.keptAlone(h)
 	}
-	e := &h.e
+	e := &h.Exchange
 	a.stepped(e)
 	to := a.host(e.Authority)
 	e.Own = a.own(to, e)
 	to.own = to.own || e.Own
-	if e.Blocks = h.blocks(); e.LeftOut != "" {
+	if e.Blocks = h.Blocks(); e.LeftOut != "" {
 		e.Blocks = "" // what binds them binds the answer, too
 	}
 	a.leftOut(h, to)
@@ -61,21 +59,16 @@ func (a *audit) exchange(ctx context.Context, h *half) error {
 }
 
 // isRobots reports whether e asks for robots.txt, or for what one redirected to.
-func (a *audit) isRobots(e *Exchange) bool {
-	p := e.asked()
+func (a *audit) isRobots(e *evidence.Exchange) bool {
+	p := e.Asked()
 	return p.IsRobots() || slices.ContainsFunc(a.hops[p.Key], func(w hop) bool { return !w.served(e) })
 }
 
-// finding is a finding about e.
-func (e *Exchange) finding(c finding.Code, required, observed string) finding.Finding {
-	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
-}
-
 // whole checks that an exchange has the records it should have.
-func (a *audit) whole(h *half) {
-	e := &h.e
+func (a *audit) whole(h *evidence.Joined) {
+	e := &h.Exchange
 	a.r.Totals.Exchanges++
-	if !h.answered {
+	if !h.HasAnswer {
 		a.r.Totals.Unanswered++
 	}
 	if a.r.From.IsZero() || !e.Began.IsZero() && e.Began.Before(a.r.From) {
@@ -84,47 +77,49 @@ func (a *audit) whole(h *half) {
 	if e.End().After(a.r.To) {
 		a.r.To = e.End()
 	}
-	if e.otherHost() {
-		a.report(e.finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(finding.Short(e.Host))))
+	if e.OtherHost() {
+		a.report(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(finding.Short(e.Host))))
 	}
 	if !a.ours() {
 		a.sameStory(h)
 		return
 	}
-	a.agreed(h)
+	if wrong := h.Disagreement(); a.o.Ours && wrong != "" {
+		a.report(e.Finding(finding.BadRecord, "request, answer and metadata of an exchange stand together, name each other, and have one date, URL and address (docs/warc.md)", wrong))
+	}
 	if e.Line != nil {
 		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "", LeftOut: e.LeftOut != ""}) {
-			f := e.finding(finding.BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+finding.Short(w.Said))
+			f := e.Finding(finding.BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
 				f.Code = finding.GapTold
 			}
 			a.report(f)
 		}
 	}
-	if !h.told && !(h.last && unfinished(e.File)) { // a kill may have come before it was written
-		a.report(e.finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
+	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
+		a.report(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
 	}
-	if !h.asked {
-		a.report(e.finding(finding.BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
+	if !h.HasRequest {
+		a.report(e.Finding(finding.BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
 	}
-	if p, err := weburl.Parse(e.URL); err == nil && h.asked && e.Target != p.Target {
-		a.report(e.finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
+	if p, err := weburl.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
+		a.report(e.Finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
 	}
 }
 
 // identity checks who asks, and how.
-func (a *audit) identity(h *half, to *host) {
-	e := &h.e
-	if !h.asked {
+func (a *audit) identity(h *evidence.Joined, to *host) {
+	e := &h.Exchange
+	if !h.HasRequest {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !a.ours() {
-		a.report(e.finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
+		a.report(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
 	}
 	if a.ours() {
 		a.promised(h)
-	} else if s := h.sent.secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
-		f := e.finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
+	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
+		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
 		f.Note = !a.o.Strict
 		a.report(f)
 	}
@@ -132,17 +127,17 @@ func (a *audit) identity(h *half, to *host) {
 	token := a.declared()
 	switch name := tokenOf(e.Agent); {
 	case e.Agent == "":
-		a.report(e.finding(finding.UserAgent, rfc, "no User-Agent"))
+		a.report(e.Finding(finding.UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
-		a.report(e.finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
-	case h.sent.otherAgent != "" && !a.ours(): // which of them the site took for its name, nobody can say
-		a.report(e.finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.sent.otherAgent))
+		a.report(e.Finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
+	case h.Sent.OtherAgent != "" && !a.ours(): // which of them the site took for its name, nobody can say
+		a.report(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.Sent.OtherAgent))
 	case name == "" && token == "":
-		a.report(e.finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
+		a.report(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case a.o.Strict && !a.ours() && !reachable(e.Agent):
-		a.report(e.finding(finding.UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
+		a.report(e.Finding(finding.UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
 	case token == "" && a.switched(to, name):
-		a.report(e.finding(finding.UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
+		a.report(e.Finding(finding.UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+tokenOf(to.asker), "User-Agent: "+e.Agent))
 	}
 }
 
@@ -199,11 +194,11 @@ func (a *audit) tokens(agent string) []string {
 	if t == "" {
 		t = tokenOf(agent)
 	}
-	if a.ours() && !strings.EqualFold(t, ourToken) {
+	if a.ours() && !strings.EqualFold(t, evidence.OurToken) {
 		if t == "" {
-			return []string{ourToken}
+			return []string{evidence.OurToken}
 		}
-		return []string{t, ourToken}
+		return []string{t, evidence.OurToken}
 	}
 	return []string{t}
 }
@@ -217,28 +212,28 @@ func (a *audit) standards() []string {
 }
 
 // page checks an exchange for something else than robots.txt against the robots.txt that was valid.
-func (a *audit) page(h *half, to *host) error {
-	e, p := &h.e, &to.policy
+func (a *audit) page(h *evidence.Joined, to *host) error {
+	e, p := &h.Exchange, &to.policy
 	switch p.kind {
 	case unasked:
 		why := "the archive has no exchange for it until then"
 		if p.why != "" {
 			why = p.why
 		}
-		a.report(e.finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
+		a.report(e.Finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
 		return nil
 	case unreachable:
-		a.report(e.finding(finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
+		a.report(e.Finding(finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
 		return nil
 	case closed:
-		a.report(e.finding(finding.Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
+		a.report(e.Finding(finding.Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
 		return nil
 	case unclear:
 		a.unprove(to, finding.Disallowed, "robots.txt: "+p.why, 0, 0)
 		return nil
 	}
 	if first := to.firstRobots; !a.ours() && !e.Began.IsZero() && e.Began.Add(e.Resolution+2*time.Second).Before(first) {
-		a.report(e.finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+finding.Clock(first)))
+		a.report(e.Finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+finding.Clock(first)))
 	}
 	a.fresh(e, to)
 	if p.kind != ruled {
@@ -256,7 +251,7 @@ func (a *audit) page(h *half, to *host) error {
 			if v.Target != "" {
 				how += " as " + e.Target + ", which is " + v.Target + " (RFC 3986 6.2.2.3)"
 			}
-			a.report(e.finding(finding.Disallowed, a.forbidden(to, v), how))
+			a.report(e.Finding(finding.Disallowed, a.forbidden(to, v), how))
 			break
 		}
 	}
@@ -264,7 +259,7 @@ func (a *audit) page(h *half, to *host) error {
 }
 
 // fresh checks the age of the policy that e was judged by (RFC 9309 2.4).
-func (a *audit) fresh(e *Exchange, to *host) {
+func (a *audit) fresh(e *evidence.Exchange, to *host) {
 	p := &to.policy
 	limit, why := p.expires, "by its Cache-Control or Expires, RFC 9111 4.2"
 	if p.expires.Sub(p.since) >= day {
@@ -274,7 +269,7 @@ func (a *audit) fresh(e *Exchange, to *host) {
 		limit = p.since.Add(day)
 	}
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {
-		a.report(e.finding(finding.RobotsExpired, "a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
+		a.report(e.Finding(finding.RobotsExpired, "a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
 			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
 	}
 }

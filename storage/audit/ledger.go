@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/sorted"
@@ -182,7 +183,7 @@ func (l *Ledger) add(a account) error {
 }
 
 // Exchange implements Witness.
-func (l *Ledger) Exchange(_ context.Context, e *Exchange, found finding.Report) error {
+func (l *Ledger) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	l.check.Records++
 	l.hides(e, found)
 	l.stepped(e, found)

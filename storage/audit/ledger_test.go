@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
 
 // pair is an exchange and its line, as an honest crawl tells of them.
-func pair(i int, began time.Time) (*Exchange, storage.Line) {
+func pair(i int, began time.Time) (*evidence.Exchange, storage.Line) {
 	e := asked(fmt.Sprintf("http://a.test/%d", i), began, 40*time.Millisecond, 200)
 	l := storage.Line{
 		Time: e.End(), URL: e.URL, Decision: "allow", RobotsLine: 2, RobotsRule: "Allow: /", RobotsGroup: "*", RobotsSHA256: "ab", Pace: time.Second, PaceBy: "floor",
@@ -63,7 +64,7 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 func infoOf(file string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(file))) }
 
 // compared shows exchanges and refusals of an archive to the witness of a ledger.
-func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.Line) (*Result, []finding.Finding) {
+func compared(t *testing.T, o LedgerOptions, es []*evidence.Exchange, refused []storage.Line) (*Result, []finding.Finding) {
 	t.Helper()
 	o.TempDir = t.TempDir()
 	w, err := NewLedger(t.Context(), o)
@@ -72,7 +73,7 @@ func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.L
 	}
 	for _, e := range es {
 		if sum := infoOf(e.File); w.runs.bound[sum] != nil {
-			_ = w.Info(t.Context(), &Info{Place: finding.Place{File: e.File}, sha256: sum}, func(f finding.Finding) { t.Error(f) })
+			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: sum}, func(f finding.Finding) { t.Error(f) })
 		}
 	}
 	for i := range refused {
@@ -92,43 +93,50 @@ func compared(t *testing.T, o LedgerOptions, es []*Exchange, refused []storage.L
 func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond) // behind the mark of the run
 	for name, c := range map[string]struct {
-		change func(es *[]*Exchange, lines, refused *[]storage.Line)
+		change func(es *[]*evidence.Exchange, lines, refused *[]storage.Line)
 		want   string
 	}{
-		"honest":        {func(*[]*Exchange, *[]storage.Line, *[]storage.Line) {}, ""},
-		"another order": {func(es *[]*Exchange, lines, refused *[]storage.Line) { slices.Reverse(*es); slices.Reverse(*refused) }, ""},
-		"brackets":      {func(es *[]*Exchange, lines, _ *[]storage.Line) { (*lines)[0].Record = "<" + (*lines)[0].Record + ">" }, ""},
-		"no metadata":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[2].Line = nil }, ""},
-		"unsent": {func(_ *[]*Exchange, lines, _ *[]storage.Line) {
+		"honest": {func(*[]*evidence.Exchange, *[]storage.Line, *[]storage.Line) {}, ""},
+		"another order": {func(es *[]*evidence.Exchange, lines, refused *[]storage.Line) {
+			slices.Reverse(*es)
+			slices.Reverse(*refused)
+		}, ""},
+		"brackets": {func(es *[]*evidence.Exchange, lines, _ *[]storage.Line) {
+			(*lines)[0].Record = "<" + (*lines)[0].Record + ">"
+		}, ""},
+		"no metadata": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[2].Line = nil }, ""},
+		"unsent": {func(_ *[]*evidence.Exchange, lines, _ *[]storage.Line) {
 			l := (*lines)[0]
 			l.Record, l.Status = "", 0
 			*lines = append(*lines, l)
 		}, ""},
-		"no line":        {func(_ *[]*Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[1:] }, "ledger-missing"},
-		"no record":      {func(es *[]*Exchange, _, _ *[]storage.Line) { *es = (*es)[1:] }, "ledger-extra"},
-		"twice":          {func(es *[]*Exchange, _, _ *[]storage.Line) { *es = append(*es, (*es)[0]) }, "ledger-missing"},
-		"another status": {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Status = 404 }, "ledger-differs"},
-		"another time":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Began = (*es)[1].Began.Add(time.Microsecond) }, "ledger-differs"},
-		"another URL":    {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].URL += "x" }, "ledger-differs"},
-		"another pace":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line.Pace += time.Second }, "ledger-differs"},
-		"another rule":   {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line.RobotsRule = "Allow: /x" }, "ledger-differs"},
-		"another status, no metadata": {func(es *[]*Exchange, _, _ *[]storage.Line) { (*es)[1].Line, (*es)[1].Status = nil, 500 },
+		"no line":        {func(_ *[]*evidence.Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[1:] }, "ledger-missing"},
+		"no record":      {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { *es = (*es)[1:] }, "ledger-extra"},
+		"twice":          {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { *es = append(*es, (*es)[0]) }, "ledger-missing"},
+		"another status": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[1].Status = 404 }, "ledger-differs"},
+		"another time": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) {
+			(*es)[1].Began = (*es)[1].Began.Add(time.Microsecond)
+		}, "ledger-differs"},
+		"another URL":  {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[1].URL += "x" }, "ledger-differs"},
+		"another pace": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[1].Line.Pace += time.Second }, "ledger-differs"},
+		"another rule": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[1].Line.RobotsRule = "Allow: /x" }, "ledger-differs"},
+		"another status, no metadata": {func(es *[]*evidence.Exchange, _, _ *[]storage.Line) { (*es)[1].Line, (*es)[1].Status = nil, 500 },
 			"ledger-differs"},
-		"no HTTP behind a status, no metadata": {func(es *[]*Exchange, lines, _ *[]storage.Line) {
-			(*es)[1].Line, (*es)[1].Cut = nil, cutUnread
-			(*lines)[1].Status, (*lines)[1].Truncated = 0, cutUnread
+		"no HTTP behind a status, no metadata": {func(es *[]*evidence.Exchange, lines, _ *[]storage.Line) {
+			(*es)[1].Line, (*es)[1].Cut = nil, evidence.CutUnread
+			(*lines)[1].Status, (*lines)[1].Truncated = 0, evidence.CutUnread
 		}, ""},
-		"cut, and no status in the ledger, no metadata": {func(es *[]*Exchange, lines, _ *[]storage.Line) {
+		"cut, and no status in the ledger, no metadata": {func(es *[]*evidence.Exchange, lines, _ *[]storage.Line) {
 			(*es)[1].Line, (*es)[1].Cut = nil, "length"
 			(*lines)[1].Status, (*lines)[1].Truncated = 0, "length"
 		}, "ledger-differs"},
-		"no refusal in the ledger":  {func(_ *[]*Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[:len(*lines)-1] }, "ledger-missing"},
-		"no refusal in the archive": {func(_ *[]*Exchange, _, refused *[]storage.Line) { *refused = (*refused)[1:] }, "ledger-extra"},
-		"a refusal told otherwise":  {func(_ *[]*Exchange, _, refused *[]storage.Line) { (*refused)[1].Reason = "x" }, "ledger-extra ledger-missing"},
-		"a count of refusals":       {func(_ *[]*Exchange, lines, _ *[]storage.Line) { (*lines)[len(*lines)-1].Count = 1000 }, "ledger-extra ledger-missing"},
+		"no refusal in the ledger":  {func(_ *[]*evidence.Exchange, lines, _ *[]storage.Line) { *lines = (*lines)[:len(*lines)-1] }, "ledger-missing"},
+		"no refusal in the archive": {func(_ *[]*evidence.Exchange, _, refused *[]storage.Line) { *refused = (*refused)[1:] }, "ledger-extra"},
+		"a refusal told otherwise":  {func(_ *[]*evidence.Exchange, _, refused *[]storage.Line) { (*refused)[1].Reason = "x" }, "ledger-extra ledger-missing"},
+		"a count of refusals":       {func(_ *[]*evidence.Exchange, lines, _ *[]storage.Line) { (*lines)[len(*lines)-1].Count = 1000 }, "ledger-extra ledger-missing"},
 	} {
 		for _, memory := range []int{0, 1} {
-			var es []*Exchange
+			var es []*evidence.Exchange
 			var lines, refused []storage.Line
 			for i := range 5 {
 				e, l := pair(i, base.Add(time.Duration(i)*time.Minute))
@@ -157,7 +165,7 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 func TestCrashExcusesThirtySeconds(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	var lines []storage.Line
-	var es []*Exchange
+	var es []*evidence.Exchange
 	for i := range 100 {
 		e, l := pair(i, base.Add(time.Duration(i)*time.Second))
 		es, lines = append(es, e), append(lines, l)
@@ -203,7 +211,7 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 // TestLodgedHead: any hash that the chain passed through is found, with the number of decisions behind it.
 func TestLodgedHead(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	var es []*Exchange
+	var es []*evidence.Exchange
 	var lines []storage.Line
 	for i := range 9 {
 		e, l := pair(i, base.Add(time.Duration(i)*time.Second))
@@ -256,7 +264,7 @@ func TestAccountsSurviveSorting(t *testing.T) {
 func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	const kills = maxProblems + 30
-	var es []*Exchange
+	var es []*evidence.Exchange
 	for i := range kills {
 		w, err := ledger.Open(ledger.Options{Dir: dir})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -16,7 +17,7 @@ type scales struct {
 	n, most uint64
 }
 
-func (s *scales) Exchange(context.Context, *Exchange, finding.Report) error {
+func (s *scales) Exchange(context.Context, *evidence.Exchange, finding.Report) error {
 	if s.n++; s.n%100 == 0 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -29,8 +30,8 @@ func (s *scales) Exchange(context.Context, *Exchange, finding.Report) error {
 func (s *scales) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
-func (s *scales) Info(context.Context, *Info, finding.Report) error    { return nil }
-func (s *scales) Close(context.Context, *Result, finding.Report) error { return nil }
+func (s *scales) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
+func (s *scales) Close(context.Context, *Result, finding.Report) error       { return nil }
 
 // weighed audits an archive of so many octets and returns the most that the heap held.
 func weighed(t *testing.T, size int64) (most, exchanges uint64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -16,12 +17,12 @@ type noLedger struct {
 	ours bool
 }
 
-func (n *noLedger) Exchange(context.Context, *Exchange, finding.Report) error { return nil }
+func (n *noLedger) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
 func (n *noLedger) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
 
-func (n *noLedger) Info(_ context.Context, in *Info, _ finding.Report) error {
+func (n *noLedger) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
 	n.ours = n.ours || in.Ours
 	return nil
 }

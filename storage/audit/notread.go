@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -27,11 +28,11 @@ type notRead struct {
 	files []string
 }
 
-func (notRead) Exchange(context.Context, *Exchange, finding.Report) error { return nil }
+func (notRead) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
 func (notRead) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
-func (notRead) Info(context.Context, *Info, finding.Report) error { return nil }
+func (notRead) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 
 func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) error {
 	return filepath.WalkDir(n.dir, func(path string, e fs.DirEntry, err error) error {

@@ -3,17 +3,18 @@ package audit
 import (
 	"encoding/base32"
 	"encoding/hex"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/audit/evidence"
 )
 
 // sameAs adds a revisit with these fields, its request and what the crawl tells of it.
 func (a *archive) sameAs(at time.Duration, fields ...string) {
 	when, url := day0.Add(at), site+"/again"
 	ip := "WARC-IP-Address: 198.18.9.9\r\n"
-	id := a.record("revisit", url, when, ip+"WARC-Profile: "+profileIdentical+"\r\nContent-Type: application/http; msgtype=response\r\n"+
+	id := a.record("revisit", url, when, ip+"WARC-Profile: "+evidence.ProfileIdentical+"\r\nContent-Type: application/http; msgtype=response\r\n"+
 		strings.Join(fields, "\r\n"), "HTTP/1.1 200 X\r\n\r\n")
 	a.record("request", url, when, ip+"Content-Type: application/http; msgtype=request\r\nWARC-Concurrent-To: <"+id+">",
 		"GET /again HTTP/1.1\r\nHost: bakery.test\r\nUser-Agent: "+lantern+"\r\n\r\n")
@@ -59,30 +60,6 @@ func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 				t.Errorf("%s, %s: %q, want it found: %v%s", name, which, codes(r), want, shown(r))
 			}
 		}
-	}
-}
-
-// However many answers there are, no revisit is accused for another's: what was forgotten is not in the files.
-func TestManyOriginalsAccuseNobody(t *testing.T) {
-	o := newOriginals()
-	const n = 3 * maxOriginals
-	row := func(i int) original {
-		id := "urn:test:" + strconv.Itoa(i)
-		return o.of(id, "sha256:"+id, id, "")
-	}
-	for i := range n {
-		o.add(row(i))
-	}
-	kept := 0
-	for i := range n {
-		if was, ok := o.find("urn:test:" + strconv.Itoa(i)); ok {
-			if kept++; was != row(i) {
-				t.Fatalf("%d is %+v, not %+v", i, was, row(i))
-			}
-		}
-	}
-	if kept < maxOriginals/2 {
-		t.Errorf("%d of %d are kept", kept, maxOriginals)
 	}
 }
 

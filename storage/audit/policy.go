@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/httpfield"
 	"curtsy/storage/audit/rules"
 )
@@ -45,11 +47,11 @@ const (
 )
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
-func (a *audit) robots(h *half, own *host) {
-	p := h.e.asked()
+func (a *audit) robots(h *evidence.Joined, own *host) {
+	p := h.Exchange.Asked()
 	key := p.Key
 	asked := p.Authority + p.Target
-	waiting := a.due(key, &h.e)
+	waiting := a.due(key, &h.Exchange)
 	isFirst := p.IsRobots()
 	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})
@@ -64,25 +66,25 @@ func (a *audit) robots(h *half, own *host) {
 }
 
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
-func (a *audit) learn(h *half, to *host, w hop, asked string) {
-	e, now := &h.e, h.e.End()
+func (a *audit) learn(h *evidence.Joined, to *host, w hop, asked string) {
+	e, now := &h.Exchange, h.Exchange.End()
 	s := e.Status
 	if to.policy.kind == unasked && to.firstRobots.IsZero() || e.Began.Before(to.firstRobots) {
 		to.firstRobots = e.Began
 	}
-	if h.asked {
+	if h.HasRequest {
 		to.asker = e.Agent
 	}
 	switch {
 	case !e.Answered || s == 0:
 		a.fail(to, now, "no answer")
-	case a.ours() && e.Cut == cutUnread:
+	case a.ours() && e.Cut == evidence.CutUnread:
 		a.fail(to, now, "an answer that breaks HTTP")
 	case s == 304:
 		a.renew(h, to, now)
 	case s >= 300 && s < 400:
 		a.follow(h, to, w, asked)
-	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !a.ours() && !h.said.all()):
+	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !a.ours() && !h.Answer.Whole()):
 		a.unread(h, to)
 	case s >= 200 && s < 300:
 		a.text(h, to, now)
@@ -110,11 +112,11 @@ func (a *audit) fail(to *host, now time.Time, why string) {
 }
 
 // renew makes the text at hand hold for longer (RFC 9111 4.3.4).
-func (a *audit) renew(h *half, to *host, now time.Time) {
+func (a *audit) renew(h *evidence.Joined, to *host, now time.Time) {
 	switch {
 	case to.policy.text.Known:
 		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(a.life(h, now))
-		to.policy.record, to.policy.used, to.forgot = h.e.Record, false, false
+		to.policy.record, to.policy.used, to.forgot = h.Exchange.Record, false, false
 	case a.ours() && to.policy.kind != unclear:
 		a.fail(to, now, "status 304, and no earlier robots.txt")
 	default:
@@ -123,36 +125,36 @@ func (a *audit) renew(h *half, to *host, now time.Time) {
 }
 
 // text makes the body of an answer the policy.
-func (a *audit) text(h *half, to *host, now time.Time) {
-	e := &h.e
+func (a *audit) text(h *evidence.Joined, to *host, now time.Time) {
+	e := &h.Exchange
 	next := policy{kind: ruled, since: now, expires: now.Add(a.life(h, now)), record: e.Record}
 	switch {
 	case e.Status == 206 && a.ours():
 		a.fail(to, now, "status 206, and no range was asked for")
 		return
-	case h.bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
+	case h.Bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
 		next.text = to.policy.text
-	case h.bodyless && e.Revisit != "":
+	case h.Bodyless && e.Revisit != "":
 		next.kind, next.why = unclear, "it is kept as a revisit of a record that is not in the files"
-	case !h.kept && !h.bodyless:
+	case !h.Kept && !h.Bodyless:
 		next.kind, next.why = unclear, "the redirect to it was met after it"
 	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
 		a.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
-	case e.Cut != "" && !a.ours() && h.text.Length < enough: // of ours it is cut behind what must be read
+	case e.Cut != "" && !a.ours() && h.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
 		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+") before the 500 KiB that must be read (RFC 9309 2.5)"
-	case h.partial != "" && h.text.Length == 0 && !a.ours():
-		next.kind, next.why = unclear, "its text is not in the archive: "+h.partial
-	case h.partial != "":
-		a.fail(to, now, "incomplete: "+h.partial)
+	case h.Incomplete != "" && h.Text.Length == 0 && !a.ours():
+		next.kind, next.why = unclear, "its text is not in the archive: "+h.Incomplete
+	case h.Incomplete != "":
+		a.fail(to, now, "incomplete: "+h.Incomplete)
 		return
-	case h.textErr != "" && a.ours():
-		a.fail(to, now, h.textErr)
+	case h.TextFault != "" && a.ours():
+		a.fail(to, now, h.TextFault)
 		return
-	case h.textErr != "":
-		next.kind, next.why = unclear, h.textErr
+	case h.TextFault != "":
+		next.kind, next.why = unclear, h.TextFault
 	default:
-		next.text = h.text
+		next.text = h.Text
 	}
 	if to.policy.text.Known && to.policy.text.SHA256 != next.text.SHA256 {
 		to.before = to.policy.text
@@ -162,12 +164,12 @@ func (a *audit) text(h *half, to *host, now time.Time) {
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
 // Cache-Control says; this crawler promises that too (RFC 9111 4.2).
-func (a *audit) life(h *half, now time.Time) time.Duration {
+func (a *audit) life(h *evidence.Joined, now time.Time) time.Duration {
 	if !a.strict() {
 		return day
 	}
 	fresh, given := time.Duration(0), false
-	for _, v := range h.said.cache {
+	for _, v := range h.Answer.CacheControl {
 		for part := range strings.SplitSeq(v, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 			switch strings.ToLower(strings.TrimSpace(name)) {
@@ -180,12 +182,12 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 			}
 		}
 	}
-	if !given && h.said.expires.value != "" {
-		date, ok := httpfield.Date(h.said.date.value)
+	if !given && h.Answer.Expires.Value != "" {
+		date, ok := httpfield.Date(h.Answer.Date.Value)
 		if !ok {
 			date = now
 		}
-		if t, ok := httpfield.Date(h.said.expires.value); ok {
+		if t, ok := httpfield.Date(h.Answer.Expires.Value); ok {
 			fresh = t.Sub(date)
 		}
 		given = true
@@ -193,6 +195,17 @@ func (a *audit) life(h *half, now time.Time) time.Duration {
 	if !given {
 		return day
 	}
-	age, _ := httpfield.Seconds(h.said.age.value)
+	age, _ := httpfield.Seconds(h.Answer.Age.Value)
 	return min(max(fresh-age, minLife), day)
+}
+
+// unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. What is at hand stays so.
+func (a *audit) unread(h *evidence.Joined, to *host) {
+	if to.policy.kind != unasked {
+		return
+	}
+	to.policy.why = "it was asked for by HEAD alone, at " + finding.Clock(h.Exchange.Began) + ", whose answer has no rules"
+	if h.Exchange.Method != "HEAD" {
+		to.policy.why = "only a part of it was asked for, at " + finding.Clock(h.Exchange.Began)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/httpfield"
 )
@@ -22,7 +23,7 @@ const hearing = time.Second
 
 // restful checks that e came after the rest that the server asked for, or that an error asks for. What was under way
 // when the server said so, as several exchanges may be with the operator's own hosts, is not held against it.
-func (a *audit) restful(e *Exchange, to *host) {
+func (a *audit) restful(e *evidence.Exchange, to *host) {
 	const tolerance = 10 * time.Millisecond
 	from := to.restAt
 	if e.Own {
@@ -33,15 +34,15 @@ func (a *audit) restful(e *Exchange, to *host) {
 	}
 	switch {
 	case early(to.rest):
-		a.report(e.finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
+		a.report(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
 	case early(to.backoff.Add(-slack(afterBusy))):
-		a.report(e.finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
+		a.report(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
 	}
 }
 
 // rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
-func (a *audit) rest(h *half, to *host) {
-	e := &h.e
+func (a *audit) rest(h *evidence.Joined, to *host) {
+	e := &h.Exchange
 	s := e.Status
 	busy, given := s == 429 || s == 503, a.retryGiven(h)
 	to.mayRest = time.Time{}
@@ -51,12 +52,12 @@ func (a *audit) rest(h *half, to *host) {
 		}
 		return
 	}
-	for _, v := range h.said.retry {
+	for _, v := range h.Answer.RetryAfter {
 		until, ok := a.until(strings.TrimSpace(v), e.End())
 		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
 		}
-		if a.ours() && e.unread() { // it may have been heard, or not
+		if a.ours() && e.Unread() { // it may have been heard, or not
 			to.mayRest = later(to.mayRest, until)
 			continue
 		}
@@ -65,7 +66,7 @@ func (a *audit) rest(h *half, to *host) {
 			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s, finding.Clock(e.Began))
 		}
 	}
-	if !a.strict() || a.ours() && e.unread() {
+	if !a.strict() || a.ours() && e.Unread() {
 		return
 	}
 	wait := time.Duration(0)
@@ -82,13 +83,13 @@ func (a *audit) rest(h *half, to *host) {
 }
 
 // retryGiven reports whether an answer has a Retry-After that means something with it (docs/politeness.md, rule 11).
-func (a *audit) retryGiven(h *half) bool {
-	s := h.e.Status
-	if s != 429 && s != 503 && !(a.strict() && (s >= 300 && s < 400 || h.e.Robots)) {
+func (a *audit) retryGiven(h *evidence.Joined) bool {
+	s := h.Exchange.Status
+	if s != 429 && s != 503 && !(a.strict() && (s >= 300 && s < 400 || h.Exchange.Robots)) {
 		return false
 	}
-	for _, v := range h.said.retry {
-		if _, ok := a.until(strings.TrimSpace(v), h.e.End()); ok && strings.TrimSpace(v) != "" {
+	for _, v := range h.Answer.RetryAfter {
+		if _, ok := a.until(strings.TrimSpace(v), h.Exchange.End()); ok && strings.TrimSpace(v) != "" {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -29,8 +30,8 @@ type Result struct {
 	From    time.Time `json:"from,omitzero"` // the first exchange
 	To      time.Time `json:"to,omitzero"`   // the end of the last
 
-	Files      []File            `json:"files"`
-	Archives   []*Info           `json:"archives"`            // what the archive says of its making: each warcinfo that differs
+	Files      []evidence.File   `json:"files"`
+	Archives   []*evidence.Info  `json:"archives"`            // what the archive says of its making: each warcinfo that differs
 	OwnHosts   []OwnHost         `json:"own_hosts,omitempty"` // judged as the operator's own, and why
 	Totals     Totals            `json:"totals"`
 	Counts     []Count           `json:"counts,omitempty"`   // of findings, by code
@@ -45,17 +46,6 @@ type Result struct {
 	Package *PackageCheck `json:"wacz,omitempty"` // the WACZ file that it all was in; nil without one
 
 	Confirmed *Share `json:"confirmed,omitempty"` // by access logs; nil at a lower level
-}
-
-// File is a file that was read.
-type File struct {
-	Name    string `json:"name"`
-	Octets  int64  `json:"octets"`
-	Records int64  `json:"records"`
-	Torn    bool   `json:"torn,omitempty"` // it ends within a record
-
-	// Oddities counts what is not as the standard has it and loses nothing, by the codes of storage/warc.
-	Oddities map[string]int64 `json:"oddities,omitempty"`
 }
 
 // OwnHost is a host that was judged as the operator's own.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
@@ -32,7 +33,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			e, l := pair(0, base)
-			es := []*Exchange{e}
+			es := []*evidence.Exchange{e}
 			for i := range c.n {
 				e, _ := pair(i+1, base.Add(c.at+time.Duration(i)*10*time.Millisecond))
 				e.File = c.file
@@ -73,7 +74,7 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			dir := t.TempDir()
-			var es []*Exchange
+			var es []*evidence.Exchange
 			for i := range c.files {
 				w, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf([]string{"1", "2"}[i])})
 				if err == nil {
@@ -95,7 +96,7 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 			var found []finding.Finding
 			say := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
-				_ = w.Info(t.Context(), &Info{Place: finding.Place{File: e.File}, sha256: infoOf(c.files[i])}, say)
+				_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: infoOf(c.files[i])}, say)
 				if err := w.Exchange(t.Context(), e, say); err != nil {
 					t.Fatal(err)
 				}
@@ -132,8 +133,8 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = w.Info(t.Context(), &Info{Place: e.Place, sha256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
-	es := []*Exchange{e}
+	_ = w.Info(t.Context(), &evidence.Info{Place: e.Place, SHA256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
+	es := []*evidence.Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
 		e, l := pair(i+1, e.Began.Add(time.Second+time.Duration(i)*time.Millisecond))
 		if es = append(es, e); i%100 == 0 {

@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/ledger"
 )
@@ -89,12 +90,12 @@ func (r *runs) begin(m *ledger.Mark) {
 
 // file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
 // record only if neither says when it began: then the file is of the first that it may be of.
-func (r *runs) file(in *Info) int {
+func (r *runs) file(in *evidence.Info) int {
 	if in.File != r.reading {
 		r.past, r.reading = r.last, in.File
 	}
 	n := noRun
-	for _, of := range r.bound[in.sha256] {
+	for _, of := range r.bound[in.SHA256] {
 		if n = of; n >= r.last {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
@@ -24,7 +25,7 @@ type life struct {
 }
 
 // lived writes the ledger of some runs in virtual time, and returns what the archive holds: a file for each run.
-func lived(t *testing.T, lives ...life) (dir string, es []*Exchange) {
+func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 	dir = t.TempDir()
 	begun := 0
 	for i, one := range lives {

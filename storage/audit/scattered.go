@@ -3,6 +3,8 @@ package audit
 import (
 	"slices"
 	"time"
+
+	"curtsy/storage/audit/evidence"
 )
 
 // The starts of a host's exchanges by their dates, of another crawler: its records may stand in any order, and a pause that is
@@ -18,10 +20,10 @@ const (
 // starts are Unix microseconds in their order.
 type starts []int64
 
-// began keeps a start.
-func (a *audit) starts(h *half, to *host) {
-	e := &h.e
-	if a.ours() || e.Own || !h.answered { // a request whose answer lies far from it is judged alone, and so is the answer
+// starts keeps a start.
+func (a *audit) starts(h *evidence.Joined, to *host) {
+	e := &h.Exchange
+	if a.ours() || e.Own || !h.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
 		return
 	}
 	if len(to.starts) >= maxDates || a.startsKept >= maxAllDates && len(to.starts) > 0 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/httpfield"
 )
 
@@ -14,9 +15,9 @@ import (
 //
 // It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted alike
 // in the archive show here, and nowhere else.
-func (h *host) dated(x *half) {
-	at, ok := httpfield.Date(strings.TrimSpace(x.said.date.value))
-	if e := &x.e; ok && x.said.age.value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
+func (h *host) dated(x *evidence.Joined) {
+	at, ok := httpfield.Date(strings.TrimSpace(x.Answer.Date.Value))
+	if e := &x.Exchange; ok && x.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
 		made := e.Began
 		if l := e.Line; l != nil {
 			made = made.Add(min(l.FirstByte, e.Took) / 2)

@@ -6,16 +6,17 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
 
 // row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
 // are too short in sum, though each for itself may be long enough for all that the dates tell.
-func (a *audit) row(h *half, to *host, required time.Duration) (pauses.Short, bool) {
-	e := &h.e
+func (a *audit) row(h *evidence.Joined, to *host, required time.Duration) (pauses.Short, bool) {
+	e := &h.Exchange
 	again := seenAs{e.URL, e.Began}
-	if (!h.asked || !h.answered) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
+	if (!h.HasRequest || !h.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
 		return pauses.Short{}, false
 	}
 	to.lastSeen = again
@@ -33,8 +34,8 @@ type seenAs struct {
 }
 
 // hasty reports pauses that were too short in sum.
-func (a *audit) hasty(e *Exchange, s pauses.Short, by string) {
-	a.report(e.finding(finding.Gap,
+func (a *audit) hasty(e *evidence.Exchange, s pauses.Short, by string) {
+	a.report(e.Finding(finding.Gap,
 		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", finding.Round(s.Due), s.Pauses, by),
 		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
 }

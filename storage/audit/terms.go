@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/httpfield"
 )
@@ -30,7 +31,7 @@ const (
 )
 
 // terms are what is due before e.
-func (a *audit) terms(e *Exchange, to *host) (t terms) {
+func (a *audit) terms(e *evidence.Exchange, to *host) (t terms) {
 	t.floor = a.o.Floor
 	if a.strict() {
 		t.settled = time.Second
@@ -194,8 +195,8 @@ func (h *host) cross(killed bool) {
 }
 
 // heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
-func (a *audit) heard(h *half, to *host) {
-	e := &h.e
+func (a *audit) heard(h *evidence.Joined, to *host) {
+	e := &h.Exchange
 	if !a.strict() {
 		return
 	}
@@ -207,7 +208,7 @@ func (a *audit) heard(h *half, to *host) {
 		to.answers.last = nil
 	case l != nil && l.FirstByte > 0:
 		if e.Ended && l.FirstByte > e.Took {
-			a.report(e.finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
+			a.report(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
 		}
 		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
 	case e.Answered && e.Status != 0:
@@ -221,16 +222,16 @@ func (a *audit) heard(h *half, to *host) {
 }
 
 // limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
-func (a *audit) limited(h *half, to *host) {
-	e := &h.e
-	q := httpfield.RateLimit(h.said.limit)
+func (a *audit) limited(h *evidence.Joined, to *host) {
+	e := &h.Exchange
+	q := httpfield.RateLimit(h.Answer.RateLimit)
 	if q.Given {
 		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
 	}
 	switch {
 	case !q.Given || e.Own || a.retryGiven(h):
 		return
-	case e.unread(): // whether the crawl could make anything of its head is not known
+	case e.Unread(): // whether the crawl could make anything of its head is not known
 		to.spaced = 0
 		return
 	}
@@ -239,6 +240,6 @@ func (a *audit) limited(h *half, to *host) {
 	to.spaced, to.spacedUntil, to.spacedFor = q.Space, end.Add(q.Until), 0
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.said.limit), q.Wait)
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.Answer.RateLimit), q.Wait)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
 )
@@ -13,8 +14,8 @@ import (
 func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 
 // timing checks the pause before e, and that it began when it could.
-func (a *audit) timing(h *half, to *host) {
-	e := &h.e
+func (a *audit) timing(h *evidence.Joined, to *host) {
+	e := &h.Exchange
 	if e.Began.IsZero() {
 		a.unprove(to, finding.Gap, "a record has no date", 0, 0)
 		return
@@ -51,13 +52,13 @@ func (a *audit) timing(h *half, to *host) {
 	if late.Before(to.began) && !lanes {
 		a.row(h, to, required)
 		if a.ours() {
-			a.report(e.finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
+			a.report(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
 		a.backwards(h, to, required, by)
 		return
 	}
-	if !a.ours() && (!h.asked || !h.answered) && to.latest == (seenAs{e.URL, e.Began}) {
+	if !a.ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (seenAs{e.URL, e.Began}) {
 		return // the other half of that exchange, whose records lie far apart
 	}
 	a.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
@@ -67,11 +68,11 @@ func (a *audit) timing(h *half, to *host) {
 
 // backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their records
 // are, between the starts of any two exchanges was the pause that is due.
-func (a *audit) backwards(h *half, to *host, required time.Duration, by string) {
-	e := &h.e
+func (a *audit) backwards(h *evidence.Joined, to *host, required time.Duration, by string) {
+	e := &h.Exchange
 	due := min(required, to.lowest)
-	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.answered {
-		a.report(e.finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
+	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
+		a.report(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
 			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, finding.Round(in))))
 		return
 	}
@@ -80,8 +81,8 @@ func (a *audit) backwards(h *half, to *host, required time.Duration, by string) 
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
 // is not known to be required.
-func (a *audit) pause(h *half, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
-	e := &h.e
+func (a *audit) pause(h *evidence.Joined, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
+	e := &h.Exchange
 	most := e.Began.Add(e.Resolution).Sub(to.end)
 	least := e.Began.Sub(to.end) - to.res
 	if !to.ended {
@@ -97,9 +98,9 @@ func (a *audit) pause(h *half, to *host, required time.Duration, by string, may 
 	sum, short := a.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		a.report(e.finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
+		a.report(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
-		f := e.finding(finding.Gap, "at least "+finding.Round(required)+" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
+		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
 		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
 			f.Observed = "at most " + finding.Round(max(most, 0))
 		}
@@ -123,13 +124,13 @@ func (a *audit) pause(h *half, to *host, required time.Duration, by string, may 
 // toldGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
 // in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone on with a new
 // file.
-func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
+func (a *audit) toldGap(e *evidence.Exchange, to *host, t *terms) {
 	l := e.Line
 	if l == nil || !a.ours() {
 		return
 	}
 	at := func(required, observed string) {
-		f := e.finding(finding.GapTold, required, observed)
+		f := e.Finding(finding.GapTold, required, observed)
 		f.Place = e.LineAt
 		a.report(f)
 	}
@@ -145,7 +146,7 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 		}
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
-		f := e.finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
+		f := e.Finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
 		a.report(f)
 	} else if told {
@@ -165,15 +166,15 @@ func (a *audit) toldGap(e *Exchange, to *host, t *terms) {
 
 // hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An attempt
 // that reached no server has no record, but a line: the ledger knows.
-func (a *audit) hidden(e *Exchange, to *host, seen time.Duration) {
+func (a *audit) hidden(e *evidence.Exchange, to *host, seen time.Duration) {
 	if e.Since = to.end; !a.o.Ours {
 		a.unprove(to, finding.GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
 	}
 }
 
 // after makes e what is known of its authority.
-func (a *audit) after(h *half, to *host) {
-	e := &h.e
+func (a *audit) after(h *evidence.Joined, to *host) {
+	e := &h.Exchange
 	a.owned(h, to)
 	if e.Began.IsZero() {
 		return

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 )
@@ -40,11 +41,11 @@ func (u *unsent) between(authority string, from, to time.Time) bool {
 }
 
 // hides reports an exchange before which another one must have been, of which neither archive nor ledger holds anything.
-func (l *Ledger) hides(e *Exchange, found finding.Report) {
+func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 	if e.Since.IsZero() || l.unsent.between(e.Authority, e.Since, e.Began) {
 		return
 	}
-	f := e.finding(finding.GapTold, "a record, or at least a line, of each exchange: the crawl says that another one ended "+finding.Round(e.Line.Gap)+" before this",
+	f := e.Finding(finding.GapTold, "a record, or at least a line, of each exchange: the crawl says that another one ended "+finding.Round(e.Line.Gap)+" before this",
 		"the last one that archive and ledger hold ended at "+finding.Clock(e.Since)+", "+finding.Round(e.Began.Sub(e.Since))+" before this")
 	f.Place = e.LineAt
 	found(f)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -17,10 +18,10 @@ type since struct {
 	b strings.Builder
 }
 
-func (s *since) Info(context.Context, *Info, finding.Report) error    { return nil }
-func (s *since) Close(context.Context, *Result, finding.Report) error { return nil }
+func (s *since) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
+func (s *since) Close(context.Context, *Result, finding.Report) error       { return nil }
 
-func (s *since) Exchange(_ context.Context, e *Exchange, _ finding.Report) error {
+func (s *since) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
 	if !e.Since.IsZero() {
 		fmt.Fprintf(&s.b, "%s since %v\n", e.Target, e.Since.Sub(day0))
 	}
@@ -84,7 +85,7 @@ func TestAnAttemptThatReachedNobodyExplainsAPause(t *testing.T) {
 		if c.at > 10*time.Second {
 			lines = []storage.Line{l, dead}
 		}
-		_, found := compared(t, LedgerOptions{Dir: written(t, false, lines...)}, []*Exchange{e}, nil)
+		_, found := compared(t, LedgerOptions{Dir: written(t, false, lines...)}, []*evidence.Exchange{e}, nil)
 		got := ""
 		for _, f := range found {
 			got += string(f.Code)

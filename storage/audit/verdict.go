@@ -9,19 +9,20 @@ import (
 	"strings"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/rules"
 	"curtsy/storage/audit/weburl"
 )
 
 // toldVerdict compares what the crawl says of its verdict with the recomputed ones.
-func (a *audit) toldVerdict(h *half, to *host, vs []rules.Verdict) error {
-	e, l := &h.e, h.e.Line
+func (a *audit) toldVerdict(h *evidence.Joined, to *host, vs []rules.Verdict) error {
+	e, l := &h.Exchange, h.Exchange.Line
 	if l == nil || !a.ours() || l.Decision != storage.DecisionAllow {
 		return nil
 	}
 	at := func(required, observed string) {
-		f := e.finding(finding.Verdict, required, observed)
+		f := e.Finding(finding.Verdict, required, observed)
 		f.Place = e.LineAt
 		a.report(f)
 	}
@@ -55,7 +56,8 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 	switch {
 	case l.Decision != storage.DecisionDisallow:
 	case err != nil:
-		a.bad(at, l.URL, "a URL that can be read in the line of a refusal", err.Error()+": "+finding.Short(l.URL))
+		a.report(finding.Finding{Code: finding.BadRecord, Place: at, URL: l.URL,
+			Required: "a URL that can be read in the line of a refusal", Observed: err.Error() + ": " + finding.Short(l.URL)})
 	default:
 		to := a.host(p.Authority)
 		to.avoided += n

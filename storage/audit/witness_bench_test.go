@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
@@ -18,7 +19,7 @@ func BenchmarkLedger(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	es := make([]*Exchange, n)
+	es := make([]*evidence.Exchange, n)
 	for i := range es {
 		e, l := pair(i, base.Add(time.Duration(i)*time.Second))
 		es[i] = e

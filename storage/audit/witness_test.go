@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"curtsy/storage"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -17,7 +18,7 @@ type diary struct {
 	fail error
 }
 
-func (d *diary) Exchange(_ context.Context, e *Exchange, found finding.Report) error {
+func (d *diary) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	decision := "untold"
 	if e.Line != nil {
 		decision = string(e.Line.Decision)
@@ -34,7 +35,7 @@ func (d *diary) Refused(_ context.Context, l *storage.Line, at finding.Place, _ 
 	return nil
 }
 
-func (d *diary) Info(_ context.Context, in *Info, _ finding.Report) error {
+func (d *diary) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
 	fmt.Fprintf(&d.b, "info %s %v\n", in.Token, in.Floor)
 	return nil
 }

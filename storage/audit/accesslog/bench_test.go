@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 )
 
 // BenchmarkCompare compares 100,000 exchanges with an access log. SetBytes counts exchanges: 1 MB/s are a million a
@@ -14,7 +14,7 @@ import (
 func BenchmarkCompare(b *testing.B) {
 	const n = 100_000
 	base := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	es := make([]*audit.Exchange, n)
+	es := make([]*evidence.Exchange, n)
 	var text strings.Builder
 	for i := range es {
 		es[i] = asked(fmt.Sprintf("http://a.test/%d", i), base.Add(time.Duration(i)*time.Second), 40*time.Millisecond, 200)

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 	"curtsy/storage/sorted"
@@ -112,7 +113,7 @@ func (c *Comparison) token(t string) {
 }
 
 // Info implements audit.Witness.
-func (c *Comparison) Info(_ context.Context, in *audit.Info, _ finding.Report) error {
+func (c *Comparison) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
 	if len(c.o.Tokens) == 0 {
 		c.token(in.Token)
 	}
@@ -125,7 +126,7 @@ func (c *Comparison) Refused(context.Context, *storage.Line, finding.Place, find
 }
 
 // Exchange implements audit.Witness.
-func (c *Comparison) Exchange(_ context.Context, e *audit.Exchange, _ finding.Report) error {
+func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
 	if len(c.agents) < maxAgents && e.Agent != "" && !c.agents[e.Agent] {
 		c.agents[e.Agent] = true
 		if len(c.o.Tokens) == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 )
 
 // TestARequestLineThatTheServerCutAccusesNobody: these lines are those that nginx 1.22 wrote for such requests. It writes
@@ -24,8 +24,8 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	}
 	robots, end := at(0, `"GET /robots.txt HTTP/1.1" 200 5 "-" "`+ourAgent+`"`), at(100, `"GET /end HTTP/1.1" 200 5 "-" "`+ourAgent+`"`)
 	middle := at(50, `"GET /1 HTTP/1.1" 200 5 "-" "`+ourAgent+`"`)
-	archive := func(target string, status int) []*audit.Exchange {
-		return []*audit.Exchange{
+	archive := func(target string, status int) []*evidence.Exchange {
+		return []*evidence.Exchange{
 			asked("http://a.test/robots.txt", noon, 0, 200), asked("http://a.test"+target, noon.Add(20*time.Second), 0, status),
 			asked("http://a.test/1", noon.Add(50*time.Second), 0, 200), asked("http://a.test/end", noon.Add(100*time.Second), 0, 200),
 		}
@@ -33,7 +33,7 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	nothing := archive("/x", 0)[2:]
 	nothing = append(archive("/x", 0)[:1:1], nothing...)
 	for name, c := range map[string]struct {
-		es   []*audit.Exchange
+		es   []*evidence.Exchange
 		line string
 		from bool
 		want string

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
 )
@@ -109,7 +109,7 @@ func keyOf(log int, method, target string) (k [16]byte) {
 }
 
 // exchangeText keeps what names an exchange; the URL comes last, for it may be cut.
-func exchangeText(e *audit.Exchange) string {
+func exchangeText(e *evidence.Exchange) string {
 	target := strings.ReplaceAll(e.Target[:min(len(e.Target), maxTarget)], "\x00", "")
 	return strings.Join([]string{e.Authority, target, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
 }

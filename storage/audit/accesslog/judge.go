@@ -15,6 +15,7 @@ import (
 	"curtsy/robots/naive"
 	"curtsy/robots/naive/quick"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/sorted"
 )
@@ -175,7 +176,7 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 	}
 	told.Files = append(told.Files, log.Path)
 	j.overlaps.begin(slices.Index(j.r.Logs, told))
-	s, file := span{host: name}, audit.File{Name: log.Path}
+	s, file := span{host: name}, evidence.File{Name: log.Path}
 	err := each(ctx, log.Path, j.o.Stdin, func(l numbered) error {
 		if err := j.overlaps.read(&l); err != nil {
 			return err

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
 // aDay is a crawl of a host, and its log, with another client in it.
-func aDay() (es []*audit.Exchange, log []string) {
+func aDay() (es []*evidence.Exchange, log []string) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 60 {
 		at := noon.Add(time.Duration(i) * 20 * time.Second)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -28,11 +28,11 @@ var unheardStatuses = []int{400, 408, 414, 431, 494}
 // crawlAndLog makes an honest crawl of one host and the log of its server: one exchange at a time, some slow, some cut off
 // or without an answer, some URLs asked for again; the server's clock differs by skew, and it stamps the beginning or the
 // end of each request; other clients are there, too, and take as long as they like.
-func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*audit.Exchange, []written) {
+func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.Exchange, []written) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(rng.IntN(1e9)))
 	begun := now
 	apache := rng.IntN(2) == 0
-	var es []*audit.Exchange
+	var es []*evidence.Exchange
 	var log []written
 	write := func(of int, began time.Time, took time.Duration, target string, status int, agent string) {
 		stamp := began.Add(took)
@@ -175,7 +175,7 @@ func TestWhatAWholeLogLacksIsFound(t *testing.T) {
 		if e.Cut != "" || !e.Answered || !e.Ended || e.Began.Sub(es[0].End()) < 3*time.Minute || es[len(es)-1].Began.Sub(e.End()) < 3*time.Minute {
 			continue
 		}
-		again := slices.ContainsFunc(es, func(o *audit.Exchange) bool {
+		again := slices.ContainsFunc(es, func(o *evidence.Exchange) bool {
 			return o != e && o.Target == e.Target && o.Began.Sub(e.Began).Abs() < 5*time.Minute
 		})
 		if again { // a line of the other may be taken for this one's

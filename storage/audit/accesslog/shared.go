@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/weburl"
 )
 
@@ -40,7 +41,7 @@ type stay struct {
 	robots       bool      // the first of them asked for robots.txt
 }
 
-func (s *stay) exchange(e *audit.Exchange, end time.Time) {
+func (s *stay) exchange(e *evidence.Exchange, end time.Time) {
 	if s.began.IsZero() || e.Began.Before(s.began) {
 		s.began, s.robots = e.Began, e.Robots
 	}

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 )
 
 // twoHosts is a crawl of two hosts whose server writes one log, as nginx's packaged configuration has it.
-func twoHosts() (es []*audit.Exchange, log []string) {
+func twoHosts() (es []*evidence.Exchange, log []string) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, path := range []string{"/robots.txt", "/1", "/2", "/3", "/4", "/5"} {
 		for j, host := range []string{"http://a.test", "http://b.test"} {
@@ -90,7 +90,7 @@ func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
 func TestManyHostsShareALog(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o, text := Options{TempDir: t.TempDir()}, ""
-	var es []*audit.Exchange
+	var es []*evidence.Exchange
 	for i := range 200 {
 		e := asked(fmt.Sprintf("http://a-host-with-a-long-name-%d.test/", i), noon.Add(time.Duration(i)*time.Second), 0, 200)
 		es, text = append(es, e), text+logged(e, ourAgent)
@@ -116,7 +116,7 @@ func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {
 	}{
 		"a part": {want: "(log-extra)"}, "the whole": {whole: true, want: "log-extra"}, "a part, and it names b.test": {host: "b.test:80 ", want: "log-extra"},
 	} {
-		var part []*audit.Exchange
+		var part []*evidence.Exchange
 		text := c.host + later
 		for i, e := range es {
 			if host := []string{"a.test", "b.test"}[i%2]; host == "b.test" || i < 8 {

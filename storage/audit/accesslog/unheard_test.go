@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -20,7 +21,7 @@ func TestARequestThatWasRefusedUnheardAccusesNobody(t *testing.T) {
 		`127.0.0.1 - - [01/Mar/2026:12:00:40 +0000] "GET /x%00y HTTP/1.1" 400 157 "-" ""`,
 		`127.0.0.1 - - [01/Mar/2026:12:01:00 +0000] "GET /end HTTP/1.1" 200 5 "-" "` + ourAgent + `"`,
 	}
-	es := []*audit.Exchange{
+	es := []*evidence.Exchange{
 		asked("http://a.test/robots.txt", noon, 0, 200), asked("http://a.test/n%zz1", noon.Add(20*time.Second), 0, 400),
 		asked("http://a.test/x%00y", noon.Add(40*time.Second), 0, 400), asked("http://a.test/end", noon.Add(time.Minute), 0, 200),
 	}

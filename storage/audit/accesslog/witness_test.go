@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -36,7 +37,7 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		log   string
-		more  []*audit.Exchange
+		more  []*evidence.Exchange
 		o     Options
 		want  string
 		level audit.Level
@@ -59,13 +60,13 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 		"a line that is none":         {log: honest + "rubbish\n", want: "(access-log-line)", level: audit.ConfirmedByLog},
 		"the log ends":                {log: logged(robots, ourAgent) + logged(one, ourAgent), level: audit.ConfirmedByLog},
 		"the log begins":              {log: logged(two, ourAgent) + logged(end, ourAgent), level: audit.ConfirmedByLog},
-		"invented at the end, as others' lines show": {log: honest + busy, more: []*audit.Exchange{asked("http://a.test/3", at(80), 0, 200)}, want: "log-missing"},
-		"invented at the end, of which nobody knows": {log: honest, more: []*audit.Exchange{asked("http://a.test/3", at(80), 0, 200)}, level: audit.ConfirmedByLog},
-		"no answer":             {log: honest, more: []*audit.Exchange{last}, level: audit.ConfirmedByLog},
-		"no answer, logged":     {log: honest + line(70, "/1", 499, ourAgent), more: []*audit.Exchange{last}, level: audit.ConfirmedByLog},
-		"cut":                   {log: honest + line(70, "/1", 499, ourAgent), more: []*audit.Exchange{cut}, level: audit.ConfirmedByLog},
-		"cut, and noticed late": {log: honest + line(110, "/1", 499, ourAgent), more: []*audit.Exchange{cut}, level: audit.ConfirmedByLog},
-		"another host":          {log: honest, more: []*audit.Exchange{asked("http://b.test/", at(4), 0, 200)}, o: Options{Logs: []Log{{Host: "A.test"}}}, level: audit.ConfirmedByLog},
+		"invented at the end, as others' lines show": {log: honest + busy, more: []*evidence.Exchange{asked("http://a.test/3", at(80), 0, 200)}, want: "log-missing"},
+		"invented at the end, of which nobody knows": {log: honest, more: []*evidence.Exchange{asked("http://a.test/3", at(80), 0, 200)}, level: audit.ConfirmedByLog},
+		"no answer":             {log: honest, more: []*evidence.Exchange{last}, level: audit.ConfirmedByLog},
+		"no answer, logged":     {log: honest + line(70, "/1", 499, ourAgent), more: []*evidence.Exchange{last}, level: audit.ConfirmedByLog},
+		"cut":                   {log: honest + line(70, "/1", 499, ourAgent), more: []*evidence.Exchange{cut}, level: audit.ConfirmedByLog},
+		"cut, and noticed late": {log: honest + line(110, "/1", 499, ourAgent), more: []*evidence.Exchange{cut}, level: audit.ConfirmedByLog},
+		"another host":          {log: honest, more: []*evidence.Exchange{asked("http://b.test/", at(4), 0, 200)}, o: Options{Logs: []Log{{Host: "A.test"}}}, level: audit.ConfirmedByLog},
 		"disguised, from there": {log: honest + line(24, "/secret", 200, "Mozilla/5.0"), o: Options{From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, want: "log-extra"},
 		"another version":       {log: honest + line(24, "/secret", 200, "curtsy/0.9"), want: "log-extra"},
 		"another version, from elsewhere": {log: honest + strings.Replace(line(24, "/secret", 200, "curtsy/0.9"), "192.0.2.9", "198.51.100.1", 1),
@@ -90,7 +91,7 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 			if level == "" {
 				level = audit.SelfConsistent
 			}
-			r, found := witnessed(t, Compare(o), append([]*audit.Exchange{two, robots, one, end}, c.more...)...)
+			r, found := witnessed(t, Compare(o), append([]*evidence.Exchange{two, robots, one, end}, c.more...)...)
 			if got := codesOf(found); got != c.want || r.Level != level {
 				t.Errorf("%s: %q, %s; want %q, %s\n%+v\n%+v", name, got, r.Level, c.want, level, found, r.Logs[0])
 			}
@@ -126,7 +127,7 @@ func TestAsManyAgreeAsCan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for range 500 {
-		var es []*audit.Exchange
+		var es []*evidence.Exchange
 		var text strings.Builder
 		var told []entry
 		for range 1 + rng.IntN(6) {
@@ -160,7 +161,7 @@ func TestAsManyAgreeAsCan(t *testing.T) {
 }
 
 // mostPairs is the largest number of pairs, and the largest number of whole answers in as many, by trying all.
-func mostPairs(es []*audit.Exchange, told []entry) (pairs, whole int) {
+func mostPairs(es []*evidence.Exchange, told []entry) (pairs, whole int) {
 	if len(es) == 0 {
 		return 0, 0
 	}

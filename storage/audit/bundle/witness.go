@@ -8,6 +8,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
@@ -15,7 +16,7 @@ import (
 var _ audit.Witness = (*Package)(nil)
 
 // Exchange implements audit.Witness.
-func (p *Package) Exchange(context.Context, *audit.Exchange, finding.Report) error { return nil }
+func (p *Package) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
 
 // Refused implements audit.Witness.
 func (p *Package) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
@@ -23,7 +24,7 @@ func (p *Package) Refused(context.Context, *storage.Line, finding.Place, finding
 }
 
 // Info implements audit.Witness.
-func (p *Package) Info(context.Context, *audit.Info, finding.Report) error { return nil }
+func (p *Package) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 
 // Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
 func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report) error {

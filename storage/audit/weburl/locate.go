@@ -83,7 +83,7 @@ func AsWritten(uri string) (URL, bool) {
 	return URL{authority, target, authority + target}, true
 }
 
-// MaxHost is the longest name with its port, in octets: no name in the DNS is longer.
+// MaxHost is the longest name with its port, in bytes: no name in the DNS is longer.
 const MaxHost = 255 + len(":65535")
 
 var defaultPort = map[string]string{"http": "80", "https": "443"}

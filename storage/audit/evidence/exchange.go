@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"bytes"
@@ -53,13 +53,13 @@ type Exchange struct {
 	LineAt finding.Place // of the metadata record
 }
 
-// cutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
-const cutUnread = "unspecified"
+// CutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
+const CutUnread = "unspecified"
 
-// unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all the
+// Unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all the
 // same: one that was too long, or came behind too much.
-func (e *Exchange) unread() bool {
-	return e.Cut == cutUnread && (e.Line == nil || e.Line.Reason == "protocol")
+func (e *Exchange) Unread() bool {
+	return e.Cut == CutUnread && (e.Line == nil || e.Line.Reason == "protocol")
 }
 
 // End returns when the exchange ended, or when it began if that is all that is known.
@@ -83,15 +83,16 @@ type Info struct {
 
 	AtOnce int `json:"-"` // exchanges that are under way at most; 0 where that is not said
 
-	date, began time.Time // WARC-Date of its record, and of run-began
-	sha256      string    // of its block, in hexadecimal digits
+	Date     time.Time `json:"-"` // WARC-Date of its record
+	RunBegan time.Time `json:"-"`
+	SHA256   string    `json:"-"` // of its block, in hexadecimal digits
 }
 
-// asked is where e's request led: what its request line asks for, at the host of its URL.
-func (e *Exchange) asked() weburl.URL { return weburl.Asked(e.Authority, e.Target) }
+// Asked is where e's request led: what its request line asks for, at the host of its URL.
+func (e *Exchange) Asked() weburl.URL { return weburl.Asked(e.Authority, e.Target) }
 
-// otherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
-func (e *Exchange) otherHost() bool {
+// OtherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
+func (e *Exchange) OtherHost() bool {
 	if e.Host == "" { // not said
 		return false
 	}
@@ -103,9 +104,14 @@ func (e *Exchange) otherHost() bool {
 	return err != nil || !weburl.SameAuthority(p.Authority, e.Authority)
 }
 
-// named takes a request's Host. Of several the first that is another than the URL's counts.
-func (e *Exchange) named(value []byte) {
-	if e.Host == "" || !e.otherHost() {
+// names takes a request's Host. Of several the first that is another than the URL's counts.
+func (e *Exchange) names(value []byte) {
+	if e.Host == "" || !e.OtherHost() {
 		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*weburl.MaxHost)]))
 	}
+}
+
+// Finding is a finding about e.
+func (e *Exchange) Finding(c finding.Code, required, observed string) finding.Finding {
+	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
 }

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"slices"
@@ -19,10 +19,10 @@ var onceOnly = []string{
 
 // repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
 // have rules of their own, as WARC-Protocol has; in archives of ours nothing else is repeated.
-func (a *audit) repeated(rec *warc.Record, at finding.Place) {
+func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 	for i, f := range rec.Fields {
 		name := strings.ToLower(f.Name)
-		if name == "warc-concurrent-to" || name == "warc-protocol" || !a.ours() && !slices.Contains(onceOnly, name) {
+		if name == "warc-concurrent-to" || name == "warc-protocol" || !rd.ours() && !slices.Contains(onceOnly, name) {
 			continue
 		}
 		first := slices.IndexFunc(rec.Fields, func(g warc.Field) bool { return strings.EqualFold(g.Name, f.Name) })
@@ -32,8 +32,8 @@ func (a *audit) repeated(rec *warc.Record, at finding.Place) {
 		said := finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
 			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " + strconv.Quote(finding.Short(f.Value))}
-		said.Note = !a.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
-		a.report(said)
+		said.Note = !rd.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
+		rd.found(said)
 		return
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The longest that is read of a warcinfo or metadata block, in octets, and how many fields of a warcinfo are kept.
+// The longest that is read of a warcinfo or metadata block, in bytes, and how many fields of a warcinfo are kept.
 const (
 	maxTold   = 4 << 20
 	maxFields = 100
@@ -30,39 +30,39 @@ const (
 const refusalField = "refusal: "
 
 // metadata reads what a crawl says of an exchange, or of URLs it did not ask for.
-func (a *audit) metadata(rec *warc.Record, at finding.Place) {
+func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	media := rec.Fields.Get("Content-Type")
 	switch {
-	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) || a.ours() && strings.HasPrefix(media, typeFields)):
-		a.refusals(rec, at)
+	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) || rd.ours() && strings.HasPrefix(media, typeFields)):
+		rd.refusals(rec, at)
 		return
 	case !strings.HasPrefix(media, typeFields) || rec.TargetURI() == "":
-		a.stray(rec, at)
-		a.other(rec, at)
+		rd.stray(rec, at)
+		rd.other(rec, at)
 		return
 	}
-	h := a.whose(rec, at)
-	line, ended, troubles, err := a.fields(rec)
-	a.read.rest()
-	a.digests(rec, at, line.URL)
+	h := rd.whose(rec, at)
+	line, ended, troubles, err := rd.fields(rec)
+	rd.block.rest()
+	rd.digests(rec, at, line.URL)
 	switch {
-	case a.read.src.err != nil:
+	case rd.block.src.err != nil:
 		return // torn
 	case err != nil:
-		a.bad(at, line.URL, "fields of a metadata record", err.Error())
-	case len(troubles) > 0 && a.ours(): // who else uses these names may mean something else by them
-		a.bad(at, line.URL, "fields as docs/warc.md has them", strings.Join(troubles, "; "))
-	case h == nil && a.ours():
-		a.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
+		rd.bad(at, line.URL, "fields of a metadata record", err.Error())
+	case len(troubles) > 0 && rd.ours(): // who else uses these names may mean something else by them
+		rd.bad(at, line.URL, "fields as docs/warc.md has them", strings.Join(troubles, "; "))
+	case h == nil && rd.ours():
+		rd.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
 	}
 	if h == nil {
 		return
 	}
-	line.Began, line.Record = h.e.Began, h.e.Record
-	h.told, h.e.Took, h.e.Ended, h.e.Line, h.e.LineAt = true, line.Took, ended, line, at
-	h.sums[2], h.heads[2] = a.sum(), a.heading(rec)
+	line.Began, line.Record = h.Exchange.Began, h.Exchange.Record
+	h.HasMetadata, h.Exchange.Took, h.Exchange.Ended, h.Exchange.Line, h.Exchange.LineAt = true, line.Took, ended, line, at
+	h.sums[2], h.heads[2] = rd.block.digest(), rd.heading(rec)
 	h.misses(rec)
-	a.settle()
+	rd.settle()
 }
 
 // maxTroubles bounds how many fields of one record are named.
@@ -70,10 +70,10 @@ const maxTroubles = 10
 
 // fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that cannot
 // be read is as if it were not there, and is named by its trouble.
-func (a *audit) fields(rec *warc.Record) (line *storage.Line, ended bool, troubles []string, err error) {
+func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, troubles []string, err error) {
 	line = &storage.Line{URL: rec.TargetURI()}
-	a.read.begin(rec, false)
-	err = told(&a.read, func(name, value string) {
+	rd.block.begin(rec, false)
+	err = warcFields(&rd.block, func(name, value string) {
 		bad := warc.SetField(line, name, value)
 		switch {
 		case bad != nil && len(troubles) < maxTroubles:
@@ -96,21 +96,21 @@ func (a *audit) fields(rec *warc.Record) (line *storage.Line, ended bool, troubl
 }
 
 // whose returns the exchange that a metadata record belongs to.
-func (a *audit) whose(rec *warc.Record, at finding.Place) *half {
+func (rd *Reader) whose(rec *warc.Record, at finding.Place) *partial {
 	to := concurrent(rec)
 	if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" {
 		to = append(to, finding.Short(id))
 	}
-	for i := len(a.cur.window) - 1; i >= 0; i-- {
-		if w := a.cur.window[i]; !w.told && w.alone == "" && w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
+	for i := len(rd.cur.window) - 1; i >= 0; i-- {
+		if w := rd.cur.window[i]; !w.HasMetadata && w.Alone == "" && w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
 			return w
 		}
 	}
 	return nil
 }
 
-// told reads fields of application/warc-fields and gives each to f.
-func told(r *reader, f func(name, value string)) error {
+// warcFields reads fields of application/warc-fields and gives each to f.
+func warcFields(r *blockReader, f func(name, value string)) error {
 	r.left = maxTold
 	for {
 		b, err := r.in.ReadSlice('\n')
@@ -136,11 +136,11 @@ func told(r *reader, f func(name, value string)) error {
 }
 
 // refusals reads a batch of lines of decisions without an exchange.
-func (a *audit) refusals(rec *warc.Record, at finding.Place) {
-	a.read.begin(rec, false)
+func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
+	rd.block.begin(rec, false)
 	var lines []storage.Line
 	if rec.Length <= maxTold {
-		b, err := io.ReadAll(a.read.in)
+		b, err := io.ReadAll(rd.block.in)
 		if err != nil {
 			return // torn
 		}
@@ -151,18 +151,18 @@ func (a *audit) refusals(rec *warc.Record, at finding.Place) {
 			}
 			l, err := storage.ParseLine(part)
 			if err != nil {
-				a.bad(at, "", "lines as docs/ledger.md says", err.Error())
+				rd.bad(at, "", "lines as docs/ledger.md says", err.Error())
 				continue
 			}
 			lines = append(lines, l)
 		}
 	} else {
-		a.bad(at, "", fmt.Sprintf("at most %d octets of lines in a record", maxTold), fmt.Sprint(rec.Length))
-		a.read.rest()
+		rd.bad(at, "", fmt.Sprintf("at most %d octets of lines in a record", maxTold), fmt.Sprint(rec.Length))
+		rd.block.rest()
 	}
-	a.digests(rec, at, "")
-	a.flush(0) // what stands before it in the file
+	rd.digests(rec, at, "")
+	rd.flush(0) // what stands before it in the file
 	if len(lines) > 0 {
-		a.cur.queue = append(a.cur.queue, event{info: a.info, lines: lines, at: at})
+		rd.cur.queue = append(rd.cur.queue, Event{Info: rd.cur.info, Refusals: lines, At: at})
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"hash/maphash"
@@ -61,50 +61,50 @@ func dated(s string) string {
 }
 
 // refersTo holds a revisit against the answer that it refers to, where that is in the files.
-func (a *audit) refersTo(h *half, rec *warc.Record, at finding.Place) {
+func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	id, uri := finding.Short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")), strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
 	date := rec.Fields.Get("WARC-Refers-To-Date")
 	key := id
-	if key == "" && a.ours() { // others may have several answers of one second
+	if key == "" && rd.ours() { // others may have several answers of one second
 		key = uri + "\n" + dated(date)
 	}
-	row := a.originals.of(key, h.e.Payload, uri, dated(date))
-	same := h.e.Revisit == profileIdentical
-	if a.ours() {
+	row := rd.originals.of(key, h.Exchange.Payload, uri, dated(date))
+	same := h.Exchange.Revisit == ProfileIdentical
+	if rd.ours() {
 		if same && row.label == 0 {
-			a.bad(at, h.e.URL, "the payload digest of what a revisit repeats (WARC 1.1, 6.7.2)", "none")
+			rd.bad(at, h.Exchange.URL, "the payload digest of what a revisit repeats (WARC 1.1, 6.7.2)", "none")
 		}
 		if uri == "" || date == "" {
-			a.bad(at, h.e.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/warc.md)", "not both")
+			rd.bad(at, h.Exchange.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (docs/warc.md)", "not both")
 		}
 	}
-	if is, ok := a.originals.find(uri + "\n" + dated(date)); ok && a.o.Ours && is.id != a.originals.hash(id) {
-		a.bad(at, h.e.URL, "the record that a revisit refers to (WARC 1.1, 5.15)", "WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
+	if is, ok := rd.originals.find(uri + "\n" + dated(date)); ok && rd.o.Ours && is.id != rd.originals.hash(id) {
+		rd.bad(at, h.Exchange.URL, "the record that a revisit refers to (WARC 1.1, 5.15)", "WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
 		return
 	}
-	was, ok := a.originals.find(key)
+	was, ok := rd.originals.find(key)
 	if !ok {
 		return
 	}
 	switch {
 	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
-		same && a.ours() && was.label != row.label:
-		a.bad(at, h.e.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", "that of "+key+" is another")
-	case a.ours() && was.from != row.from:
-		a.bad(at, h.e.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
+		same && rd.ours() && was.label != row.label:
+		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", "that of "+key+" is another")
+	case rd.ours() && was.from != row.from:
+		rd.bad(at, h.Exchange.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
 			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+", which are not those of "+key)
 	}
 }
 
 // original remembers an answer for the revisits of it.
-func (a *audit) original(h *half, rec *warc.Record, at finding.Place) {
+func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	if rec.Type != "response" {
 		return
 	}
-	from := h.e.URL + "\n" + dated(h.date)
-	row := a.originals.of(at.Record, h.e.Payload, h.e.URL, dated(h.date))
+	from := h.Exchange.URL + "\n" + dated(h.date)
+	row := rd.originals.of(at.Record, h.Exchange.Payload, h.Exchange.URL, dated(h.date))
 	row.id = row.key
-	a.originals.add(row)
-	row.key = a.originals.hash(from)
-	a.originals.add(row)
+	rd.originals.add(row)
+	row.key = rd.originals.hash(from)
+	rd.originals.add(row)
 }

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"crypto/sha256"
@@ -13,44 +13,44 @@ import (
 )
 
 // warcinfo reads what the archive says of its making.
-func (a *audit) warcinfo(rec *warc.Record, at finding.Place) {
-	a.flush(0)
+func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
+	rd.flush(0)
 	in := &Info{Place: at}
-	in.date, _, _ = instant(rec.Fields.Get("WARC-Date"))
+	in.Date, _, _ = instant(rec.Fields.Get("WARC-Date"))
 	whole := sha256.New()
 	rec.Block = io.TeeReader(rec.Block, whole)
-	a.read.begin(rec, false)
-	err := told(&a.read, in.add)
-	a.read.rest()
-	in.sha256 = hex.EncodeToString(whole.Sum(nil))
-	a.digests(rec, at, "")
-	if a.read.src.err != nil {
+	rd.block.begin(rec, false)
+	err := warcFields(&rd.block, in.add)
+	rd.block.rest()
+	in.SHA256 = hex.EncodeToString(whole.Sum(nil))
+	rd.digests(rec, at, "")
+	if rd.block.src.err != nil {
 		return
 	}
 	if err != nil {
-		a.bad(at, "", "fields of a warcinfo record", err.Error())
+		rd.bad(at, "", "fields of a warcinfo record", err.Error())
 	}
 	in.read()
-	if a.o.Ours && !in.Ours {
+	if rd.o.Ours && !in.Ours {
 		in.Ours = true
-		a.bad(at, "", "software: "+ourToken+"/…, whose ledger stands beside the archive", "software: "+finding.Short(in.Software))
+		rd.bad(at, "", "software: "+OurToken+"/…, whose ledger stands beside the archive", "software: "+finding.Short(in.Software))
 	}
 	if in.Ours {
-		a.declares(in)
+		rd.declares(in)
 	}
-	a.info, a.cur.info = in, in
-	a.archive(in)
-	a.cur.queue = append(a.cur.queue, event{info: in})
+	rd.cur.info = in
+	rd.sum.archive(in)
+	rd.cur.queue = append(rd.cur.queue, Event{Info: in})
 }
 
 // declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
-func (a *audit) declares(in *Info) {
-	if had := a.cur.info; had != nil && had.Record != "" {
-		a.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)", "another, after "+had.Record)
+func (rd *Reader) declares(in *Info) {
+	if had := rd.cur.info; had != nil && had.Record != "" {
+		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)", "another, after "+had.Record)
 	}
 	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
 		if f[1] == "" {
-			a.bad(in.Place, "", "the fields that docs/warc.md has", "no "+f[0])
+			rd.bad(in.Place, "", "the fields that docs/warc.md has", "no "+f[0])
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (in *Info) read() {
 		case "exchanges-at-once":
 			in.AtOnce, _ = strconv.Atoi(f[1]) // what is no number says nothing
 		case "run-began":
-			in.began, _, _ = instant(f[1])
+			in.RunBegan, _, _ = instant(f[1])
 		case "own-sites":
 			in.OwnSites = f[1]
 		case "config-sha256":
@@ -98,14 +98,14 @@ func (in *Info) read() {
 const maxArchives = 50
 
 // archive keeps a warcinfo that says something else than those before it.
-func (a *audit) archive(in *Info) {
-	for _, had := range a.r.Archives {
+func (s *Summary) archive(in *Info) {
+	for _, had := range s.Archives {
 		if had.same(in) {
 			return
 		}
 	}
-	if len(a.r.Archives) < maxArchives {
-		a.r.Archives = append(a.r.Archives, in)
+	if len(s.Archives) < maxArchives {
+		s.Archives = append(s.Archives, in)
 	}
 }
 
@@ -113,12 +113,6 @@ func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
 		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && in.OwnSites == b.OwnSites && in.ConfigSHA == b.ConfigSHA
 }
-
-// ours reports whether the archive being read says that this crawler made it.
-func (a *audit) ours() bool { return a.info != nil && a.info.Ours }
-
-// strict reports whether the archive being read is held to this crawler's promises.
-func (a *audit) strict() bool { return a.ours() || a.o.Strict }
 
 // millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.
 func millis(s string) time.Duration {
@@ -128,3 +122,6 @@ func millis(s string) time.Duration {
 	}
 	return time.Duration(min(n, 10*365*24*60*60*1000)) * time.Millisecond
 }
+
+// OurToken is the product token that binds every crawl of this crawler (docs/politeness.md, rule 1).
+const OurToken = "curtsy"

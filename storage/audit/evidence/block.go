@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"bufio"
@@ -12,20 +12,20 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The longest that is read of a body that is kept, and of such a body after decoding, in octets. The last is one more than
+// The longest that is read of a body that is kept, and of such a body after decoding, in bytes. The last is one more than
 // RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
 const (
 	maxRaw  = 1 << 20
 	maxBody = 500<<10 + 1
 )
 
-// reader reads the blocks of records, one at a time, and digests them on the way.
-type reader struct {
+// blockReader reads the blocks of records, one at a time, and digests them on the way.
+type blockReader struct {
 	in    *bufio.Reader // of src
 	src   blockSource
 	block sums // of the whole block
 	body  sums // of the payload
-	raw   sums // of the octets behind the HTTP head, transfer coding included
+	raw   sums // of the bytes behind the HTTP head, transfer coding included
 
 	left    int    // of warc.MaxHTTPHead
 	long    []byte // a line that does not fit into in, or goes on in the next
@@ -53,10 +53,10 @@ func (s *blockSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *reader) init() { r.in = bufio.NewReaderSize(&r.src, 32<<10) }
+func (r *blockReader) init() { r.in = bufio.NewReaderSize(&r.src, 32<<10) }
 
 // begin makes r read the block of rec. payload says that its payload digest will be asked for.
-func (r *reader) begin(rec *warc.Record, payload bool) {
+func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.block.want(rec.Fields.Get("WARC-Block-Digest"))
 	p := ""
 	if payload {
@@ -72,7 +72,7 @@ func (r *reader) begin(rec *warc.Record, payload bool) {
 var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
 
 // line returns a line of the head without its end.
-func (r *reader) line() ([]byte, error) {
+func (r *blockReader) line() ([]byte, error) {
 	b, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.left; b, err = r.in.ReadSlice('\n') {
@@ -88,7 +88,7 @@ func (r *reader) line() ([]byte, error) {
 }
 
 // field returns a line of the head with the lines that go on with it, which begin with a space or a tab (RFC 9112 5.2).
-func (r *reader) field() ([]byte, error) {
+func (r *blockReader) field() ([]byte, error) {
 	b, err := r.line()
 	if err != nil || len(b) == 0 {
 		return nil, err
@@ -111,13 +111,13 @@ func (r *reader) field() ([]byte, error) {
 const blank = " \t"
 
 // folded reports whether the line before goes on.
-func (r *reader) folded() bool {
+func (r *blockReader) folded() bool {
 	b, err := r.in.Peek(1)
 	return err == nil && (b[0] == ' ' || b[0] == '\t')
 }
 
 // fields reads the fields of a head and gives each to f, its name in lower case.
-func (r *reader) fields(f func(name string, value []byte)) error {
+func (r *blockReader) fields(f func(name string, value []byte)) error {
 	for {
 		b, err := r.field()
 		if err != nil {
@@ -150,7 +150,7 @@ var wanted = [...]string{
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.
-func (r *reader) payload(keep bool) []byte {
+func (r *blockReader) payload(keep bool) []byte {
 	if keep {
 		return r.kept()
 	}
@@ -169,7 +169,7 @@ func (r *reader) payload(keep bool) []byte {
 	return nil
 }
 
-func (r *reader) kept() []byte {
+func (r *blockReader) kept() []byte {
 	raw, err := io.ReadAll(io.LimitReader(r.in, maxRaw))
 	if err != nil {
 		return nil
@@ -197,8 +197,8 @@ func (r *reader) kept() []byte {
 	return body
 }
 
-// headed is how many octets the head that was read has.
-func (r *reader) headed() int { return warc.MaxHTTPHead - r.left }
+// headed is how many bytes the head that was read has.
+func (r *blockReader) headed() int { return warc.MaxHTTPHead - r.left }
 
 // rest reads the block to its end.
-func (r *reader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too
+func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too

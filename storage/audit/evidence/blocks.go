@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"crypto/sha256"
@@ -9,8 +9,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// profileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1, 6.7.2).
-const profileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+// ProfileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1, 6.7.2).
+const ProfileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 // blockSum is the SHA-256 of a record's block.
 type blockSum struct {
@@ -19,18 +19,18 @@ type blockSum struct {
 	sum   [sha256.Size]byte
 }
 
-// sum returns that of the record that was just read.
-func (a *audit) sum() blockSum {
+// digest returns that of the record that was just read.
+func (r *blockReader) digest() blockSum {
 	s := blockSum{there: true}
-	if b := &a.read.block; a.read.src.err == nil && b.on() && b.label == labelSHA256 {
+	if b := &r.block; r.src.err == nil && b.on() && b.label == labelSHA256 {
 		b.h.Sum(s.sum[:0])
 		s.known = true
 	}
 	return s
 }
 
-// blocks binds the blocks of an exchange's records, as storage.Line.Blocks does; "" when one of them is not known.
-func (h *half) blocks() string {
+// Blocks binds the blocks of an exchange's records, as storage.Line.Blocks does; "" when one of them is not known.
+func (h *Joined) Blocks() string {
 	var all [3 * sha256.Size]byte
 	b := all[:0]
 	for i := range h.sums {
@@ -49,13 +49,13 @@ func (h *half) blocks() string {
 const labelSHA256 = "sha256"
 
 // written checks the fields that each record of ours has.
-func (a *audit) written(rec *warc.Record, at finding.Place) {
-	if !a.ours() {
+func (rd *Reader) written(rec *warc.Record, at finding.Place) {
+	if !rd.ours() {
 		return
 	}
 	uri := rec.TargetURI()
-	if label := a.read.block.label; label != labelSHA256 {
-		a.report(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+	if label := rd.block.block.label; label != labelSHA256 {
+		rd.found(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"context"
@@ -19,100 +19,83 @@ type stream struct {
 	f      *os.File
 	size   *counted
 	rd     *warc.Lenient
-	told   File
+	file   File
 	info   *Info
-	window []*half
-	queue  []event
+	window []*partial
+	queue  []Event
 	done   bool
 	opened bool // something was read
 }
 
-// event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
-type event struct {
-	info  *Info // what the file said last
-	h     *half
-	lines []storage.Line
-	at    finding.Place // of lines
+// Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
+type Event struct {
+	Info     *Info // what the file said last
+	Exchange *Joined
+	Refusals []storage.Line
+	At       finding.Place // of lines
 }
 
 // due is when an event's place among those of other files is: when its exchange ended, for then it was written.
-func (ev event) due() time.Time {
-	if ev.h == nil {
+func (ev Event) due() time.Time {
+	if ev.Exchange == nil {
 		return time.Time{}
 	}
-	return ev.h.e.End()
+	return ev.Exchange.Exchange.End()
 }
 
-func (a *audit) open(path string) (*stream, error) {
+func (rd *Reader) open(path string) (*stream, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	s := &stream{f: f, size: &counted{r: f}, told: File{Name: path}}
-	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { a.oddity(&s.told, f) })
+	s := &stream{f: f, size: &counted{r: f}, file: File{Name: path}}
+	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(&s.file, f) })
 	return s, nil
 }
 
 // fill reads until something is to be judged, or the file ends.
-func (a *audit) fill(ctx context.Context, s *stream) error {
-	if s.info == nil && a.o.Ours { // until its warcinfo is met
+func (rd *Reader) fill(ctx context.Context, s *stream) error {
+	if s.info == nil && rd.o.Ours { // until its warcinfo is met
 		s.info = &Info{Ours: true}
 	}
-	a.cur, a.info = s, s.info
+	rd.cur = s
 	for len(s.queue) == 0 && !s.done {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("audit: read %s: %w", s.told.Name, err)
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
 		}
 		rec, err := s.rd.Next()
 		if errors.Is(err, io.EOF) {
 			if n := len(s.window); n > 0 {
-				s.window[n-1].last = true
+				s.window[n-1].Last = true
 			}
-			a.flush(0)
-			s.done, s.told.Octets = true, s.size.n
-			a.r.Files = append(a.r.Files, s.told)
-			a.r.Totals.Records += s.told.Records
+			rd.flush(0)
+			s.done, s.file.Octets = true, s.size.n
+			rd.sum.Files = append(rd.sum.Files, s.file)
+			rd.sum.Records += s.file.Records
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("audit: read %s: %w", s.told.Name, err)
+			return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
 		}
-		s.told.Records++
-		if err := a.record(s.told.Name, rec); err != nil {
+		s.file.Records++
+		if err := rd.record(s.file.Name, rec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// next judges what is first in s.
-func (a *audit) next(ctx context.Context, s *stream) error {
+// next takes what is first in s.
+func (s *stream) next() Event {
 	ev := s.queue[0]
 	s.queue = slices.Delete(s.queue, 0, 1)
-	a.info = ev.info
-	switch {
-	case ev.h != nil:
-		return a.exchange(ctx, ev.h)
-	case ev.lines != nil:
-		for i := range ev.lines {
-			if err := a.refused(ctx, &ev.lines[i], ev.at); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	a.boundary(ev.info)
-	for _, w := range a.o.Witnesses {
-		if err := w.Info(ctx, ev.info, a.report); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ev
 }
 
-// all reads the files, each to its end before the next: our crawls write one at a time. Others may write several at
+// Each reads the files, each to its end before the next: our crawls write one at a time. Others may write several at
 // once, whose exchanges are put in the order of time.
-func (a *audit) all(ctx context.Context, paths []string) error {
+func (rd *Reader) Each(ctx context.Context, judge func(context.Context, Event) error) error {
+	paths := rd.o.Files
 	width := 1
 	if len(paths) > 1 {
 		firsts := make(map[string]time.Time, len(paths))
@@ -121,7 +104,7 @@ func (a *audit) all(ctx context.Context, paths []string) error {
 			if err != nil {
 				return err
 			}
-			if firsts[p] = at; !ours && !a.o.Ours {
+			if firsts[p] = at; !ours && !rd.o.Ours {
 				width = maxStreams
 			}
 		}
@@ -130,14 +113,14 @@ func (a *audit) all(ctx context.Context, paths []string) error {
 			slices.SortStableFunc(paths, func(p, q string) int { return firsts[p].Compare(firsts[q]) })
 		}
 	}
-	return a.merge(ctx, paths, width)
+	return rd.merge(ctx, paths, width, judge)
 }
 
 // maxStreams is how many files are read at one time.
 const maxStreams = 16
 
 // merge judges what the files hold, always what is due first of the next width of them.
-func (a *audit) merge(ctx context.Context, paths []string, width int) error {
+func (rd *Reader) merge(ctx context.Context, paths []string, width int, judge func(context.Context, Event) error) error {
 	var reading []*stream
 	defer func() {
 		for _, s := range reading {
@@ -146,7 +129,7 @@ func (a *audit) merge(ctx context.Context, paths []string, width int) error {
 	}()
 	for len(paths) > 0 || len(reading) > 0 {
 		for len(reading) < width && len(paths) > 0 {
-			s, err := a.open(paths[0])
+			s, err := rd.open(paths[0])
 			if err != nil {
 				return err
 			}
@@ -155,7 +138,7 @@ func (a *audit) merge(ctx context.Context, paths []string, width int) error {
 		best := -1
 		for i := 0; i < len(reading); i++ {
 			s := reading[i]
-			if err := a.fill(ctx, s); err != nil {
+			if err := rd.fill(ctx, s); err != nil {
 				return err
 			}
 			switch {
@@ -170,7 +153,7 @@ func (a *audit) merge(ctx context.Context, paths []string, width int) error {
 		if best < 0 || len(reading) < width && len(paths) > 0 {
 			continue
 		}
-		if err := a.next(ctx, reading[best]); err != nil {
+		if err := judge(ctx, reading[best].next()); err != nil {
 			return err
 		}
 	}
@@ -195,10 +178,10 @@ func first(path string) (at time.Time, ours bool, err error) {
 		}
 		if rec.Type == "warcinfo" {
 			in := &Info{}
-			var r reader
+			var r blockReader
 			r.init()
 			r.begin(rec, false)
-			if told(&r, in.add) == nil {
+			if warcFields(&r, in.add) == nil {
 				in.read()
 				ours = in.Ours
 			}

@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"bytes"
@@ -73,7 +73,7 @@ func (s *sums) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// holds reports whether the octets written have the digest that was wanted, in base16 or base32.
+// holds reports whether the bytes written have the digest that was wanted, in base16 or base32.
 func (s *sums) holds() bool {
 	var room [64]byte
 	got := s.h.Sum(room[:0])
@@ -87,12 +87,12 @@ func (s *sums) holds() bool {
 }
 
 // digests compares the digests of the record that was just read with what its head says.
-func (a *audit) digests(rec *warc.Record, at finding.Place, uri string) {
-	r := &a.read
+func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
+	r := &rd.block
 	if r.src.err != nil {
 		return // the record is torn, which is said elsewhere
 	}
-	a.written(rec, at)
+	rd.written(rec, at)
 	bad := func(name string, s *sums) {
 		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
@@ -100,10 +100,10 @@ func (a *audit) digests(rec *warc.Record, at finding.Place, uri string) {
 		if d, err := rec.Date(); err == nil {
 			f.Time = d
 		}
-		a.report(f)
+		rd.found(f)
 	}
 	if r.block.on() {
-		a.r.Totals.Digests++
+		rd.sum.Digests++
 		if !r.block.holds() {
 			bad("WARC-Block-Digest", &r.block)
 		}
@@ -111,7 +111,7 @@ func (a *audit) digests(rec *warc.Record, at finding.Place, uri string) {
 	if !r.body.on() {
 		return
 	}
-	a.r.Totals.Digests++
+	rd.sum.Digests++
 	// Some tools digest the chunks as they crossed the connection: both readings of "entity-body" are accepted.
 	if !r.body.holds() && !(r.raw.on() && r.raw.holds()) && rec.Fields.Get("WARC-Truncated") == "" {
 		bad("WARC-Payload-Digest", &r.body)

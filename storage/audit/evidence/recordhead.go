@@ -1,4 +1,4 @@
-package audit
+package evidence
 
 import (
 	"fmt"
@@ -22,12 +22,12 @@ type heading struct {
 }
 
 // heading reads that of rec.
-func (a *audit) heading(rec *warc.Record) heading {
-	if !a.o.Ours {
+func (rd *Reader) heading(rec *warc.Record) heading {
+	if !rd.o.Ours {
 		return heading{}
 	}
 	f := rec.Fields
-	return heading{row: a.cur.told.Records, id: finding.Short(rec.ID()), date: f.Get("WARC-Date"), uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
+	return heading{row: rd.cur.file.Records, id: finding.Short(rec.ID()), date: f.Get("WARC-Date"), uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
 }
 
 // everyHead are the fields that each record of ours has.
@@ -56,13 +56,13 @@ var forms = map[string]form{
 const typeAnswer = "application/http; msgtype=response"
 
 // formal checks that a head has the fields that this crawler writes, and no others.
-func (a *audit) formal(rec *warc.Record, at finding.Place) {
+func (rd *Reader) formal(rec *warc.Record, at finding.Place) {
 	kind := rec.Type
 	if kind == "metadata" && rec.TargetURI() == "" {
 		kind = "refusals"
 	}
 	form, ok := forms[kind]
-	if !a.o.Ours || !ok { // another kind is named for itself
+	if !rd.o.Ours || !ok { // another kind is named for itself
 		return
 	}
 	var wrong []string
@@ -82,11 +82,11 @@ func (a *audit) formal(rec *warc.Record, at finding.Place) {
 	if _, _, ok := instant(rec.Fields.Get("WARC-Date")); !ok {
 		wrong = append(wrong, "WARC-Date "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Date"))))
 	}
-	if in := a.cur.info; in != nil && kind != "warcinfo" && strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
+	if in := rd.cur.info; in != nil && kind != "warcinfo" && strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
 		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Warcinfo-ID")))+", and not that of its file")
 	}
 	if len(wrong) > 0 {
-		a.bad(at, rec.TargetURI(), "the fields that docs/warc.md has for a record of "+kind, strings.Join(wrong, ", "))
+		rd.bad(at, rec.TargetURI(), "the fields that docs/warc.md has for a record of "+kind, strings.Join(wrong, ", "))
 	}
 }
 
@@ -94,11 +94,9 @@ func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// agreed checks that the records of an exchange tell the same of it, name each other, and stand together.
-func (a *audit) agreed(h *half) {
-	if !a.o.Ours {
-		return
-	}
+// Disagreement says in which way the records of an exchange do not tell the same of it, name each other, or stand together; "" where
+// they do, or where no ledger binds them.
+func (h *Joined) Disagreement() string {
 	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
 	var wrong []string
 	var before *heading
@@ -122,19 +120,16 @@ func (a *audit) agreed(h *half) {
 	if told.row > 0 && !h.naming() { // without metadata a kill tore it off, or something else is said of that
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
 	}
-	if len(wrong) > 0 {
-		a.report(h.e.finding(finding.BadRecord, "request, answer and metadata of an exchange stand together, name each other, and have one date, URL and address (docs/warc.md)",
-			strings.Join(wrong, "; ")))
-	}
+	return strings.Join(wrong, "; ")
 }
 
 // naming reports whether the records of an exchange name each other as this crawler writes it: the first names the answer, or
 // the answer the request, and then metadata; metadata names the answer, or the request without one.
-func (h *half) naming() bool {
+func (h *Joined) naming() bool {
 	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
 	known := answer.id
 	if answer.row == 0 {
-		known = h.e.LeftOut
+		known = h.Exchange.LeftOut
 	}
 	names := func(d *heading, first bool, to ...string) bool {
 		if first && told.row > 0 {

@@ -1,0 +1,50 @@
+package evidence
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Whole reports whether a part is all of it (RFC 9110 14.4).
+func (s *AnswerHead) Whole() bool {
+	part, ok := strings.CutPrefix(s.part.Value, "bytes 0-")
+	last, whole, _ := strings.Cut(part, "/")
+	n, err := strconv.ParseUint(last, 10, 32)
+	return ok && err == nil && strconv.FormatUint(n+1, 10) == whole
+}
+
+// Enough is how much of a robots.txt must be read at least (RFC 9309 2.5).
+const Enough = 500 << 10
+
+// incomplete says why a kept body of n bytes is not all that the server meant to send; "" when nothing shows it.
+func (rd *Reader) incomplete(h *partial, n int) string {
+	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
+	switch {
+	case h.Exchange.Cut == "length" && (n >= Enough || h.Answer.Coding != "" && rd.ours()): // by the crawler, which had enough
+		return ""
+	case rd.block.cut:
+		return "its chunks end early"
+	case rd.block.chunked || n >= Enough || h.Answer.Coding != "": // others may keep a body without its coding
+		return ""
+	case err == nil && uint64(n) < length:
+		return strconv.Itoa(n) + " of " + h.Answer.length.Value + " octets"
+	}
+	return ""
+}
+
+// isProof reports whether a body has the form of an owner's proof.
+func isProof(body []byte) bool {
+	for line := range strings.Lines(string(body[:min(len(body), 4<<10)])) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "curtsy-owner=")
+		if ok && len(value) == 64 && strings.Trim(value, "0123456789abcdef") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// OwnerPath is where a host holds the proof that it is the operator's own (docs/politeness.md, rule 18).
+const OwnerPath = "/.well-known/curtsy-owner.txt"
+
+// Unfinished reports whether a file is a segment that was being written.
+func Unfinished(path string) bool { return strings.HasSuffix(path, ".open") }

@@ -1,0 +1,295 @@
+package evidence
+
+import (
+	"bytes"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/httpfield"
+	"curtsy/storage/audit/rules"
+	"curtsy/storage/audit/weburl"
+	"curtsy/storage/warc"
+)
+
+// Joined is an exchange, put together from the records that tell of it: request, answer and metadata.
+type Joined struct {
+	Exchange Exchange
+
+	Sent        RequestHead
+	RequestURL  string // of the request record, where it is not the answer's
+	HasRequest  bool   // the request record is there
+	HasAnswer   bool   // the response or revisit
+	HasMetadata bool   // the metadata record
+	Last        bool   // nothing follows it in its file
+
+	Answer     AnswerHead
+	Bodyless   bool       // the body was not in the record
+	Kept       bool       // Text is the body, or TextFault says why it cannot be
+	Text       rules.Text // of what may be robots.txt
+	TextFault  string
+	OwnerProof bool   // the body has the form of an owner's proof
+	Incomplete string // why the body is not all of it; "" for all that is known
+
+	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
+
+	sums  [3]blockSum // of request, answer and metadata
+	heads [3]heading  // of the same
+}
+
+// partial is an exchange as far as its records have been met.
+type partial struct {
+	Joined
+	date    string // as written: records of an exchange have the same
+	ids, to []string
+}
+
+// AnswerHead is what counts of a response's head. Of fields that should stand once, the first counts.
+type AnswerHead struct {
+	Location, Expires, Date, Age First
+	CacheControl, RetryAfter     []string
+	RateLimit, Coding            string // RateLimit and Content-Encoding, of several fields all
+	length, part                 First  // Content-Length and Content-Range
+	octets                       int    // of cache and retry
+}
+
+// First is the value of the first field of its name.
+type First struct {
+	Value string
+	given bool
+}
+
+func (o *First) set(value []byte) {
+	if !o.given {
+		*o = First{string(value), true}
+	}
+}
+
+// take takes a field. policy says that the answer may be one for robots.txt.
+func (s *AnswerHead) take(name string, value []byte, policy bool) {
+	value = value[:min(len(value), weburl.MaxLength)]
+	several := func(to *[]string) {
+		if s.octets += len(value) + 1; s.octets <= storage.MaxHead {
+			*to = append(*to, string(value))
+		}
+	}
+	joined := func(to *string, most int) {
+		if *to != "" && len(*to) <= most {
+			*to += ","
+		}
+		if len(*to) <= most {
+			*to += string(value)
+		}
+	}
+	switch name {
+	case "retry-after":
+		several(&s.RetryAfter)
+	case "ratelimit":
+		joined(&s.RateLimit, httpfield.MaxRateLimit)
+	case "date":
+		s.Date.set(value)
+	case "age":
+		s.Age.set(value)
+	}
+	if !policy {
+		return
+	}
+	switch name {
+	case "location":
+		s.Location.set(value)
+	case "cache-control":
+		several(&s.CacheControl)
+	case "content-encoding":
+		joined(&s.Coding, finding.MaxText)
+	case "expires":
+		s.Expires.set(value)
+	case "content-length":
+		s.length.set(value)
+	case "content-range":
+		s.part.set(value)
+	}
+}
+
+// part reads a record of an exchange. It returns nil for one that is none of HTTP.
+func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
+	uri := rec.TargetURI()
+	p, err := weburl.Parse(uri)
+	media := rec.Type == "revisit" || message(rec)
+	if err != nil || !media {
+		switch {
+		case err != nil && (weburl.IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
+			rd.unreadable(at, uri, err)
+		case weburl.IsHTTP(uri) && (rd.ours() || rec.Type == "request"):
+			rd.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
+		case weburl.IsHTTP(uri) && rec.Type == "response":
+			rd.alone(rec, at)
+			return nil, nil //nolint:nilnil // it is none, and nothing failed
+		default:
+			rd.stray(rec, at)
+		}
+		rd.other(rec, at)
+		return nil, nil //nolint:nilnil // it is none, and nothing failed
+	}
+	h := &partial{date: rec.Fields.Get("WARC-Date")}
+	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length}
+	h.ids, h.to = []string{at.Record}, concurrent(rec)
+	h.Exchange.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
+	ok := false
+	if h.Exchange.Began, h.Exchange.Resolution, ok = instant(h.date); !ok {
+		rd.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(finding.Short(h.date)))
+	}
+	if at.Record == "" {
+		rd.bad(at, uri, "a WARC-Record-ID (WARC 1.1, 5.2)", "none")
+	}
+	if rec.Type == "request" {
+		h.heads[0] = rd.heading(rec)
+		rd.request(h, rec, at)
+	} else if err := rd.response(h, rec, at, p); err != nil {
+		return nil, err
+	}
+	if rd.block.src.err != nil {
+		return nil, nil //nolint:nilnil // the file ends in it, which is said, and what is left of it tells nothing
+	}
+	return h, nil
+}
+
+// concurrent returns the ids that a record names as parts of its exchange.
+func concurrent(rec *warc.Record) []string {
+	var ids []string
+	for _, v := range rec.Fields.Values("WARC-Concurrent-To") {
+		if len(ids) < 8 {
+			ids = append(ids, finding.Short(strings.Trim(v, "<>")))
+		}
+	}
+	return ids
+}
+
+// instant reads a WARC-Date and how finely it says when.
+func instant(s string) (time.Time, time.Duration, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || t.Year() < 1990 || t.Year() > 9000 {
+		return time.Time{}, 0, false
+	}
+	res := time.Second
+	if _, frac, ok := strings.Cut(s, "."); ok {
+		for i := 0; i < len(frac) && frac[i] >= '0' && frac[i] <= '9' && res > 1; i++ {
+			res /= 10
+		}
+	}
+	return t.UTC(), res, true
+}
+
+func (rd *Reader) bad(at finding.Place, uri, required, observed string) {
+	rd.found(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
+}
+
+func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p weburl.URL) error {
+	h.HasAnswer, h.Exchange.Answered, h.heads[1] = true, true, rd.heading(rec)
+	defer func() { h.sums[1] = rd.block.digest() }()
+	h.Exchange.Payload, h.Exchange.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")), finding.Short(rec.Fields.Get("WARC-Truncated"))
+	if rec.Type == "revisit" {
+		rd.revisit(h, rec, at)
+	}
+	rd.original(h, rec, at)
+	if len(h.to) == 0 || !rd.ours() || rec.Type == "response" {
+		rd.ids.add(at.Record)
+		if !rd.ours() {
+			rd.ids.add(answerTo(at.Record, h.Exchange.URL))
+		}
+	}
+	r := &rd.block
+	r.begin(rec, h.Exchange.Revisit == "")
+	if rec.Length == 0 {
+		h.Bodyless = true
+		rd.digests(rec, at, h.Exchange.URL)
+		return nil
+	}
+	if err := rd.head(h, p); err != nil { // what a server sends may be no HTTP; that is no fault of the crawl
+		h.Bodyless, h.Exchange.Status = true, 0
+		r.rest()
+		r.body.h = nil
+		rd.digests(rec, at, h.Exchange.URL)
+		return nil
+	}
+	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical && (h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))
+	h.Bodyless = h.Exchange.Revisit != ""
+	h.Kept = !h.Bodyless && rd.keeps(p, h.Exchange.Status)
+	if body := r.payload(h.Kept); h.Kept {
+		h.Incomplete = rd.incomplete(h, len(body))
+		if err := rd.keep(h, body); err != nil {
+			return err
+		}
+	}
+	rd.digests(rec, at, h.Exchange.URL)
+	return nil
+}
+
+// keep puts the text of what may be robots.txt where it is found again, and looks for an owner's proof in it.
+func (rd *Reader) keep(h *partial, body []byte) error {
+	b, err := decoded(body, h.Answer.Coding)
+	if err != nil {
+		h.TextFault = finding.Short(err.Error())
+		return nil
+	}
+	h.OwnerProof = isProof(b)
+	h.Text, err = rd.o.Texts.Put(b[:min(len(b), maxBody)])
+	if !h.Text.Known && err == nil {
+		h.TextFault = "more than 1 GiB of different texts of robots.txt"
+	}
+	return err
+}
+
+// head reads a response's status line and fields.
+func (rd *Reader) head(h *partial, p weburl.URL) error {
+	r := &rd.block
+	first, err := r.line()
+	if err != nil {
+		return err
+	}
+	version, rest, _ := bytes.Cut(first, []byte(" "))
+	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
+	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
+		h.Exchange.Status = n
+	}
+	policy := p.SpellsRobots() || rd.expect[p.Key]
+	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
+	return r.fields(func(name string, value []byte) {
+		switch name {
+		case "transfer-encoding":
+			r.chunked = chunks && strings.EqualFold(string(value), "chunked")
+		case "content-type":
+			h.Exchange.Types = append(h.Exchange.Types, string(value))
+		}
+		h.Answer.take(name, value, policy)
+	})
+}
+
+// keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
+// proof.
+func (rd *Reader) keeps(p weburl.URL, status int) bool {
+	if status < 200 || status > 299 {
+		return false
+	}
+	return p.SpellsRobots() || p.Target == OwnerPath || rd.expect[p.Key]
+}
+
+// revisit reads what a revisit refers to (WARC 1.1, 6.7).
+func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
+	rd.sum.Revisits++
+	h.Exchange.Revisit = finding.Short(rec.Fields.Get("WARC-Profile"))
+	if h.Exchange.Revisit == "" {
+		h.Exchange.Revisit = "none"
+		rd.bad(at, h.Exchange.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
+	}
+	to, uri := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"), rec.Fields.Get("WARC-Refers-To-Target-URI")
+	rd.refersTo(h, rec, at)
+	switch {
+	case to != "" && !rd.ids.has(finding.Short(to)):
+		rd.sum.Elsewhere++
+	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
+		rd.bad(at, h.Exchange.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)", "neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
+	}
+}
