@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"curtsy/crawler"
+	"curtsy/crawler/fetch"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -24,7 +25,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 		return misuse("--ip-delay %v: hosts of others may share an address; %v is the least", plainly.Duration(s.IPDelay), crawler.LeastIPDelay)
 	}
 	if s.MaxBody == 0 {
-		return misuse("--max-body 0 keeps nothing of any page: leave it out for 100MiB")
+		return misuse("--max-body 0 keeps nothing of any page: leave it out for %s", plainly.Size(fetch.DefaultMaxBody))
 	}
 	if s.Workers > MaxWorkers {
 		return misuse("--workers %d: each takes memory and a connection; %d is the most", s.Workers, MaxWorkers)

@@ -6,6 +6,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/mirror"
@@ -72,10 +73,10 @@ const Unlimited = -1
 // Defaults are the settings that hold where nobody says otherwise.
 func Defaults() Settings {
 	return Settings{
-		Agent: crawler.DefaultAgent, Scope: "host", Requisites: "scope", Depth: Unlimited,
+		Agent: crawler.DefaultAgent, Scope: string(scope.DefaultMode), Requisites: scope.DefaultRequisites, Depth: Unlimited,
 		Delay: crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
 		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),
-		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: 100 << 20, MaxWait: crawler.DefaultMaxWait,
+		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
 		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,
 	}
 }

@@ -86,9 +86,10 @@ type Config struct {
 	KeepAlive time.Duration
 }
 
-// The least speed unless a Config says otherwise: slower than the slowest modem still in use, faster than any trickle that
-// only means to hold a connection.
+// The defaults of Config that are settings elsewhere. The least speed is slower than the slowest modem still in use, faster
+// than any trickle that only means to hold a connection.
 const (
+	DefaultMaxBody    = 100 << 20
 	DefaultLeastSpeed = 100 // octets per second
 	DefaultSpeedSpan  = 30 * time.Second
 )
@@ -144,7 +145,7 @@ func (c Config) defaults() Config {
 		}
 	}
 	if c.MaxBody == 0 {
-		c.MaxBody = 100 << 20
+		c.MaxBody = DefaultMaxBody
 	}
 	if c.LeastSpeed == 0 {
 		c.LeastSpeed = DefaultLeastSpeed

@@ -69,6 +69,12 @@ func TrapDefaults() map[string]int {
 	return map[string]int{"segments": 30, "percent": 2, "repeat": 4, "cycle": 4, "depth": 20}
 }
 
+// The defaults of Config.
+const (
+	DefaultMode       = ModeHost
+	DefaultRequisites = RequisitesScope
+)
+
 var (
 	modes      = []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds, ModeAny}
 	requisites = []string{RequisitesScope, RequisitesNone, RequisitesAll}
@@ -77,10 +83,10 @@ var (
 // check replaces the zero settings by their defaults and says what is wrong with the rest.
 func (c Config) check() (Config, error) {
 	if c.Mode == "" {
-		c.Mode = ModeHost
+		c.Mode = DefaultMode
 	}
 	if c.Requisites == "" {
-		c.Requisites = RequisitesScope
+		c.Requisites = DefaultRequisites
 	}
 	switch {
 	case !slices.Contains(modes, c.Mode):
