@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/storage"
 )
@@ -39,18 +40,12 @@ func (c *carried) keep(counts map[string]int64) {
 }
 
 // into adds what is carried to a status.
-func (c *carried) into(s *Status) {
+func (c *carried) into(s *status.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Exchanges += c.counts[totals.Exchanges]
 	s.Robots += c.counts[totals.Robots]
 	s.Bytes += c.counts[totals.Bytes]
-}
-
-// Tell adds to the status of a crawl that was killed what its ledger tells of exchanges and its frontier does not. The next
-// run counts that.
-func (s *Status) Tell(a storage.Asked) {
-	s.Exchanges, s.Robots, s.Bytes = max(s.Exchanges, a.Exchanges), max(s.Robots, a.Robots), max(s.Bytes, a.Octets)
 }
 
 // uncounted returns the totals of a frontier with the exchanges that only the ledger tells of, after a kill, and what these

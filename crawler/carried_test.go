@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -35,7 +36,7 @@ func (l *lines) asked() (a storage.Asked, err error) {
 }
 
 // counts checks that a status has all exchanges that are archived, and that there are at least so many.
-func (w *world) counts(s Status, least int) {
+func (w *world) counts(s status.Status, least int) {
 	w.t.Helper()
 	told, _ := w.ledger.asked()
 	if n := len(w.archive.records); int64(n) != s.Exchanges || n < least || told != (storage.Asked{
@@ -57,9 +58,9 @@ func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
 				site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 					switch {
 					case r.URL.Path == target && ill.Add(-1) >= 0:
-						status(503, "Retry-After", "20")(rw, r)
+						withStatus(503, "Retry-After", "20")(rw, r)
 					case r.URL.Path == "/robots.txt":
-						status(404)(rw, r)
+						withStatus(404)(rw, r)
 					default:
 						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
 					}
@@ -70,7 +71,7 @@ func TestAKillHidesNoExchangeFromTheStatus(t *testing.T) {
 				w.cfg.Ledger, w.cfg.Rests = deadly, w.ledger.rests()
 				w.cfg.Asked = func() (storage.Asked, error) {
 					told, err := w.ledger.asked()
-					if s, serr := StatusOf(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
+					if s, serr := status.Of(t.Context(), w.cfg.Frontier); serr != nil || s.Exchanges >= told.Exchanges {
 						t.Errorf("nothing was hidden from the frontier: it counts %d of %d, %v", s.Exchanges, told.Exchanges, serr)
 					}
 					return told, err

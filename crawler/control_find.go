@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -37,7 +38,7 @@ func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authorit
 	}
 	_, _, err = net.SplitHostPort(strings.TrimSuffix(name, "/"))
 	ported := err == nil
-	err = eachHost(ctx, f, 0, func(h frontier.Host) bool {
+	err = status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
 		a := h.Authority
 		if a.Host() == wanted.Host() && (!ported || a.Port() == wanted.Port()) {
 			found = append(found, a)

@@ -47,7 +47,7 @@ func (c *Crawl) controlHandler(dir, token string) http.Handler {
 		if err := r.Check(); err != nil {
 			return frontier.Retried{}, badOrder{err}
 		}
-		defer c.overlook.forget()
+		defer c.live.Forget()
 		return c.cfg.Frontier.Retry(ctx, r)
 	}))
 	mux.HandleFunc("POST /find", obeying(func(ctx context.Context, w wantedHost) ([]canon.Authority, error) {
@@ -135,7 +135,7 @@ func (c *Crawl) orderAdd(ctx context.Context, orders []seedOrder) (frontier.Adde
 	for _, o := range orders {
 		c.scope.Extend(o.URL)
 	}
-	defer c.overlook.forget()
+	defer c.live.Forget()
 	added, err := c.addGiven(ctx, cs)
 	if err == nil {
 		c.cfg.Log("seeds added by the operator: %d; the scope includes them now", len(cs))

@@ -15,13 +15,14 @@ import (
 	"testing"
 
 	"curtsy/crawler/mutual"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 )
 
 // impostor answers what a crawl would, with a snapshot of any name, to whoever asks; said gets all that it is sent.
 func impostor(name string, said *strings.Builder) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, Status{State: "running"}) })
+	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, status.Status{State: "running"}) })
 	mux.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, snapshotAt{name}) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"curtsy/crawler/mutual"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -42,28 +43,28 @@ func Connect(ctx context.Context, dir string) (*Remote, error) {
 }
 
 // Ask returns the status of the crawl that runs in dir, or ErrNotRunning.
-func Ask(ctx context.Context, dir string) (Status, error) {
+func Ask(ctx context.Context, dir string) (status.Status, error) {
 	_, s, err := connect(ctx, dir)
 	return s, err
 }
 
-func connect(ctx context.Context, dir string) (*Remote, Status, error) {
+func connect(ctx context.Context, dir string) (*Remote, status.Status, error) {
 	b, err := durable.ReadFile(filepath.Join(dir, ControlFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Status{}, ErrNotRunning
+		return nil, status.Status{}, ErrNotRunning
 	}
 	if err != nil {
-		return nil, Status{}, err
+		return nil, status.Status{}, err
 	}
 	r := &Remote{dir: dir}
 	if err := json.Unmarshal(b, &r.at); err != nil {
-		return nil, Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, ControlFile, err)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, ControlFile, err)
 	}
 	if host, _, err := net.SplitHostPort(r.at.Address); err != nil || host != "127.0.0.1" {
-		return nil, Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, ControlFile, r.at.Address)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, ControlFile, r.at.Address)
 	}
 	if r.at.Token == "" {
-		return nil, Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, ControlFile)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, ControlFile)
 	}
 	r.client = http.Client{
 		Transport: &mutual.Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
@@ -72,9 +73,9 @@ func connect(ctx context.Context, dir string) (*Remote, Status, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	var s Status
+	var s status.Status
 	if err := r.call(ctx, http.MethodGet, "/status", nil, &s); err != nil {
-		return nil, Status{}, err
+		return nil, status.Status{}, err
 	}
 	return r, s, nil
 }

@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
 	"curtsy/frontier/canon"
 )
@@ -62,14 +63,11 @@ type Crawl struct {
 	stopping context.Context // done when those under way are to end: Grace after draining
 	stop     context.CancelFunc
 
-	overlook look[overlooked]
-	estimate look[Estimate]
-	sharing  look[sharing]
+	live *status.Live
 
 	mu        sync.Mutex
 	seeds     []string            // seeds of this run that got no usable answer, with why; at most maxNamedSeeds
 	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
-	longest   longest
 	book      seedBook
 }
 
@@ -137,8 +135,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.book = newSeedBook(before.Counts)
 	c.redirects, c.gate = gate.NewRedirects(), gate.New(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
 	c.budget = newBudget(c.cfg, all)
-	c.overlook, c.estimate = newLook[overlooked](), newLook[Estimate]()
-	c.sharing = newLook[sharing]()
+	c.live = c.cfg.newLive()
 	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	c.budget.press = func() { c.room.Press(pressAfter) }

@@ -10,6 +10,7 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -45,7 +46,8 @@ func (c *Crawl) Explain(ctx context.Context, q Question) (Explanation, error) {
 // ExplainStopped says the same of a crawl that is not running: as if a run began now. Of cfg it needs neither fetcher nor
 // recorder nor ledger.
 func ExplainStopped(ctx context.Context, cfg Config, q Question) (Explanation, error) {
-	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start(), sharing: newLook[sharing]()}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start()}
+	c.live = c.cfg.newLive()
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	var err error
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
@@ -90,7 +92,7 @@ type facts struct {
 	state   robots.State
 	rules   gate.Rules
 	gate    *gate.Gate
-	sharing sharing // who is at the host's address
+	sharing status.Sharing // who is at the host's address
 
 	scope  scope.Verdict
 	asked  []scope.Opinion
@@ -150,7 +152,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 	c.owns(v)
 	k.own, k.floor = v.own, v.floor
 	if !k.own && k.memory.Spot.IsValid() {
-		if k.sharing, err = c.sharing.ask(ctx, c.findSharing); err != nil {
+		if k.sharing, err = c.live.Sharing(ctx); err != nil {
 			return err
 		}
 	}

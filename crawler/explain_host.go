@@ -7,6 +7,7 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -65,14 +66,14 @@ func (k *facts) explainHost() ExplainedHost {
 		return e
 	}
 	h := k.host
-	e.Condition, e.Reason, e.Leased = ConditionName(h.Condition), h.Reason, h.Leased
+	e.Condition, e.Reason, e.Leased = status.ConditionName(h.Condition), h.Reason, h.Leased
 	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.memory.Pages)
 	e.Failures, e.Throttles, e.Refusals = int64(k.memory.Failures), int64(k.memory.Throttles), int64(k.memory.Refusals)
 	if h.Wait > 0 {
 		e.Until = k.in(h.Wait)
 	}
 	if h.Hold.Act != 0 {
-		e.Hold, e.HoldWhy = HoldName(h.Hold.Act), h.Hold.Reason
+		e.Hold, e.HoldWhy = status.HoldName(h.Hold.Act), h.Hold.Reason
 		if h.Hold.Act == frontier.Park {
 			e.HoldUntil = k.in(h.Hold.Wait)
 		}
@@ -179,8 +180,8 @@ func (k *facts) explainPace(cfg Config) ExplainedPace {
 	if !k.own {
 		e.Address = cfg.IPDelay.Seconds()
 	}
-	if t, ok := k.sharing.term(k.memory.Spot); ok {
-		e.Terms = append(e.Terms, t)
+	if d, note, ok := k.sharing.Term(k.memory.Spot); ok {
+		e.Terms = append(e.Terms, PaceTerm{By: storage.ByAddress, Seconds: seconds(d), Note: note})
 	}
 	e.choose()
 	return e

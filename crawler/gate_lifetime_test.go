@@ -40,8 +40,8 @@ func TestGate_3_2_FreshTime(t *testing.T) {
 		{"Expires in an hour", time.Minute, func() http.HandlerFunc { return body(200, "", "Expires", httpTime(hour)) }, 54 * time.Minute},
 		{"Expires in a week", hour, func() http.HandlerFunc { return body(200, "", "Expires", httpTime(7*24*hour)) }, 22 * hour},
 		{"Expires in the past", 30 * time.Second, func() http.HandlerFunc { return body(200, "", "Expires", httpTime(-hour)) }, 5 * time.Minute * 9 / 10},
-		{"ALLOW by 404", hour, func() http.HandlerFunc { return status(404, "Cache-Control", "max-age=60") }, 22 * hour},
-		{"ALLOW by 410", hour, func() http.HandlerFunc { return status(410) }, 22 * hour},
+		{"ALLOW by 404", hour, func() http.HandlerFunc { return withStatus(404, "Cache-Control", "max-age=60") }, 22 * hour},
+		{"ALLOW by 410", hour, func() http.HandlerFunc { return withStatus(410) }, 22 * hour},
 	} {
 		for _, standard := range robots.Standards() {
 			t.Run("3.2 "+row.name+"/"+standard.String(), func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 				start := time.Now()
 				w := newTimetable(t, time.Minute, 120, func(n int, rw http.ResponseWriter, r *http.Request) {
 					if since := time.Since(start); n > 1 && since < back {
-						status(500)(rw, r)
+						withStatus(500)(rw, r)
 						return
 					}
 					body(200, "User-agent: *\nDisallow: /58$\n", "Cache-Control", "max-age=3600")(rw, r)
@@ -146,7 +146,7 @@ func TestGate_3_2_StaleAllowIsNotUsed(t *testing.T) {
 	t.Run("3.2 stale ALLOW", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
-				status([]int{404, 500}[min(n, 2)-1])(rw, r)
+				withStatus([]int{404, 500}[min(n, 2)-1])(rw, r)
 			})
 			w.cfg.MaxTime = 3 * 24 * time.Hour
 			w.run()
@@ -178,10 +178,10 @@ func TestGate_3_2_Retry(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newTimetable(t, time.Second, 3, func(n int, rw http.ResponseWriter, r *http.Request) {
 						if n <= len(tt.want) {
-							status(tt.status)(rw, r)
+							withStatus(tt.status)(rw, r)
 							return
 						}
-						status(200)(rw, r)
+						withStatus(200)(rw, r)
 					})
 					w.cfg.Standard = standard
 					s := w.run()
@@ -221,7 +221,7 @@ func TestGate_3_2_RetryAfter(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newTimetable(t, time.Second, 2, func(n int, rw http.ResponseWriter, r *http.Request) {
 						if n == 1 {
-							status(code, "Retry-After", tt.value())(rw, r)
+							withStatus(code, "Retry-After", tt.value())(rw, r)
 						}
 					})
 					s := w.run()
@@ -237,7 +237,7 @@ func TestGate_3_2_RetryAfter(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newTimetable(t, time.Second, 2, func(n int, rw http.ResponseWriter, r *http.Request) {
 				if n == 1 {
-					status(503, "Retry-After", "172800")(rw, r)
+					withStatus(503, "Retry-After", "172800")(rw, r)
 				}
 			})
 			// The host leaves the run (politeness rule 11), and later ones obey what is left.
@@ -287,7 +287,7 @@ func TestGate_3_2_AfterARestart(t *testing.T) {
 	})
 	t.Run("3.2 failure runs go on counting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTimetable(t, time.Second, 2, func(_ int, rw http.ResponseWriter, r *http.Request) { status(503)(rw, r) })
+			w := newTimetable(t, time.Second, 2, func(_ int, rw http.ResponseWriter, r *http.Request) { withStatus(503)(rw, r) })
 			w.cfg.MaxTime = 6 * time.Minute
 			w.run()
 			before := w.policy("http://a.test/")
@@ -318,10 +318,10 @@ func TestGate_3_2_UndefinedFor30Days(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTimetable(t, time.Hour, 30, func(n int, rw http.ResponseWriter, r *http.Request) {
 					if n == 1 {
-						status(first)(rw, r)
+						withStatus(first)(rw, r)
 						return
 					}
-					status(503)(rw, r)
+					withStatus(503)(rw, r)
 				})
 				w.cfg.MaxTime, w.cfg.MaxWait = 150*time.Minute, time.Hour
 				for range 35 {

@@ -54,7 +54,7 @@ func hopsThen(n, code int, last http.HandlerFunc) http.HandlerFunc {
 			last(rw, r)
 			return
 		}
-		status(code, "Location", fmt.Sprintf("/r%d", hop+1))(rw, r)
+		withStatus(code, "Location", fmt.Sprintf("/r%d", hop+1))(rw, r)
 	}
 }
 
@@ -79,8 +79,8 @@ func outcomeRows() []outcomeRow {
 		{name: "203 with body", answer: body(203, fileOfGated), want: same(asRules)},
 		{name: "299 with body", answer: body(299, fileOfGated), want: same(asRules)},
 		{name: "2xx ended by the end of the connection", answer: raw("HTTP/1.0 200 OK\r\n\r\n" + fileOfGated), want: same(asRules)},
-		{name: "2xx empty body", answer: status(200), want: same(asEmpty)}, // 1994 alone would say ALLOW, which is no sterner
-		{name: "204", answer: status(204), want: same(asEmpty)},
+		{name: "2xx empty body", answer: withStatus(200), want: same(asEmpty)}, // 1994 alone would say ALLOW, which is no sterner
+		{name: "204", answer: withStatus(204), want: same(asEmpty)},
 		{name: "2xx wrong Content-Type", answer: body(200, fileOfGated, "Content-Type", "text/html"), want: same(asRules), flags: robots.HTML},
 		{name: "2xx HTML", answer: body(200, "<html><body>\n"+fileOfGated, "Content-Type", "text/html"), want: same(asRules), flags: robots.HTML},
 		{name: "2xx looks binary, NUL", answer: body(200, "\x7FELF\x00\x00\n"), want: same(asEmpty), flags: robots.Binary},
@@ -89,10 +89,10 @@ func outcomeRows() []outcomeRow {
 		{name: "2xx gzip body over 500 KiB decoded", answer: body(200, zipped(over500KiB()), "Content-Encoding", "gzip"), want: same(asRules), flags: robots.Truncated},
 		{name: "gzip declared", answer: body(200, zipped(fileOfGated), "Content-Encoding", "gzip"), want: same(asRules)},
 
-		{name: "401", answer: status(401), want: [3]string{asAllow, asClosed, asAllow}},
-		{name: "403", answer: status(403), want: [3]string{asAllow, asClosed, asAllow}},
+		{name: "401", answer: withStatus(401), want: [3]string{asAllow, asClosed, asAllow}},
+		{name: "403", answer: withStatus(403), want: [3]string{asAllow, asClosed, asAllow}},
 		{name: "404", answer: body(404, fileOfGated), want: same(asAllow)},
-		{name: "410", answer: status(410), want: same(asAllow)},
+		{name: "410", answer: withStatus(410), want: same(asAllow)},
 
 		{name: "hop 6", answer: hopsThen(6, 302, ok), want: [3]string{asAllow, asRules, asDeny}, why: "too many redirects"},
 		{name: "hop 10", answer: hopsThen(10, 302, ok), want: [3]string{asAllow, asRules, asDeny}, why: "too many redirects"},
@@ -104,7 +104,7 @@ func outcomeRows() []outcomeRow {
 		}
 	}
 	for _, code := range []int{400, 402, 405, 407, 418, 451, 499} {
-		rows = append(rows, outcomeRow{name: fmt.Sprintf("other 4xx %d", code), answer: status(code), want: same(asAllow)})
+		rows = append(rows, outcomeRow{name: fmt.Sprintf("other 4xx %d", code), answer: withStatus(code), want: same(asAllow)})
 	}
 	for _, code := range []int{206, 300, 304, 305, 306, 408, 425, 429, 500, 501, 502, 503, 504, 599, 600, 999} {
 		why := fmt.Sprintf("status %d", code)
@@ -113,7 +113,7 @@ func outcomeRows() []outcomeRow {
 		}
 		answer := body(code, fileOfGated, "Location", "/elsewhere")
 		if code == 304 {
-			answer = status(code)
+			answer = withStatus(code)
 		}
 		rows = append(rows, outcomeRow{name: fmt.Sprint(code), answer: answer, want: same(asDeny), why: why})
 	}
@@ -128,14 +128,14 @@ func outcomeRows() []outcomeRow {
 		{"2xx cut, gzip checksum", "coding", body(200, zipped(fileOfGated)[:len(zipped(fileOfGated))-8]+"12345678", "Content-Encoding", "gzip")},
 		{"gzip undeclared", "compressed, but not declared", body(200, zipped(fileOfGated))},
 		{"br declared", "coding", body(200, fileOfGated, "Content-Encoding", "br")},
-		{"redirect without Location", "redirect without Location", status(302)},
-		{"redirect with an invalid Location", "redirect to an invalid URL", status(302, "Location", "http://[/robots.txt")},
-		{"redirect to a scheme not http(s)", "redirect to a scheme other than http and https", status(302, "Location", "ftp://a.test/robots.txt")},
-		{"redirect loop of one", "redirect loop", status(302, "Location", "/robots.txt")},
-		{"redirect loop of two", "redirect loop", hopsThen(1, 302, status(302, "Location", "/robots.txt"))},
-		{"redirect to a private address", "private address: see --allow-net", status(302, "Location", "http://10.0.0.1/robots.txt")},
-		{"redirect to loopback", "private address: see --allow-net", status(302, "Location", "http://127.0.0.1/robots.txt")},
-		{"redirect to a name with a private address", "private address: see --allow-net", status(302, "Location", "http://private.test/robots.txt")},
+		{"redirect without Location", "redirect without Location", withStatus(302)},
+		{"redirect with an invalid Location", "redirect to an invalid URL", withStatus(302, "Location", "http://[/robots.txt")},
+		{"redirect to a scheme not http(s)", "redirect to a scheme other than http and https", withStatus(302, "Location", "ftp://a.test/robots.txt")},
+		{"redirect loop of one", "redirect loop", withStatus(302, "Location", "/robots.txt")},
+		{"redirect loop of two", "redirect loop", hopsThen(1, 302, withStatus(302, "Location", "/robots.txt"))},
+		{"redirect to a private address", "private address: see --allow-net", withStatus(302, "Location", "http://10.0.0.1/robots.txt")},
+		{"redirect to loopback", "private address: see --allow-net", withStatus(302, "Location", "http://127.0.0.1/robots.txt")},
+		{"redirect to a name with a private address", "private address: see --allow-net", withStatus(302, "Location", "http://private.test/robots.txt")},
 		{"1xx final", "protocol", raw("HTTP/1.1 101 Switching Protocols\r\n\r\n")},
 		{"1xx and nothing", "reset", raw("HTTP/1.1 103 Early Hints\r\n\r\n")},
 		{"malformed status", "protocol", raw("HTTP/1.1 abc OK\r\n\r\n")},
@@ -200,7 +200,7 @@ func TestGate_3_1_RedirectsAcrossAuthorities(t *testing.T) {
 					others = append(others, site)
 				}
 				others[tt.hosts-1].Robots = crawltest.Robots{Body: fileOfGated}
-				g := newGated(t, "http", status(301, "Location", "http://hop1.test/robots.txt"), others...)
+				g := newGated(t, "http", withStatus(301, "Location", "http://hop1.test/robots.txt"), others...)
 				s := g.run()
 				g.wantPolicy(tt.want, "", s)
 				g.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
@@ -275,7 +275,7 @@ func TestGate_3_1_TLSFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGated(t, "https", status(404))
+				g := newGated(t, "https", withStatus(404))
 				g.secured(tt.trusted, tt.name, func(target string) string {
 					if target == "/robots.txt" {
 						return said(target)

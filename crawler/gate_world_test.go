@@ -198,8 +198,8 @@ func (w *timetable) robotsRequest(n int) http.Header {
 	return nil
 }
 
-// status answers with a status and no body.
-func status(code int, fields ...string) http.HandlerFunc {
+// withStatus answers with a status and no body.
+func withStatus(code int, fields ...string) http.HandlerFunc {
 	return body(code, "", fields...)
 }
 

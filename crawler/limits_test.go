@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/host"
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/storage"
@@ -54,7 +55,7 @@ func TestHTTPThatTheStoryReads(t *testing.T) {
 				t.Errorf("%s: truncated %q", r.URL, r.Truncated)
 			}
 		}
-		if !slices.ContainsFunc(s.Status.Resting, func(r Resting) bool {
+		if !slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool {
 			return r.Condition == "retired" && strings.Contains(r.Reason, "private address: see --allow-net")
 		}) {
 			t.Errorf("%+v", s.Status.Resting)

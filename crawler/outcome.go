@@ -88,6 +88,7 @@ const maxHops = 10
 // The reasons that the story itself gives.
 const (
 	reasonHops       = "trap:redirect-chain"
+	reasonDryRun     = "dry run" // why a host is left after its robots.txt
 	reasonMaxPerHost = "budget: max-per-host"
 	reasonPanic      = storage.ReasonPanic
 	reasonLease      = storage.ReasonLease // it took longer than a lease allows

@@ -39,7 +39,7 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 		need = c.learn(v, ex, time.Now())
 	}
 	if need.Action == robots.Wait {
-		v.leave(frontier.Parked, whyUnreachable(v.state), need.After)
+		v.leave(frontier.Parked, host.WhyUnreachable(v.state), need.After)
 		return false, nil
 	}
 	if need.Action != robots.Judge && v.unused() {

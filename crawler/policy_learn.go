@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -40,7 +39,7 @@ func (c *Crawl) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need
 	}
 	v.policyOver(failures, ex.Failure)
 	if need.Action == robots.Wait {
-		reason := whyUnreachable(v.state)
+		reason := host.WhyUnreachable(v.state)
 		v.leave(frontier.Parked, reason, need.After)
 		if ex.Failure == string(fetch.PrivateAddress) {
 			v.leave(frontier.Retired, reason+": see --allow-net", 0)
@@ -74,7 +73,7 @@ func (v *visit) policyOver(failures int, failure string) {
 			return
 		}
 		var r host.Rest
-		v.memory, r = host.WithoutPolicy(v.memory, whyUnreachable(v.state))
+		v.memory, r = host.WithoutPolicy(v.memory, host.WhyUnreachable(v.state))
 		v.leave(r.Condition, r.Reason, 0)
 		v.rest.AtLeast(host.Pace{Pause: r.Wait, By: r.By})
 	case v.state.Failures() == 0 && v.state.Hops() == 0:
@@ -87,14 +86,6 @@ func (c *Crawl) bear(v *visit) {
 	if site := host.Asked(v.rules.Book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
 		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}
-}
-
-// whyUnreachable says why a policy cannot be had.
-func whyUnreachable(s robots.State) string {
-	if f := s.Failure(); f != "" {
-		return "robots.txt: " + f
-	}
-	return "robots.txt: status " + strconv.Itoa(s.Status())
 }
 
 // digestOf is the SHA-256 of a body as the ledger writes it.

@@ -51,9 +51,9 @@ func TestRule17_ARestCostsOneSync(t *testing.T) {
 			}
 			switch r.URL.Path {
 			case "/busy.html":
-				status(503, "Retry-After", "20")(rw, r)
+				withStatus(503, "Retry-After", "20")(rw, r)
 			case "/robots.txt":
-				status(404)(rw, r)
+				withStatus(404)(rw, r)
 			default:
 				body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
 			}

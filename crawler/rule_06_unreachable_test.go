@@ -34,13 +34,13 @@ func outages() []outage {
 	noHost := &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}
 	file := "User-agent: *\nDisallow: /closed.html\n"
 	return []outage{
-		{name: "500", why: "status 500", answer: status(500)},
-		{name: "502", why: "status 502", answer: status(502)},
-		{name: "503", why: "status 503", answer: status(503)},
-		{name: "504", why: "status 504", answer: status(504)},
-		{name: "429", why: "status 429", answer: status(429)},
-		{name: "408", why: "status 408", answer: status(408)},
-		{name: "425", why: "status 425", answer: status(425)},
+		{name: "500", why: "status 500", answer: withStatus(500)},
+		{name: "502", why: "status 502", answer: withStatus(502)},
+		{name: "503", why: "status 503", answer: withStatus(503)},
+		{name: "504", why: "status 504", answer: withStatus(504)},
+		{name: "429", why: "status 429", answer: withStatus(429)},
+		{name: "408", why: "status 408", answer: withStatus(408)},
+		{name: "425", why: "status 425", answer: withStatus(425)},
 		{name: "no such name", why: "nxdomain", lookUp: &net.DNSError{Name: "a.test", IsNotFound: true}, ends: 2},
 		{name: "look-up fails", why: "dns", lookUp: &net.DNSError{Name: "a.test", Err: "server misbehaving"}},
 		{name: "look-up takes too long", why: "dns", lookUp: &net.DNSError{Name: "a.test", IsTimeout: true}},

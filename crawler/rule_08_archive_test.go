@@ -40,7 +40,7 @@ func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := []string{"User-agent: *\nDisallow: /none1\n", "User-agent: *\nDisallow: /none2\n# café\n", ""}
 		answers := []http.HandlerFunc{
-			body(503, "closed for an hour"), body(200, files[0], "ETag", `"1"`), status(304, "ETag", `"1"`),
+			body(503, "closed for an hour"), body(200, files[0], "ETag", `"1"`), withStatus(304, "ETag", `"1"`),
 			body(200, files[1]), body(500, "broken"), body(200, files[2]),
 		}
 		w := newTimetable(t, time.Minute, 200, func(n int, rw http.ResponseWriter, r *http.Request) {

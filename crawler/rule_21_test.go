@@ -16,6 +16,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/revisit"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -226,7 +227,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
 		w.judged(crawltest.Rules{Pace: Floor, Repeats: 100})
-		s, err := StatusOf(t.Context(), w.front)
+		s, err := status.Of(t.Context(), w.front)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +344,7 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 		if len(w.archive.refused) != 1 || w.archive.refused[0].Change != storage.ChangeFresh || w.archive.refused[0].Attempt != 0 {
 			t.Errorf("the archive's notes: %+v", w.archive.refused)
 		}
-		s, err := StatusOf(t.Context(), w.front)
+		s, err := status.Of(t.Context(), w.front)
 		if err != nil || s.Changes[string(storage.ChangeFresh)] != 1 {
 			t.Errorf("%v %v", s.Changes, err)
 		}

@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -9,51 +8,10 @@ import (
 	"time"
 
 	"curtsy/crawler/address"
+	"curtsy/crawler/status"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
-
-// Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
-// the others have more.
-func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
-	spot := address.Of(netip.MustParseAddr("192.0.2.1"))
-	const s = time.Second
-	for name, c := range map[string]struct {
-		paces []time.Duration
-		want  time.Duration // 0: the paces leave starts over
-	}{
-		"one alone":              {[]time.Duration{s}, 0},
-		"two fit":                {[]time.Duration{s, s}, 0},
-		"three do not":           {[]time.Duration{s, s, s}, 1500 * time.Millisecond},
-		"fifty":                  {repeated(s, 50), 25 * s},
-		"slow ones leave theirs": {append(repeated(s, 3), repeated(10*s, 5)...), 2 * s},
-		"all slow":               {repeated(30*s, 60), 0},
-		"slow ones do not fit":   {repeated(30*s, 61), 30500 * time.Millisecond},
-		"no pace of its own":     {[]time.Duration{0}, s / 2},
-	} {
-		all := sharing{every: s / 2, at: map[netip.Prefix]*sharers{}}
-		for _, p := range c.paces {
-			all.add(spot, 1, p)
-		}
-		if got := all.pause(spot); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-		starts := 0.0 // a second
-		for _, p := range c.paces {
-			starts += 1 / max(p, all.pause(spot)).Seconds()
-		}
-		if full := math.Abs(starts-2) < 1e-6; starts > 2+1e-6 || c.want > 0 && !full {
-			t.Errorf("%s: %v starts a second", name, starts)
-		}
-	}
-}
-
-func repeated(d time.Duration, n int) (all []time.Duration) {
-	for range n {
-		all = append(all, d)
-	}
-	return all
-}
 
 // Where hosts share an address, the estimate is of what really comes; status and explain say the pace that is really kept,
 // also when the crawl has stopped.
@@ -67,14 +25,14 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e Estimate
+		var e status.Estimate
 		var at time.Time
 		u, err := canon.Parse(seeds[3] + "p11.html")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var x Explanation
-		var st Status
+		var st status.Status
 		time.AfterFunc(80*time.Second, func() {
 			at = time.Now()
 			e, _ = c.Estimate(t.Context())
@@ -119,10 +77,10 @@ func TestADryRunKnowsThePaceOfTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, who := SeedsTake(answers, halfSecond); d != 5*time.Second || who != "10 hosts of 8.8.8.8" {
+		if d, who := status.SeedsTake(answers, halfSecond); d != 5*time.Second || who != "10 hosts of 8.8.8.8" {
 			t.Errorf("%v, %q", d, who)
 		}
-		if d, who := SeedsTake(answers[:2], halfSecond); d != time.Second || who != "" {
+		if d, who := status.SeedsTake(answers[:2], halfSecond); d != time.Second || who != "" {
 			t.Errorf("two hosts: %v, %q", d, who)
 		}
 	})

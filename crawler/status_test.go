@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
@@ -98,7 +99,7 @@ func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e Estimate
+		var e status.Estimate
 		time.AfterFunc(50*time.Second, func() {
 			if e, err = c.Estimate(t.Context()); err != nil {
 				t.Error(err)
@@ -109,44 +110,6 @@ func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 		}
 		if e.Host != "http://slow.test" || e.Pace != 20*time.Second || e.Left < time.Minute || e.Left > time.Hour || e.Known < 20 {
 			t.Errorf("%+v", e)
-		}
-	})
-}
-
-func TestConditionsHaveNames(t *testing.T) {
-	for c, want := range map[frontier.Condition]string{
-		frontier.Open: "open", frontier.Parked: "parked", frontier.Retired: "retired", frontier.Refused: "refused",
-	} {
-		if got := ConditionName(c); got != want {
-			t.Errorf("condition %d is %q, want %q", c, got, want)
-		}
-	}
-}
-
-func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, n := newLook[int](), 0
-		ask := func() int {
-			answer, err := l.ask(t.Context(), func(context.Context) (int, error) {
-				n++
-				time.Sleep(100 * time.Millisecond)
-				return n, nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return answer
-		}
-		for range 2 {
-			if ask() != 1 {
-				t.Error("asked twice at once: found twice")
-			}
-		}
-		if time.Sleep(4900 * time.Millisecond); ask() != 1 {
-			t.Error("found again before fifty times its cost has passed")
-		}
-		if time.Sleep(100 * time.Millisecond); ask() != 2 {
-			t.Error("an old answer")
 		}
 	})
 }
@@ -168,9 +131,9 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 		}
 		got, err := c.Answers(t.Context())
 		for i := range got {
-			got[i].spot = netip.Prefix{}
+			got[i].Addr = netip.Prefix{}
 		}
-		want := []HostAnswer{
+		want := []status.HostAnswer{
 			{Host: "http://a.test", Robots: "rules", Status: 200, Pace: 3 * time.Second, PaceS: 3, Seeds: 2},
 			{Host: "http://b.test", Robots: "none: everything is allowed", Status: 404, Pace: Floor, PaceS: 1, Seeds: 1},
 			{Host: "http://d.test", Robots: "cannot be had, so nothing is allowed: robots.txt: status 503", Status: 503, Pace: Floor, PaceS: 1, Seeds: 1},

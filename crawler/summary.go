@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
 
 // Summary is how a run ended.
 type Summary struct {
-	EndedBy string `json:"ended_by"` // one of the Ended words, or the name of a budget
-	Status  Status `json:"status"`
+	EndedBy string        `json:"ended_by"` // one of the Ended words, or the name of a budget
+	Status  status.Status `json:"status"`
 
 	// Incomplete says that something is missing that no budget of the user explains: a seed without a usable answer, or
 	// hosts still parked, refused or retired when nothing else was left to do.
@@ -35,11 +36,11 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		return s, err
 	}
 	var err error
-	if s.Status, err = StatusOf(ctx, c.cfg.Frontier); err != nil {
+	if s.Status, err = status.Of(ctx, c.cfg.Frontier); err != nil {
 		return s, err
 	}
 	if s.EndedBy == EndedWaiting { // then each host with something left is not due
-		if s.Status.Resting, err = left(ctx, c.cfg.Frontier); err != nil {
+		if s.Status.Resting, err = status.Left(ctx, c.cfg.Frontier); err != nil {
 			return s, err
 		}
 	}
@@ -57,7 +58,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 
 	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
 		others := false
-		err := eachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
+		err := status.EachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
 			others = h.Pending() > 0 && (h.Condition != frontier.Retired || h.Reason != reasonMaxPerHost)
 			return !others
 		})

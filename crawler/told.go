@@ -19,7 +19,7 @@ func (c *Crawl) steer(ctx context.Context, s frontier.Steering) (frontier.Steere
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, badOrder{err}
 	}
-	defer c.overlook.forget()
+	defer c.live.Forget()
 	return c.cfg.Frontier.Steer(ctx, s)
 }
 

@@ -165,6 +165,7 @@ func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun {
 		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
+	c.live.Note(v.turn.Authority, v.need())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range v.result.Extend {
@@ -175,6 +176,5 @@ func (c *Crawl) applied(v *visit) {
 			c.seeds = append(c.seeds, s)
 		}
 	}
-	c.longest.note(v)
 	c.book.take(v.result.Counts)
 }

@@ -76,13 +76,13 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		answer       http.HandlerFunc
 		least        time.Duration
 	}{
-		{"Retry-After of a 503", "/busy.html", status(503, "Retry-After", "20"), 20 * time.Second},
-		{"Retry-After of a redirect", "/busy.html", status(302, "Retry-After", "20", "Location", "/"), 20 * time.Second},
-		{"Retry-After of robots.txt", "/robots.txt", status(503, "Retry-After", "90"), 90 * time.Second},
-		{"429 that does not say", "/busy.html", status(429), time.Minute},
-		{"500", "/busy.html", status(500), 30 * time.Second},
-		{"robots.txt that cannot be had", "/robots.txt", status(500), time.Minute}, // rule 6
-		{"RateLimit", "/busy.html", status(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
+		{"Retry-After of a 503", "/busy.html", withStatus(503, "Retry-After", "20"), 20 * time.Second},
+		{"Retry-After of a redirect", "/busy.html", withStatus(302, "Retry-After", "20", "Location", "/"), 20 * time.Second},
+		{"Retry-After of robots.txt", "/robots.txt", withStatus(503, "Retry-After", "90"), 90 * time.Second},
+		{"429 that does not say", "/busy.html", withStatus(429), time.Minute},
+		{"500", "/busy.html", withStatus(500), 30 * time.Second},
+		{"robots.txt that cannot be had", "/robots.txt", withStatus(500), time.Minute}, // rule 6
+		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 					case r.URL.Path == tt.target && ill.Add(-1) >= 0:
 						tt.answer(rw, r)
 					case r.URL.Path == "/robots.txt":
-						status(404)(rw, r)
+						withStatus(404)(rw, r)
 					default:
 						body(200, "<p>Bread.", "Content-Type", "text/html")(rw, r)
 					}

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -185,7 +186,7 @@ func (w *world) run() Summary {
 }
 
 // balanced checks that every URL discovered is somewhere.
-func (w *world) balanced(s Status) {
+func (w *world) balanced(s status.Status) {
 	w.t.Helper()
 	sum := s.Fetched + s.Redirected + s.Gone + s.Failed + s.Disallowed + s.Dropped + s.Held + s.Queued + s.InFlight + s.Deferred
 	if sum != s.Discovered {

@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/storage/ledger"
 )
 
@@ -158,7 +159,7 @@ func TestStatusSumsToDiscovered(t *testing.T) {
 	inside(t, "crawl", "--delay", "0", "--max-pages", "10", "--dir", dir, web.LoopbackURL("bakery.test")).
 		want(t, cli.ExitDone, "--max-pages is reached", "curtsy resume --max-pages 0 "+dir)
 	r := inside(t, "status", "--json", dir)
-	var s crawler.Status
+	var s status.Status
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -47,7 +47,7 @@ func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candi
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	least, address := crawler.SeedsTake(result.Answers, s.IPDelay)
+	least, address := status.SeedsTake(result.Answers, s.IPDelay)
 	why := ""
 	if address != "" {
 		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.IPDelay))

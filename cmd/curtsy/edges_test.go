@@ -10,6 +10,7 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
 )
@@ -40,7 +41,7 @@ func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 	for ended, flag := range map[string]string{
 		crawler.EndedMaxPages: "--max-pages", crawler.EndedMaxBytes: "--max-bytes", crawler.EndedMaxPerHost: "--max-per-host",
 	} {
-		text := text.Summary(crawler.Summary{EndedBy: ended, Status: crawler.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
+		text := text.Summary(crawler.Summary{EndedBy: ended, Status: status.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
 		if want := "curtsy resume " + flag + " 0 news"; !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", ended, want, text)
 		}

@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 )
 
@@ -127,7 +128,7 @@ func TestALongSeedListIsReadInPieces(t *testing.T) {
 	if err != nil || strings.Count(string(list), "\n") != bad || len(list) > 300*bad {
 		t.Errorf("%v: %d lines and %d octets, want %d lines", err, strings.Count(string(list), "\n"), len(list), bad)
 	}
-	var s crawler.Status
+	var s status.Status
 	if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
@@ -241,14 +241,14 @@ func heldAs(a frontier.Act) string {
 	return "parked"
 }
 
-func conditionOf(h frontier.Host) string { return crawler.ConditionName(h.Condition) }
+func conditionOf(h frontier.Host) string { return status.ConditionName(h.Condition) }
 
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	pending := h.Queued + h.InFlight + h.Deferred
 	name := h.Authority.Origin()
 	state, why, wait := conditionOf(h), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
-		state, why, wait = heldAs(h.Hold.Act), crawler.HoldName(h.Hold.Act), h.Hold.Wait
+		state, why, wait = heldAs(h.Hold.Act), status.HoldName(h.Hold.Act), h.Hold.Wait
 		if h.Hold.Reason != "" {
 			why += ": " + h.Hold.Reason
 		}

@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/ndjson"
 )
@@ -251,7 +252,7 @@ func TestCompactMakesTheFileNoLargerAndKeepsTheCrawl(t *testing.T) {
 	if !strings.Contains(r.out, " before, ") {
 		t.Errorf("%q", r.out)
 	}
-	var a, b crawler.Status
+	var a, b status.Status
 	if err := errors.Join(json.Unmarshal([]byte(before.out), &a), json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &b)); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +292,7 @@ func TestRunsAreThoseInWhichTurnsWereTaken(t *testing.T) {
 	inside(t, "frontier", "park", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
 	inside(t, "frontier", "resume", "--host", "127.0.0.1", dir).want(t, cli.ExitDone)
 	for n := 1; n <= 2; n++ {
-		var s crawler.Status
+		var s status.Status
 		if err := json.Unmarshal([]byte(inside(t, "status", "--json", dir).out), &s); err != nil {
 			t.Fatal(err)
 		}

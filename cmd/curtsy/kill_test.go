@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/repair"
 	"curtsy/storage"
@@ -161,7 +161,7 @@ func reopened(t *testing.T, dir string) {
 func fetchedOnce(t *testing.T, dir string, pages int) {
 	t.Helper()
 	r := ended(t, curtsy(t, "status", "--json", dir))
-	var s crawler.Status
+	var s status.Status
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatalf("status: %v: %s", err, r.out)
 	}

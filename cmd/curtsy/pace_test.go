@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/status"
 	"curtsy/storage/ledger"
 )
 
@@ -103,10 +104,10 @@ func TestRule17_TwoProcessesKeepThePaceTogether(t *testing.T) {
 }
 
 func TestStatusSaysHowManyHostsTheirAddressLimits(t *testing.T) {
-	if got := text.Status(crawler.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
+	if got := text.Status(status.Status{LimitedByIP: 3}, "", time.Time{}); !strings.Contains(got, "limited by IP: 3 hosts\n") {
 		t.Errorf("%s", got)
 	}
-	if got := text.Status(crawler.Status{}, "", time.Time{}); strings.Contains(got, "limited by IP") {
+	if got := text.Status(status.Status{}, "", time.Time{}); strings.Contains(got, "limited by IP") {
 		t.Errorf("%s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"curtsy/crawler"
+	"curtsy/crawler/status"
 )
 
 // One of a kind is not told in the plural.
@@ -14,7 +15,7 @@ func TestOneIsNotToldInThePlural(t *testing.T) {
 	if want := "host     1 page, 1 failure in a row, 2 answers of 429 or 503 in a row, 1 refusal in a row\n"; p.String() != want {
 		t.Errorf("%q, want %q", p.String(), want)
 	}
-	if got := (crawler.Estimate{Known: 1, Host: "h"}).String(); !strings.Contains(got, " for 1 known URL;") {
+	if got := (status.Estimate{Known: 1, Host: "h"}).String(); !strings.Contains(got, " for 1 known URL;") {
 		t.Error(got)
 	}
 }

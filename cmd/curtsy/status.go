@@ -14,6 +14,7 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
@@ -51,9 +52,9 @@ func newStatus(std cli.Streams) *cobra.Command {
 
 // statusOf asks the running crawl, or reads the frontier when none answers: a control file may be left of a kill, or
 // damaged, but the frontier's lock does not lie.
-func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
+func statusOf(ctx context.Context, dir string) (status.Status, error) {
 	if err := crawldir.Require(dir); err != nil {
-		return crawler.Status{}, err
+		return status.Status{}, err
 	}
 	st, asked := crawler.Ask(ctx, dir)
 	if asked == nil {
@@ -61,15 +62,15 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 	}
 	f, err := engine.OpenReadOnly(dir)
 	if errors.Is(err, frontier.ErrInUse) && errors.Is(asked, crawler.ErrNotRunning) {
-		return crawler.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
+		return status.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
 	}
 	if errors.Is(err, frontier.ErrInUse) {
-		return crawler.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
+		return status.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
 	}
 	if err != nil {
-		return crawler.Status{}, damaged(err, dir)
+		return status.Status{}, damaged(err, dir)
 	}
-	st, err = crawler.StatusOf(ctx, f)
+	st, err = status.Of(ctx, f)
 	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {
 		return st, err
 	}
@@ -80,7 +81,7 @@ func statusOf(ctx context.Context, dir string) (crawler.Status, error) {
 }
 
 // addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
-func addTimes(st *crawler.Status, dir string) {
+func addTimes(st *status.Status, dir string) {
 	for l, err := range ledger.Read(filepath.Join(dir, crawldir.LedgerName)) {
 		if err == nil {
 			st.Began = &l.Time

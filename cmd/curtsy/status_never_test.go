@@ -7,7 +7,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 )
 
 // A host that nobody asks again before it is opened is due never, and not in 106751 days.
@@ -42,14 +42,14 @@ func TestAHostThatIsParkedForEverIsDueNever(t *testing.T) {
 
 // After a kill the status of a crawl names the command that goes on.
 func TestStatusAfterAKillNamesResume(t *testing.T) {
-	killed := crawler.Status{State: "stopped", Killed: true}
+	killed := status.Status{State: "stopped", Killed: true}
 	const says = "curtsy resume 'my crawl'"
 	if text := text.Status(killed, "my crawl", time.Now()); !strings.Contains(text, says) {
 		t.Error(text)
 	}
 	running := killed
 	running.State = "running"
-	for _, s := range []crawler.Status{running, {State: "stopped"}} {
+	for _, s := range []status.Status{running, {State: "stopped"}} {
 		if text := text.Status(s, "my crawl", time.Now()); strings.Contains(text, says) {
 			t.Errorf("%+v: %s", s, text)
 		}

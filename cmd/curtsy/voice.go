@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -107,8 +107,8 @@ func (v *voice) show(line string) {
 
 // watched is a running crawl, as far as its progress goes.
 type watched interface {
-	Status(ctx context.Context) (crawler.Status, error)
-	Estimate(ctx context.Context) (crawler.Estimate, error)
+	Status(ctx context.Context) (status.Status, error)
+	Estimate(ctx context.Context) (status.Estimate, error)
 }
 
 // follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
@@ -162,7 +162,7 @@ func (v *voice) estimate(ctx context.Context, c watched, said time.Duration) tim
 }
 
 // progress is a status in one line.
-func progress(s crawler.Status) string {
+func progress(s status.Status) string {
 	elapsed := time.Duration(s.Elapsed * float64(time.Second))
 	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", clockTime(elapsed), s.State,
 		s.Fetched, s.Queued+s.InFlight+s.Deferred, several(s.Hosts, "host"), roughSize(s.Bytes))

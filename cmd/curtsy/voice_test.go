@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 )
 
 // growing is a crawl of which more and more becomes known.
@@ -21,12 +21,12 @@ type growing struct {
 	state string
 }
 
-func (g growing) Status(context.Context) (crawler.Status, error) {
-	return crawler.Status{State: g.state, Fetched: 7, Queued: 3, Hosts: 1, Elapsed: time.Since(g.start).Seconds()}, nil
+func (g growing) Status(context.Context) (status.Status, error) {
+	return status.Status{State: g.state, Fetched: 7, Queued: 3, Hosts: 1, Elapsed: time.Since(g.start).Seconds()}, nil
 }
 
-func (g growing) Estimate(context.Context) (crawler.Estimate, error) {
-	return crawler.Estimate{Known: 9, Left: g.left(time.Since(g.start)), Pace: time.Second, PaceBy: "floor", Host: "http://a.test"}, nil
+func (g growing) Estimate(context.Context) (status.Estimate, error) {
+	return status.Estimate{Known: 9, Left: g.left(time.Since(g.start)), Pace: time.Second, PaceBy: "floor", Host: "http://a.test"}, nil
 }
 
 // heard is what is printed in d of a crawl.
@@ -133,7 +133,7 @@ func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
 
 // What comes from the web stays on its line and does not steer the terminal.
 func TestHostileNamesStayOnTheirLine(t *testing.T) {
-	s := crawler.Status{State: "running", Hosts: 1, Parked: 1, Resting: []crawler.Resting{
+	s := status.Status{State: "running", Hosts: 1, Parked: 1, Resting: []status.Resting{
 		{Host: "http://a\x1b[2J\n.test", Condition: "parked", Reason: "robots.txt: \nstate finished\x07", Pending: 1},
 	}}
 	text := text.Status(s, "", time.Now())

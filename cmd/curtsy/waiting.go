@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/storage/plainly"
 )
 
@@ -22,7 +22,7 @@ type waiting struct {
 const maxNamed = 3
 
 // look returns what is to be said of a status; empty when the crawl does not just wait, or that was said.
-func (w *waiting) look(s crawler.Status) string {
+func (w *waiting) look(s status.Status) string {
 	still := w.looked && w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
 	w.exchanges, w.looked = s.Exchanges, true
 	hosts, text := "", ""
@@ -41,7 +41,7 @@ func (w *waiting) look(s crawler.Status) string {
 }
 
 // resting names the hosts that a crawl waits for when all that have something left are left alone.
-func resting(s crawler.Status, left int64) (hosts, text string) {
+func resting(s status.Status, left int64) (hosts, text string) {
 	var names []string
 	first := math.Inf(1)
 	for _, r := range s.Resting {
@@ -59,7 +59,7 @@ func resting(s crawler.Status, left int64) (hosts, text string) {
 }
 
 // answering names the hosts that a crawl waits for when nothing came for a while.
-func answering(s crawler.Status) (hosts, text string) {
+func answering(s status.Status) (hosts, text string) {
 	var names []string
 	for _, q := range s.Longest {
 		if q.State == "" {

@@ -12,33 +12,33 @@ import (
 	"testing/synctest"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/storage/mirror"
 )
 
 // When only hosts that rest are left, or nobody answers, a crawl says for whom it waits, once, and what Ctrl-C would leave.
 func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
-	dead := crawler.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
-	later := crawler.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}
-	gone := crawler.Resting{Host: "http://gone.test", Condition: "refused", Reason: "status 403", Pending: 2}
+	dead := status.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
+	later := status.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}
+	gone := status.Resting{Host: "http://gone.test", Condition: "refused", Reason: "status 403", Pending: 2}
 	const ctrlC = "; Ctrl-C ends the crawl now and leaves %s for curtsy resume"
 	for name, c := range map[string]struct {
-		looks []crawler.Status
+		looks []status.Status
 		want  []string
 	}{
-		"work is left": {[]crawler.Status{{State: "running", Queued: 9, Resting: []crawler.Resting{dead}}}, []string{""}},
-		"one rests": {[]crawler.Status{{State: "running", Queued: 3, Resting: []crawler.Resting{dead}}, {State: "running", Queued: 3, Resting: []crawler.Resting{dead}}},
+		"work is left": {[]status.Status{{State: "running", Queued: 9, Resting: []status.Resting{dead}}}, []string{""}},
+		"one rests": {[]status.Status{{State: "running", Queued: 3, Resting: []status.Resting{dead}}, {State: "running", Queued: 3, Resting: []status.Resting{dead}}},
 			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"), ""}},
-		"another joins": {[]crawler.Status{{State: "running", Queued: 3, Resting: []crawler.Resting{dead}}, {State: "running", Queued: 6, Resting: []crawler.Resting{dead, later, gone}}},
+		"another joins": {[]status.Status{{State: "running", Queued: 3, Resting: []status.Resting{dead}}, {State: "running", Queued: 6, Resting: []status.Resting{dead, later, gone}}},
 			[]string{"only hosts that rest are left: http://dead.test (robots.txt: no such host); the next turn is in 53s" + fmt.Sprintf(ctrlC, "3 URLs"),
 				"only hosts that rest are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); the next turn is in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
-		"nobody to wait for": {[]crawler.Status{{State: "running", Queued: 2, Resting: []crawler.Resting{gone}}}, []string{""}},
-		"no answer": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 2}}}},
+		"nobody to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
+		"no answer": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}},
 			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
-		"only begun": {[]crawler.Status{{State: "running", InFlight: 1, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []crawler.Queue{{Host: "http://a.test", Pending: 1}}}},
+		"only begun": {[]status.Status{{State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}},
 			[]string{"", "waiting for answers of http://a.test" + fmt.Sprintf(ctrlC, "1 URL")}},
-		"answers come": {[]crawler.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
-		"over":         {[]crawler.Status{{State: "finished"}}, []string{""}},
+		"answers come": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
+		"over":         {[]status.Status{{State: "finished"}}, []string{""}},
 	} {
 		var w waiting
 		for i, s := range c.looks {

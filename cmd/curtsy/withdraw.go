@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -15,9 +16,9 @@ import (
 // reachedNobody reports whether no connection to any host came about, so that nothing was asked of anybody: most often a
 // name, a port or a scheme was mistyped.
 func reachedNobody(s crawler.Summary) bool {
-	parked, retired := crawler.ConditionName(frontier.Parked), crawler.ConditionName(frontier.Retired)
+	parked, retired := status.ConditionName(frontier.Parked), status.ConditionName(frontier.Retired)
 	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&
-		!slices.ContainsFunc(s.Status.Resting, func(r crawler.Resting) bool { return r.Condition != parked && r.Condition != retired })
+		!slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool { return r.Condition != parked && r.Condition != retired })
 }
 
 // withdraw takes a directory away that this command made and that has no answer in it, so that the corrected command finds

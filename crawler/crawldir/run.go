@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
+	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -30,8 +31,8 @@ type Start struct {
 // A Result is what came of a run.
 type Result struct {
 	crawler.Summary
-	Changes *past.Changes        // of an update; nil else
-	Answers []crawler.HostAnswer // of a dry run
+	Changes *past.Changes       // of an update; nil else
+	Answers []status.HostAnswer // of a dry run
 }
 
 // Run runs the crawl in dir, be it new, stopped or killed, until its end: when nothing is left that is due soon, a budget
@@ -180,7 +181,7 @@ func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 
 // finished returns the summary of a crawl that has nothing left to do, and whether it is one.
 func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, error) {
-	status, err := crawler.StatusOf(ctx, f)
+	status, err := status.Of(ctx, f)
 	if err != nil || status.State != "finished" {
 		return crawler.Summary{}, false, err
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/storage/audit"
 	"curtsy/storage/ledger"
 )
@@ -202,7 +202,7 @@ func (x *trial) live(t *testing.T, next string, offset, lasts time.Duration, kil
 	}
 	if !killed {
 		x.elapsed += time.Since(start)
-		st, err := crawler.StatusOf(t.Context(), c.front)
+		st, err := status.Of(t.Context(), c.front)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
 // Status is a status for people. It names the command that goes on after a kill, unless dir is empty.
-func Status(s crawler.Status, dir string, now time.Time) string {
+func Status(s status.Status, dir string, now time.Time) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
@@ -62,7 +62,7 @@ func Status(s crawler.Status, dir string, now time.Time) string {
 }
 
 // ages say since when, and how long ago.
-func ages(s crawler.Status, now time.Time) string {
+func ages(s status.Status, now time.Time) string {
 	var parts []string
 	began := "began "
 	if s.Generation > 1 {
@@ -88,7 +88,7 @@ func ages(s crawler.Status, now time.Time) string {
 }
 
 // hostsText is the part of a status about hosts.
-func hostsText(b *strings.Builder, s crawler.Status) {
+func hostsText(b *strings.Builder, s status.Status) {
 	fmt.Fprintf(b, "%-12s %d", "hosts", s.Hosts)
 	if s.Parked+s.Retired+s.Refused+s.Stopped > 0 {
 		fmt.Fprintf(b, ", of these %d parked, %d retired, %d refused", s.Parked, s.Retired, s.Refused)

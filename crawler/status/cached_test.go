@@ -1,4 +1,4 @@
-package crawler
+package status
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // An answer that costs the crawl time is given again for a while, but not after an operator has changed what it is about.
 func TestAnOperatorsOrderHasTheNextLookTakenAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, n := newLook[int](), 0
+		l, n := newCached[int](), 0
 		find := func(context.Context) (int, error) {
 			time.Sleep(time.Second)
 			n++
@@ -20,7 +20,7 @@ func TestAnOperatorsOrderHasTheNextLookTakenAnew(t *testing.T) {
 			if i == 2 {
 				l.forget()
 			}
-			if got, err := l.ask(t.Context(), find); err != nil || got != want {
+			if got, err := l.get(t.Context(), find); err != nil || got != want {
 				t.Errorf("question %d: %d, %v, want %d", i, got, err, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package crawler
+package status
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 )
 
 // overlooked is what a status says of single hosts.
-type overlooked struct {
+type standing struct {
 	longest []Queue
 	resting []Resting
 	why     map[string]map[string]int64
 }
 
-func (o overlooked) into(s *Status) { s.Longest, s.Resting, s.Why = o.longest, o.resting, o.why }
+func (o standing) into(s *Status) { s.Longest, s.Resting, s.Why = o.longest, o.resting, o.why }
 
 // overlook asks the frontier what stands out among its hosts, and what is remembered of the few that do.
-func overlook(ctx context.Context, f frontier.Reader) (o overlooked, err error) {
+func standingOut(ctx context.Context, f frontier.Reader) (o standing, err error) {
 	survey, err := f.Survey(ctx, MaxResting)
 	if err != nil {
 		return o, err
@@ -58,7 +58,7 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 		ago := max(now.Sub(time.UnixMicro(n.LastEnd)), 0).Seconds()
 		q.Last = &ago
 	}
-	q.spot = n.Spot
+	q.Addr = n.Spot
 	wait := h.Wait
 	switch {
 	case h.Hold.Act != 0:

@@ -1,4 +1,4 @@
-package crawler
+package status
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const mostLooked = 10_000
 
 // look keeps the answer to such a question, so that asking often does not cost the crawl either: an answer is given
 // again until fifty times as long has passed as it took to find.
-type look[T any] struct {
+type cached[T any] struct {
 	turn chan struct{} // holds a token while somebody finds or reads the answer
 	last *given[T]
 }
@@ -25,19 +25,19 @@ type given[T any] struct {
 	took   time.Duration
 }
 
-func newLook[T any]() look[T] {
-	return look[T]{turn: make(chan struct{}, 1), last: new(given[T])}
+func newCached[T any]() cached[T] {
+	return cached[T]{turn: make(chan struct{}, 1), last: new(given[T])}
 }
 
 // forget has the next question answered anew: what it is about has just been changed by whoever will ask.
-func (l look[T]) forget() {
+func (l cached[T]) forget() {
 	l.turn <- struct{}{} // whoever holds it gives it back, cancelled or not
 	*l.last = given[T]{}
 	<-l.turn
 }
 
 // ask returns the answer that is kept, or the one that find gives now.
-func (l look[T]) ask(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
+func (l cached[T]) get(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
 	case l.turn <- struct{}{}:
@@ -58,7 +58,7 @@ func (l look[T]) ask(ctx context.Context, find func(context.Context) (T, error))
 }
 
 // eachHost calls fn for the first most hosts, or all when most is zero, until it returns false.
-func eachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier.Host) bool) error {
+func EachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier.Host) bool) error {
 	const page = 10_000 // an engine may have no index in this order, and pay for each page with a walk over all hosts
 	var after canon.Authority
 	for n := 0; most == 0 || n < most; {

@@ -1,4 +1,4 @@
-package crawler
+package status
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 )
 
 // left lists all hosts that have something left to do, with why nothing is done of it now.
-func left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
+func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	var out []Resting
-	err := eachHost(ctx, f, 0, func(h frontier.Host) bool {
+	err := EachHost(ctx, f, 0, func(h frontier.Host) bool {
 		r := restingOf(h)
 		switch {
 		case r.Pending == 0:

@@ -1,0 +1,111 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"curtsy/crawler/host"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// Estimate is how long the rest of a crawl takes at least, as far as it is known, and why.
+type Estimate struct {
+	Known  int64         // URLs discovered so far
+	Left   time.Duration // for what is pending now
+	Pace   time.Duration // of the host that takes longest
+	PaceBy string        // who asked for that pace
+	Host   string        // that host
+}
+
+// Estimate says how long what is pending takes at the pace of the hosts it belongs to. The longest host queue decides, or
+// those of an address that several hosts share, or all of them over the workers. Of a crawl with many hosts it looks at
+// the first ones, and at the one that Note showed to take longest.
+func (l *Live) Estimate(ctx context.Context) (Estimate, error) {
+	return l.estimate.get(ctx, l.findEstimate)
+}
+
+func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
+	st, err := l.frontier.Stats(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	e := Estimate{Known: st.Discovered}
+	var total time.Duration
+	err = EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
+		total += e.take(h, l.settings.Pacing)
+		return true
+	})
+	if err != nil {
+		return Estimate{}, err
+	}
+	e.Left = max(e.Left, total/time.Duration(l.settings.Workers))
+	l.mu.Lock()
+	a := l.longest.authority
+	l.mu.Unlock()
+	if h, ok, err := l.frontier.Host(ctx, a); err != nil {
+		return Estimate{}, err
+	} else if ok {
+		e.take(h, l.settings.Pacing)
+	}
+	all, err := l.Sharing(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if addr, need := all.longest(); need > e.Left {
+		e.Left, e.Pace, e.PaceBy, e.Host = need, all.every, string(storage.ByAddress), all.word(addr)
+	}
+	return e, nil
+}
+
+// take makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host that rests
+// does not count.
+func (e *Estimate) take(h frontier.Host, pacing func(frontier.Host, *host.State) Pacing) (exchanges time.Duration) {
+	// A turn costs its pace and the exchange itself, which the response times measure.
+	n, _ := host.Read(h.Memory) // damaged ones are none
+	exchange := n.Response()
+	p := pacing(h, &n)
+	if h.Width > 1 {
+		exchange /= time.Duration(h.Width)
+	}
+	left := time.Duration(h.Pending())
+	if isResting(h, p.Pace) {
+		return 0 // for how long in the end nobody knows: the status names it
+	}
+	if need := left*(p.Pace+exchange) + h.Wait; need > e.Left {
+		e.Left, e.Pace, e.PaceBy, e.Host = need, p.Pace, p.By, h.Authority.Origin()
+	}
+	return left * exchange
+}
+
+// isResting reports whether a host is left alone for more than its pace.
+func isResting(h frontier.Host, pace time.Duration) bool {
+	return h.Hold.Act != 0 || h.Condition != frontier.Open && h.Wait > pace
+}
+
+// String says it in one line.
+func (e Estimate) String() string {
+	if e.Host == "" {
+		return "nothing is pending"
+	}
+	urls := "1 known URL"
+	if e.Known != 1 {
+		urls = fmt.Sprintf("%d known URLs", e.Known)
+	}
+	return fmt.Sprintf("about %s for %s; pace %v (%s) at %s", roughly(e.Left), urls, e.Pace, e.PaceBy, e.Host)
+}
+
+// roughly rounds a duration to what a person wants to know of it.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
+}

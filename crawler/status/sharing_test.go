@@ -1,0 +1,52 @@
+package status
+
+import (
+	"math"
+	"net/netip"
+	"testing"
+	"time"
+
+	"curtsy/crawler/address"
+)
+
+// Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
+// the others have more.
+func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
+	addr := address.Of(netip.MustParseAddr("192.0.2.1"))
+	const s = time.Second
+	for name, c := range map[string]struct {
+		paces []time.Duration
+		want  time.Duration // 0: the paces leave starts over
+	}{
+		"one alone":              {[]time.Duration{s}, 0},
+		"two fit":                {[]time.Duration{s, s}, 0},
+		"three do not":           {[]time.Duration{s, s, s}, 1500 * time.Millisecond},
+		"fifty":                  {repeated(s, 50), 25 * s},
+		"slow ones leave theirs": {append(repeated(s, 3), repeated(10*s, 5)...), 2 * s},
+		"all slow":               {repeated(30*s, 60), 0},
+		"slow ones do not fit":   {repeated(30*s, 61), 30500 * time.Millisecond},
+		"no pace of its own":     {[]time.Duration{0}, s / 2},
+	} {
+		all := newSharing(s / 2)
+		for _, p := range c.paces {
+			all.add(addr, 1, p)
+		}
+		if got := all.pause(addr); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		starts := 0.0 // a second
+		for _, p := range c.paces {
+			starts += 1 / max(p, all.pause(addr)).Seconds()
+		}
+		if full := math.Abs(starts-2) < 1e-6; starts > 2+1e-6 || c.want > 0 && !full {
+			t.Errorf("%s: %v starts a second", name, starts)
+		}
+	}
+}
+
+func repeated(d time.Duration, n int) (all []time.Duration) {
+	for range n {
+		all = append(all, d)
+	}
+	return all
+}

@@ -1,0 +1,174 @@
+package status
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"time"
+
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// Status is the state of a crawl. Discovered = Fetched + Redirected + Gone + Failed + Disallowed + Dropped + Held +
+// Queued + InFlight + Deferred.
+type Status struct {
+	State      string `json:"state"` // "running", "draining", "stopped" or "finished"
+	Discovered int64  `json:"discovered"`
+	Fetched    int64  `json:"fetched"`
+	Redirected int64  `json:"redirected"`
+	Gone       int64  `json:"gone"`
+	Failed     int64  `json:"failed"`
+	Disallowed int64  `json:"disallowed"`
+	Dropped    int64  `json:"dropped"`
+	Held       int64  `json:"held"`
+	Queued     int64  `json:"queued"`
+	InFlight   int64  `json:"in_flight"`
+	Deferred   int64  `json:"deferred"`
+
+	Hosts   int64 `json:"hosts"`
+	Parked  int64 `json:"hosts_parked"`
+	Retired int64 `json:"hosts_retired"`
+	Refused int64 `json:"hosts_refused"`
+	Stopped int64 `json:"hosts_stopped"` // parked or dropped by an operator
+
+	LimitedByIP int64 `json:"hosts_limited_by_ip,omitempty"` // that wait for their address, in a running crawl
+
+	Pages     int64 `json:"pages"`
+	Bytes     int64 `json:"bytes"`
+	Exchanges int64 `json:"exchanges"`
+	Robots    int64 `json:"robots_exchanges"`
+	Sitemaps  int64 `json:"sitemaps,omitempty"` // read
+	Listed    int64 `json:"listed,omitempty"`   // entries of sitemaps, taken or not
+
+	Reasons map[string]map[string]int64 `json:"reasons,omitempty"` // closed URLs by outcome and reason
+	Links   map[string]int64            `json:"links_not_followed,omitempty"`
+	// NotRead are documents that were fetched and whose links are not all known, by reason ("content coding", "over 10 MiB").
+	NotRead map[string]int64 `json:"not_read,omitempty"`
+	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
+	Failures map[string]int64            `json:"failures,omitempty"`
+	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
+	Longest  []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
+	Resting  []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
+	Why      map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
+
+	// Generation counts updates, from 1 for none; Changes says by word what became of URLs since the one before.
+	Generation int64            `json:"generation"`
+	Changes    map[string]int64 `json:"changes,omitempty"`
+
+	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
+	Quarantined int64   `json:"quarantined,omitempty"` // URLs that brought it down again and again, alone
+	Killed      bool    `json:"killed,omitempty"`      // the last stop was not a clean one
+	Size        int64   `json:"frontier_bytes,omitempty"`
+	Elapsed     float64 `json:"elapsed_s,omitempty"` // of this run
+	Runs        int64   `json:"runs"`
+
+	// Of the whole crawl, as its ledger has them; whoever has the directory fills them in.
+	Began *time.Time `json:"began,omitempty"`
+	Last  *time.Time `json:"last_line,omitempty"`
+}
+
+// Queue is a host with something pending.
+type Queue struct {
+	Host    string   `json:"host"`
+	Pending int64    `json:"pending"`
+	Fetched int64    `json:"fetched"`
+	Pace    float64  `json:"pace_s,omitempty"`    // in a running crawl no less than its address leaves to it
+	Wait    float64  `json:"wait_s,omitempty"`    // until it is due
+	Last    *float64 `json:"last_exchange_s_ago"` // null: none yet
+	State   string   `json:"state,omitempty"`     // empty when nothing keeps it from its turns
+	Never   bool     `json:"never_due,omitempty"` // it has no turn until somebody opens it, whatever Wait says
+
+	Addr netip.Prefix `json:"-"` // where it is, if it shares its address's pace
+}
+
+// Resting is a host that is parked, retired or refused, or held by the operator, and has something pending.
+type Resting struct {
+	Host      string  `json:"host"`
+	Condition string  `json:"condition"`
+	Reason    string  `json:"reason"`
+	Wait      float64 `json:"wait_s,omitempty"` // until it is asked again; left out without an end
+	Pending   int64   `json:"pending"`
+}
+
+// Bounds of the lists of a Status.
+const (
+	MaxResting = 100
+	MaxLongest = 10
+)
+
+// StatusOf reads the status of a crawl from its frontier.
+func Of(ctx context.Context, f frontier.Reader) (Status, error) {
+	s, err := withoutHosts(ctx, f)
+	if err != nil {
+		return s, err
+	}
+	o, err := standingOut(ctx, f)
+	if err != nil {
+		return s, err
+	}
+	o.into(&s)
+	return s, nil
+}
+
+// withoutHosts is a status without single hosts.
+func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
+	st, err := f.Stats(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{
+		State:      "stopped",
+		Discovered: st.Discovered,
+		Fetched:    st.Outcomes[frontier.Fetched],
+		Redirected: st.Outcomes[frontier.Redirected],
+		Gone:       st.Outcomes[frontier.Gone],
+		Failed:     st.Outcomes[frontier.Failed],
+		Disallowed: st.Outcomes[frontier.Disallowed],
+		Dropped:    st.Outcomes[frontier.Dropped],
+		Held:       st.Outcomes[frontier.Held],
+		Queued:     st.Queued, InFlight: st.InFlight, Deferred: st.Deferred,
+		Hosts: st.Hosts, Parked: st.Parked, Retired: st.Retired, Refused: st.Refused, Stopped: st.Stopped,
+		Pages: st.Counts[totals.Pages], Bytes: st.Counts[totals.Bytes],
+		Exchanges: st.Counts[totals.Exchanges], Robots: st.Counts[totals.Robots],
+		Sitemaps: st.Counts[totals.Sitemaps], Listed: st.Counts[totals.Listed],
+		Reasons: map[string]map[string]int64{}, Links: map[string]int64{},
+		Failures: map[string]int64{}, Capped: map[string]int64{}, NotRead: map[string]int64{},
+		Suspects: st.Suspects, Quarantined: st.Reasons[frontier.Failed][frontier.ReasonQuarantined],
+		Killed: st.Unclean, Size: st.Size, Runs: st.Counts[totals.Runs],
+		Generation: totals.GenerationOf(st.Counts).Number, Changes: map[string]int64{},
+	}
+	if st.Queued+st.InFlight+st.Deferred == 0 {
+		s.State = "finished"
+	}
+	for outcome, reasons := range st.Reasons {
+		s.Reasons[outcome.String()] = reasons
+	}
+	for name, n := range st.Counts {
+		if reason, ok := strings.CutPrefix(name, totals.PrefixLinks); ok {
+			s.Links[reason] = n
+		}
+		if word, ok := strings.CutPrefix(name, totals.PrefixChanges); ok {
+			s.Changes[word] = n
+		}
+		if reason, ok := strings.CutPrefix(name, totals.PrefixUnparsed); ok {
+			s.NotRead[reason] = n
+		}
+		if class, ok := strings.CutPrefix(name, totals.PrefixFailures); ok {
+			s.Failures[class] = n
+		}
+	}
+	for reason, n := range st.Capped {
+		if n > 0 {
+			s.Capped[reason] = n
+		}
+	}
+	return s, nil
+}
+
+// Tell adds to the status of a crawl that was killed what its ledger tells of exchanges and its frontier does not. The next
+// run counts that.
+func (s *Status) Tell(a storage.Asked) {
+	s.Exchanges, s.Robots, s.Bytes = max(s.Exchanges, a.Exchanges), max(s.Robots, a.Robots), max(s.Bytes, a.Octets)
+}

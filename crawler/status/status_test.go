@@ -1,0 +1,48 @@
+package status
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+)
+
+func TestConditionsHaveNames(t *testing.T) {
+	for c, want := range map[frontier.Condition]string{
+		frontier.Open: "open", frontier.Parked: "parked", frontier.Retired: "retired", frontier.Refused: "refused",
+	} {
+		if got := ConditionName(c); got != want {
+			t.Errorf("condition %d is %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, n := newCached[int](), 0
+		ask := func() int {
+			answer, err := l.get(t.Context(), func(context.Context) (int, error) {
+				n++
+				time.Sleep(100 * time.Millisecond)
+				return n, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		for range 2 {
+			if ask() != 1 {
+				t.Error("asked twice at once: found twice")
+			}
+		}
+		if time.Sleep(4900 * time.Millisecond); ask() != 1 {
+			t.Error("found again before fifty times its cost has passed")
+		}
+		if time.Sleep(100 * time.Millisecond); ask() != 2 {
+			t.Error("an old answer")
+		}
+	})
+}
