@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
 )
@@ -37,15 +38,15 @@ func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
 		return ex, err
 	}
 	defer closer.Close() // only read
-	h, err := warc.ReadHTTP(rec.Block)
+	archived, err := answer.Read(rec, 0)
 	if err != nil {
 		return ex, err
 	}
-	ex.Status, ex.Header = h.Status, h.Header
+	ex.Status, ex.Header = archived.Status, archived.Header
 	ex.Oversize = l.Truncated == "length"
-	body, err := h.Body(robots.MaxBody + 1)
+	body, err := archived.Body(robots.MaxBody + 1)
 	if err != nil {
-		ex.Failure = "coding"
+		ex.Failure = storage.ReasonCoding
 		return ex, nil //nolint:nilerr // what cannot be decoded cannot be read: that is what the gate made of it, too
 	}
 	ex.Body, err = io.ReadAll(body)
@@ -53,7 +54,7 @@ func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
 	case errors.Is(err, warc.ErrTooLarge):
 		ex.Oversize = true
 	case err != nil && l.Truncated == "":
-		ex.Failure = "coding"
+		ex.Failure = storage.ReasonCoding
 	}
 	return ex, nil
 }

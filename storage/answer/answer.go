@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -95,14 +98,28 @@ func (a *Answer) Charset(head []byte) string {
 	return mediatype.Wide(head)
 }
 
-// Payload is the body as it was sent, its content codings on it.
-func (a *Answer) Payload() io.Reader { return a.http.Payload }
-
-// Tee has what is read of the payload written to w, too.
-func (a *Answer) Tee(w io.Writer) { a.http.Payload = io.TeeReader(a.http.Payload, w) }
-
 // Body is the body without its content codings. Reading more than most bytes of it ends in warc.ErrTooLarge.
 func (a *Answer) Body(most int64) (io.Reader, error) { return a.http.Body(most) }
+
+// ErrDigest says that a payload does not have the digest of its record.
+var ErrDigest = errors.New("the payload does not have its digest")
+
+// Decode writes the body without its content codings to w, and holds all of the payload to the record's digest.
+func (a *Answer) Decode(w io.Writer, most int64) error {
+	sum := sha256.New()
+	a.http.Payload = io.TeeReader(a.http.Payload, sum)
+	body, err := a.Body(most)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(w, body); err == nil {
+		_, err = io.Copy(io.Discard, a.http.Payload) // what stands behind the coding belongs to the payload
+	}
+	if want, ok := a.Sum(); err == nil && ok && !bytes.Equal(sum.Sum(nil), want[:]) {
+		err = ErrDigest
+	}
+	return err
+}
 
 // Sniff reads the media type off the first bytes of the body; "" if they do not tell.
 func (a *Answer) Sniff() string {

@@ -1,6 +1,9 @@
 package answer
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -69,5 +72,19 @@ func TestDigest(t *testing.T) {
 	}
 	if Digest("sha1:ABC") != Digest("abc") || Digest("") != "" {
 		t.Error("digests of two spellings differ")
+	}
+}
+
+func TestDecode_HoldsThePayloadToItsDigest(t *testing.T) {
+	const block = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
+	sum := sha256.Sum256([]byte("body"))
+	for digest, want := range map[string]error{hex.EncodeToString(sum[:]): nil, strings.Repeat("0a", 32): ErrDigest} {
+		var b strings.Builder
+		if err := read(t, record("response", block, "WARC-Payload-Digest", "sha256:"+digest)).Decode(&b, 1<<10); err != want || b.String() != "body" {
+			t.Errorf("%q, %v; want %v", b.String(), err, want)
+		}
+	}
+	if err := read(t, record("response", block)).Decode(io.Discard, 3); !errors.Is(err, warc.ErrTooLarge) {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,19 +1,16 @@
 package past
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"curtsy/crawler/revisit"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/spool"
 	"curtsy/storage/warc"
@@ -75,11 +72,10 @@ func telling(l cdxj.Line) bool {
 // ErrNoCapture says that the index leads to something else than it says. It can be made anew from the archive.
 var ErrNoCapture = errors.New("the record is not what the index says")
 
-// capture is a record that was read up to its body.
+// capture is an archived answer, and what it says to a visit.
 type capture struct {
 	revisit.Earlier
-	rec   *warc.Record
-	whole bool // the block has all of the body
+	*answer.Answer
 }
 
 // head reads the head of a capture.
@@ -92,71 +88,53 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	if rec.TargetURI() != l.URL || rec.Type != "response" && rec.Type != "revisit" {
 		return c, ErrNoCapture
 	}
-	h, err := warc.ReadHTTP(rec.Block)
-	if err != nil {
+	if c.Answer, err = answer.Read(rec, 0); err != nil {
 		return c, err
 	}
-	c.rec, c.Record, c.Status, c.Header = rec, rec.ID(), h.Status, h.Header
-	if c.Date, err = rec.Date(); err != nil {
-		return c, err
+	if c.Undated != nil {
+		return c, c.Undated
 	}
-	c.Payload, c.HasPayload = payloadOf(rec)
-	if rec.Type == "response" && !c.HasPayload {
-		c.Payload, c.HasPayload = p.leftOut(l, c.Record)
+	c.Earlier = revisit.Earlier{Record: c.ID, Date: c.Answer.Date, Status: c.Answer.Status, Header: c.Answer.Header}
+	c.Payload, c.HasPayload = c.Sum()
+	if !c.Revisit && !c.HasPayload {
+		c.Payload, c.HasPayload = p.leftOut(l, c.ID)
 	}
-	c.whole = rec.Type == "response" && h.Complete && rec.Fields.Get("WARC-Truncated") == ""
 	return c, nil
 }
 
 // leftOut is the digest of a body that is not in the archive, for it asked not to be: the metadata record behind the answer
 // has it (docs/warc.md).
-func (p *Past) leftOut(l cdxj.Line, answer string) (d [32]byte, ok bool) {
+func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {
 		return d, false // the answer was the last that was written
 	}
 	defer file.Close()
-	line, err := rec.Decision()
-	if err != nil || rec.Type != "metadata" || line.Record != answer {
+	line, ok := answer.Decision(rec, of)
+	if !ok {
 		return d, false
 	}
-	return sha256Of(line.Payload)
+	return answer.ParseSum(line.Payload)
 }
 
 // file is the archive file of a capture. Its name comes from an index, which may be anybody's.
 func (p *Past) file(l cdxj.Line) string { return filepath.Join(p.Archive, filepath.Base(l.Filename)) }
 
-func payloadOf(rec *warc.Record) (d [32]byte, ok bool) {
-	text, ok := strings.CutPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha256:")
-	if !ok {
-		return d, false
-	}
-	return sha256Of(text)
-}
-
-func sha256Of(text string) (d [32]byte, ok bool) {
-	if len(text) != hex.EncodedLen(len(d)) {
-		return d, false
-	}
-	_, err := hex.Decode(d[:], []byte(text))
-	return d, err == nil
-}
-
 // read returns what a capture says; nil when it is not of the past.
 func (p *Past) read(l cdxj.Line) (*revisit.Earlier, error) {
 	c, err := p.head(l)
-	if err != nil || !c.Date.Before(p.Before) {
+	if err != nil || !c.Earlier.Date.Before(p.Before) {
 		return nil, err
 	}
-	if c.rec.Type == "response" {
+	if !c.Revisit {
 		p.hold(&c.Earlier, c, l)
 		return &c.Earlier, nil
 	}
-	original, at, err := p.original(c.rec)
+	original, at, err := p.original(c.Refers)
 	if err != nil {
 		return nil, err
 	}
-	if c.Status != 304 {
+	if c.Earlier.Status != 304 {
 		if original != nil && original.HasPayload && original.Payload == c.Payload {
 			p.hold(&c.Earlier, *original, at)
 		}
@@ -166,28 +144,25 @@ func (p *Past) read(l cdxj.Line) (*revisit.Earlier, error) {
 		return nil, errors.New("the answer that a 304 confirms is not in the archive")
 	}
 	e := original.Earlier
-	e.Record, e.Date, e.Header = c.Record, c.Date, revisit.Freshened(original.Header, c.Header)
+	e.Record, e.Date, e.Header = c.Record, c.Earlier.Date, revisit.Freshened(original.Earlier.Header, c.Earlier.Header)
 	p.hold(&e, *original, at)
 	return &e, nil
 }
 
 // original finds the response that a revisit refers to (WARC 1.1, 6.7), in this archive; nil without one.
-func (p *Past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
-	url := strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
-	id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
-	date, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date"))
-	if url == "" || err != nil {
-		return nil, cdxj.Line{}, nil //nolint:nilerr // it refers to nothing that can be found
+func (p *Past) original(of answer.Reference) (*capture, cdxj.Line, error) {
+	if of.URL == "" || of.Date.IsZero() {
+		return nil, cdxj.Line{}, nil // it refers to nothing that can be found
 	}
-	for l, err := range cdxj.Lookup(p.Index, url) {
-		if err != nil || l.URL != url || !l.Time.Equal(date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
+	for l, err := range cdxj.Lookup(p.Index, of.URL) {
+		if err != nil || l.URL != of.URL || !l.Time.Equal(of.Date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
 			continue
 		}
 		c, err := p.head(l)
 		if err != nil {
 			return nil, l, err
 		}
-		if c.rec.Type == "response" && (c.Record == id || id == "" && c.Date.Equal(date)) {
+		if !c.Revisit && (c.ID == of.ID || of.ID == "" && c.Earlier.Date.Equal(of.Date)) {
 			return &c, l, nil
 		}
 	}
@@ -196,8 +171,8 @@ func (p *Past) original(rec *warc.Record) (*capture, cdxj.Line, error) {
 
 // hold makes the response at l the one whose body e has.
 func (p *Past) hold(e *revisit.Earlier, response capture, l cdxj.Line) {
-	e.Original = storage.Original{URL: l.URL, Date: response.Date, ID: response.rec.ID()}
-	if response.whole {
+	e.Original = storage.Original{URL: l.URL, Date: response.Earlier.Date, ID: response.ID}
+	if response.Whole() {
 		e.Body = func() (*io.SectionReader, io.Closer, error) { return p.body(l) }
 	}
 }
@@ -209,25 +184,12 @@ func (p *Past) body(l cdxj.Line) (*io.SectionReader, io.Closer, error) {
 		return nil, nil, err
 	}
 	defer file.Close()
-	h, err := warc.ReadHTTP(rec.Block)
-	if err != nil {
-		return nil, nil, err
-	}
-	sum := sha256.New()
-	h.Payload = io.TeeReader(h.Payload, sum)
-	in, err := h.Body(p.MaxBody)
+	a, err := answer.Read(rec, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	kept := &spool.Spool{Dir: p.Spool, Pattern: "past-*"}
-	_, err = io.Copy(kept, in)
-	if err == nil {
-		_, err = io.Copy(io.Discard, h.Payload) // what stands behind the coding belongs to the payload
-	}
-	if want, ok := payloadOf(rec); err == nil && ok && !bytes.Equal(sum.Sum(nil), want[:]) {
-		err = errors.New("the payload does not have its digest")
-	}
-	if err != nil {
+	if err := a.Decode(kept, p.MaxBody); err != nil {
 		return nil, nil, errors.Join(err, kept.Close())
 	}
 	return kept.Section(), kept, nil
