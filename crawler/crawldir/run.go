@@ -116,10 +116,10 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if err != nil {
 		return start, nil, &Misuse{err}
 	}
-	release = func() error { f.Close(); return nil }
+	opened := f.Close
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, release())
+			err = errors.Join(err, opened())
 		}
 	}()
 	cc, err := d.settings.CrawlerConfig(f, d.say)
@@ -137,7 +137,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 		if err != nil {
 			return start, nil, err
 		}
-		release = func() error { f.Close(); return locks.Close() }
+		opened = func() error { return errors.Join(f.Close(), locks.Close()) }
 		cc.HostLocks = locks
 	}
 	if d.generation.Number > 1 {
@@ -148,7 +148,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if start.Crawl, err = crawler.New(ctx, cc); err != nil {
 		return start, nil, &Misuse{err}
 	}
-	return start, release, nil
+	return start, opened, nil
 }
 
 // heard is a ledger of which somebody hears each line.
