@@ -75,7 +75,7 @@ func bigHost(t *testing.T, urls int) *Frontier {
 func TestBigHost_TakesTwoOctetsPerPendingURL(t *testing.T) {
 	const urls = 100_000
 	f := bigHost(t, urls)
-	if n := cap(f.hosts.all[0].queue.runs) * 8; n > urls*2 {
+	if n := f.hosts.all[0].queue.Runs() * 8; n > urls*2 {
 		t.Errorf("%d octets of queue for %d URLs", n, urls)
 	}
 }
@@ -122,8 +122,8 @@ func TestBigHost_ManyDeferredTasksComeDueAtOnce(t *testing.T) {
 			e.finish(fetched(turn))
 		}
 		e.sync()
-		if f.hosts.all[0].aside != nil || len(f.retries.of) != 0 {
-			t.Errorf("aside %v, %d retries are left", f.hosts.all[0].aside, len(f.retries.of))
+		if !f.hosts.all[0].queue.Plain() || len(f.retries.of) != 0 {
+			t.Errorf("plain %v, %d retries are left", f.hosts.all[0].queue.Plain(), len(f.retries.of))
 		}
 		if c, err := f.Claim(context.Background(), frontier.Want{}); err != nil || c.State != frontier.Drained {
 			t.Errorf("state %d, error %v, want Drained", c.State, err)

@@ -13,7 +13,7 @@ func scheduled(hosts int) *Frontier {
 	f := newFrontier("", nil, frontier.Options{})
 	for i := range hosts {
 		h := &host{id: uint32(i), notBefore: int64(mix(uint64(i)) % uint64(hosts))}
-		h.queue.push(layout.MakeRef(uint64(i+1), 0))
+		h.queue.Push(layout.MakeRef(uint64(i+1), 0))
 		f.hosts.all = append(f.hosts.all, h)
 		f.scheduler.enter(h, 0)
 	}

@@ -14,7 +14,7 @@ import (
 // dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their number;
 // with the last of them, h is closing no more. The caller holds mu and has touched the open group.
 func (o *operator) dropBatch(h *host) int64 {
-	refs := h.takeAny(maxPrints)
+	refs := h.queue.TakeAny(maxPrints)
 	o.dropRefs(h, refs)
 	o.f.groups.open.untold.addHost(h, int64(len(refs)))
 	if len(refs) < maxPrints {
@@ -95,7 +95,7 @@ func (o *operator) dropFound(found []ended, now int64) (closed int64) {
 	}
 	for id, refs := range byHost {
 		h := o.f.hosts.all[id]
-		taken := h.takeThese(refs)
+		taken := h.queue.TakeThese(refs)
 		o.dropRefs(h, taken)
 		closed += int64(len(taken))
 		for _, r := range taken {
@@ -106,7 +106,7 @@ func (o *operator) dropFound(found []ended, now int64) (closed int64) {
 			return yes
 		})
 		due, waiting := o.f.scheduler.due.Due(id)
-		if at, ok := h.available(now); waiting && (!ok || at > max(now, due)) {
+		if at, ok := h.queue.Available(now); waiting && (!ok || at > max(now, due)) {
 			o.f.scheduler.reschedule(h, now)
 		}
 	}

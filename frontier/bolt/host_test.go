@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,4 +39,28 @@ func TestState_RoundTrip(t *testing.T) {
 			t.Fatalf("%+v, want %+v", gotRetry, wantRetry)
 		}
 	})
+}
+
+// A host without a hold is written as it was before there were holds, and such a cell reads as none.
+func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
+	var c layout.Clock
+	h := &host{width: 3, reason: "why", refused: 7}
+	plain := h.state(c, 0).Data
+	var back host
+	if !back.setState(plain, c) || back.hold != nil || back.reason != "why" {
+		t.Errorf("%+v", back)
+	}
+	h.hold = &layout.Hold{Act: frontier.Drop, Until: 1<<63 - 1, Reason: "legal"}
+	with := h.state(c, 0).Data
+	if n := len(with) - len(plain); n != 3+len("legal") || !slices.Equal(with[:len(plain)], plain) {
+		t.Errorf("%d octets more", n)
+	}
+	if !back.setState(with, c) || *back.hold != *h.hold {
+		t.Errorf("%+v", back.hold)
+	}
+	for n := len(plain) + 1; n < len(with); n++ {
+		if back.setState(with[:n], c) {
+			t.Errorf("%d octets of %d are a state", n, len(with))
+		}
+	}
 }

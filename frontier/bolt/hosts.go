@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"curtsy/frontier"
+	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
 
@@ -33,7 +34,7 @@ type sums struct {
 func (hs *hosts) know(a canon.Authority) *host {
 	h := hs.byName[a]
 	if h == nil {
-		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor, deep: hs.deep}
+		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor, queue: queue.New(hs.deep)}
 		h.domain = hs.domain(a)
 		hs.all = append(hs.all, h)
 		hs.byName[a] = h

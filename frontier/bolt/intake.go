@@ -132,7 +132,7 @@ func (in *intake) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int
 	in.hosts.count(h, -1)
 	h.queued++
 	in.hosts.count(h, 1)
-	h.queue.push(r)
+	h.queue.Push(r)
 	if !h.named {
 		in.groups.open.change(h)
 	}

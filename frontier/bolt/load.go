@@ -7,6 +7,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/bolt/queue"
 	"curtsy/frontier/canon"
 )
 
@@ -143,7 +144,7 @@ func (ld loader) loadHost(id uint64) (*host, error) {
 		ld.f.hosts.all = append(ld.f.hosts.all, nil)
 	}
 	if ld.f.hosts.all[id] == nil {
-		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, deep: ld.f.hosts.deep}
+		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, queue: queue.New(ld.f.hosts.deep)}
 	}
 	return ld.f.hosts.all[id], nil
 }
@@ -218,10 +219,10 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 	switch {
 	case t.suspect():
 		ld.f.suspects.known++
-		h.giveSuspect(r)
+		h.queue.GiveSuspect(r)
 	case t.deferred():
-		h.giveLater(r, t)
+		h.queue.GiveLater(r, t.due, t.attempts > 0)
 	default:
-		h.queue.push(r)
+		h.queue.Push(r)
 	}
 }

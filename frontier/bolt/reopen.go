@@ -132,7 +132,7 @@ func (o *operator) reopen(c ended, robots bool, now int64) {
 	if robots {
 		o.forgetRobots(h)
 	}
-	h.giveBack(c.ref)
+	h.queue.GiveBack(c.ref)
 	o.f.scheduler.enter(h, now)
 }
 

@@ -27,8 +27,8 @@ type scheduler struct {
 // enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
 // not before now, so that among hosts that are due the order is that in which they became due.
 func (sc *scheduler) enter(h *host, now int64) {
-	at, ok := h.available(now)
-	if h.suspected() && !h.held {
+	at, ok := h.queue.Available(now)
+	if h.queue.Suspected() && !h.held {
 		at, ok = now, true
 	}
 	if ok {
@@ -55,7 +55,7 @@ func (sc *scheduler) next(now int64) *host {
 			return nil
 		}
 		h := sc.hosts.all[id]
-		if at, ok := h.available(now); ok && at <= now || sc.suspects.may(h) {
+		if at, ok := h.queue.Available(now); ok && at <= now || sc.suspects.may(h) {
 			return h
 		}
 		sc.suspects.hold(h, due)
@@ -94,7 +94,7 @@ func (sc *scheduler) letSuspects(trial bool) {
 		sc.line.wakeFirst()
 	}
 	for _, s := range sc.suspects.release(trial) {
-		if s.host.suspected() {
+		if s.host.queue.Suspected() {
 			sc.enterAt(s.host, s.due)
 		}
 	}

@@ -84,9 +84,6 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 	return all, err
 }
 
-// suspected reports whether h has a suspect to give.
-func (h *host) suspected() bool { return h.aside != nil && len(h.aside.suspects) > 0 }
-
 // suspects decides when a suspect may be tried: one at a time, and one that two stops have found in flight only when
 // nothing else is out.
 type suspects struct {
@@ -106,20 +103,19 @@ type suspended struct {
 
 // may reports whether the first suspect of h, if there is one, can be given now.
 func (ss *suspects) may(h *host) bool {
-	if !h.suspected() || ss.trial {
+	if !h.queue.Suspected() || ss.trial {
 		return false
 	}
-	r := h.unrank(h.aside.suspects[0].At)
+	r := h.queue.Suspect()
 	return ss.leases.out == 0 || ss.retries.of[r].stops < loneStops
 }
 
 // try takes the first suspect of h, which may be tried and has been leased for it.
 func (ss *suspects) try(h *host) []layout.Ref {
-	if !h.suspected() {
+	if !h.queue.Suspected() {
 		return nil
 	}
-	r := h.unrank(h.aside.suspects.Pop().At)
-	h.clearAside()
+	r := h.queue.TakeSuspect()
 	h.lease.trial, ss.trial = true, true
 	ss.lone = ss.retries.of[r].stops >= loneStops
 	return []layout.Ref{r}
@@ -127,7 +123,7 @@ func (ss *suspects) try(h *host) []layout.Ref {
 
 // hold keeps h, which is not in the schedule and became due at a time, for when its suspect can be given.
 func (ss *suspects) hold(h *host, due int64) {
-	if h.suspected() && !h.held {
+	if h.queue.Suspected() && !h.held {
 		h.held = true
 		ss.held = append(ss.held, suspended{h, due})
 	}

@@ -31,7 +31,7 @@ func (ts *turns) lease(h *host, now int64, n int) *draft {
 	ts.scheduler.due.Served(h.id, ts.leases.claims)
 	ts.groups.touch(now) // the record of what is in flight
 	ts.scheduler.line.wakeFor(h.lease.expires)
-	refs := h.take(now, n)
+	refs := h.queue.Take(now, n)
 	if len(refs) == 0 && n > 0 {
 		refs = ts.suspects.try(h)
 	}
@@ -48,7 +48,7 @@ func (ts *turns) more(h *host, now int64, n int) []layout.Ref {
 	if h.lease.trial || ts.caps.full || ts.caps.tight {
 		return nil
 	}
-	return h.take(now, n)
+	return h.queue.Take(now, n)
 }
 
 // give moves tasks of h under its lease.
@@ -91,11 +91,11 @@ func (ts *turns) release(h *host, now int64) {
 		*ts.retries.counter(h, t.ref)++
 		switch kept := ts.retries.of[t.ref]; {
 		case kept.suspect():
-			h.giveSuspect(t.ref)
+			h.queue.GiveSuspect(t.ref)
 		case kept != nil && kept.attempts > 0:
-			h.giveLater(t.ref, kept)
+			h.queue.GiveLater(t.ref, kept.due, kept.attempts > 0)
 		default:
-			h.giveBack(t.ref)
+			h.queue.GiveBack(t.ref)
 		}
 	}
 	ts.hosts.count(h, 1)
@@ -235,7 +235,7 @@ func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64
 	} else {
 		t.url = d.URL.String()
 	}
-	h.giveLater(r, t)
+	h.queue.GiveLater(r, t.due, t.attempts > 0)
 	ts.groups.open.keep(t.state(r, *ts.clock, now))
 	return false
 }

@@ -1,0 +1,215 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"curtsy/frontier/bolt/layout"
+)
+
+// task is what a simple queue knows of a reference.
+type task struct {
+	ref     layout.Ref
+	due     int64
+	tried   bool
+	suspect bool
+}
+
+// simple is a queue as one would write it first: a slice, sorted for each question.
+type simple struct {
+	deep  bool
+	tasks []task
+}
+
+// ready returns what can be given at a time, in order.
+func (m *simple) ready(now int64) (refs []layout.Ref) {
+	var all []task
+	for _, t := range m.tasks {
+		if !t.suspect && t.due <= now {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b task) int {
+		if a.tried != b.tried {
+			if a.tried {
+				return 1
+			}
+			return -1
+		}
+		return m.compare(a.ref, b.ref)
+	})
+	for _, t := range all {
+		refs = append(refs, t.ref)
+	}
+	return refs
+}
+
+func (m *simple) compare(a, b layout.Ref) int {
+	if m.deep {
+		a, b = b, a
+	}
+	return cmp.Compare(a, b)
+}
+
+// suspect returns the first suspect, zero for none.
+func (m *simple) suspect() (first layout.Ref) {
+	for _, t := range m.tasks {
+		if t.suspect && (first == 0 || m.compare(t.ref, first) < 0) {
+			first = t.ref
+		}
+	}
+	return first
+}
+
+// remove takes references out.
+func (m *simple) remove(refs []layout.Ref) {
+	m.tasks = slices.DeleteFunc(m.tasks, func(t task) bool { return slices.Contains(refs, t.ref) })
+}
+
+// all returns the references, in ascending order.
+func (m *simple) all() (refs []layout.Ref) {
+	for _, t := range m.tasks {
+		refs = append(refs, t.ref)
+	}
+	slices.Sort(refs)
+	return refs
+}
+
+// trial is a queue and its model, and what both have given.
+type trial struct {
+	*testing.T
+	rng  *rand.Rand
+	q    Queue
+	m    simple
+	now  int64
+	next layout.Ref
+	out  []task // under a lease, so to speak
+}
+
+func TestQueue_EqualsASortedSlice(t *testing.T) {
+	for _, deep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deep=%v", deep), func(t *testing.T) {
+			for seed := range uint64(200) {
+				x := &trial{T: t, rng: rand.New(rand.NewPCG(seed, 6)), q: New(deep), m: simple{deep: deep}, next: layout.MakeRef(1, 0)}
+				for range 300 {
+					x.step()
+					x.check()
+				}
+				x.drain()
+			}
+		})
+	}
+}
+
+func (x *trial) step() {
+	switch x.rng.IntN(8) {
+	case 0, 1:
+		for range x.rng.IntN(20) {
+			x.q.Push(x.next)
+			x.m.tasks = append(x.m.tasks, task{ref: x.next})
+			x.next += layout.Ref(1 + x.rng.IntN(2))
+		}
+	case 2:
+		n := x.rng.IntN(6)
+		got, want := x.q.Take(x.now, n), x.m.ready(x.now)
+		if want = want[:min(n, len(want))]; !slices.Equal(got, want) {
+			x.Fatalf("Take(%d, %d): %v, want %v", x.now, n, got, want)
+		}
+		x.taken(got)
+	case 3, 4:
+		x.giveBack()
+	case 5:
+		if r := x.m.suspect(); r != 0 {
+			if got := x.q.Suspect(); got != r {
+				x.Fatalf("Suspect: %v, want %v", got, r)
+			}
+			x.taken([]layout.Ref{x.q.TakeSuspect()})
+		}
+	case 6:
+		var refs []layout.Ref
+		for range x.rng.IntN(5) {
+			refs = append(refs, layout.MakeRef(1, 0)+layout.Ref(x.rng.IntN(int(x.next-layout.MakeRef(1, 0))+1)))
+		}
+		slices.Sort(refs)
+		refs = slices.Compact(refs)
+		got := x.q.TakeThese(refs)
+		slices.Sort(got)
+		want := slices.DeleteFunc(refs, func(r layout.Ref) bool { return !slices.Contains(x.m.all(), r) })
+		if !slices.Equal(got, want) {
+			x.Fatalf("TakeThese: %v, want %v", got, want)
+		}
+		x.m.remove(want)
+	case 7:
+		x.now += int64(x.rng.IntN(10))
+	}
+}
+
+// taken notes what was given. A task that was deferred stays tried or untried: the engine says which when it comes back.
+func (x *trial) taken(refs []layout.Ref) {
+	for _, r := range refs {
+		x.out = append(x.out, task{ref: r})
+	}
+	x.m.remove(refs)
+}
+
+// giveBack returns one of those that are out, in one of the ways that there are.
+func (x *trial) giveBack() {
+	if len(x.out) == 0 {
+		return
+	}
+	i := x.rng.IntN(len(x.out))
+	t := x.out[i]
+	x.out = slices.Delete(x.out, i, i+1)
+	switch x.rng.IntN(4) {
+	case 0:
+		return // closed
+	case 1:
+		x.q.GiveBack(t.ref)
+	case 2:
+		t.suspect = true
+		x.q.GiveSuspect(t.ref)
+	case 3:
+		t.due, t.tried = x.now+int64(x.rng.IntN(20)), x.rng.IntN(2) == 0
+		x.q.GiveLater(t.ref, t.due, t.tried)
+	}
+	x.m.tasks = append(x.m.tasks, t)
+}
+
+// check holds what can be asked without a change against the model.
+func (x *trial) check() {
+	at, ok := x.q.Available(x.now)
+	want, some := int64(0), false
+	for _, t := range x.m.tasks {
+		if due := max(t.due, x.now); !t.suspect && (!some || due < want) {
+			want, some = due, true
+		}
+	}
+	if ok != some || ok && max(at, x.now) != want {
+		x.Fatalf("Available(%d): %d, %v; want %d, %v", x.now, at, ok, want, some)
+	}
+	if x.q.Suspected() != (x.m.suspect() != 0) {
+		x.Fatalf("Suspected: %v", x.q.Suspected())
+	}
+}
+
+// drain takes the rest in batches, due or not; an empty queue holds no memory.
+func (x *trial) drain() {
+	var got []layout.Ref
+	for {
+		refs := x.q.TakeAny(7)
+		got = append(got, refs...)
+		if len(refs) < 7 {
+			break
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, x.m.all()) {
+		x.Fatalf("TakeAny: %v, want %v", got, x.m.all())
+	}
+	if !x.q.Plain() || x.q.Runs() != 0 {
+		x.Fatalf("an empty queue holds memory: %+v", x.q)
+	}
+}
