@@ -11,8 +11,8 @@ import (
 // The reserve
 //
 // When what is left is the reserve, no turn is given any more. What is written from then on is what the turns that are
-// out bring, once each: per task an ending of 8 octets or a retry of about 40; per turn a state of 40, a robots state or
-// memory, some hundred octets as a rule and 12 KiB at most, now and then the body of a robots.txt, a few KiB. 32 KiB
+// out bring, once each: per task an ending of 8 bytes or a retry of about 40; per turn a state of 40, a robots state or
+// memory, some hundred bytes as a rule and 12 KiB at most, now and then the body of a robots.txt, a few KiB. 32 KiB
 // are ten times that, and there is so much for each of 256 turns. A commit writes some 30 pages anew before the old ones
 // are free, and the sweeper moves twice what is written: another part is for several of those, and for Close. The last is
 // for what has been estimated too low. Links may use half of the reserve. Nothing else is ever dropped: should the
@@ -30,9 +30,9 @@ func reserve(maxSize int64) int64 {
 	return min(reservePages, maxSize/8) + min(reserveLeases, maxSize/8) + maxSize/16
 }
 
-// textOctets returns what the text of a candidate takes, roughly: zstd packs URLs to a third or a quarter, random ones
+// textBytes returns what the text of a candidate takes, roughly: zstd packs URLs to a third or a quarter, random ones
 // to three quarters.
-func textOctets(c *frontier.Candidate) int64 {
+func textBytes(c *frontier.Candidate) int64 {
 	return 8 + int64(len(c.URL.RequestURI())+len(c.Via))/2
 }
 
@@ -42,18 +42,18 @@ type caps struct {
 	options  frontier.Options
 	hosts    *hosts
 	groups   *groups
-	line     *line
+	waiting  *waiters
 	accepted int64 // entries of all records
 	size     int64 // bytes of the file, up to its high-water mark
-	full     bool  // no turn is given any more; see gauge
-	tight    bool  // perhaps it is; see gauge
+	full     bool  // no turn is given any more; see checkSize
+	tight    bool  // perhaps it is; see checkSize
 }
 
 // capped returns the reason why a cap leaves no room for c, empty when there is room. The caps are asked in the order of
-// frontier.CapReasons. The caller calls gauge when it is through.
+// frontier.CapReasons. The caller calls checkSize when it is through.
 func (cs *caps) capped(c *frontier.Candidate) string {
 	o := &cs.options
-	if o.MaxSize > 0 && cs.octets()+textOctets(c) > o.MaxSize-reserve(o.MaxSize)/2 {
+	if o.MaxSize > 0 && cs.bytes()+textBytes(c) > o.MaxSize-reserve(o.MaxSize)/2 {
 		cs.full = true // from now on the crawl would lose what it finds
 		return frontier.ReasonCapSize
 	}
@@ -86,8 +86,8 @@ func (cs *caps) domainFull(h *host, c *frontier.Candidate) bool {
 	return d != nil && d.urls >= n
 }
 
-// octets returns what the file takes, with what the next groups will add.
-func (cs *caps) octets() int64 {
+// bytes returns what the file takes, with what the next groups will add.
+func (cs *caps) bytes() int64 {
 	n := cs.size
 	for g := range cs.groups.all() {
 		n += g.weight()
@@ -95,10 +95,10 @@ func (cs *caps) octets() int64 {
 	return n
 }
 
-// gauge looks whether the file is full but for the reserve. An estimate that says so may be too high: it stops turns
+// checkSize looks whether the file is full but for the reserve. An estimate that says so may be too high: it stops turns
 // only until the commit of what is on its way, which is then urgent, has shown how large the file is. The last 64th is
 // not approached in ever smaller steps.
-func (cs *caps) gauge() {
+func (cs *caps) checkSize() {
 	most := cs.options.MaxSize
 	if most == 0 || cs.groups.readOnly {
 		return
@@ -106,10 +106,10 @@ func (cs *caps) gauge() {
 	left := most - reserve(most)
 	was := cs.tight
 	cs.full = cs.full || cs.size+most/64 >= left
-	if cs.tight = cs.octets() >= left; cs.tight {
+	if cs.tight = cs.bytes() >= left; cs.tight {
 		cs.groups.last()
 	}
 	if cs.full || was && !cs.tight {
-		cs.line.wakeAll()
+		cs.waiting.wakeAll()
 	}
 }

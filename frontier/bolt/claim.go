@@ -11,25 +11,25 @@ import (
 
 // Claim implements frontier.Frontier.
 func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
-	var drafts []*draft
+	var pending []*pendingTurn
 	var answer frontier.Claimed
 	var record *group
 	err := f.changing(ctx, func(now int64) (err error) {
-		drafts, answer, err = f.claim(ctx, w, now)
-		record = f.turns.recordOf(drafts)
+		pending, answer, err = f.claim(ctx, w, now)
+		record = f.turns.recordOf(pending)
 		return err
 	})
 	if err != nil {
 		return frontier.Claimed{}, err
 	}
-	if err := f.complete(drafts); err != nil {
+	if err := f.complete(pending); err != nil {
 		return frontier.Claimed{}, err
 	}
 	if err := record.durable(ctx); err != nil {
-		f.takeBack(drafts)
+		f.takeBack(pending)
 		return frontier.Claimed{}, err
 	}
-	for _, d := range drafts {
+	for _, d := range pending {
 		answer.Turns = append(answer.Turns, d.turn)
 	}
 	return answer, nil
@@ -60,31 +60,31 @@ func (f *Frontier) changing(ctx context.Context, step func(now int64) error) err
 }
 
 // claim leases hosts, waiting for one if need be. The caller holds mu.
-func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*draft, frontier.Claimed, error) {
+func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*pendingTurn, frontier.Claimed, error) {
 	if err := f.leases.left(); err != nil {
 		return nil, frontier.Claimed{}, err
 	}
 	var me *waiter
-	defer func() { f.line.leave(me) }()
+	defer func() { f.waiting.leave(me) }()
 	for {
-		var drafts []*draft
-		for len(drafts) < max(w.Hosts, 1) {
+		var pending []*pendingTurn
+		for len(pending) < max(w.Hosts, 1) {
 			h := f.scheduler.next(now)
 			if h == nil {
 				break
 			}
-			drafts = append(drafts, f.turns.lease(h, now, max(w.Tasks, 1)))
+			pending = append(pending, f.turns.lease(h, now, max(w.Tasks, 1)))
 		}
-		if len(drafts) > 0 {
-			return drafts, frontier.Claimed{}, f.begin(drafts)
+		if len(pending) > 0 {
+			return pending, frontier.Claimed{}, f.begin(pending)
 		}
 		if me == nil {
-			me = f.line.join(w.MaxWait)
+			me = f.waiting.join(w.MaxWait)
 		}
 		if state, due := f.scheduler.summary(now); me.over(state, due) {
 			return nil, frontier.Claimed{State: state, Due: due}, nil
 		}
-		if err := f.line.await(ctx, &f.mu, me, now, f.scheduler.wakesAt()); err != nil {
+		if err := f.waiting.await(ctx, &f.mu, me, now, f.scheduler.wakesAt()); err != nil {
 			return nil, frontier.Claimed{}, err
 		}
 		if err := f.usable(); err != nil {
@@ -101,7 +101,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 	if a.IsZero() {
 		return frontier.Turn{}, errors.New("frontier/bolt: claim authority: it is the zero authority")
 	}
-	var drafts []*draft
+	var pending []*pendingTurn
 	err := f.changing(ctx, func(now int64) error {
 		if err := f.leases.left(); err != nil {
 			return err
@@ -111,20 +111,20 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 			return frontier.ErrNotDue
 		}
 		f.scheduler.due.Leave(h.id)
-		drafts = []*draft{f.turns.lease(h, now, 0)}
-		return f.begin(drafts)
+		pending = []*pendingTurn{f.turns.lease(h, now, 0)}
+		return f.begin(pending)
 	})
 	if err != nil {
 		return frontier.Turn{}, err
 	}
-	if err := f.complete(drafts); err != nil {
+	if err := f.complete(pending); err != nil {
 		return frontier.Turn{}, err
 	}
-	return drafts[0].turn, nil
+	return pending[0].turn, nil
 }
 
-// takeBack ends the leases of drafts that their caller did not wait for.
-func (f *Frontier) takeBack(drafts []*draft) {
+// takeBack ends the leases of pending that their caller did not wait for.
+func (f *Frontier) takeBack(pending []*pendingTurn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.usable() != nil {
@@ -132,7 +132,7 @@ func (f *Frontier) takeBack(drafts []*draft) {
 	}
 	now := f.clock.Now()
 	f.groups.touch(now)
-	for _, d := range drafts {
+	for _, d := range pending {
 		if h := f.hosts.byName[d.turn.Authority]; h.lease == d.lease {
 			f.turns.lapse(h, now)
 		}

@@ -2,7 +2,7 @@
 //
 // # The idea
 //
-// A B+tree pays for random insertion: a fact of 8 octets under a random key costs a page of 4 KiB, or nearly, and a
+// A B+tree pays for random insertion: a fact of 8 bytes under a random key costs a page of 4 KiB, or nearly, and a
 // crawler has forty such facts per page. So bbolt serves here as a transactional log. What has to be found at
 // random is in RAM, in tables as tight as they can be made; what has to survive is appended, by one transaction for
 // many pages. Opening the frontier reads the log once.
@@ -16,10 +16,27 @@
 //
 // # In RAM
 //
-// The seen-set is a table of fingerprints, 10 to 12.5 octets per URL. The queue of a host is a list of runs of
-// references, 8 octets for a run of neighbours; the text of a URL is read when it is claimed. Hosts (about 250 octets)
+// The seen-set is a table of fingerprints, 10 to 12.5 bytes per URL. The queue of a host is a list of runs of
+// references, 8 bytes for a run of neighbours; the text of a URL is read when it is claimed. Hosts (about 250 bytes)
 // wait in a heap ordered by when they are due; nothing else is kept per pending URL. There is no goroutine, timer or
 // channel per host, and one goroutine in all, the writer, which Close waits for.
+//
+// # Parts
+//
+// A Frontier is made of parts, which are its fields. Each says in its comment what it holds and what is always true of
+// it; a part with a narrow door is a package.
+//
+//	seen, hosts, retries        what is known: of URLs, of authorities, of tasks that were claimed before
+//	queue (one of each host)    which task is next
+//	scheduler, leases, waiting  which host is next, which turns are out, which claims wait
+//	suspects, caps              what must not be given now, and what there is no room for
+//	intake, turns, operator     what a candidate, the holder of a turn, and people do to these
+//	groups, writer              what is applied and not durable, and the goroutine that makes it so
+//	texts                       the file, read for turns
+//
+// One mutex guards them. Only the callers of the contract take it, among them the operator and the writer; no part does,
+// and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The index of
+// names has a lock of its own, taken before the mutex and never after.
 //
 // # From Finish to disk
 //
@@ -28,7 +45,7 @@
 //	seal     the open group is closed: after 1,000 results, 200 ms after its first, or at once when Add, Sync or Close
 //	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
 //	commit   the writer takes the sealed groups in order, each in one transaction: the barrier first, then seen, records,
-//	         done, cells (those that the sweeper moves before those of the group), seeds, blobs, flight, totals, perhaps a
+//	         done, states (those that the sweeper moves before those of the group), seeds, blobs, flight, totals, perhaps a
 //	         fold, and last the stamp; two fsyncs.
 //	settle   what the group brought is from now on read from the file.
 //
@@ -44,7 +61,7 @@
 // # Suspects
 //
 // Open reads the record, and writes what follows from it in the transaction that also begins the new epoch: so a stop
-// counts once. Stops are in the retry cell of the task, which other URLs do not have; in RAM a host's suspects stand
+// counts once. Stops are in the retry record of the task, which other URLs do not have; in RAM a host's suspects stand
 // aside from its queue. A host with nothing else to give comes up in the schedule as if it had any task; when its
 // suspect cannot be given yet, it is taken out and kept in a list until a lease ends that was in the way, and then has
 // the place that it had. A claim that must wait for its record waits for that group's commit, without the mutex.
@@ -52,14 +69,14 @@
 // # A bound on the size
 //
 // Options.MaxSize is held against the high-water mark of the file and an estimate of what is on its way; what the reserve
-// is, and why it suffices, is in size.go.
+// is, and why it suffices, is in caps.go.
 //
 // # The operator
 //
-// A Hold is a field at the end of the host's state cell. A park that ends by itself is a wait more in the schedule; any
+// A Hold is a field at the end of the host's state record. A park that ends by itself is a wait more in the schedule; any
 // other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in batches;
 // until it is through, the hold is marked, and the opening after a death does the rest. What is under a lease is marked in
-// its retry cell: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts
+// its retry record: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts
 // pages through an index of names that is made when it is first asked for, and sorted without holding up a turn. Export
 // reads a frontier that nobody writes, and tells what the next opening would make of it; Snapshot copies one that is in
 // use, in one read transaction.
@@ -81,7 +98,7 @@
 //
 // # Never
 //
-// The engine never lets a bbolt type out, nor an iterator or a callback that runs under its lock, never holds a read transaction
-// for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open, and never
-// fetches, parses or judges anything.
+// The engine never lets a bbolt type out, nor an iterator or a callback that runs under its lock, never holds a read
+// transaction for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open, and
+// never fetches, parses or judges anything.
 package bolt

@@ -16,7 +16,7 @@ import (
 func (o *operator) dropBatch(h *host) int64 {
 	refs := h.queue.TakeAny(maxPrints)
 	o.dropRefs(h, refs)
-	o.f.groups.open.untold.addHost(h, int64(len(refs)))
+	o.f.groups.open.drops.addHost(h, int64(len(refs)))
 	if len(refs) < maxPrints {
 		o.setClosing(h, false)
 	}
@@ -45,14 +45,14 @@ func (o *operator) dropAgain(now int64) {
 			}
 		}
 	}
-	var marked []ended
+	var marked []storedURL
 	for r, t := range o.f.retries.of {
 		if t.dropped {
-			marked = append(marked, ended{ref: r, host: t.host})
+			marked = append(marked, storedURL{ref: r, host: t.host})
 		}
 	}
 	if len(marked) > 0 {
-		slices.SortFunc(marked, func(a, b ended) int { return cmp.Compare(a.ref, b.ref) })
+		slices.SortFunc(marked, func(a, b storedURL) int { return cmp.Compare(a.ref, b.ref) })
 		o.dropFound(marked, now)
 	}
 }
@@ -87,7 +87,7 @@ func (o *operator) dropURLs(ctx context.Context, s frontier.Steering) (n frontie
 
 // dropFound closes those of the tasks in found, which are in the order of their references, that are pending, and marks
 // those that are under a lease: they are closed when it ends, also by a death. The caller holds mu.
-func (o *operator) dropFound(found []ended, now int64) (closed int64) {
+func (o *operator) dropFound(found []storedURL, now int64) (closed int64) {
 	o.f.groups.touch(now)
 	byHost := map[uint32][]layout.Ref{}
 	for _, e := range found {
@@ -99,7 +99,7 @@ func (o *operator) dropFound(found []ended, now int64) (closed int64) {
 		o.dropRefs(h, taken)
 		closed += int64(len(taken))
 		for _, r := range taken {
-			o.f.groups.open.untold.tasks = append(o.f.groups.open.untold.tasks, ended{ref: r, host: id})
+			o.f.groups.open.drops.tasks = append(o.f.groups.open.drops.tasks, storedURL{ref: r, host: id})
 		}
 		o.markDropped(h, now, func(r layout.Ref) bool {
 			_, yes := slices.BinarySearch(refs, r)
@@ -137,7 +137,7 @@ func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) 
 
 // findURLs returns where the texts of the URLs of s are, closed or not, in the order of acceptance: one pass over the
 // heads of the records, and over the texts of those that have some of the host.
-func (o *operator) findURLs(ctx context.Context, s frontier.Steering) (found []ended, err error) {
+func (o *operator) findURLs(ctx context.Context, s frontier.Steering) (found []storedURL, err error) {
 	wanted := map[frontier.Fingerprint]bool{}
 	for _, u := range s.URLs {
 		wanted[o.f.printer.Print(u)] = true
@@ -174,7 +174,7 @@ func (o *operator) findURLs(ctx context.Context, s frontier.Steering) (found []e
 					return err
 				}
 				if wanted[o.f.printer.Print(c.URL)] {
-					found = append(found, ended{ref: layout.MakeRef(seq, place), host: h.id})
+					found = append(found, storedURL{ref: layout.MakeRef(seq, place), host: h.id})
 				}
 			}
 			return nil

@@ -63,7 +63,7 @@ type exporter struct {
 	stored bool // see List
 	yield  func(frontier.Item) error
 	now    int64
-	hosts  []*portrait
+	hosts  []*hostView
 	flight layout.InFlight // the record of an unclean stop that no opening has judged yet
 	totals frontier.Totals
 }
@@ -76,7 +76,7 @@ func (e *exporter) note(now int64) {
 		if h == nil {
 			continue
 		}
-		p := portray(h, e.f.groups.unwritten, now)
+		p := viewHost(h, e.f.groups.unwritten, now)
 		if h.pace == 0 {
 			p.view.Wait = max(p.view.Wait, time.Duration(e.f.oldFloor-now))
 		}
@@ -140,7 +140,7 @@ func (e *exporter) hostItems(tx *bbolt.Tx) error {
 			return err
 		}
 		view := p.view
-		*p = portrait{}
+		*p = hostView{}
 		if err := e.yield(frontier.Item{Host: &view}); err != nil {
 			return err
 		}

@@ -19,25 +19,25 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 		ready[i] = f.intake.prepare(&rs[i])
 	}
 	answers := make([]frontier.Finished, len(rs))
-	var drafts []*draft
-	var of []int // the answer that a draft belongs to
+	var pending []*pendingTurn
+	var of []int // the answer that a pending turn belongs to
 	var record *group
 	if err := f.room(ctx); err != nil {
 		return nil, err
 	}
 	err := f.changing(ctx, func(now int64) error {
 		for i := range ready {
-			var d *draft
+			var d *pendingTurn
 			answers[i], d = f.turns.finish(now, &ready[i])
 			if d != nil {
-				drafts, of = append(drafts, d), append(of, i)
+				pending, of = append(pending, d), append(of, i)
 			}
 		}
-		record = f.turns.recordOf(drafts)
-		return f.begin(drafts)
+		record = f.turns.recordOf(pending)
+		return f.begin(pending)
 	})
 	if err == nil {
-		err = f.complete(drafts)
+		err = f.complete(pending)
 	}
 	if err == nil {
 		err = record.durable(ctx)
@@ -45,7 +45,7 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	if err != nil {
 		return nil, err
 	}
-	for i, d := range drafts {
+	for i, d := range pending {
 		answers[of[i]].Tasks = d.turn.Tasks
 	}
 	return answers, nil

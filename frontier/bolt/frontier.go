@@ -40,7 +40,7 @@ type Frontier struct {
 	retries   retries    // what is known of tasks that were claimed before
 	leases    leases     // which turns are out?
 	suspects  suspects   // may a suspect be tried?
-	line      line       // which claims wait?
+	waiting   waiters    // which claims wait?
 	scheduler scheduler  // whose turn is it, and when?
 	caps      caps       // is there room?
 	groups    groups     // what is applied and not durable
@@ -70,9 +70,9 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 		clock: &f.clock, totals: f.totals, leases: &f.leases,
 		fresh: map[uint64]*layout.Record{}, unwritten: map[layout.Address]*layout.StateRecord{}, work: make(chan struct{}, 1),
 	}
-	f.caps = caps{options: o, hosts: &f.hosts, groups: &f.groups, line: &f.line}
+	f.caps = caps{options: o, hosts: &f.hosts, groups: &f.groups, waiting: &f.waiting}
 	f.scheduler = scheduler{
-		hosts: &f.hosts, leases: &f.leases, suspects: &f.suspects, line: &f.line, caps: &f.caps, groups: &f.groups,
+		hosts: &f.hosts, leases: &f.leases, suspects: &f.suspects, waiting: &f.waiting, caps: &f.caps, groups: &f.groups,
 	}
 	f.intake = intake{
 		totals: f.totals, seen: &f.seen, hosts: &f.hosts, scheduler: &f.scheduler, caps: &f.caps, groups: &f.groups,
@@ -103,8 +103,8 @@ func (f *Frontier) poison(err error) {
 	if f.err == nil {
 		f.err = err
 	}
-	f.line.wakeAll()
-	f.groups.prod()
+	f.waiting.wakeAll()
+	f.groups.wakeWriter()
 }
 
 // at returns where a cell is kept, or nil when nothing has that address. The caller holds mu.

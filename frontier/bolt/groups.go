@@ -2,12 +2,107 @@ package bolt
 
 import (
 	"bytes"
+	"context"
 	"iter"
 	"slices"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/canon"
 )
+
+// group is what one transaction commits: it is applied to RAM piece by piece, sealed, and then only written.
+type group struct {
+	since  int64 // when its first piece was applied; the delay of the commit is counted from there
+	pages  int   // results
+	urgent bool  // somebody waits for it
+
+	prints  []frontier.Fingerprint
+	records []*layout.Record
+	done    []layout.Done
+	retired []closedRetry // of closed tasks that had been deferred
+	states  []*layout.StateRecord
+	seeds   []frontier.Seed
+	blobs   []layout.Blob
+	dirty   []*host
+	drops   drops
+	totals  []byte // set when it is sealed
+	flight  []byte // likewise; nil when it is what it was
+	bytes   int64  // that it will add to the file, roughly
+
+	ended chan struct{} // closed when it is durable, or will never be
+	err   error         // why it will never be; set before ended is closed
+}
+
+// closedRetry is what was kept of a deferred task that is closed. The task may be deferred anew before the group is durable,
+// if an operator has it tried again: that is another retry.
+type closedRetry struct {
+	ref   layout.Ref
+	retry *retry
+}
+
+const (
+	maxQueued  = 8       // sealed groups beyond which Finish waits for the disk
+	maxPrints  = 1 << 16 // URLs of a group
+	flushAfter = int64(frontier.GroupDelay)
+)
+
+// change marks h: its state is written with the group.
+func (g *group) change(h *host) {
+	if !h.dirty {
+		h.dirty = true
+		g.dirty = append(g.dirty, h)
+	}
+}
+
+// keep puts a cell into the group.
+func (g *group) keep(c *layout.StateRecord) {
+	g.states = append(g.states, c)
+	g.bytes += int64(len(c.Data)) + 8
+}
+
+// keepBlobs puts bodies into the group.
+func (g *group) keepBlobs(bs []layout.Blob) {
+	for _, b := range bs {
+		g.bytes += int64(len(b.Body)) + 64
+	}
+	g.blobs = append(g.blobs, bs...)
+}
+
+// weight returns what g will add to the file, roughly.
+func (g *group) weight() int64 {
+	return g.bytes + 8*int64(len(g.prints)+len(g.done)) + 48*int64(len(g.dirty))
+}
+
+// durable waits until g is. Nil is.
+func (g *group) durable(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	select {
+	case <-g.ended:
+		return g.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drops is what a group closes for an operator, for Options.Tell.
+type drops struct {
+	tasks []storedURL
+	hosts map[canon.Authority]int64
+}
+
+// addHost notes that n URLs of h are closed.
+func (u *drops) addHost(h *host, n int64) {
+	if n == 0 {
+		return
+	}
+	if u.hosts == nil {
+		u.hosts = map[canon.Authority]int64{}
+	}
+	u.hosts[h.authority] += n
+}
 
 // groups is what has been applied and is not durable: the open group, which takes what is applied, and the sealed ones,
 // which the writer commits in order. What they hold is read from them until it is in the file.
@@ -37,7 +132,7 @@ type groups struct {
 func (gs *groups) touch(now int64) *group {
 	if gs.open == nil {
 		gs.open = &group{since: now, ended: make(chan struct{})}
-		gs.prod()
+		gs.wakeWriter()
 	}
 	return gs.open
 }
@@ -52,9 +147,9 @@ func (gs *groups) seal(now int64) {
 		h.dirty = false
 		if !h.named {
 			h.named = true
-			g.cells = append(g.cells, &layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(h.authority.String())})
+			g.states = append(g.states, &layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(h.authority.String())})
 		}
-		g.cells = append(g.cells, h.state(*gs.clock, now))
+		g.states = append(g.states, h.state(*gs.clock, now))
 	}
 	g.totals = gs.totals.AppendTo(nil)
 	if flight := gs.leases.inFlight(); !bytes.Equal(flight, gs.flight) {
@@ -62,7 +157,7 @@ func (gs *groups) seal(now int64) {
 	}
 	gs.queue = append(gs.queue, g)
 	gs.open, gs.filling = nil, nil
-	gs.prod()
+	gs.wakeWriter()
 }
 
 // sealFull seals the open group when it is as large as a transaction should be.
@@ -72,8 +167,8 @@ func (gs *groups) sealFull(now int64) {
 	}
 }
 
-// prod tells the writer to look again.
-func (gs *groups) prod() {
+// wakeWriter tells the writer to look again.
+func (gs *groups) wakeWriter() {
 	select {
 	case gs.work <- struct{}{}:
 	default:
@@ -85,7 +180,7 @@ func (gs *groups) prod() {
 func (gs *groups) last() *group {
 	if gs.open != nil {
 		gs.open.urgent = true
-		gs.prod()
+		gs.wakeWriter()
 		return gs.open
 	}
 	if n := len(gs.queue); n > 0 {
@@ -117,7 +212,7 @@ func (gs *groups) enter(h *host, c *frontier.Candidate, p frontier.Fingerprint) 
 		gs.fresh[gs.records] = gs.filling
 		gs.open.records = append(gs.open.records, gs.filling)
 	}
-	gs.open.octets += textOctets(c)
+	gs.open.bytes += textBytes(c)
 	return layout.MakeRef(gs.records, gs.filling.Add(h.id, *c, p))
 }
 
@@ -143,7 +238,7 @@ func (gs *groups) settled() {
 	for _, r := range g.records {
 		delete(gs.fresh, r.ID)
 	}
-	for _, c := range g.cells {
+	for _, c := range g.states {
 		if gs.unwritten[c.Address] == c {
 			delete(gs.unwritten, c.Address)
 		}

@@ -12,21 +12,21 @@ import (
 // host is what RAM holds of an authority. Robots state and the crawler's memory are on disk; the address of their
 // cells is here. Times are nanoseconds on the clock of the opening; see clock.
 type host struct {
-	authority canon.Authority
-	id        uint32
-	condition frontier.Condition
-	hold      *layout.Hold // by an operator; mostly nil
-	dirty     bool         // in the dirty list of the open group
-	named     bool         // its name is on disk, or on its way
-	held      bool         // among the hosts whose suspect cannot be given yet; see scheduler
-	width     int
-	pace      time.Duration
-	reason    string
-	notBefore int64
-	finished  frontier.Token // of the last Finish that ended a turn
-	lease     *lease
-	queue     queue.Queue // what can be given, now or later
-	domain    *domain
+	authority    canon.Authority
+	id           uint32
+	condition    frontier.Condition
+	hold         *layout.Hold // by an operator; mostly nil
+	dirty        bool         // in the dirty list of the open group
+	named        bool         // its name is on disk, or on its way
+	suspectWaits bool         // among the hosts whose suspect cannot be given yet; see scheduler
+	width        int
+	pace         time.Duration
+	reason       string
+	notBefore    int64
+	finished     frontier.Token // of the last Finish that ended a turn
+	lease        *lease
+	queue        queue.Queue // what can be given, now or later
+	domain       *domain
 
 	outcomes [len(frontier.Outcomes{})]uint32
 	refused  uint32 // of outcomes, those that never were tasks
@@ -43,14 +43,14 @@ type lease struct {
 	expires int64
 	width   int
 	trial   bool                   // its one task is a suspect
-	tasks   []held                 // those not settled yet, in the order in which they were given
+	tasks   []leasedTask           // those not settled yet, in the order in which they were given
 	dropped []frontier.Fingerprint // those that a drop closed since the last Finish
 	robots  []byte                 // as they are stored, so that an update that changes nothing writes nothing
 	memory  []byte
 }
 
-// held is a task under a lease. The print is known when the text has been read, which is before anybody can name it.
-type held struct {
+// leasedTask is a task under a lease. The print is known when the text has been read, which is before anybody can name it.
+type leasedTask struct {
 	ref   layout.Ref
 	print frontier.Fingerprint
 }
@@ -91,4 +91,44 @@ func (h *host) setState(data []byte, c layout.Clock) bool {
 		h.notBefore, h.reason, h.hold = s.NotBefore, s.Reason, s.Hold
 	}
 	return ok
+}
+
+// stopped reports whether h is out until an operator resumes it.
+func (h *host) stopped() bool { return h.hold != nil && !h.hold.Ends() }
+
+// dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry, waits
+// for Resume.
+func (h *host) dropped() bool { return h.hold != nil && h.hold.Act == frontier.Drop }
+
+// closing reports whether a Drop of h has not closed all yet.
+func (h *host) closing() bool { return h.hold != nil && h.hold.Closing }
+
+// free returns when h may have a turn: its own wait is over, and a park that ends by itself.
+func (h *host) free() int64 {
+	if h.hold != nil {
+		return max(h.notBefore, h.hold.Until)
+	}
+	return h.notBefore
+}
+
+// holdView is the hold of h as the outside sees it.
+func (h *host) holdView(now int64) frontier.Hold {
+	k := h.hold
+	switch {
+	case k == nil:
+		return frontier.Hold{}
+	case k.Act == frontier.Drop:
+		return frontier.Hold{Act: k.Act, Reason: k.Reason}
+	case !k.Ends():
+		return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: frontier.Never}
+	}
+	return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: time.Duration(max(k.Until-now, 0))}
+}
+
+// wanted returns how many tasks h gives under a lease that is kept: of a host that an operator holds, none.
+func (h *host) wanted(n int) int {
+	if h.hold != nil {
+		return 0
+	}
+	return max(n, 0)
 }

@@ -93,7 +93,7 @@ func (in *intake) accept(now int64, cs []frontier.Candidate, prints []frontier.F
 		in.enqueue(c, p, now)
 		n.New++
 	}
-	in.caps.gauge()
+	in.caps.checkSize()
 	return n
 }
 

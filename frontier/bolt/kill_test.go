@@ -4,7 +4,7 @@ package bolt
 func (f *Frontier) kill() {
 	f.mu.Lock()
 	f.closed = true
-	f.line.wakeAll()
+	f.waiting.wakeAll()
 	f.mu.Unlock()
 	f.writer.stop()
 	<-f.writer.stopped

@@ -16,9 +16,6 @@ type loader struct {
 	f *Frontier
 }
 
-// load reads the file.
-func (f *Frontier) load(tx *bbolt.Tx) error { return loader{f}.load(tx) }
-
 // load reads what RAM holds: one pass over the seen journal, one over the cells, two over the heads of the records
 // and one over what is done.
 func (ld loader) load(tx *bbolt.Tx) error {
@@ -38,7 +35,7 @@ func (ld loader) load(tx *bbolt.Tx) error {
 		}
 	}
 	ld.f.groups.lastSeed = layout.SeedJournal.Last(tx)
-	if err := ld.loadCells(tx); err != nil {
+	if err := ld.loadStates(tx); err != nil {
 		return err
 	}
 	return ld.loadRecords(tx)
@@ -57,14 +54,14 @@ func (ld loader) loadSeen(tx *bbolt.Tx) error {
 	})
 }
 
-// loadCells reads hosts and retries. The last cell of an address counts.
-func (ld loader) loadCells(tx *bbolt.Tx) error {
+// loadStates reads hosts and retries. The last cell of an address counts.
+func (ld loader) loadStates(tx *bbolt.Tx) error {
 	w := &ld.f.writer.sweeper
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
 		w.Bytes += int64(len(body))
 		var bad error
 		err := layout.EachState(body, func(c layout.StateRecord) {
-			if err := ld.loadCell(c, seq); err != nil && bad == nil {
+			if err := ld.loadState(c, seq); err != nil && bad == nil {
 				bad = err
 			}
 		})
@@ -102,7 +99,7 @@ func (ld loader) loadCells(tx *bbolt.Tx) error {
 	return nil
 }
 
-func (ld loader) loadCell(c layout.StateRecord, seq uint64) error {
+func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
 	if c.Kind == layout.KindRetry {
 		t, ok := newRetry(c.Data, ld.f.clock)
 		if !ok {
@@ -225,4 +222,45 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 	default:
 		h.queue.Push(r)
 	}
+}
+
+// judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
+// too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
+// once, however often the opening itself is cut off.
+func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
+	r, stored, err := layout.ReadInFlight(tx)
+	if err != nil {
+		return err
+	}
+	ld.f.groups.flight = stored
+	if err := all.Check(r); err != nil {
+		return err
+	}
+	if ld.f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
+		return nil
+	}
+	now := ld.f.clock.Now()
+	ld.f.groups.touch(now) // the record is to be cleared
+	if !ld.f.unclean {
+		return nil
+	}
+	for _, x := range r.Refs {
+		e, t := all.Of(x), ld.f.retries.of[x]
+		if *e != 0 || t != nil && t.dropped {
+			continue // closed by the commit that recorded it, or about to be by dropAgain
+		}
+		if t == nil {
+			t = &retry{}
+			ld.f.retries.of[x] = t
+		}
+		t.stop(r)
+		if t.condemned() {
+			*e = ld.f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
+			ld.f.groups.open.done = append(ld.f.groups.open.done, layout.MakeDone(x, *e))
+			ld.f.quarantined = append(ld.f.quarantined, x)
+			continue
+		}
+		ld.f.groups.open.keep(t.state(x, ld.f.clock, now))
+	}
+	return nil
 }

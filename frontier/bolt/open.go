@@ -53,7 +53,7 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	f.readOnly, f.groups.readOnly = true, true
 	close(f.writer.stopped)
 	err = dbfile.Guard(func() error {
-		return db.View(func(tx *bbolt.Tx) error { return f.load(tx) })
+		return db.View(loader{f}.load)
 	})
 	if err != nil {
 		db.Close()
@@ -127,7 +127,7 @@ func (ld loader) restart() {
 		ld.f.hosts.floor = layout.After(now, ld.f.options.Pace)
 		ld.f.turns.careful = ld.f.hosts.sums.known + frontier.GroupPages
 	}
-	ld.f.caps.gauge()
+	ld.f.caps.checkSize()
 	for _, h := range ld.f.hosts.all {
 		if h == nil {
 			continue
@@ -159,8 +159,8 @@ func (f *Frontier) Close() error {
 		return f.usable()
 	}
 	f.closed, f.groups.closing = true, true
-	f.line.wakeAll()
-	f.groups.prod()
+	f.waiting.wakeAll()
+	f.groups.wakeWriter()
 	f.mu.Unlock()
 	<-f.writer.stopped
 	f.writer.stop()

@@ -15,7 +15,7 @@ type scheduler struct {
 	hosts    *hosts
 	leases   *leases
 	suspects *suspects
-	line     *line
+	waiting  *waiters
 	caps     *caps
 	groups   *groups
 
@@ -28,7 +28,7 @@ type scheduler struct {
 // not before now, so that among hosts that are due the order is that in which they became due.
 func (sc *scheduler) enter(h *host, now int64) {
 	at, ok := h.queue.Available(now)
-	if h.queue.Suspected() && !h.held {
+	if h.queue.Suspected() && !h.suspectWaits {
 		at, ok = now, true
 	}
 	if ok {
@@ -43,7 +43,7 @@ func (sc *scheduler) enterAt(h *host, at int64) {
 	}
 	due := max(at, h.free())
 	if sc.due.Enter(h.id, due) {
-		sc.line.wakeFor(due)
+		sc.waiting.wakeFor(due)
 	}
 }
 
@@ -91,7 +91,7 @@ func (sc *scheduler) summary(now int64) (frontier.State, time.Duration) {
 // would otherwise be behind all others whenever nothing is out. A lease has just ended, that of a suspect if trial is set.
 func (sc *scheduler) letSuspects(trial bool) {
 	if trial {
-		sc.line.wakeFirst()
+		sc.waiting.wakeFirst()
 	}
 	for _, s := range sc.suspects.release(trial) {
 		if s.host.queue.Suspected() {
@@ -111,11 +111,11 @@ func (sc *scheduler) wakesAt() int64 {
 
 // wakeEnded wakes the waiters for which the end of the last lease is the end of the wait.
 func (sc *scheduler) wakeEnded(now int64) {
-	if sc.leases.out > 0 && !sc.caps.full || len(sc.line.waiters) == 0 {
+	if sc.leases.out > 0 && !sc.caps.full || len(sc.waiting.list) == 0 {
 		return
 	}
 	state, due := sc.summary(now)
-	for _, w := range sc.line.waiters {
+	for _, w := range sc.waiting.list {
 		if w.over(state, due) {
 			w.signal()
 		}

@@ -54,7 +54,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	}
 	now := e.clock.Now()
 	e.groups.touch(now)
-	e.operator.reopen(ended{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
+	e.operator.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
 	if e.retries.of[of] != nil {
 		t.Error("what is opened again has the deferral of the attempt before")
 	}

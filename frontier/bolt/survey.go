@@ -46,7 +46,7 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 func (t top) views(now int64) (views []frontier.Host) {
 	slices.SortFunc(t.hosts, rank)
 	for _, h := range t.hosts {
-		v := portray(h, nil, now).view
+		v := viewHost(h, nil, now).view
 		v.Robots, v.Memory = nil, nil
 		views = append(views, v)
 	}

@@ -15,47 +15,6 @@ import (
 // loneStops is how many stops a suspect must have for its turn to be the only one.
 const loneStops = 2
 
-// judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
-// too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
-// once, however often the opening itself is cut off.
-func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
-	r, stored, err := layout.ReadInFlight(tx)
-	if err != nil {
-		return err
-	}
-	ld.f.groups.flight = stored
-	if err := all.Check(r); err != nil {
-		return err
-	}
-	if ld.f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
-		return nil
-	}
-	now := ld.f.clock.Now()
-	ld.f.groups.touch(now) // the record is to be cleared
-	if !ld.f.unclean {
-		return nil
-	}
-	for _, x := range r.Refs {
-		e, t := all.Of(x), ld.f.retries.of[x]
-		if *e != 0 || t != nil && t.dropped {
-			continue // closed by the commit that recorded it, or about to be by dropAgain
-		}
-		if t == nil {
-			t = &retry{}
-			ld.f.retries.of[x] = t
-		}
-		t.stop(r)
-		if t.condemned() {
-			*e = ld.f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
-			ld.f.groups.open.done = append(ld.f.groups.open.done, layout.MakeDone(x, *e))
-			ld.f.quarantined = append(ld.f.quarantined, x)
-			continue
-		}
-		ld.f.groups.open.keep(t.state(x, ld.f.clock, now))
-	}
-	return nil
-}
-
 // Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
 func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
 	err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
@@ -92,7 +51,7 @@ type suspects struct {
 	known   int64       // tasks
 	trial   bool        // one of them is out
 	lone    bool        // and nothing else may be
-	held    []suspended // hosts whose suspect cannot be given yet
+	waiting []suspended // hosts whose suspect cannot be given yet
 }
 
 // suspended is a host whose suspect cannot be given yet, and when it became due.
@@ -123,9 +82,9 @@ func (ss *suspects) try(h *host) []layout.Ref {
 
 // hold keeps h, which is not in the schedule and became due at a time, for when its suspect can be given.
 func (ss *suspects) hold(h *host, due int64) {
-	if h.queue.Suspected() && !h.held {
-		h.held = true
-		ss.held = append(ss.held, suspended{h, due})
+	if h.queue.Suspected() && !h.suspectWaits {
+		h.suspectWaits = true
+		ss.waiting = append(ss.waiting, suspended{h, due})
 	}
 }
 
@@ -135,10 +94,10 @@ func (ss *suspects) release(trial bool) []suspended {
 	if trial {
 		ss.trial, ss.lone = false, false
 	}
-	held := ss.held
-	ss.held = nil
+	held := ss.waiting
+	ss.waiting = nil
 	for _, s := range held {
-		s.host.held = false
+		s.host.suspectWaits = false
 	}
 	return held
 }

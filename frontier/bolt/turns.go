@@ -26,11 +26,11 @@ type turns struct {
 }
 
 // lease leases h, which is not in the schedule, with up to n tasks.
-func (ts *turns) lease(h *host, now int64, n int) *draft {
+func (ts *turns) lease(h *host, now int64, n int) *pendingTurn {
 	ts.leases.begin(h, now)
 	ts.scheduler.due.Served(h.id, ts.leases.claims)
 	ts.groups.touch(now) // the record of what is in flight
-	ts.scheduler.line.wakeFor(h.lease.expires)
+	ts.scheduler.waiting.wakeFor(h.lease.expires)
 	refs := h.queue.Take(now, n)
 	if len(refs) == 0 && n > 0 {
 		refs = ts.suspects.try(h)
@@ -39,7 +39,7 @@ func (ts *turns) lease(h *host, now int64, n int) *draft {
 	d.turn.Lease = frontier.Lease{
 		Authority: h.authority, Token: h.lease.token, Length: ts.leases.length, Width: h.lease.width,
 	}
-	d.portrait = portray(h, ts.groups.unwritten, now)
+	d.host = viewHost(h, ts.groups.unwritten, now)
 	return d
 }
 
@@ -52,18 +52,18 @@ func (ts *turns) more(h *host, now int64, n int) []layout.Ref {
 }
 
 // give moves tasks of h under its lease.
-func (ts *turns) give(h *host, refs []layout.Ref) *draft {
-	d := &draft{lease: h.lease}
+func (ts *turns) give(h *host, refs []layout.Ref) *pendingTurn {
+	d := &pendingTurn{lease: h.lease}
 	if len(refs) == 0 {
 		return d
 	}
 	ts.hosts.count(h, -1)
 	defer ts.hosts.count(h, 1)
 	d.turn.Tasks = make([]frontier.Task, len(refs))
-	d.texts = make([]text, len(refs))
+	d.texts = make([]pendingTask, len(refs))
 	for i, r := range refs {
 		t := &d.turn.Tasks[i]
-		d.texts[i] = text{ref: r, authority: h.authority}
+		d.texts[i] = pendingTask{ref: r, authority: h.authority}
 		if rec := ts.groups.fresh[r.Record()]; rec != nil {
 			t.Candidate, t.Print = rec.Entries[r.Place()], rec.Prints[r.Place()]
 		}
@@ -74,7 +74,7 @@ func (ts *turns) give(h *host, refs []layout.Ref) *draft {
 			d.texts[i].url = again.url
 		}
 		*ts.retries.counter(h, r)--
-		h.lease.tasks = append(h.lease.tasks, held{ref: r, print: t.Print})
+		h.lease.tasks = append(h.lease.tasks, leasedTask{ref: r, print: t.Print})
 	}
 	return d
 }
@@ -112,7 +112,7 @@ func (ts *turns) release(h *host, now int64) {
 func (ts *turns) lapse(h *host, now int64) {
 	for _, t := range h.lease.tasks {
 		if kept := ts.retries.of[t.ref]; kept != nil && kept.dropped {
-			ts.groups.open.untold.tasks = append(ts.groups.open.untold.tasks, ended{ref: t.ref, host: h.id})
+			ts.groups.open.drops.tasks = append(ts.groups.open.drops.tasks, storedURL{ref: t.ref, host: h.id})
 		}
 	}
 	ts.release(h, now)
@@ -137,8 +137,8 @@ func (ts *turns) expire(now int64) {
 	}
 }
 
-// finish applies one result. With Keep and tasks it also returns a draft of them.
-func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *draft) {
+// finish applies one result. With Keep and tasks it also returns a pending turn of them.
+func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn) {
 	h := ts.hosts.byName[r.Authority]
 	switch {
 	case h != nil && h.lease != nil && h.lease.token == r.Token:
@@ -160,7 +160,7 @@ func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *draft) {
 	}
 	g.change(h)
 	answer := frontier.Finished{Added: ts.intake.accept(now, r.Found, r.prints)}
-	var more *draft
+	var more *pendingTurn
 	if r.Keep {
 		if more = ts.give(h, ts.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
 			more = nil
@@ -196,7 +196,7 @@ func (ts *turns) settleTasks(h *host, r *frontier.Result, now int64) {
 			}
 		}
 	}
-	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t held) bool { return t.ref == 0 })
+	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t leasedTask) bool { return t.ref == 0 })
 	ts.hosts.count(h, 1)
 }
 
@@ -212,7 +212,7 @@ func (ts *turns) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
 	ts.groups.open.done = append(ts.groups.open.done, layout.MakeDone(r, ts.totals.Close(o, reason)))
 	if t := ts.retries.of[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
 		ts.suspects.clear(t)
-		ts.groups.open.retired = append(ts.groups.open.retired, retired{r, t})
+		ts.groups.open.retired = append(ts.groups.open.retired, closedRetry{r, t})
 	}
 }
 
@@ -259,10 +259,10 @@ func (ts *turns) update(h *host, r *frontier.Result, now int64) {
 	h.wait(now, r.Wait)
 }
 
-// recordOf returns the group that must be durable before drafts are given, nil when there is none to wait for: that
+// recordOf returns the group that must be durable before pending are given, nil when there is none to wait for: that
 // whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago.
-func (ts *turns) recordOf(drafts []*draft) *group {
-	for _, d := range drafts {
+func (ts *turns) recordOf(pending []*pendingTurn) *group {
+	for _, d := range pending {
 		if len(d.turn.Tasks) > 0 && (ts.careful > 0 || d.lease.trial) {
 			return ts.groups.last()
 		}

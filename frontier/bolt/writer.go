@@ -78,7 +78,7 @@ func (w *writer) nextGroup(ctx context.Context) *group {
 
 // commit makes g durable: what it relies on first, then g in one transaction.
 func (w *writer) commit(ctx context.Context, g *group) error {
-	if err := w.tellDropped(ctx, g); err != nil {
+	if err := w.tellDrops(ctx, g); err != nil {
 		return err
 	}
 	if w.f.options.Barrier != nil {
@@ -153,7 +153,7 @@ func (w *writer) settle(g *group, err error) {
 		}
 	}
 	w.f.groups.lastSeed, w.f.caps.size = w.lastSeed, w.size
-	w.f.caps.gauge()
+	w.f.caps.checkSize()
 	close(g.ended)
 }
 
@@ -172,7 +172,7 @@ func (w *writer) abandon() {
 }
 
 // mayFold reports whether a fold leaves a file of that size within its bound: as runs, each word takes at most its three
-// octets and its number, and as much again for what is pending after it; a record without words takes three.
+// bytes and its number, and as much again for what is pending after it; a record without words takes three.
 func (w *writer) mayFold(maxSize int64) bool {
 	if maxSize == 0 {
 		return true
@@ -200,7 +200,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	if err := layout.WriteDone(tx, g.done); err != nil {
 		return err
 	}
-	if err := w.sweeper.Commit(tx, g.cells, w.counts); err != nil {
+	if err := w.sweeper.Commit(tx, g.states, w.counts); err != nil {
 		return err
 	}
 	if err := layout.WriteSeeds(tx, g.seeds); err != nil {
@@ -229,4 +229,42 @@ func (w *writer) counts(ps []layout.Placed) []bool {
 		yes[i] = at != nil && *at == p.Seq
 	}
 	return yes
+}
+
+// tellDrops has it told what g closes for an operator.
+func (w *writer) tellDrops(ctx context.Context, g *group) error {
+	if w.f.options.Tell == nil || len(g.drops.tasks)+len(g.drops.hosts) == 0 {
+		return nil
+	}
+	told := frontier.Closings{Hosts: g.drops.hosts}
+	err := w.f.db.View(func(tx *bbolt.Tx) error {
+		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
+		for _, t := range g.drops.tasks {
+			c, err := w.candidateOf(&records, t)
+			if err != nil {
+				return err
+			}
+			told.URLs = append(told.URLs, c)
+		}
+		return nil
+	})
+	if err == nil {
+		err = w.f.options.Tell(ctx, told)
+	}
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: commit %s: tell what was dropped: %w", w.f.path, err)
+	}
+	return nil
+}
+
+// candidateOf returns a URL as it was accepted, from the file, unless it is to be written yet.
+func (w *writer) candidateOf(records *layout.Lookup, t storedURL) (frontier.Candidate, error) {
+	w.f.mu.Lock()
+	a, fresh := w.f.hosts.all[t.host].authority, w.f.groups.fresh[t.ref.Record()]
+	if fresh != nil {
+		defer w.f.mu.Unlock()
+		return fresh.Entries[t.ref.Place()], nil
+	}
+	w.f.mu.Unlock()
+	return w.f.texts.blocks.Entry(records, t.ref, a)
 }

@@ -13,35 +13,35 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// draft is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk. They
+// pendingTurn is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk. They
 // are read without mu, in a transaction that was begun under it: what is known of places is then true of it.
-type draft struct {
-	turn     frontier.Turn
-	lease    *lease
-	texts    []text // of turn.Tasks
-	portrait *portrait
+type pendingTurn struct {
+	turn  frontier.Turn
+	lease *lease
+	texts []pendingTask // of turn.Tasks
+	host  *hostView
 
-	tx *bbolt.Tx // nil when nothing is missing; shared by the drafts of one call, and in the first of them
+	tx *bbolt.Tx // nil when nothing is missing; shared by the pending of one call, and in the first of them
 }
 
-// text is what is to be done about one task: its candidate is missing when its print is zero, and url replaces the
+// pendingTask is what is to be done about one task: its candidate is missing when its print is zero, and url replaces the
 // fetch URL unless it is empty.
-type text struct {
+type pendingTask struct {
 	ref       layout.Ref
 	authority canon.Authority
 	url       string
 }
 
-// portrait is a host as the outside sees it, from which robots state or memory may be missing.
-type portrait struct {
+// hostView is a host as the outside sees it, from which robots state or memory may be missing.
+type hostView struct {
 	view frontier.Host
 	id   uint64
 	at   [2]uint64 // robots, memory; zero when they are there, or there is none
 }
 
-// portray describes h; unwritten is what of it is not in the file yet. The caller holds mu.
-func portray(h *host, unwritten map[layout.Address]*layout.StateRecord, now int64) *portrait {
-	p := &portrait{id: uint64(h.id)}
+// viewHost describes h; unwritten is what of it is not in the file yet. The caller holds mu.
+func viewHost(h *host, unwritten map[layout.Address]*layout.StateRecord, now int64) *hostView {
+	p := &hostView{id: uint64(h.id)}
 	p.view = frontier.Host{
 		Authority: h.authority,
 		HostUpdate: frontier.HostUpdate{
@@ -64,7 +64,7 @@ func portray(h *host, unwritten map[layout.Address]*layout.StateRecord, now int6
 }
 
 // part returns where robots state (0) or memory (1) belong.
-func (p *portrait) part(i int) *[]byte {
+func (p *hostView) part(i int) *[]byte {
 	if i == 0 {
 		return &p.view.Robots
 	}
@@ -72,7 +72,7 @@ func (p *portrait) part(i int) *[]byte {
 }
 
 // complete reads what is missing of p.
-func (p *portrait) complete(cells *layout.Lookup) (err error) {
+func (p *hostView) complete(cells *layout.Lookup) (err error) {
 	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
 		if p.at[i] != 0 {
 			if *p.part(i), err = cells.ReadState(p.at[i], layout.Address{Kind: kind, ID: p.id}); err != nil {
@@ -84,18 +84,18 @@ func (p *portrait) complete(cells *layout.Lookup) (err error) {
 }
 
 // missing reports whether something of d is on disk only.
-func (d *draft) missing() bool {
+func (d *pendingTurn) missing() bool {
 	for _, t := range d.turn.Tasks {
 		if t.Print == 0 {
 			return true
 		}
 	}
-	return d.portrait != nil && d.portrait.at != [2]uint64{}
+	return d.host != nil && d.host.at != [2]uint64{}
 }
 
-// begin begins the transaction in which drafts will be completed, if one is needed. The caller holds mu.
-func (f *Frontier) begin(drafts []*draft) error {
-	for _, d := range drafts {
+// begin begins the transaction in which pending will be completed, if one is needed. The caller holds mu.
+func (f *Frontier) begin(pending []*pendingTurn) error {
+	for _, d := range pending {
 		if d.missing() {
 			tx, err := f.db.Begin(false)
 			if err != nil {
@@ -103,24 +103,24 @@ func (f *Frontier) begin(drafts []*draft) error {
 				f.poison(err)
 				return err
 			}
-			drafts[0].tx = tx
+			pending[0].tx = tx
 			return nil
 		}
 	}
 	return nil
 }
 
-// complete reads what is missing of drafts, and tells their leases the prints.
-func (f *Frontier) complete(drafts []*draft) error {
-	if len(drafts) == 0 {
+// complete reads what is missing of pending, and tells their leases the prints.
+func (f *Frontier) complete(pending []*pendingTurn) error {
+	if len(pending) == 0 {
 		return nil
 	}
 	err := dbfile.Guard(func() error {
-		if tx := drafts[0].tx; tx != nil {
+		if tx := pending[0].tx; tx != nil {
 			defer tx.Rollback()
 		}
-		from := layout.NewLookups(drafts[0].tx)
-		for _, d := range drafts {
+		from := layout.NewLookups(pending[0].tx)
+		for _, d := range pending {
 			if err := f.texts.fill(d, from); err != nil {
 				return err
 			}
@@ -134,7 +134,7 @@ func (f *Frontier) complete(drafts []*draft) error {
 		f.poison(err)
 		return err
 	}
-	for _, d := range drafts {
+	for _, d := range pending {
 		d.lease.identify(d)
 	}
 	return nil
@@ -147,23 +147,23 @@ type textReader struct {
 }
 
 // fill reads what is missing of d.
-func (xs *textReader) fill(d *draft, from *layout.Lookups) error {
+func (xs *textReader) fill(d *pendingTurn, from *layout.Lookups) error {
 	for i := range d.turn.Tasks {
 		if err := xs.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
 			return err
 		}
 	}
-	if d.portrait == nil {
+	if d.host == nil {
 		return nil
 	}
-	if err := d.portrait.complete(&from.States); err != nil {
+	if err := d.host.complete(&from.States); err != nil {
 		return err
 	}
-	d.turn.Host = d.portrait.view
+	d.turn.Host = d.host.view
 	return nil
 }
 
-func (xs *textReader) fillTask(t *frontier.Task, x text, from *layout.Lookups) error {
+func (xs *textReader) fillTask(t *frontier.Task, x pendingTask, from *layout.Lookups) error {
 	if t.Print == 0 {
 		c, err := xs.blocks.Entry(&from.Records, x.ref, x.authority)
 		if err != nil {
@@ -184,7 +184,7 @@ func (xs *textReader) fillTask(t *frontier.Task, x text, from *layout.Lookups) e
 }
 
 // identify sets the prints of the tasks that were given with d. The caller holds mu of the frontier.
-func (l *lease) identify(d *draft) {
+func (l *lease) identify(d *pendingTurn) {
 	k := 0 // both are in the order in which they were given
 	for i := range l.tasks {
 		if k < len(d.texts) && l.tasks[i].ref == d.texts[k].ref {
@@ -192,7 +192,7 @@ func (l *lease) identify(d *draft) {
 			k++
 		}
 	}
-	if d.portrait != nil { // a copy: what the holder does to its own must not look like what is stored
+	if d.host != nil { // a copy: what the holder does to its own must not look like what is stored
 		l.robots, l.memory = bytes.Clone(d.turn.Host.Robots), bytes.Clone(d.turn.Host.Memory)
 	}
 }

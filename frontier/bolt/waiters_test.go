@@ -31,7 +31,7 @@ func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) cha
 func (e *engine) waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.line.waiters)
+	return len(e.Frontier.waiting.list)
 }
 
 // token returns the token of the lease of a that is out.

@@ -2,7 +2,9 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 
 	"go.etcd.io/bbolt"
@@ -48,7 +50,7 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
 			Hosts: d.known, Pending: d.pending, Leases: int64(f.leases.out),
 			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
-			Stopped: d.stopped, Suspects: f.suspects.known, Size: f.caps.octets(),
+			Stopped: d.stopped, Suspects: f.suspects.known, Size: f.caps.bytes(),
 			Unclean: f.unclean, Restarts: max(int64(f.leases.epoch)-1, 0),
 		}
 		st.Discovered = f.totals.Closed() + d.queued + d.inFlight + d.deferred
@@ -60,10 +62,10 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 
 // Host implements frontier.Frontier.
 func (f *Frontier) Host(ctx context.Context, a canon.Authority) (view frontier.Host, ok bool, err error) {
-	var p *portrait
+	var p *hostView
 	err = f.reading(ctx, func(now int64) {
 		if h := f.hosts.byName[a]; h != nil {
-			p = portray(h, f.groups.unwritten, now)
+			p = viewHost(h, f.groups.unwritten, now)
 		}
 	}, func(tx *bbolt.Tx) error {
 		if p == nil {
@@ -91,10 +93,10 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 		return nil, err
 	}
 	page := f.hosts.names.page(hosts, after, limit)
-	var ps []*portrait
+	var ps []*hostView
 	err = f.reading(ctx, func(now int64) {
 		for _, h := range page {
-			ps = append(ps, portray(h, f.groups.unwritten, now))
+			ps = append(ps, viewHost(h, f.groups.unwritten, now))
 		}
 	}, func(tx *bbolt.Tx) error {
 		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
@@ -146,4 +148,100 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 		return nil
 	})
 	return yes, err
+}
+
+// Blob implements frontier.Frontier.
+func (f *Frontier) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
+	var later, body []byte // later is not in the file yet
+	find := func(g *group) {
+		for _, b := range g.blobs {
+			if b.Sum == sum {
+				later = append([]byte{}, b.Body...)
+			}
+		}
+	}
+	err := f.reading(ctx, func(int64) {
+		for g := range f.groups.all() {
+			find(g)
+		}
+	}, func(tx *bbolt.Tx) (err error) {
+		body, err = layout.ReadBlob(tx, sum)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case later != nil:
+		return later, nil
+	case body == nil:
+		return nil, frontier.ErrNoBlob
+	}
+	return body, nil
+}
+
+// seedValues is how many values of the journal, of some 40 seeds each, AllSeeds reads at once.
+const seedValues = 64
+
+// AllSeeds implements frontier.Frontier. It reads some values of the journal in one transaction, and hands out their
+// seeds after it.
+func (f *Frontier) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
+	return func(yield func(frontier.Seed, error) bool) {
+		for at, more := uint64(0), true; more; at += seedValues {
+			var page []frontier.Seed
+			var err error
+			if page, more, err = f.seedPage(ctx, at); err != nil {
+				yield(frontier.Seed{}, err)
+				return
+			}
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// seedPage returns the seeds of the values beyond after, seedValues at most. When there are no more it adds those that
+// are not in the file yet: between a commit and the moment when it is known, they are in both.
+func (f *Frontier) seedPage(ctx context.Context, after uint64) (page []frontier.Seed, more bool, err error) {
+	var later []frontier.Seed
+	var last uint64
+	err = f.reading(ctx, func(int64) {
+		if more = f.groups.lastSeed > after+seedValues; more {
+			last = after + seedValues
+			return
+		}
+		last = f.groups.lastSeed
+		for g := range f.groups.all() {
+			later = append(later, g.seeds...)
+		}
+	}, func(tx *bbolt.Tx) error {
+		return layout.EachSeed(tx, after, last, func(s frontier.Seed) error {
+			page = append(page, s)
+			return nil
+		})
+	})
+	return append(page, later...), more, err
+}
+
+// halt ends a scan early. It is no fault of the file.
+type halt struct{ cause error } // nil when the scan has found what it looked for
+
+func (h halt) Error() string { return "halted" }
+
+// scan is reading for what takes long: read may end it by a halt, whose cause is then the answer, and which leaves the
+// frontier usable.
+func (f *Frontier) scan(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
+	var h halt
+	err := f.reading(ctx, note, func(tx *bbolt.Tx) error {
+		if err := read(tx); !errors.As(err, &h) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return h.cause
 }

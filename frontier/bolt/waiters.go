@@ -18,29 +18,29 @@ type waiter struct {
 	maxWait time.Duration
 }
 
-// line is the claims that wait, in the order of their arrival. The first holds the alarm, and wakes the next when it
+// waiters are the claims that wait, in the order of their arrival. The first holds the alarm, and wakes the next when it
 // leaves; the alarm is never later than the next thing that happens by itself.
-type line struct {
-	waiters []*waiter
-	alarm   int64 // when the first will wake by itself
+type waiters struct {
+	list  []*waiter
+	alarm int64 // when the first will wake by itself
 }
 
 // join puts a new waiter at the end of the line.
-func (ln *line) join(maxWait time.Duration) *waiter {
+func (ln *waiters) join(maxWait time.Duration) *waiter {
 	w := &waiter{wake: make(chan struct{}, 1), maxWait: maxWait}
-	ln.waiters = append(ln.waiters, w)
+	ln.list = append(ln.list, w)
 	return w
 }
 
 // leave takes w out of the line; nil is in none.
-func (ln *line) leave(w *waiter) {
-	i := slices.Index(ln.waiters, w)
+func (ln *waiters) leave(w *waiter) {
+	i := slices.Index(ln.list, w)
 	if i < 0 {
 		return
 	}
-	ln.waiters = slices.Delete(ln.waiters, i, i+1)
-	if i == 0 && len(ln.waiters) > 0 {
-		ln.waiters[0].signal()
+	ln.list = slices.Delete(ln.list, i, i+1)
+	if i == 0 && len(ln.list) > 0 {
+		ln.list[0].signal()
 	}
 }
 
@@ -58,32 +58,32 @@ func (w *waiter) over(s frontier.State, due time.Duration) bool {
 }
 
 // wakeAll wakes every waiter.
-func (ln *line) wakeAll() {
-	for _, w := range ln.waiters {
+func (ln *waiters) wakeAll() {
+	for _, w := range ln.list {
 		w.signal()
 	}
 }
 
 // wakeFirst wakes the first in line.
-func (ln *line) wakeFirst() {
-	if len(ln.waiters) > 0 {
-		ln.waiters[0].signal()
+func (ln *waiters) wakeFirst() {
+	if len(ln.list) > 0 {
+		ln.list[0].signal()
 	}
 }
 
 // wakeFor tells the line of something that will happen at a time.
-func (ln *line) wakeFor(at int64) {
-	if len(ln.waiters) > 0 && at < ln.alarm {
+func (ln *waiters) wakeFor(at int64) {
+	if len(ln.list) > 0 && at < ln.alarm {
 		ln.alarm = at
-		ln.waiters[0].signal()
+		ln.list[0].signal()
 	}
 }
 
 // await waits until w is woken, or until next, when something happens by itself, if w is the first. The caller holds mu;
 // it is free during the wait.
-func (ln *line) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, next int64) error {
+func (ln *waiters) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, next int64) error {
 	var alarm <-chan time.Time
-	if ln.waiters[0] == w {
+	if ln.list[0] == w {
 		ln.alarm = next
 		if next != math.MaxInt64 {
 			timer := time.NewTimer(time.Duration(next - now))

@@ -62,8 +62,8 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	return n, g.durable(ctx)
 }
 
-// ended is a closed URL, as the file has it.
-type ended struct {
+// storedURL is a closed URL, as the file has it.
+type storedURL struct {
 	ref    layout.Ref
 	host   uint32
 	ending layout.Ending
@@ -71,7 +71,7 @@ type ended struct {
 
 // find returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
 // over what is done, as in an open.
-func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []ended, err error) {
+func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []storedURL, err error) {
 	if r.Outcome == 0 {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []ended,
 				for range s.N {
 					e := all.Record(seq)[place]
 					if e.Outcome() == r.Outcome && (reason == 0 || e.Reason() == reason) && (only == nil || only.id == s.Host) {
-						found = append(found, ended{ref: layout.MakeRef(seq, place), host: s.Host, ending: e})
+						found = append(found, storedURL{ref: layout.MakeRef(seq, place), host: s.Host, ending: e})
 					}
 					place++
 				}
@@ -114,7 +114,7 @@ func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []ended,
 
 // reopen makes a closed URL pending. What was kept of its attempts is voided in the file, too: an older cell would
 // otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
-func (o *operator) reopen(c ended, robots bool, now int64) {
+func (o *operator) reopen(c storedURL, robots bool, now int64) {
 	h := o.f.hosts.all[c.host]
 	o.f.hosts.count(h, -1)
 	h.outcomes[c.ending.Outcome()]--
