@@ -39,7 +39,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		return ex, nil
 	}
 	v.kept = v.due()
-	ctx, meter, landed := c.inFlight(ctx, v.seat)
+	ctx, meter, landed := c.inFlight(ctx, v.slot)
 	defer landed()
 	r.Meter = meter
 	if v.own {

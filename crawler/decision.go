@@ -8,6 +8,7 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
@@ -26,42 +27,46 @@ type decision struct {
 
 	// With an exchange:
 	evidence
-	ahead   *reading           // the page, if it was read already
 	found   frontier.Candidate // the task as it was found
 	attempt int
 	pace    host.Pace // that was to be kept before it
 	gap     time.Duration
-	before  before             // what was archived of the URL in an earlier generation
-	change  storage.Change     // since then
+	change  storage.Change     // of the URL, since an earlier generation
 	asks    extract.Directives // what the answer asks of robots
 	prefs   string             // usage preferences that hold for it
 }
 
-// settle writes a task's line and closes it, or returns it to its host to come again.
-func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d decision) error {
+// settle writes a task's line and closes it with what was found, or returns it to its host to come again.
+func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d decision, f *findings) error {
+	if d.change != "" {
+		f.count(totals.PrefixChanges+string(d.change), 1)
+	}
 	if d.outcome == 0 {
+		if err := c.line(ctx, v, task, d, storage.OutcomeDeferred); err != nil {
+			return err
+		}
 		again := frontier.Deferral{Print: task.Print, After: v.rest.URL, Reason: d.reason, URL: d.instead}
 		v.result.Deferred = append(v.result.Deferred, again)
-		return c.line(ctx, v, task, d, storage.OutcomeDeferred)
+		v.accept(f)
+		return nil
+	}
+	if d.kind == storage.DecisionHold {
+		v.history.Turn(task.URL)
+		c.logHeld(task, d.reason)
 	}
 	if found.SeedChain(task.Candidate) || requestedMap(task.Candidate) {
-		switch d.outcome {
-		case frontier.Fetched:
-			c.answeredSeed(v, task.Candidate)
-		case frontier.Redirected:
-		default:
-			c.unanswered(v, task.Candidate, d.outcome.String()+": "+d.reason)
-		}
-		if d.outcome != frontier.Redirected {
-			c.endOfChain(task)
-		}
+		c.settleSeed(task, d, f)
+	}
+	if err := c.line(ctx, v, task, d, storage.Outcome(d.outcome.String())); err != nil {
+		return err
 	}
 	done := frontier.Done{Print: task.Print, Outcome: d.outcome, Reason: d.reason}
 	if d.outcome == frontier.Redirected {
 		done.Reason = "" // where it leads is of the line, not of the count
 	}
 	v.result.Done = append(v.result.Done, done)
-	return c.line(ctx, v, task, d, storage.Outcome(d.outcome.String()))
+	v.accept(f)
+	return nil
 }
 
 // line writes down what became of a task.

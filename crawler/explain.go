@@ -148,7 +148,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *facts) (err error) {
 			return fmt.Errorf("crawler: %s: robots state: %w", a, err)
 		}
 	}
-	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, memory: k.memory}
+	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, site: site{memory: k.memory}}
 	c.owns(v)
 	k.own, k.floor = v.own, v.floor
 	if !k.own && k.memory.Spot.IsValid() {

@@ -10,76 +10,103 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/totals"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
 
-// page reads what an answer says to robots and what it names, if it is a page or a
-// style sheet or the like: those in scope become candidates. ahead, if not nil, is the page as it was read already.
-func (c *Crawl) page(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, a host.Answer, ahead *reading) (page extract.Page, isHTML bool, err error) {
-	page.Robots = extract.HeaderDirectives(ex.Header, c.cfg.Identity.Token)
-	if a != host.Answered || ex.Body == nil {
-		page.Robots, err = c.directives(ctx, ex)
-		return page, false, err
+// reading is an answer as it was read.
+type reading struct {
+	page   extract.Page
+	html   bool
+	copied bool   // the page is a copy whose links are dropped
+	listed listed // of a sitemap
+}
+
+// links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
+// what is in scope becomes candidates. It returns the task as the answer makes it: what was to be a sitemap may turn out
+// to be a page.
+func (c *Crawl) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (r reading, task frontier.Task, err error) {
+	task = x.task
+	r.page.Robots = extract.HeaderDirectives(m.Header, c.cfg.Identity.Token)
+	if m.answer != host.Answered || m.Body == nil {
+		r.page.Robots, err = c.directives(ctx, m.Exchange)
+		return r, task, err
 	}
 	if task.Kind == frontier.KindMap {
-		if err := c.readMap(ctx, v, task, ex, page.Robots.NoFollow); err != nil || !c.isPage(v, &task.Candidate) {
-			return page, false, err
+		if r.listed, err = c.readSitemap(ctx, v, x, m.Exchange, r.page.Robots.NoFollow, f); err != nil {
+			return r, task, err
 		}
+		page, is := c.pageInstead(x, r.listed)
+		if !is {
+			return r, task, nil
+		}
+		task.Candidate = page
 	}
-	if ahead != nil && (ahead.shape || !v.watched(c, task)) {
-		return c.taken(v, task, *ahead), true, nil
+	if read := x.readAhead(); read != nil && (read.shape || !v.watched(c, task)) {
+		c.takePage(v, task, *read, &r, f)
+		return r, task, nil
 	}
+	return r, task, c.document(ctx, v, task, m.Exchange, &r, f)
+}
+
+// document reads a page, or what else has links.
+func (c *Crawl) document(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
 	kind, err := readAs(task, ex)
 	switch {
 	case err != nil:
-		return page, false, err
+		return err
 	case ex.Undecoded != "" && (kind != 0 || mediatype.Of(ex.Header).Unnamed()):
 		c.undigested(v, task, ex)
-		v.count(totals.PrefixUnparsed+"content coding", 1)
-		return page, kind == extract.KindPage, nil
+		f.count(totals.PrefixUnparsed+"content coding", 1)
+		r.html = kind == extract.KindPage
+		return nil
 	case kind == 0:
 		c.undigested(v, task, ex)
-		return page, false, nil
-	case kind != extract.KindPage:
-		page, err = c.parts(ctx, v, task, ex, c.input(task, ex), kind)
-		return page, false, err
+		return nil
+	case kind != extract.KindPage: // a style sheet, an SVG document, a web manifest
+		c.undigested(v, task, ex)
+		if r.page, err = c.extract.Parts(ctx, c.input(task, ex), kind); err == nil {
+			f.unread(r.page)
+			c.follow(task, r.page, f)
+		}
+		return err
 	}
-	now, err := c.read(ctx, c.input(task, ex), v.watched(c, task))
-	if err != nil {
-		return now.page, true, err
+	read, err := c.read(ctx, c.input(task, ex), v.watched(c, task))
+	if r.page, r.html = read.page, true; err == nil {
+		c.takePage(v, task, read, r, f)
 	}
-	return c.taken(v, task, now), true, nil
+	return err
 }
 
-// parts reads what a style sheet, an SVG document or a web manifest names.
-func (c *Crawl) parts(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, in extract.Input, kind extract.Kind) (page extract.Page, err error) {
-	c.undigested(v, task, ex)
-	if page, err = c.extract.Parts(ctx, in, kind); err != nil {
-		return page, err
+// takePage takes in what a page names and says.
+func (c *Crawl) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
+	r.page, r.html = read.page, true
+	f.unread(r.page)
+	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
+		f.count(totals.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))
+		return
 	}
-	v.unread(page)
-	c.follow(v, task, page)
-	return page, nil
+	c.follow(task, r.page, f)
 }
 
 // unread counts the mentions of URLs in a document that are no links, or that are not read.
-func (v *visit) unread(page extract.Page) {
+func (f *findings) unread(page extract.Page) {
 	if page.Unparsed != "" {
-		v.count(totals.PrefixUnparsed+page.Unparsed, 1)
+		f.count(totals.PrefixUnparsed+page.Unparsed, 1)
 	}
 	for reason, n := range page.Refused {
-		v.count(totals.PrefixLinks+string(reason), int64(n))
+		f.count(totals.PrefixLinks+string(reason), int64(n))
 	}
-	v.count(totals.PrefixLinks+"too many", int64(page.Dropped))
+	f.count(totals.PrefixLinks+"too many", int64(page.Dropped))
 }
 
 // follow judges the links of a page.
-func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
+func (c *Crawl) follow(task frontier.Task, page extract.Page, f *findings) {
 	via := task.URL.String()
-	v.result.Found = slices.Grow(v.result.Found, len(page.Links)) // most are in scope
+	f.urls = slices.Grow(f.urls, len(page.Links)) // most are in scope
 	for _, l := range page.Links {
 		next := frontier.Candidate{URL: l.URL, Kind: frontier.KindLink, Via: via, Depth: task.Depth + 1, Seed: task.Seed, Tag: task.Tag}
 		if l.Embed {
@@ -88,33 +115,33 @@ func (c *Crawl) follow(v *visit, task frontier.Task, page extract.Page) {
 				next.Away++
 			}
 		}
-		c.found(v, next, page.Robots.NoFollow || !l.Rel.Followed(c.rels))
+		c.discover(f, next, page.Robots.NoFollow || !l.Rel.Followed(c.rels))
 	}
 }
 
-// found judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
+// discover judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
 // reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
 // off the scope gets a line of the ledger all the same.
-func (c *Crawl) found(v *visit, next frontier.Candidate, noFollow bool) {
+func (c *Crawl) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	asked := inScope(next)
 	asked.NoFollow = noFollow
 	judged := c.scope.Judge(asked)
 	if judged.In {
-		v.result.Found = append(v.result.Found, next)
+		f.urls = append(f.urls, next)
 		return
 	}
 	if found.SeedChain(next) {
-		c.unanswered(v, next, judged.Rule)
+		c.unanswered(f, next, judged.Rule)
 	}
 	if !judged.Timeless {
-		v.count(totals.PrefixLinks+judged.Rule, 1)
+		f.count(totals.PrefixLinks+judged.Rule, 1)
 	}
 	switch {
 	case judged.Timeless || c.away(judged.Rule) && !c.lined.Met(next.URL.Key()):
 		next.Refused = judged.Rule
-		v.refused = append(v.refused, refusal{next, judged.Timeless})
+		f.refused = append(f.refused, refusal{next, judged.Timeless})
 	case c.away(judged.Rule):
-		v.count(totals.RefusedAgain, 1)
+		f.count(totals.RefusedAgain, 1)
 	}
 }
 
@@ -131,36 +158,30 @@ func inScope(c frontier.Candidate) scope.Candidate {
 	}
 }
 
-// refusal is a discovered URL that the scope refused and that gets a line of the ledger.
-type refusal struct {
-	frontier.Candidate
-	timeless bool
-}
-
 // refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
-func (c *Crawl) refuse(ctx context.Context, v *visit) error {
-	if len(v.refused) == 0 {
+func (c *Crawl) refuse(ctx context.Context, v *visit, f *findings) error {
+	if len(f.refused) == 0 {
 		return nil
 	}
-	us := make([]canon.URL, len(v.refused))
-	for i, r := range v.refused {
+	us := make([]canon.URL, len(f.refused))
+	for i, r := range f.refused {
 		us[i] = r.URL
 	}
 	seen, err := c.cfg.Frontier.Seen(ctx, us)
 	if err != nil {
 		return err
 	}
-	for i, r := range v.refused {
+	for i, r := range f.refused {
 		if seen[i] {
-			v.count(totals.RefusedAgain, 1)
+			f.count(totals.RefusedAgain, 1)
 			continue
 		}
 		if r.timeless {
-			v.result.Found = append(v.result.Found, r.Candidate)
+			f.urls = append(f.urls, r.Candidate)
 		}
 		// Two pages may find a URL at one time, one page find it as a link and as an image.
 		if !c.lined.First(r.URL.Key()) {
-			v.count(totals.RefusedAgain, 1)
+			f.count(totals.RefusedAgain, 1)
 			continue
 		}
 		line := c.lineOf(v, r.Candidate)
@@ -169,6 +190,6 @@ func (c *Crawl) refuse(ctx context.Context, v *visit) error {
 			return err
 		}
 	}
-	v.refused = nil
+	f.refused = nil
 	return nil
 }

@@ -47,13 +47,13 @@ func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Dir
 }
 
 // wishes notes what an answer asks for, and how it may be used (politeness rules 19, 20).
-func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision) {
+func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
 	d.asks, d.prefs = asks, usage.Of(v.rules.Book, ex.Header)
 	if asks.NoIndex {
-		v.count(totals.NoIndex, 1)
+		f.count(totals.NoIndex, 1)
 	}
 	if asks.NoArchive {
-		v.count(totals.NoArchive, 1)
+		f.count(totals.NoArchive, 1)
 	}
 	d.headOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }

@@ -86,17 +86,22 @@ func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
 		return nil
 	}
 	maps, refused := namedMaps(v.rules, v.turn.Authority)
+	f := v.findings()
 	for reason, n := range refused {
-		v.count(totals.PrefixLinks+reason, n)
+		f.count(totals.PrefixLinks+reason, n)
 	}
 	next := frontier.Candidate{Kind: frontier.KindMap, Via: policyURL(v.turn.Authority)}
 	if len(v.turn.Tasks) > 0 {
 		next.Seed, next.Tag = v.turn.Tasks[0].Seed, v.turn.Tasks[0].Tag
 	}
 	for _, next.URL = range maps {
-		c.found(v, next, false)
+		c.discover(f, next, false)
 	}
-	return c.refuse(ctx, v)
+	if err := c.refuse(ctx, v, f); err != nil {
+		return err
+	}
+	v.accept(f)
+	return nil
 }
 
 // wantsMapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
@@ -161,80 +166,48 @@ func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
 	return task
 }
 
-// prepare puts a task as its exchange will treat it.
-func (c *Crawl) prepare(v *visit, task frontier.Task) frontier.Task {
-	task = c.asMap(v, task)
-	if task.Kind == frontier.KindMap {
-		v.memory.Sitemaps++
-	}
-	return task
-}
-
-// request is what to ask for in a turn of some width.
-func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
-	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
-	if task.Kind == frontier.KindMap {
-		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
-		r.Accept, r.Want, r.Partial = mapAccept, nil, true
-		if r.MaxBody == 0 || r.MaxBody > sitemap.MaxSize {
-			r.MaxBody = sitemap.MaxSize
-		}
-	}
-	return r
-}
-
-// readMap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
-// turn's result; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
-func (c *Crawl) readMap(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, noFollow bool) error {
-	v.count(totals.Sitemaps, 1)
+// readSitemap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
+// findings; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
+func (c *Crawl) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings) (says listed, err error) {
+	f.count(totals.Sitemaps, 1)
 	if ex.Undecoded != "" {
-		v.count(totals.PrefixUnparsed+"content coding", 1)
-		v.listed = listed{reason: prefixMaps + "content coding"}
-		return nil
+		f.count(totals.PrefixUnparsed+"content coding", 1)
+		return listed{reason: prefixMaps + "content coding"}, nil
 	}
-	l := &listing{c: c, v: v, task: task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
+	l := &listing{c: c, v: v, f: f, task: x.task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
 	in := sitemap.Input{
-		URL: task.URL, ContentType: mediatype.Value(ex.Header), Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()),
+		URL: x.task.URL, ContentType: mediatype.Value(ex.Header), Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()),
 	}
 	report, err := sitemap.Read(in, func(e sitemap.Entry) error { return l.take(ctx, e) })
 	if err != nil {
-		return err
+		return listed{}, err
 	}
 	entries := report.Entries
 	for reason, n := range report.Refused {
-		v.count(totals.PrefixLinks+prefixMaps+reason, int64(n))
+		f.count(totals.PrefixLinks+prefixMaps+reason, int64(n))
 		entries += n
 	}
-	v.count(totals.Listed, int64(entries))
-	v.listed = listed{
-		reason: prefixMaps + string(report.Format),
-		note:   fmt.Sprintf("%d of %d entries in scope", l.in, entries),
-	}
-	if f := report.Finding; f != nil {
-		v.listed.reason = prefixMaps + f.Reason
-		v.listed.note += "; " + f.String()
-		if v.was.Kind == frontier.KindMap && requestedMap(task.Candidate) && report.Entries == 0 {
-			c.unanswered(v, task.Candidate, v.listed.reason)
+	f.count(totals.Listed, int64(entries))
+	says = listed{reason: prefixMaps + string(report.Format), note: fmt.Sprintf("%d of %d entries in scope", l.in, entries)}
+	if finding := report.Finding; finding != nil {
+		says.reason = prefixMaps + finding.Reason
+		says.note += "; " + finding.String()
+		if x.found.Kind == frontier.KindMap && requestedMap(x.task.Candidate) && report.Entries == 0 {
+			c.unanswered(f, x.task.Candidate, says.reason)
 		}
 	}
-	return nil
+	return says, nil
 }
 
-// isPage reports whether what was to be a sitemap and is none may be read as a page, and makes it the candidate of one:
-// sites name as a sitemap what is one for people, even their front page.
-func (c *Crawl) isPage(v *visit, task *frontier.Candidate) bool {
-	if v.listed.reason != prefixMaps+sitemap.FoundNoMap {
-		return false
-	}
-	page := v.was
+// pageInstead returns the candidate of a page where what was to be a sitemap is none and may be read as a page: sites name
+// as a sitemap what is one for people, even their front page.
+func (c *Crawl) pageInstead(x *attempt, says listed) (page frontier.Candidate, is bool) {
+	page = x.found
 	if page.Kind == frontier.KindMap {
 		page.Kind, page.Depth, page.Hops = frontier.KindLink, 1, 0
-		if !c.scope.Judge(inScope(page)).In {
-			return false
-		}
 	}
-	*task = page
-	return true
+	none := says.reason == prefixMaps+sitemap.FoundNoMap
+	return page, none && (x.found.Kind != frontier.KindMap || c.scope.Judge(inScope(page)).In)
 }
 
 // listed is what the ledger says of a sitemap.

@@ -14,6 +14,7 @@ import (
 type listing struct {
 	c        *Crawl
 	v        *visit
+	f        *findings
 	task     frontier.Task
 	noFollow bool
 
@@ -45,13 +46,13 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		reason = reasonMaps
 	}
 	if reason != "" {
-		l.v.count(totals.PrefixLinks+reason, 1)
+		l.f.count(totals.PrefixLinks+reason, 1)
 		return nil
 	}
-	before := len(l.v.result.Found)
-	l.c.found(l.v, next, l.noFollow)
-	l.in += len(l.v.result.Found) - before
-	if len(l.v.result.Found)+len(l.v.refused) < mapBatch {
+	before := len(l.f.urls)
+	l.c.discover(l.f, next, l.noFollow)
+	l.in += len(l.f.urls) - before
+	if len(l.f.urls)+len(l.f.refused) < mapBatch {
 		return nil
 	}
 	return l.flush(ctx)
@@ -59,18 +60,18 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 
 // flush makes what was taken so far durable.
 func (l *listing) flush(ctx context.Context) error {
-	if err := l.c.refuse(ctx, l.v); err != nil {
+	if err := l.c.refuse(ctx, l.v, l.f); err != nil {
 		return err
 	}
-	added, err := l.c.cfg.Frontier.Add(ctx, l.v.result.Found)
+	added, err := l.c.cfg.Frontier.Add(ctx, l.f.urls)
 	if err == nil {
-		err = l.c.tellBarred(ctx, l.v, l.v.result.Found, added)
+		err = l.c.tellBarred(ctx, l.v, l.f.urls, added)
 	}
 	if err != nil {
 		return err
 	}
-	l.v.result.Found = nil
-	l.v.added += added.New
+	l.f.urls = nil
+	l.f.added += added.New
 	return nil
 }
 

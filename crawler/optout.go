@@ -31,7 +31,7 @@ func (c *Crawl) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task, e
 			left = append(left, task)
 			continue
 		}
-		if err := c.settle(ctx, v, task, optedOut(hit)); err != nil {
+		if err := c.settle(ctx, v, task, optedOut(hit), v.findings()); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func (c *Crawl) dropAll(ctx context.Context, v *visit, hit *optout.Hit) error {
 		if v.settled(task) {
 			continue
 		}
-		if err := c.settle(ctx, v, task, optedOut(hit)); err != nil {
+		if err := c.settle(ctx, v, task, optedOut(hit), v.findings()); err != nil {
 			return err
 		}
 	}

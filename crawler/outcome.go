@@ -1,9 +1,10 @@
 package crawler
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
-	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/totals"
@@ -13,41 +14,176 @@ import (
 	"curtsy/storage"
 )
 
-// conclude decides how a task ends by its exchange, or that it comes again.
-func (c *Crawl) conclude(v *visit, task frontier.Task, ex *fetch.Exchange, a host.Answer, why string, d *decision) {
-	d.outcome, d.reason = frontier.Failed, why
-	switch a {
+// handle settles the task of an attempt whose exchange is over. A panic, or the end of the lease's time, is a failed attempt
+// of the task and no more: a page that makes a parser panic must not stop ten million others. What was found until then is
+// let go.
+func (c *Crawl) handle(ctx context.Context, v *visit, x *attempt) error {
+	if errors.Is(x.err, errNotYet) {
+		return nil
+	}
+	if x.task.Kind == frontier.KindMap {
+		v.memory.Sitemaps++
+	}
+	was, err := c.guardPanic(x.task.URL, func() error {
+		if x.panicked != nil {
+			panic(x.panicked)
+		}
+		if x.err != nil {
+			return x.err
+		}
+		return c.handleResponse(ctx, v, x)
+	})
+	task := x.task
+	task.Candidate = x.found
+	d := decision{kind: storage.DecisionAllow, verdict: x.verdict, attempt: task.Attempts + 1, pace: x.due, reason: reasonPanic}
+	if !was {
+		if err == nil || !late(ctx, err) {
+			return errors.Join(err, v.aborted(ctx, err, func(ctx context.Context) error {
+				d.reason, d.pace = host.Aborted, v.kept
+				return c.line(ctx, v, task, d, storage.OutcomeDeferred)
+			}))
+		}
+		d.reason = reasonLease
+	}
+	v.cut(c)
+	if v.kept.By != "" {
+		d.pace = v.kept
+	}
+	if d.attempt >= host.Broken.Attempts() {
+		d.outcome = frontier.Failed
+	}
+	return c.settle(context.WithoutCancel(ctx), v, task, d, v.findings())
+}
+
+// handleResponse settles a task by what its exchange brought. An abort that comes before that was read leaves it in the
+// archive, and the task as it was.
+func (c *Crawl) handleResponse(ctx context.Context, v *visit, x *attempt) (err error) {
+	ex := x.ex
+	defer ex.Close()
+	if hit := entryOf(ex.Failure); hit != nil {
+		return c.settle(ctx, v, x.task, optedOut(hit), v.findings())
+	}
+	d := decision{
+		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, pace: v.kept, gap: v.gap(c, ex.Start), found: x.found,
+		evidence: evidence{ex: ex, page: true},
+	}
+	switch {
+	case outlasted(ex) && !dialled(ex):
+		return ctx.Err() // handle says so, without an exchange
+	case outlasted(ex):
+		v.exchanged(c, ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
+		if d.reason = reasonLease; d.attempt >= host.Broken.Attempts() {
+			d.outcome = frontier.Failed
+		}
+		return c.settleUnread(ctx, v, x, d)
+	case stopped(ex) && !dialled(ex):
+		return nil
+	case stopped(ex): // the attempt does not count
+		v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
+		return c.keepUnread(ctx, v, x, d)
+	}
+	err = c.handleWhole(ctx, v, x, d)
+	if err != nil && over(ctx, err) && !late(ctx, err) {
+		return c.keepUnread(ctx, v, x, d)
+	}
+	return err
+}
+
+// handleWhole is handleResponse for an exchange that nothing cut: what it says of host and URL, what it names, how the task
+// ends by it, and the record of that. Once it is known what to make of it, nothing keeps it from being written down.
+func (c *Crawl) handleWhole(ctx context.Context, v *visit, x *attempt, d decision) (err error) {
+	m := c.meaning(x)
+	defer func() { err = errors.Join(err, m.close()) }()
+	v.exchanged(c, x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
+	if x.task.Kind != frontier.KindMap {
+		v.meet(x.task)
+	}
+
+	f := v.findings()
+	if m.answer == host.Answered && x.task.Kind == frontier.KindRedirect && found.SeedChain(x.task.Candidate) {
+		c.extend(f, x.task)
+	}
+	r, task, err := c.links(ctx, v, x, m, f)
+	if err != nil {
+		return err
+	}
+	d.outlinks, d.holds = outlinksOf(x.ex, r.page), m.confirmed
+	c.wishes(v, m.Exchange, r.page.Robots, &d, f)
+	c.outcome(v, task, m, r, &d, f)
+	if c.cfg.Past != nil {
+		d.change = x.before.Change(d.outcome, m.confirmed != nil, m.Header, m.PayloadDigest)
+	}
+	if err := c.refuse(ctx, v, f); err != nil {
+		return err
+	}
+	if r.html {
+		f.isPage()
+	}
+	return c.settle(context.WithoutCancel(ctx), v, task, d, f)
+}
+
+// settleUnread settles a task by an exchange that was cut, and that is archived as far as it came. It waits for no host, so
+// it does not matter that ctx may be over.
+func (c *Crawl) settleUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
+	ctx = context.WithoutCancel(ctx)
+	asks, err := c.directives(ctx, x.ex)
+	if err != nil {
+		return err
+	}
+	f := v.findings()
+	c.wishes(v, x.ex, asks, &d, f)
+	return c.settle(ctx, v, x.task, d, f)
+}
+
+// keepUnread archives an exchange as far as it came, and leaves its task as it was.
+func (c *Crawl) keepUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
+	ctx = context.WithoutCancel(ctx)
+	asks, err := c.directives(ctx, x.ex)
+	if err != nil {
+		return err
+	}
+	f := v.findings()
+	c.wishes(v, x.ex, asks, &d, f)
+	v.accept(f)
+	d.reason = host.Aborted
+	return c.line(ctx, v, x.task, d, storage.OutcomeDeferred)
+}
+
+// outcome decides how a task ends by what its exchange says and what was read of it, or that it comes again.
+func (c *Crawl) outcome(v *visit, task frontier.Task, m meaning, r reading, d *decision, f *findings) {
+	d.outcome, d.reason = frontier.Failed, m.why
+	switch m.answer {
 	case host.Answered:
 		d.outcome = frontier.Fetched
-		if ex.Truncated != "" {
-			v.count(totals.Truncated, 1)
-			d.reason = "truncated: " + ex.Truncated
-		} else if v.copied {
+		if m.Truncated != "" {
+			f.count(totals.Truncated, 1)
+			d.reason = "truncated: " + m.Truncated
+		} else if r.copied {
 			d.reason = trap.RuleCopy
 		}
-		if v.listed.reason != "" {
-			d.reason, d.note = v.listed.reason, v.listed.note
+		if r.listed.reason != "" {
+			d.reason, d.note = r.listed.reason, r.listed.note
 		}
 	case host.Redirected:
-		c.redirect(v, task, ex.Header.Get("Location"), d)
+		c.redirect(task, m.Header.Get("Location"), d, f)
 	case host.Gone:
 		d.outcome = frontier.Gone
 	case host.Unwanted, host.Guarded:
 		d.outcome = frontier.Dropped
 	case host.Refused:
-		if v.memory.Forbidden && ex.Status == http.StatusForbidden && v.memory.Pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
+		if v.memory.Forbidden && m.Status == http.StatusForbidden && v.memory.Pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
 			v.leave(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
 		}
 	default:
-		hollow := why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
-		if task.Attempts+1 < a.Attempts() || hollow {
+		hollow := m.why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
+		if task.Attempts+1 < m.answer.Attempts() || hollow {
 			d.outcome = 0
 		}
 	}
 }
 
 // redirect makes the target a candidate. A target with the task's own key replaces its fetch URL once.
-func (c *Crawl) redirect(v *visit, task frontier.Task, location string, d *decision) {
+func (c *Crawl) redirect(task frontier.Task, location string, d *decision, f *findings) {
 	target, err := task.URL.Resolve(location)
 	switch {
 	case err != nil:
@@ -67,7 +203,7 @@ func (c *Crawl) redirect(v *visit, task frontier.Task, location string, d *decis
 		if task.Embeds > 0 && c.scope.Covers(task.URL) && !c.scope.Covers(target) {
 			next.Away++ // it was no step off the scope, and becomes one
 		}
-		c.found(v, next, false)
+		c.discover(f, next, false)
 		d.outcome, d.reason = frontier.Redirected, "to "+short(target.String())
 	}
 }

@@ -106,7 +106,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 		return false, cut(context.WithoutCancel(ctx))
 	}
 	if err != nil {
-		return false, errors.Join(err, c.aborted(ctx, v, err, cut))
+		return false, errors.Join(err, v.aborted(ctx, err, cut))
 	}
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked

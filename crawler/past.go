@@ -1,21 +1,14 @@
 package crawler
 
 import (
-	"context"
 	"io"
 	"net/http"
 
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/revisit"
-	"curtsy/frontier"
+	"curtsy/storage"
 )
-
-// before is the archived answer of a task, as its request has to do with it. The zero value is none.
-type before struct {
-	*revisit.Earlier
-	conditional bool // the request was
-}
 
 // reasonHollow is why a 304 fails that there is no archived answer for: it was not asked for, or what it would confirm
 // cannot be read. The URL is asked for once more, without conditions.
@@ -24,23 +17,13 @@ const reasonHollow = "not modified, without an archived answer"
 // again304 bounds the attempts at a URL that is answered with such a 304 between other failures.
 const again304 = 5
 
-// follows makes r the request for a task that may have been archived before.
-func (c *Crawl) follows(ctx context.Context, task frontier.Task, r *fetch.Request) (b before, err error) {
-	if c.cfg.Past == nil {
-		return b, nil
-	}
-	if b.Earlier, err = c.cfg.Past.Last(ctx, task.URL); err == nil && task.Reason != reasonHollow {
-		b.conditional = b.Condition(r)
-	}
-	return b, err
-}
-
 // meaning is what an exchange says of its URL: itself or, with a 304, the archived answer that it confirms.
 type meaning struct {
 	*fetch.Exchange // whose head and body speak for the URL
 	answer          host.Answer
 	why             string
-	body            io.Closer // of the archived answer; nil when the exchange speaks for itself
+	confirmed       *storage.Original // the archived answer, which holds still; nil when the exchange speaks for itself
+	body            io.Closer         // of that
 }
 
 func (m meaning) close() error {
@@ -50,31 +33,32 @@ func (m meaning) close() error {
 	return m.body.Close()
 }
 
-// meaning tells what an exchange says, and notes in d which answer still holds.
-func (c *Crawl) meaning(task frontier.Task, ex *fetch.Exchange, d *decision) meaning {
+// meaning tells what an exchange says.
+func (c *Crawl) meaning(x *attempt) meaning {
+	ex := x.ex
 	m := meaning{Exchange: ex}
 	m.answer, m.why = host.Classify(ex)
 	if c.cfg.Past == nil || ex.Failure != nil || ex.Status != http.StatusNotModified {
 		return m
 	}
 	m.why = reasonHollow
-	if !d.before.conditional || !revisit.Confirms(ex.Header, d.before.Header) {
+	if !x.before.conditional || !revisit.Confirms(ex.Header, x.before.Header) {
 		return m
 	}
-	body, closer, err := d.before.Body()
+	body, closer, err := x.before.Body()
 	if err != nil {
-		c.cfg.Log("%s: its archived answer cannot be read, it is asked for anew: %v", short(task.URL.String()), err)
+		c.cfg.Log("%s: its archived answer cannot be read, it is asked for anew: %v", short(x.task.URL.String()), err)
 		return m
 	}
-	header := revisit.Freshened(d.before.Header, ex.Header)
+	header := revisit.Freshened(x.before.Header, ex.Header)
 	m.Exchange = &fetch.Exchange{
-		URL: ex.URL, Start: ex.Start, End: ex.End, Status: d.before.Status, Header: header,
-		Body: body, PayloadDigest: d.before.Payload,
+		URL: ex.URL, Start: ex.Start, End: ex.End, Status: x.before.Status, Header: header,
+		Body: body, PayloadDigest: x.before.Payload,
 	}
 	m.body, m.answer, m.why = closer, host.Answered, ""
-	d.holds = &d.before.Original
-	if want := c.request(1, task).Want; want != nil {
-		if rule := want(d.before.Status, header); rule != "" { // the wishes of the operator may be others by now
+	m.confirmed = &x.before.Original
+	if want := c.request(1, x.task).Want; want != nil {
+		if rule := want(x.before.Status, header); rule != "" { // the wishes of the operator may be others by now
 			m.answer, m.why = host.Unwanted, rule
 		}
 	}

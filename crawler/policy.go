@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/optout"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -28,11 +29,17 @@ const (
 	RobotsWhole     = 30 * time.Second
 )
 
-// admit sees to it that the host's robots policy is valid. When it returns false the turn is over: it was spent on
-// fetching a policy, or the policy cannot be had now, or the pace asks for more time.
-func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
+// admission says whether the URLs of a turn may be judged. Without it the turn is over: it was spent on fetching a policy,
+// or the policy cannot be had now, or the pace asks for more time.
+type admission struct {
+	ready bool
+	then  *gate.Request // to be made once the turn is finished, under the lease of another host; nil for none
+}
+
+// admit sees to it that the host's robots policy is valid.
+func (c *Crawl) admit(ctx context.Context, v *visit) (a admission, err error) {
 	if c.rests(v) {
-		return false, nil
+		return a, nil
 	}
 	need := c.gate.Terms.Need(v.state, v.turn.Authority.Origin(), time.Now())
 	if ex, ok := c.redirects.Collect(v.turn.Authority, need.URL); ok {
@@ -40,32 +47,33 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (bool, error) {
 	}
 	if need.Action == robots.Wait {
 		v.leave(frontier.Parked, host.WhyUnreachable(v.state), need.After)
-		return false, nil
+		return a, nil
 	}
 	if need.Action != robots.Judge && v.unused() {
 		need.Action = robots.Judge
 	}
 	if need.Action != robots.Fetch { // an old policy may have been mended since
 		if c.bear(v); v.rest.Condition > frontier.Parked {
-			return false, nil
+			return a, nil
 		}
 	}
 	if owed := v.owed(c); owed > 0 {
 		v.rest.Wait = max(v.rest.Wait, owed)
-		return false, nil
+		return a, nil
 	}
 	if w, ok := c.redirects.Next(v.turn.Authority); ok {
-		return false, c.fetchFor(ctx, v, w)
+		return a, c.fetchFor(ctx, v, w)
 	}
 	if need.Action != robots.Judge {
-		if ready, err := c.fetchPolicy(ctx, v, need); err != nil || !ready {
-			return false, err
+		if a, err = c.fetchPolicy(ctx, v, need); err != nil || !a.ready {
+			return a, err
 		}
 	}
+	a.ready = true
 	if c.unproved(v) {
-		return c.prove(ctx, v)
+		a.ready, err = c.prove(ctx, v)
 	}
-	return true, nil
+	return a, err
 }
 
 // unused reports whether nothing has been asked of the host since its policy was learned. Such a policy is used once
@@ -77,13 +85,13 @@ func (v *visit) unused() bool {
 	return !learned.IsZero() && learned.UnixMicro() >= v.memory.LastEnd && age >= 0 && age < host.Day
 }
 
-// fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. ready says that it could not, but that the
-// policy at hand holds for a while yet.
-func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (ready bool, err error) {
+// fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. It is ready where it could not, but the policy
+// at hand holds for a while yet.
+func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a admission, err error) {
 	u, err := canon.Parse(need.URL)
 	if err != nil {
 		c.learn(v, gate.Answer{Exchange: robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}}, time.Now())
-		return false, nil
+		return a, nil
 	}
 	w := gate.Request{From: v.turn.Authority, Need: need, URL: u, Attempt: v.state.Failures() + 1}
 	w.ByAsked = v.state.Passed(policyURL(u.Authority()))
@@ -93,22 +101,29 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (re
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
 	}
-	ex, ok, err := c.askPolicy(ctx, v, w)
-	if err == nil && v.entry != nil {
-		return false, c.dropAll(ctx, v, v.entry)
+	got, err := c.askPolicy(ctx, v, w)
+	switch {
+	case err != nil:
+	case got.optOut != nil:
+		err = c.dropAll(ctx, v, got.optOut)
+	case got.asked:
+		c.learn(v, got.Answer, v.end)
 	}
-	if err == nil && ok {
-		c.learn(v, ex, v.end)
-	}
-	return false, err
+	return a, err
 }
 
-// askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it. ok is false when
-// the crawl drains, or the exchange has to wait: nothing was asked.
-func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (heard gate.Answer, ok bool, err error) {
-	heard.URL = w.Need.URL
+// policyAnswer is what an exchange for robots.txt brought.
+type policyAnswer struct {
+	gate.Answer
+	asked  bool        // else nothing was: the crawl drains, or the exchange has to wait
+	optOut *optout.Hit // that kept it from being made; nil for none
+}
+
+// askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it.
+func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got policyAnswer, err error) {
+	got.URL = w.Need.URL
 	if c.draining.Err() != nil {
-		return heard, false, nil
+		return got, nil
 	}
 	line := c.policyLine(v, w)
 	ex, err := c.ask(ctx, v, fetch.Request{
@@ -119,50 +134,53 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (heard 
 	})
 	line.Pace, line.PaceBy = v.kept.Pause, v.kept.By
 	if errors.Is(err, errNotYet) {
-		return heard, false, nil
+		return got, nil
 	}
 	if err != nil && late(ctx, err) {
-		heard.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
+		got.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
+		got.asked = true
 		_, err := c.write(context.WithoutCancel(ctx), line, evidence{})
-		return heard, true, err
+		return got, err
 	}
 	if err != nil {
-		return heard, false, err // what ends with a failure of our own state says nothing of the policy
+		return got, err // what ends with a failure of our own state says nothing of the policy
 	}
 	defer ex.Close()
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept, though the lease's time may be over by now
 	line.Time = ex.End
-	if v.entry = entryOf(ex.Failure); v.entry != nil {
+	if got.optOut = entryOf(ex.Failure); got.optOut != nil {
 		line.Reason, line.Attempt = reasonOptOut, 0
 		line.Pace, line.PaceBy = 0, ""
-		named(&line, v.entry)
-		heard.Failure = reasonOptOut
+		named(&line, got.optOut)
+		got.Failure = reasonOptOut
+		got.asked = true
 		_, err := c.write(ctx, line, evidence{})
-		return heard, true, err
+		return got, err
 	}
 	line.Gap = v.gap(c, ex.Start)
 	if stopped(ex) {
-		return heard, false, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, host.CutOff, host.Aborted) })
+		return got, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, host.CutOff, host.Aborted) })
 	}
-	if heard.Exchange, err = heardOf(ex, w.Need.URL); err != nil {
-		return heard, false, err
+	if got.Exchange, err = heardOf(ex, w.Need.URL); err != nil {
+		return got, err
 	}
 	a, why := host.Classify(ex)
 	v.exchangedPolicy(c, ex, a, why)
 	v.imposes(&line)
-	c.postpones(v, &line, w, heard.Exchange)
+	c.postpones(v, &line, w, got.Exchange)
 	line.Reason = why
-	if heard.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
-		line.RobotsSHA256 = digestOf(heard.Body)
+	if got.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
+		line.RobotsSHA256 = digestOf(got.Body)
 	}
 	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
 	if ex.Status == http.StatusNotModified {
 		e.holds = w.Holds
 	}
 	e.exchanged(&line)
-	heard.Date = c.dates.Of(ex.Start)
-	heard.Record, err = c.write(ctx, line, e)
-	return heard, err == nil, err
+	got.Date = c.dates.Of(ex.Start)
+	got.Record, err = c.write(ctx, line, e)
+	got.asked = err == nil
+	return got, err
 }
 
 // policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.

@@ -14,8 +14,8 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// reading is a page as it was read: what it names, and what it says for the traps.
-type reading struct {
+// digested is a page: what it names, and what it says for the traps.
+type digested struct {
 	page  extract.Page
 	says  *trap.Digester
 	shape bool // the shape of what it says is known, too
@@ -30,15 +30,15 @@ func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 }
 
 // read reads a page.
-func (c *Crawl) read(ctx context.Context, in extract.Input, shape bool) (reading, error) {
+func (c *Crawl) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
 	if err := c.readers.Acquire(ctx); err != nil {
-		return reading{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
+		return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
 	}
 	defer c.readers.Release()
 	says := trap.NewDigester(in.URL, shape)
 	in.Text = says.Text
 	page, err := c.extract.HTML(ctx, in)
-	return reading{page, says, shape}, err
+	return digested{page, says, shape}, err
 }
 
 // readAs is what an answer is read as, and whether it is read at all.
@@ -51,19 +51,10 @@ func readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
 	return extract.KindOf(mediatype.Value(ex.Header), task.URL.Path(), first[:n]), nil
 }
 
-// taken takes in what a page names and says.
-func (c *Crawl) taken(v *visit, task frontier.Task, r reading) extract.Page {
-	v.unread(r.page)
-	if !c.digested(v, task, r.page, r.says) {
-		c.follow(v, task, r.page)
-	}
-	return r.page
-}
-
-// ahead reads a page before it is told, since that is most of the work: in a wide turn exchanges are told one after the
-// other, but each may be read beside the others. Nil says that it is to be read when it is told: it may be no page, or
-// something went wrong, which then goes wrong again where that is told.
-func (c *Crawl) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *reading) {
+// ahead reads a page before its exchange is handled, since that is most of the work: exchanges of one turn are handled one
+// after the other, but each may be read beside the others. Nil says that it is to be read when it is handled: it may be no
+// page, or something went wrong, which then goes wrong again where that is told.
+func (c *Crawl) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *digested) {
 	defer func() {
 		if recover() != nil {
 			r = nil

@@ -17,15 +17,15 @@ const (
 	reasonMoved = "robots.txt redirects to "
 )
 
-// fetchElsewhere sees to it that a hop which leads to another authority is made there. ready says that it cannot be
-// now, and that the policy at hand holds for a while yet.
-func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (ready bool, err error) {
+// fetchElsewhere sees to it that a hop which leads to another authority is made there. It is ready where that
+// cannot be now, and the policy at hand holds for a while yet.
+func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (adm admission, err error) {
 	a := w.URL.Authority()
 	there, known, err := c.cfg.Frontier.Host(ctx, a)
 	if err != nil {
-		return false, err
+		return adm, err
 	}
-	ready = w.Need.Action == robots.Refresh
+	ready := w.Need.Action == robots.Refresh
 	again := max(there.Wait, c.cfg.floor(a), leastPoll)
 	switch {
 	case known && there.Condition > frontier.Parked:
@@ -42,13 +42,13 @@ func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (r
 			v.leave(frontier.Parked, reasonMoved+a.Origin()+", which rests: "+there.Reason, 0)
 		}
 	default:
-		v.after = func(ctx context.Context) error { return c.hop(ctx, v.seat, w) }
-		ready = false
+		adm.then, ready = &w, false
 	}
 	if !ready {
 		v.rest.Wait = max(v.rest.Wait, again)
 	}
-	return ready, nil
+	adm.ready = ready
+	return adm, nil
 }
 
 // holdRest is how long a host rests whose robots.txt leads to one that the operator holds.
@@ -60,7 +60,7 @@ func holdRest(h frontier.Hold) time.Duration {
 }
 
 // hop leases the authority that a want leads to and makes the exchange.
-func (c *Crawl) hop(ctx context.Context, seat *inflight.Slot, w gate.Request) error {
+func (c *Crawl) hop(ctx context.Context, slot *inflight.Slot, w gate.Request) error {
 	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.URL.Authority())
 	if errors.Is(err, frontier.ErrNotDue) {
 		c.redirects.Add(w)
@@ -69,33 +69,33 @@ func (c *Crawl) hop(ctx context.Context, seat *inflight.Slot, w gate.Request) er
 	if err != nil {
 		return err
 	}
-	_, err = c.take(ctx, seat, turn, func(ctx context.Context, there *visit) error {
+	_, err = c.take(ctx, slot, turn, func(ctx context.Context, there *visit) (*gate.Request, error) {
 		if err := c.recall(ctx, there); err != nil {
-			return err
+			return nil, err
 		}
 		if c.rests(there) { // as in admit
 			c.redirects.PutBack(w)
-			return nil
+			return nil, nil
 		}
 		if owed := there.owed(c); owed > 0 {
 			there.rest.Wait = owed
 			c.redirects.PutBack(w)
-			return nil
+			return nil, nil
 		}
-		return c.fetchFor(ctx, there, w)
+		return nil, c.fetchFor(ctx, there, w)
 	})
 	return err
 }
 
 // fetchFor makes the exchange of another host's want under the lease of v.
 func (c *Crawl) fetchFor(ctx context.Context, v *visit, w gate.Request) error {
-	ex, ok, err := c.askPolicy(ctx, v, w)
+	got, err := c.askPolicy(ctx, v, w)
 	switch {
 	case err != nil:
 		return err
-	case ok:
-		c.heed(v, w, ex.Exchange)
-		c.redirects.Deliver(w.From, ex)
+	case got.asked:
+		c.heed(v, w, got.Exchange)
+		c.redirects.Deliver(w.From, got.Answer)
 	default:
 		c.redirects.PutBack(w)
 	}

@@ -15,7 +15,7 @@ import (
 
 // extend widens the scope to where a seed's redirects ended. The links of that very page are judged by it already; it
 // becomes durable with the turn, and is said again should the turn come to nothing.
-func (c *Crawl) extend(v *visit, task frontier.Task) {
+func (c *Crawl) extend(f *findings, task frontier.Task) {
 	key := task.URL.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +24,7 @@ func (c *Crawl) extend(v *visit, task frontier.Task) {
 	}
 	c.extending[key] = struct{}{}
 	c.scope.Extend(task.URL)
-	v.result.Extend = append(v.result.Extend, frontier.Seed{URL: task.URL, Tag: task.Tag, From: task.Seed})
+	f.extend = append(f.extend, frontier.Seed{URL: task.URL, Tag: task.Tag, From: task.Seed})
 	c.cfg.Log("seed %s redirects to %s: the scope now includes it", task.Seed, task.URL)
 }
 
@@ -64,8 +64,8 @@ func seedTotal(seed string) string {
 }
 
 // unanswered notes that a seed got no usable answer.
-func (c *Crawl) unanswered(v *visit, task frontier.Candidate, why string) {
-	v.seeds = append(v.seeds, task.Seed+": "+why)
+func (c *Crawl) unanswered(f *findings, task frontier.Candidate, why string) {
+	f.seeds = append(f.seeds, task.Seed+": "+why)
 	name := seedTotal(task.Seed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,20 +73,20 @@ func (c *Crawl) unanswered(v *visit, task frontier.Candidate, why string) {
 	if n > 0 {
 		return
 	}
-	v.count(totals.SeedsUnanswered, 1)
+	f.count(totals.SeedsUnanswered, 1)
 	if known || len(c.book.failed) < maxRememberedSeeds {
-		v.count(name, 1)
+		f.count(name, 1)
 	}
 }
 
 // answeredSeed takes back that a seed is unanswered: the operator had it tried again.
-func (c *Crawl) answeredSeed(v *visit, task frontier.Candidate) {
+func (c *Crawl) answeredSeed(f *findings, task frontier.Candidate) {
 	name := seedTotal(task.Seed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.book.failed[name] > 0 {
-		v.count(totals.SeedsUnanswered, -1)
-		v.count(name, -1)
+		f.count(totals.SeedsUnanswered, -1)
+		f.count(name, -1)
 	}
 }
 
@@ -106,6 +106,19 @@ func (c *Crawl) circles(task frontier.Task, target canon.URL) bool {
 		c.book.chains[task.Seed] = append(way, task.URL.Key())
 	}
 	return false
+}
+
+// settleSeed notes what became of a seed, or of the end of its redirects.
+func (c *Crawl) settleSeed(task frontier.Task, d decision, f *findings) {
+	switch d.outcome {
+	case frontier.Redirected:
+		return
+	case frontier.Fetched:
+		c.answeredSeed(f, task.Candidate)
+	default:
+		c.unanswered(f, task.Candidate, d.outcome.String()+": "+d.reason)
+	}
+	c.endOfChain(task)
 }
 
 // endOfChain forgets the way of a seed that leads no further.

@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
-	"curtsy/frontier"
 	"curtsy/storage"
 )
 
@@ -71,31 +70,11 @@ func (c *Crawl) inFlight(ctx context.Context, seat *inflight.Slot) (flying conte
 // dialled reports whether it came to more than a look-up: then the host may know of it, and its pace counts from there.
 func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() }
 
+// outlasted reports whether the end of the lease's time cut an exchange short.
+func outlasted(ex *fetch.Exchange) bool { return stopped(ex) && errors.Is(ex.Failure, errLease) }
+
 // stopped reports whether the end of the crawl cut an exchange short: then nothing is decided by it.
 func stopped(ex *fetch.Exchange) bool { return ex.Failure != nil && ex.Failure.Class == fetch.Stopped }
-
-// tellStopped writes down what came of a task's exchange until the crawl ended. The task is left as it was: its attempt
-// does not count.
-func (c *Crawl) tellStopped(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) error {
-	if !dialled(ex) {
-		return nil
-	}
-	v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
-	return c.keepUntold(ctx, v, task, ex, d)
-}
-
-// keepUntold writes down what came of a task's exchange, and no more is made of it: the task is left as it was. It waits for
-// no host, so it does not matter that ctx may be over.
-func (c *Crawl) keepUntold(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, d decision) error {
-	ctx = context.WithoutCancel(ctx)
-	asks, err := c.directives(ctx, ex)
-	if err != nil {
-		return err
-	}
-	c.wishes(v, ex, asks, &d)
-	d.reason = host.Aborted
-	return c.line(ctx, v, task, d, storage.OutcomeDeferred)
-}
 
 // writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it but
 // what exchanged notes.

@@ -10,7 +10,6 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
@@ -20,48 +19,53 @@ import (
 	"curtsy/storage"
 )
 
-// visit is one turn in the making: the lease, what we know of the host, and the result it will finish with.
+// visit is one turn in the making: the lease, what is known of the host, what the turn's exchanges mean for it, and the
+// result that the turn will finish with.
 type visit struct {
-	turn   frontier.Turn
-	clock  steady.Clock
-	own    bool
-	floor  time.Duration
-	memory host.State
-	state  robots.State
-	rules  gate.Rules
-	pace   host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
+	turn frontier.Turn
+	slot *inflight.Slot // for its exchanges
+	site
+	rested
+	yield
+}
 
-	kept   host.Pace // that was kept before the turn's exchange, the address's included
-	locked bool      // the host's lock is ours
-	seat   *inflight.Slot
-
-	result  frontier.Result
-	buffer  *resultbuf.Buffer  // that it is written on
-	refused []refusal          // found and refused, without a line of the ledger yet
-	seeds   []string           // seeds that ended without a usable answer, with why
-	end     time.Time          // of this turn's exchange; zero when there was none
-	rest    host.Rest          // what the exchange means for the host
-	pages   int64              // 2xx HTML answers this turn brought
-	first   bool               // this is the host's first turn of the run
-	learned bool               // a robots.txt was learned in this turn
-	blamed  bool               // the turn's last exchange counts as a failure of the host
-	was     frontier.Candidate // what the task of the exchange was found as
-	listed  listed             // of a sitemap
-	added   int                // URLs that were new and did not wait for the turn's end
-
-	entry *optout.Hit // that kept an exchange for robots.txt from being made; nil for none
-
+// site is what is known of a visit's host.
+type site struct {
+	clock   steady.Clock
+	own     bool // the operator's
+	floor   time.Duration
+	memory  host.State
 	history trap.History // as memory.History has it
-	copied  bool         // the page is a copy whose links are dropped
+	state   robots.State
+	rules   gate.Rules
+	pace    host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
+	first   bool      // this is the host's first turn of the run
+	learned bool      // a robots.txt was learned in this turn
+}
 
-	// after, if not nil, is done when the turn is finished: work that must not hold this lease.
-	after func(ctx context.Context) error
+// rested is what the turn's exchanges mean for the host's next one.
+type rested struct {
+	end    time.Time // of the last exchange; zero when there was none
+	rest   host.Rest
+	kept   host.Pace // that was kept before the exchange, the address's included
+	blamed bool      // the last exchange counts as a failure of the host
+	locked bool      // the host's lock is ours
+}
+
+// yield is what a turn brings.
+type yield struct {
+	result frontier.Result
+	buffer *resultbuf.Buffer // that it is written on
+	start  handedIn
+	seeds  []string // seeds that ended without a usable answer, with why
+	pages  int64    // 2xx HTML answers
+	added  int      // URLs that were new and did not wait for the turn's end
+	spare  findings // the last ones, to be begun again
 }
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, clock: c.clock, buffer: c.buffers.Get()}
-	v.result = v.buffer.Begin(t)
+	v := &visit{turn: t, site: site{clock: c.clock}, yield: yield{buffer: c.buffers.Get()}}
 	var err error
 	if v.memory, err = host.Read(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)
@@ -80,6 +84,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	}
 	c.owns(v)
 	v.knows(gate.Rules{})
+	v.begin()
 	return v, nil
 }
 
@@ -217,22 +222,24 @@ func (v *visit) count(name string, n int64) {
 	}
 }
 
-// mark returns what undo goes back to.
-func (v *visit) mark() visit {
-	before := *v
-	before.result.Counts = maps.Clone(v.result.Counts)
-	return before
+// handedIn is what a result starts from: what the turn may change of it counts only with the result.
+type handedIn struct {
+	state  robots.State
+	source host.Source
+	pages  uint64
 }
 
-// undo takes back what was added to the result since mark, but not what it cost: octets were received, and the host
-// was asked.
-func (v *visit) undo(before visit) {
+// begin begins the result of the turn, or of what is left of it.
+func (v *visit) begin() {
+	v.result = v.buffer.Begin(v.turn)
+	v.start, v.seeds = handedIn{v.state, v.memory.Source, v.memory.Pages}, nil
+}
+
+// forget drops all that the turn brought and is not handed in, but not what it cost.
+func (v *visit) forget() {
 	counts := v.result.Counts
-	v.result, v.refused, v.seeds = before.result, before.refused, before.seeds
-	v.pages, v.memory.Pages = before.pages, before.memory.Pages
-	for name, n := range counts {
-		if totals.IsCost(name) {
-			v.result.Counts[name] = n
-		}
-	}
+	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !totals.IsCost(name) })
+	v.state, v.memory.Source, v.memory.Pages, v.pages = v.start.state, v.start.source, v.start.pages, 0
+	v.begin()
+	v.result.Counts = counts
 }

@@ -1,0 +1,150 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
+	"curtsy/crawler/host"
+	"curtsy/crawler/inflight"
+	"curtsy/crawler/revisit"
+	"curtsy/crawler/sitemap"
+	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage/mediatype"
+)
+
+// attempt is a task on its way through one exchange, and what that brought.
+type attempt struct {
+	task    frontier.Task      // as its exchange treats it: what somebody names as a sitemap is one
+	found   frontier.Candidate // as it was found
+	verdict robots.Verdict
+	due     host.Pace // before the exchange
+	slot    *inflight.Slot
+	shape   bool // of its page is worth knowing
+
+	before   before
+	ex       *fetch.Exchange
+	err      error
+	panicked *panicked
+
+	// reading, if not nil, yields the page as it is read while other exchanges are handled, or nil if it is to be read then.
+	reading chan *digested
+}
+
+// before is the archived answer of a task, as its request has to do with it. The zero value is none.
+type before struct {
+	*revisit.Earlier
+	conditional bool // the request was
+}
+
+// panicked is what a panic said, and where it was.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+// attempt begins the attempt at a task.
+func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *inflight.Slot) *attempt {
+	return &attempt{
+		task: c.asMap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(c, task),
+	}
+}
+
+// exchange makes the exchange of an attempt, by way of do. Whatever becomes of it is for handle to say.
+func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(context.Context, fetch.Request) (*fetch.Exchange, error)) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.panicked = &panicked{p, debug.Stack()}
+		}
+	}()
+	r := c.request(width, x.task)
+	if c.cfg.Past != nil {
+		if x.before.Earlier, x.err = c.cfg.Past.Last(ctx, x.task.URL); x.err != nil {
+			return
+		}
+		x.before.conditional = x.task.Reason != reasonHollow && x.before.Condition(&r)
+	}
+	within, end := asking(ctx)
+	defer end()
+	x.ex, x.err = do(within, r)
+	x.err = instead(ctx, within, x.err)
+}
+
+// readAhead waits until the page was read that an attempt brought, if that is read beside others.
+func (x *attempt) readAhead() *digested {
+	if x.reading == nil {
+		return nil
+	}
+	defer func() { x.reading = nil }()
+	return <-x.reading
+}
+
+// request is what to ask for in a turn of some width.
+func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
+	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
+	if task.Kind == frontier.KindMap {
+		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
+		r.Accept, r.Want, r.Partial = mapAccept, nil, true
+		if r.MaxBody == 0 || r.MaxBody > sitemap.MaxSize {
+			r.MaxBody = sitemap.MaxSize
+		}
+	}
+	return r
+}
+
+// wanted looks at a head before its body is asked for.
+func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
+	return func(status int, h http.Header) string {
+		if status < 200 || status > 299 || found.SeedChain(task.Candidate) {
+			return ""
+		}
+		if ok, rule := c.scope.AcceptType(mediatype.Value(h), task.URL.Path()); !ok {
+			return rule
+		}
+		return ""
+	}
+}
+
+// fetchNow makes an exchange in a slot, without a look at address or pace.
+func (c *Crawl) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.Request) (*fetch.Exchange, error) {
+	if ex := c.notAsked(r.URL); ex != nil {
+		return ex, nil
+	}
+	ctx, meter, landed := c.inFlight(ctx, slot)
+	defer landed()
+	r.Meter = meter
+	return c.cfg.Fetcher.Do(ctx, r)
+}
+
+// errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.
+var errOutlasted = &fetch.Failure{Class: fetch.Stopped, Err: errLease}
+
+// asking returns the context of a task's exchange: it is over when ctx is, and an exchange that the end of the lease's time
+// cuts is one that was cut, as at the end of the crawl. Robots.txt and proofs do without: what became of them is learned of
+// what their errors say.
+func asking(ctx context.Context) (within context.Context, end func()) {
+	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unwatch := context.AfterFunc(ctx, func() {
+		why := context.Cause(ctx)
+		if errors.Is(why, errLease) {
+			why = errOutlasted
+		}
+		cancel(why)
+	})
+	return within, func() {
+		unwatch()
+		cancel(nil)
+	}
+}
+
+// instead is err, or the error of ctx where err means no more than that within, its child by asking, is over.
+func instead(ctx, within context.Context, err error) error {
+	if err != nil && over(within, err) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

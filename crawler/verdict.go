@@ -1,0 +1,83 @@
+package crawler
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"curtsy/crawler/found"
+	"curtsy/crawler/revisit"
+	"curtsy/crawler/trap"
+	"curtsy/frontier"
+	"curtsy/storage"
+	"curtsy/storage/mediatype"
+)
+
+// judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.
+// Zero as the outcome says that an exchange is to be made; inFlight is how many are made of sitemaps of this host.
+func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task, inFlight int) (decision, error) {
+	judged := c.scope.Judge(inScope(task.Candidate))
+	verdict := v.rules.Judge(task.URL.RequestURI())
+	switch {
+	case !judged.In:
+		return decision{kind: storage.DecisionRefuse, reason: judged.Rule, outcome: frontier.Dropped}, nil
+	case !verdict.Allowed:
+		return decision{kind: storage.DecisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}, nil
+	case task.Kind == frontier.KindMap && int64(v.memory.Sitemaps)+int64(inFlight) >= maxMaps:
+		return decision{kind: storage.DecisionRefuse, reason: reasonMaps, outcome: frontier.Dropped}, nil
+	}
+	if rule := c.held(v, task); rule != "" {
+		return decision{kind: storage.DecisionHold, reason: rule, verdict: verdict, outcome: frontier.Held}, nil
+	}
+	d := decision{kind: storage.DecisionAllow, verdict: verdict}
+	fresh, err := c.isFresh(ctx, task)
+	if fresh {
+		d.reason, d.outcome, d.change = reasonFresh, frontier.Fetched, storage.ChangeFresh
+	}
+	return d, err
+}
+
+// untried reports whether a task has its turn for the first time.
+func untried(t frontier.Task) bool {
+	return t.Attempts == 0 && !t.Replaced && t.Reason != frontier.ReasonReleased
+}
+
+// held returns the trap that holds a task, or "". What the operator typed, and what it redirects to, is not held; nor is
+// what was asked for before, or released.
+func (c *Crawl) held(v *visit, task frontier.Task) string {
+	if !untried(task) || found.SeedChain(task.Candidate) {
+		return ""
+	}
+	return v.history.Held(task.URL, c.cfg.Traps)
+}
+
+// logHeld says, once for each part of a host, that tasks are set aside.
+func (c *Crawl) logHeld(task frontier.Task, rule string) {
+	template := task.URL.Authority().Origin() + trap.Template(task.URL.RequestURI())
+	if rule == trap.RuleQueries {
+		template = task.URL.Authority().Origin() + task.URL.Path() + "?…"
+	}
+	if c.lined.First(rule + " " + template) {
+		c.cfg.Log("%s: hardly anything new comes from there any more: further ones are held (%s). curtsy frontier release sets them free", short(template), rule)
+	}
+}
+
+// reasonFresh is why a requisite is not asked for.
+const reasonFresh = "fresh, not asked"
+
+// isFresh reports whether a requisite is not to be asked for, because the archived answer is fresh by what its server said
+// (politeness rule 21). A page is never spared the question, and nothing is guessed about what says nothing.
+func (c *Crawl) isFresh(ctx context.Context, task frontier.Task) (bool, error) {
+	if c.cfg.Past == nil || task.Embeds == 0 || !untried(task) {
+		return false, nil
+	}
+	e, err := c.cfg.Past.Last(ctx, task.URL)
+	if err != nil || e == nil || e.Body == nil || e.Status != http.StatusOK {
+		return false, err
+	}
+	if t := mediatype.Of(e.Header); t.Unnamed() || t.IsHTML() || !revisit.Fresh(e.Header, e.Date, time.Now()) {
+		return false, nil
+	}
+	want := c.request(1, task).Want
+	return want == nil || want(e.Status, e.Header) == "", nil
+}
