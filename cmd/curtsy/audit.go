@@ -21,6 +21,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/bundle"
+	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/ledger"
 )
 
@@ -100,10 +101,10 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	var crashed func(from, to time.Time) bool
 	switch {
 	case l.Dir != "" && !isDir(l.Dir):
-		o.Witnesses = append(o.Witnesses, audit.NoLedger(l.Dir))
+		o.Witnesses = append(o.Witnesses, reconcile.NoLedger(l.Dir))
 	case l.Dir != "":
 		o.Ours = true
-		book, err := audit.NewLedger(ctx, l)
+		book, err := reconcile.Open(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -168,7 +169,7 @@ func (a *auditing) mayWrite() error {
 }
 
 // options reads paths and flags.
-func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l audit.LedgerOptions, pack *bundle.Package, err error) {
+func (a *auditing) options(ctx context.Context, paths []string, temp string) (o audit.Options, l reconcile.Options, pack *bundle.Package, err error) {
 	o = audit.Options{Floor: time.Duration(a.floor), Token: a.token}
 	switch a.rules {
 	case "standards":

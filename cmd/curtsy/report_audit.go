@@ -6,6 +6,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/reconcile"
 	reports "curtsy/storage/report"
 )
 
@@ -19,7 +20,7 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 		if ledgerDir == "" { // the archive is gone: what files there are in dir are others
 			return reports.Audit{}, audit.ErrNothing
 		}
-		book, err := audit.NewLedger(ctx, audit.LedgerOptions{Dir: ledgerDir})
+		book, err := reconcile.Open(ctx, reconcile.Options{Dir: ledgerDir})
 		if err != nil {
 			return reports.Audit{}, err
 		}

@@ -24,6 +24,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -249,7 +250,7 @@ func copyFile(from, to string) error {
 func (l *lives) judgeArchive(t *testing.T) {
 	t.Helper()
 	temp := directory(t)
-	book, err := audit.NewLedger(t.Context(), audit.LedgerOptions{Dir: filepath.Join(l.dir, "ledger"), TempDir: temp})
+	book, err := reconcile.Open(t.Context(), reconcile.Options{Dir: filepath.Join(l.dir, "ledger"), TempDir: temp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/status"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/ledger"
 )
 
@@ -222,7 +223,7 @@ func (x *trial) judge(t *testing.T, at, root string) {
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	book, err := audit.NewLedger(t.Context(), audit.LedgerOptions{Dir: filepath.Join(x.dir, "ledger"), TempDir: temp})
+	book, err := reconcile.Open(t.Context(), reconcile.Options{Dir: filepath.Join(x.dir, "ledger"), TempDir: temp})
 	if err != nil {
 		t.Fatal(err)
 	}

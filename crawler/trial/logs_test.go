@@ -15,6 +15,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/reconcile"
 )
 
 // logged is a line of a host's access log, with the instant at which it was written by the right clock.
@@ -155,7 +156,7 @@ func write(t *testing.T, path string, lines []logged, packed bool) {
 
 // witness is what the logs say, nil without any. A crawl whose clock was set is not held against logs: its dates are others
 // than theirs by hours, and nothing in either says so.
-func (x *trial) witness(t *testing.T, temp string, book *audit.Ledger) audit.Witness {
+func (x *trial) witness(t *testing.T, temp string, book *reconcile.Ledger) audit.Witness {
 	t.Helper()
 	d := throw(x.web.seed, "logs", fmt.Sprint(x.kills))
 	if x.stepped {

@@ -9,6 +9,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/reconcile"
 )
 
 // hostile are archives that hide an offence, and honest ones that look like it.
@@ -164,7 +165,7 @@ func TestACrashExcusesNothingBeforeWhatIsThere(t *testing.T) {
 			es, lines = append(es, e), append(lines, l)
 		}
 		left := append(append([]*evidence.Exchange{}, es[:c.lost]...), es[c.lost+1:]...)
-		_, found := compared(t, LedgerOptions{Dir: written(t, true, lines...)}, left, nil)
+		_, found := compared(t, reconcile.Options{Dir: written(t, true, lines...)}, left, nil)
 		n := 0
 		for _, f := range found {
 			if !f.Note {

@@ -286,3 +286,6 @@ func (a *audit) pageVerdicts(to *host, target, agent string) ([]rules.Verdict, e
 	}
 	return a.texts.Served(to.policy.text, target, a.binding(agent))
 }
+
+// Product returns the product token that a User-Agent names first, or "" for that of a browser.
+func Product(agent string) string { return tokenOf(agent) }

@@ -58,7 +58,9 @@ func (a *audit) rest(h *evidence.Joined, to *host) {
 			continue
 		}
 		if a.ours() && e.Unread() { // it may have been heard, or not
-			to.mayRest = later(to.mayRest, until)
+			if until.After(to.mayRest) {
+				to.mayRest = until
+			}
 			continue
 		}
 		if until.After(to.rest) {

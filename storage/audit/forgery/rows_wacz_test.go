@@ -17,6 +17,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/wacz"
@@ -124,7 +125,7 @@ func (p *packed) show(t *testing.T) trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: audit.LedgerOptions{Dir: b.Ledger}, pack: b}
+	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: reconcile.Options{Dir: b.Ledger}, pack: b}
 }
 
 func (p *packed) hash(name string) string {

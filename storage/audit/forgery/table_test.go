@@ -14,6 +14,7 @@ import (
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/ledger"
 )
 
@@ -57,7 +58,7 @@ const (
 // trial is what is shown to the audit.
 type trial struct {
 	o audit.Options
-	l audit.LedgerOptions // without a Dir there is no ledger to compare with
+	l reconcile.Options // without a Dir there is no ledger to compare with
 	// logs are the access logs.
 	logs []accesslog.Log
 	pack *bundle.Package // nil for what is no package
@@ -72,7 +73,7 @@ func rows() []row {
 func directory(dir string) trial {
 	files, _ := filepath.Glob(filepath.Join(dir, "warc", "*.warc*")) // the pattern is right
 	slices.Sort(files)
-	return trial{o: audit.Options{Files: files}, l: audit.LedgerOptions{Dir: filepath.Join(dir, "ledger")}}
+	return trial{o: audit.Options{Files: files}, l: reconcile.Options{Dir: filepath.Join(dir, "ledger")}}
 }
 
 // judge audits.
@@ -85,9 +86,9 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 		tr.o.Ours = true
 		if _, err := os.Stat(dir); err != nil {
 			tr.o.Ours = false
-			tr.o.Witnesses = append(tr.o.Witnesses, audit.NoLedger(dir))
+			tr.o.Witnesses = append(tr.o.Witnesses, reconcile.NoLedger(dir))
 		} else {
-			book, err := audit.NewLedger(ctx, tr.l)
+			book, err := reconcile.Open(ctx, tr.l)
 			if err != nil {
 				t.Fatal(err)
 			}

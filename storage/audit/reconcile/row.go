@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"crypto/sha256"
@@ -17,9 +17,9 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// account is what ledger or archive tells of one exchange or refusal, in the form in which both are sorted into one:
+// row is what ledger or archive tells of one exchange or refusal, in the form in which both are sorted into one:
 // what belongs together has one key.
-type account struct {
+type row struct {
 	key     [16]byte // of the record's id, or of all of a refusal
 	line    bool     // the ledger's
 	refusal bool
@@ -32,12 +32,12 @@ type account struct {
 	record  string
 	began   int64 // Unix microseconds; a refusal's time
 	ended   int64
-	fields  []string // in the order of accountFields
+	fields  []string // in the order of fieldNames
 }
 
-// accountFields are what line and record must tell alike. Those from blocks on need the metadata; what stands before is told
+// fieldNames are what line and record must tell alike. Those from blocks on need the metadata; what stands before is told
 // by the records of request and answer alone.
-var accountFields = [...]string{
+var fieldNames = [...]string{
 	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets", fieldType: "media type",
 	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records",
 	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace", fieldRest: "rest",
@@ -75,13 +75,13 @@ func field(s string) string {
 	return fmt.Sprintf("%s… (SHA-256 %x)", strings.ToValidUTF8(s[:maxField], ""), sha256.Sum256([]byte(s)))
 }
 
-// exchangeAccount begins what l tells of the exchange with that URL and beginning, under the id of its record.
-func exchangeAccount(line bool, record, place string, l *storage.Line, url string, began time.Time) account {
+// exchangeRow begins what l tells of the exchange with that URL and beginning, under the id of its record.
+func exchangeRow(line bool, record, place string, l *storage.Line, url string, began time.Time) row {
 	record = field(strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">"))
-	a := account{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(), ended: began.Add(l.Took).UnixMicro()}
+	a := row{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(), ended: began.Add(l.Took).UnixMicro()}
 	sum := sha256.Sum256([]byte("record\x00" + record))
 	copy(a.key[:], sum[:])
-	a.fields = make([]string, len(accountFields))
+	a.fields = make([]string, len(fieldNames))
 	set := func(i int, format string, args ...any) { a.fields[i] = field(fmt.Sprintf(format, args...)) }
 	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
@@ -98,9 +98,9 @@ func exchangeAccount(line bool, record, place string, l *storage.Line, url strin
 	return a
 }
 
-// lineAccount is what a line of the ledger tells of an exchange.
-func lineAccount(place string, l *storage.Line) account {
-	a := exchangeAccount(true, l.Record, place, l, l.URL, l.Began)
+// lineRow is what a line of the ledger tells of an exchange.
+func lineRow(place string, l *storage.Line) row {
+	a := exchangeRow(true, l.Record, place, l, l.URL, l.Began)
 	a.fields[fieldAddress] = addressText(l.Addr.Addr())
 	a.fields[fieldOctets] = strconv.FormatInt(l.Octets, 10)
 	a.fields[fieldType], a.fields[fieldPayload], a.fields[fieldCut] = field(l.Type), field(l.Payload), field(l.Truncated)
@@ -108,8 +108,8 @@ func lineAccount(place string, l *storage.Line) account {
 	return a
 }
 
-// recordAccount is what the archive tells of an exchange.
-func recordAccount(e *evidence.Exchange) account {
+// recordRow is what the archive tells of an exchange.
+func recordRow(e *evidence.Exchange) row {
 	d := storage.Line{Status: e.Status}
 	told := e.Status
 	if e.Line != nil {
@@ -122,7 +122,7 @@ func recordAccount(e *evidence.Exchange) account {
 	if e.LeftOut != "" {
 		record = e.LeftOut
 	}
-	a := exchangeAccount(false, record, placeText(e.Place), &d, e.URL, e.Began)
+	a := exchangeRow(false, record, placeText(e.Place), &d, e.URL, e.Began)
 	if a.bare = e.Line == nil; !a.bare && told != d.Status {
 		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
 	}
@@ -163,16 +163,16 @@ func plainLines(s string) string {
 // bare is an id without angle brackets.
 func bare(id string) string { return strings.Trim(id, "<>") }
 
-// refusalAccount is a decision without an exchange. It stands in both to the letter.
-func refusalAccount(line bool, place string, l *storage.Line) account {
-	a := account{line: line, refusal: true, place: place, began: l.Time.UnixMicro(), ended: l.Time.UnixMicro()}
+// refusalRow is a decision without an exchange. It stands in both to the letter.
+func refusalRow(line bool, place string, l *storage.Line) row {
+	a := row{line: line, refusal: true, place: place, began: l.Time.UnixMicro(), ended: l.Time.UnixMicro()}
 	sum := sha256.Sum256(append([]byte("refusal\x00"), l.AppendJSON(nil)...))
 	copy(a.key[:], sum[:])
 	a.fields = []string{field(l.URL), field(string(l.Decision) + " " + l.Reason)}
 	return a
 }
 
-func (a *account) append(b []byte) []byte {
+func (a *row) append(b []byte) []byte {
 	b = append(b, a.key[:]...)
 	var flags byte
 	for i, f := range []bool{a.line, a.refusal, a.bare, a.own, a.part, a.gone} {
@@ -185,8 +185,8 @@ func (a *account) append(b []byte) []byte {
 	return append(b, strings.Join(append(head, a.fields...), "\x00")...)
 }
 
-// parseAccount reads what append wrote.
-func parseAccount(b []byte) (a account) {
+// parseRow reads what append wrote.
+func parseRow(b []byte) (a row) {
 	copy(a.key[:], b)
 	flags := b[16]
 	a.line, a.refusal, a.bare, a.own = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
@@ -201,18 +201,18 @@ func parseAccount(b []byte) (a account) {
 }
 
 // differences says what line and record tell differently; "" when nothing.
-func differences(line, record *account) string {
+func differences(line, record *row) string {
 	var said []string
 	for i, f := range line.fields {
 		if i < len(record.fields) && !alike(i, line, record) && !(record.bare && i >= fieldBlocks) {
-			said = append(said, fmt.Sprintf("%s: the line says %s, the record %s", accountFields[i], f, record.fields[i]))
+			said = append(said, fmt.Sprintf("%s: the line says %s, the record %s", fieldNames[i], f, record.fields[i]))
 		}
 	}
 	return strings.Join(said, "; ")
 }
 
 // alike reports whether line and record tell the same in a field.
-func alike(i int, line, record *account) bool {
+func alike(i int, line, record *row) bool {
 	l, r := line.fields[i], record.fields[i]
 	if l == r || line.refusal {
 		return l == r
@@ -235,7 +235,7 @@ func alike(i int, line, record *account) bool {
 }
 
 // finding makes a finding about a.
-func (a *account) finding(code finding.Code, required, observed string) finding.Finding {
+func (a *row) finding(code finding.Code, required, observed string) finding.Finding {
 	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
 	f.Authority = weburl.AuthorityOf(f.URL)
 	if a.refusal {
@@ -245,7 +245,7 @@ func (a *account) finding(code finding.Code, required, observed string) finding.
 }
 
 // at is a record's place.
-func (a *account) at() finding.Place {
+func (a *row) at() finding.Place {
 	p := finding.Place{Record: a.record}
 	if a.line {
 		return p
@@ -258,6 +258,6 @@ func (a *account) at() finding.Place {
 }
 
 // traced is when the exchange had ended, or the refusal was decided.
-func (a *account) traced() time.Time { return fromMicro(a.ended) }
+func (a *row) traced() time.Time { return fromMicro(a.ended) }
 
 func fromMicro(µs int64) time.Time { return time.UnixMicro(µs).UTC() }

@@ -1,9 +1,10 @@
-package audit
+package reconcile
 
 import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -33,11 +34,11 @@ func BenchmarkLedger(b *testing.B) {
 	b.SetBytes(n)
 	b.ResetTimer()
 	for b.Loop() {
-		book, err := NewLedger(b.Context(), LedgerOptions{Dir: dir, TempDir: b.TempDir()})
+		book, err := Open(b.Context(), Options{Dir: dir, TempDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}
-		r := &Result{}
+		r := &audit.Result{}
 		for _, e := range es {
 			if err := book.Exchange(b.Context(), e, nil); err != nil {
 				b.Fatal(err)

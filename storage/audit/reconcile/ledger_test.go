@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"crypto/ed25519"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -64,10 +65,10 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 func infoOf(file string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(file))) }
 
 // compared shows exchanges and refusals of an archive to the witness of a ledger.
-func compared(t *testing.T, o LedgerOptions, es []*evidence.Exchange, refused []storage.Line) (*Result, []finding.Finding) {
+func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storage.Line) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	o.TempDir = t.TempDir()
-	w, err := NewLedger(t.Context(), o)
+	w, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 			}
 			lines = append(lines, refused...)
 			c.change(&es, &lines, &refused)
-			r, found := compared(t, LedgerOptions{Dir: written(t, false, lines...), Memory: memory}, es, refused)
+			r, found := compared(t, Options{Dir: written(t, false, lines...), Memory: memory}, es, refused)
 			if got := codesOf(found); got != c.want || r.Ledger.Crashes != 0 || r.Ledger.Unsigned || len(r.Ledger.Keys) != 1 {
 				t.Errorf("%s: %q, want %q\n%+v\n%+v", name, got, c.want, found, r.Ledger)
 			}
@@ -191,7 +192,7 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 		"a minute, killed":                              {without(39), true, marks + " ledger-missing"},
 		"the last, and no kill":                         {without(50, 99), false, "ledger-missing ledger-missing"},
 	} {
-		_, found := compared(t, LedgerOptions{Dir: written(t, c.killed, c.lines...)}, es, nil)
+		_, found := compared(t, Options{Dir: written(t, c.killed, c.lines...)}, es, nil)
 		got := strings.Split(codesOf(found), " ")
 		want := strings.Split(c.want, " ")
 		if slices.Sort(got); !slices.Equal(got, want) {
@@ -203,7 +204,7 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, found := compared(t, LedgerOptions{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-chain ledger-missing ledger-missing ledger-missing" {
+	if _, found := compared(t, Options{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-chain ledger-missing ledger-missing ledger-missing" {
 		t.Errorf("%+v", found)
 	}
 }
@@ -226,18 +227,18 @@ func TestLodgedHead(t *testing.T) {
 		if e.Mark == nil {
 			seen++
 		}
-		r, found := compared(t, LedgerOptions{Dir: dir, Head: &e.Chain}, es, nil)
-		if len(found) > 0 || r.Level != LodgedHead || !r.Ledger.Found || r.Ledger.Since != 9-seen {
+		r, found := compared(t, Options{Dir: dir, Head: &e.Chain}, es, nil)
+		if len(found) > 0 || r.Level != audit.LodgedHead || !r.Ledger.Found || r.Ledger.Since != 9-seen {
 			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
 		}
 	}
-	if r, found := compared(t, LedgerOptions{Dir: dir, Head: &ledger.Hash{1}}, es, nil); codesOf(found) != "ledger-head" || r.Level != SelfConsistent {
+	if r, found := compared(t, Options{Dir: dir, Head: &ledger.Hash{1}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
 		t.Errorf("%s: %+v", r.Level, found)
 	}
 }
 
-// TestAccountsSurviveSorting: what is read is what was written, whatever octets the web put in.
-func TestAccountsSurviveSorting(t *testing.T) {
+// TestRowsSurviveSorting: what is read is what was written, whatever octets the web put in.
+func TestRowsSurviveSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	noise := func() string {
 		b := make([]byte, rng.IntN(2*maxField))
@@ -248,8 +249,8 @@ func TestAccountsSurviveSorting(t *testing.T) {
 	}
 	for range 200 {
 		l := storage.Line{Time: time.UnixMicro(rng.Int64N(1 << 50)), URL: noise(), Decision: storage.Decision(noise()), Reason: noise(), RobotsLine: 1, RobotsRule: noise(), PaceBy: storage.PaceBy(noise())}
-		for _, a := range []account{exchangeAccount(true, noise(), "here", &l, l.URL, l.Time), refusalAccount(false, "there offset 7", &l)} {
-			b := parseAccount(a.append(nil))
+		for _, a := range []row{exchangeRow(true, noise(), "here", &l, l.URL, l.Time), refusalRow(false, "there offset 7", &l)} {
+			b := parseRow(a.append(nil))
 			if b.key != a.key || b.line != a.line || b.refusal != a.refusal || b.place != a.place || b.record != a.record || b.began != a.began || !slices.Equal(b.fields, a.fields) {
 				t.Fatalf("\n got %+v\nwant %+v", b, a)
 			}
@@ -280,7 +281,7 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 		}
 		t.Cleanup(func() { w.Close() })
 	}
-	_, found := compared(t, LedgerOptions{Dir: dir}, es, nil)
+	_, found := compared(t, Options{Dir: dir}, es, nil)
 	notes := 0
 	for _, f := range found {
 		if f.Note && f.Code == finding.CrashInFlight {

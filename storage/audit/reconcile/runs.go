@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"time"
@@ -33,9 +33,9 @@ const usualAtOnce = 5 * 64
 // record of its file. A mark is durable before the first exchange of its run, so there is no file without one.
 type runs struct {
 	count   int64
-	crashed int64     // runs that did not end in good order, as the marks tell
-	all     []runTold // the first is what stands before the first mark
-	at      int       // the one that the ledger tells of now; beyond them where there are too many
+	crashed int64 // runs that did not end in good order, as the marks tell
+	all     []run // the first is what stands before the first mark
+	at      int   // the one that the ledger tells of now; beyond them where there are too many
 	open    bool
 
 	bound map[string][]int // the runs whose marks bind a warcinfo record, by its digest
@@ -49,8 +49,8 @@ type runs struct {
 // noRun is the run of a file of which no mark tells.
 const noRun = -1
 
-// runTold is one run, as marks and lines tell.
-type runTold struct {
+// run is one run, as marks and lines tell.
+type run struct {
 	killed      bool      // it did not end in good order
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
@@ -67,7 +67,7 @@ type runTold struct {
 }
 
 func newRuns() runs {
-	return runs{all: []runTold{{}}, bound: map[string][]int{}, files: map[string]int{}}
+	return runs{all: []run{{}}, bound: map[string][]int{}, files: map[string]int{}}
 }
 
 // begin takes the mark of a run's beginning.
@@ -85,7 +85,7 @@ func (r *runs) begin(m *ledger.Mark) {
 	if m.Warcinfo != "" {
 		r.bound[m.Warcinfo] = append(same, r.at)
 	}
-	r.all = append(r.all, runTold{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo})
+	r.all = append(r.all, run{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo})
 }
 
 // file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
@@ -126,7 +126,7 @@ func (r *runs) of(file string) int {
 func (r *runs) now() int { return r.at }
 
 // known returns the run of that number, or nil.
-func (r *runs) known(n int) *runTold {
+func (r *runs) known(n int) *run {
 	if n < 0 || n >= len(r.all) {
 		return nil
 	}
@@ -163,12 +163,12 @@ func (r *runs) close() {
 }
 
 // torn reports whether a kill of x may have torn off what was told at t.
-func (x *runTold) torn(t time.Time) bool {
+func (x *run) torn(t time.Time) bool {
 	return x != nil && x.killed && !t.Before(x.last.Add(-atCrash)) && !t.After(x.last)
 }
 
 // recorded takes what stands in the archive alone.
-func (r *runs) recorded(a *account) {
+func (r *runs) recorded(a *row) {
 	if x := r.known(r.of(a.at().File)); x != nil {
 		x.alone = later(x.alone, a.traced())
 		if !a.refusal {
@@ -178,7 +178,7 @@ func (r *runs) recorded(a *account) {
 }
 
 // paired takes an exchange that both have.
-func (r *runs) paired(line *account) {
+func (r *runs) paired(line *row) {
 	x, t := r.known(line.run), fromMicro(line.began)
 	if !x.torn(t) {
 		return
@@ -193,7 +193,7 @@ func (r *runs) paired(line *account) {
 
 // inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of its run.
 // running says that the crawl goes on: then the archive has what came while it was read, too.
-func (r *runs) inFlight(a *account, running bool) bool {
+func (r *runs) inFlight(a *row, running bool) bool {
 	t := a.traced()
 	if a.line {
 		x := r.known(a.run)
@@ -208,10 +208,10 @@ func (r *runs) inFlight(a *account, running bool) bool {
 
 // most is how many exchanges a kill of x may leave in the archive without a line: those whose lines are not durable, and
 // those that are under way.
-func (x *runTold) most() int { return ledger.MaxUnsynced + x.atOnce }
+func (x *run) most() int { return ledger.MaxUnsynced + x.atOnce }
 
 // passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
-func (x *runTold) passed(a *account) bool {
+func (x *run) passed(a *row) bool {
 	if a.refusal || a.own { // refusals are written in batches; own hosts may have several exchanges at once
 		return false
 	}

@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"crypto/ed25519"
@@ -80,21 +80,21 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 		crash  int // records that are named
 		absent int // records that are missing
 	}{
-		"two kills within seconds": {[]life{{at: 0, n: 3, lost: []int{2}, killed: true}, {at: 4 * s, n: 4, killed: true}}, 1, 0},
-		"three, each with a loss": {[]life{{at: 0, n: 3, lost: []int{2}, killed: true}, {at: 4 * s, n: 4, lost: []int{3}, killed: true},
-			{at: 9 * s, n: 3, lost: []int{1, 2}, killed: true}, {at: 20 * s, n: 9}}, 4, 0},
+		"two kills within seconds": {[]life{{at: 0, n: 3, lost: []int{2}, killed: true}, {at: 4 * time.Second, n: 4, killed: true}}, 1, 0},
+		"three, each with a loss": {[]life{{at: 0, n: 3, lost: []int{2}, killed: true}, {at: 4 * time.Second, n: 4, lost: []int{3}, killed: true},
+			{at: 9 * time.Second, n: 3, lost: []int{1, 2}, killed: true}, {at: 20 * time.Second, n: 9}}, 4, 0},
 		"the clock set back an hour between": {[]life{{at: 2 * hour, n: 3, lost: []int{2}, killed: true}, {at: hour, n: 4, lost: []int{3}, killed: true}}, 2, 0},
-		"set back into the run before":       {[]life{{at: 2 * hour, n: 60, lost: []int{59}, killed: true}, {at: 2*hour + 20*s, n: 4}}, 1, 0},
-		"killed before the first line, the clock set back into a run that ended": {[]life{{at: 2 * hour, n: 60}, {at: 2*hour + 20*s, n: 2, lost: []int{0, 1}, killed: true},
+		"set back into the run before":       {[]life{{at: 2 * hour, n: 60, lost: []int{59}, killed: true}, {at: 2*hour + 20*time.Second, n: 4}}, 1, 0},
+		"killed before the first line, the clock set back into a run that ended": {[]life{{at: 2 * hour, n: 60}, {at: 2*hour + 20*time.Second, n: 2, lost: []int{0, 1}, killed: true},
 			{at: 3 * hour, n: 3}}, 2, 0},
-		"torn out of the middle":             {[]life{{at: 0, n: 9, lost: []int{4}, killed: true}, {at: 10 * s, n: 4, killed: true}}, 0, 1},
-		"too long before the kill":           {[]life{{at: 0, n: 60, lost: []int{4}, killed: true}, {at: 100 * s, n: 4}}, 0, 1},
-		"of a run that ended":                {[]life{{at: 0, n: 3, lost: []int{2}}, {at: 4 * s, n: 4, killed: true}}, 0, 1},
-		"of a run that ended, before a kill": {[]life{{at: 0, n: 3, killed: true}, {at: 4 * s, n: 4, lost: []int{3}}, {at: 9 * s, n: 3, killed: true}}, 0, 1},
+		"torn out of the middle":             {[]life{{at: 0, n: 9, lost: []int{4}, killed: true}, {at: 10 * time.Second, n: 4, killed: true}}, 0, 1},
+		"too long before the kill":           {[]life{{at: 0, n: 60, lost: []int{4}, killed: true}, {at: 100 * time.Second, n: 4}}, 0, 1},
+		"of a run that ended":                {[]life{{at: 0, n: 3, lost: []int{2}}, {at: 4 * time.Second, n: 4, killed: true}}, 0, 1},
+		"of a run that ended, before a kill": {[]life{{at: 0, n: 3, killed: true}, {at: 4 * time.Second, n: 4, lost: []int{3}}, {at: 9 * time.Second, n: 3, killed: true}}, 0, 1},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			dir, es := lived(t, c.lives...)
-			r, found := compared(t, LedgerOptions{Dir: dir}, es, nil)
+			r, found := compared(t, Options{Dir: dir}, es, nil)
 			absent := 0
 			for _, f := range found {
 				if f.Code == finding.LedgerMissing {
@@ -112,7 +112,9 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 
 // A request that the log alone has may be of a run that was killed, and not of the time before that run.
 func TestAroundAKill(t *testing.T) {
-	at := func(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
+	at := func(n int) time.Time {
+		return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
+	}
 	r := newRuns()
 	r.begin(&ledger.Mark{Time: at(0)})
 	r.trace(at(100))

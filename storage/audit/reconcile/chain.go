@@ -1,8 +1,9 @@
-package audit
+package reconcile
 
 import (
 	"fmt"
 
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 )
@@ -67,10 +68,10 @@ func (l *Ledger) atEnd(e ledger.Entry) bool {
 }
 
 // tell says what the ledger proves.
-func (l *Ledger) tell(r *Result) {
+func (l *Ledger) tell(r *audit.Result) {
 	r.Ledger = l.check
-	if l.check.Found && r.Level == SelfConsistent {
-		r.Level = LodgedHead
+	if l.check.Found && r.Level == audit.SelfConsistent {
+		r.Level = audit.LodgedHead
 	}
 	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
 	switch {

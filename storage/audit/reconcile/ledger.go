@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/sorted"
 )
 
-// LedgerOptions say how an archive is compared with a ledger.
-type LedgerOptions struct {
+// Options say how an archive is compared with a ledger.
+type Options struct {
 	Dir string // where its segments are
 
 	// Head is the hash that was lodged elsewhere, which the chain must pass through. Nil means none.
@@ -25,35 +26,14 @@ type LedgerOptions struct {
 	Memory  int    // in octets. Zero means 16 MiB
 }
 
-// LedgerCheck is how ledger and archive agree.
-type LedgerCheck struct {
-	Dir      string   `json:"dir"`
-	Segments int64    `json:"segments"`
-	Lines    int64    `json:"lines"`              // decisions
-	Refusals int64    `json:"refusals"`           // of those, the ones without an exchange
-	Unsent   int64    `json:"unsent,omitempty"`   // attempts that reached no server and so left no record
-	Records  int64    `json:"records"`            // exchanges of the archive
-	Agree    int64    `json:"agree"`              // exchanges and refusals that both have, and tell alike
-	InFlight int64    `json:"in_flight"`          // in one of them alone, because the crawl was killed
-	Untold   int64    `json:"untold,omitempty"`   // exchanges and refusals of the archive that no line tells of
-	Runs     int64    `json:"runs"`               // as the marks tell
-	Crashes  int64    `json:"crashes"`            // runs that did not end in good order
-	Unsigned bool     `json:"unsigned,omitempty"` // there is a head without a signature, or no head
-	Keys     []string `json:"keys,omitempty"`     // fingerprints of the keys that signed, at most 16
-	Head     string   `json:"head,omitempty"`     // the hash of the last head
-	Lodged   string   `json:"lodged,omitempty"`   // the hash that was lodged elsewhere
-	Found    bool     `json:"lodged_found,omitempty"`
-	Since    int64    `json:"since_lodged,omitempty"` // decisions behind the lodged head
-}
-
 // Ledger compares an archive with the ledger of the same crawl: the chain and its signatures hold, every exchange and
-// every refusal stands in both, and both tell the same of it. It is a Witness.
+// every refusal stands in both, and both tell the same of it. It is an audit.Witness.
 //
 // The ledger is read first, for the times of its runs. What either tells goes, under the id of the record, into one
 // sorted.Sorter, so their orders need not be the same and memory is bounded.
 type Ledger struct {
-	o         LedgerOptions
-	check     *LedgerCheck
+	o         Options
+	check     *audit.LedgerCheck
 	all       *sorted.Sorter
 	runs      runs
 	unsent    unsent
@@ -68,17 +48,17 @@ type Ledger struct {
 	buf       []byte
 }
 
-var _ Witness = (*Ledger)(nil)
+var _ audit.Witness = (*Ledger)(nil)
 
 // maxProblems bounds the faults of the chain that are kept. The first is what matters: where the ledger was changed.
 const maxProblems = 100
 
-// NewLedger reads the ledger and returns it as a Witness.
-func NewLedger(ctx context.Context, o LedgerOptions) (*Ledger, error) {
+// Open reads the ledger and returns it as an audit.Witness.
+func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	l := &Ledger{o: o, check: &LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns()}
+	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns()}
 	if o.Head != nil {
 		l.check.Lodged = o.Head.String()
 	}
@@ -164,17 +144,17 @@ func (l *Ledger) line(e *ledger.Entry) error {
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
 	switch {
 	case d.Record != "":
-		return l.add(lineAccount(place, d))
+		return l.add(lineRow(place, d))
 	case d.Attempt > 0 || !d.Began.IsZero():
 		l.check.Unsent++
 		l.unsent.add(d.URL, d.Time)
 		return nil
 	}
 	l.check.Refusals++
-	return l.add(refusalAccount(true, place, d))
+	return l.add(refusalRow(true, place, d))
 }
 
-func (l *Ledger) add(a account) error {
+func (l *Ledger) add(a row) error {
 	if a.line {
 		a.run = l.runs.now()
 	}
@@ -182,23 +162,23 @@ func (l *Ledger) add(a account) error {
 	return l.all.Add(l.buf)
 }
 
-// Exchange implements Witness.
+// Exchange implements audit.Witness.
 func (l *Ledger) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	l.check.Records++
 	l.hides(e, found)
 	l.stepped(e, found)
-	return l.add(recordAccount(e))
+	return l.add(recordRow(e))
 }
 
-// Refused implements Witness.
+// Refused implements audit.Witness.
 func (l *Ledger) Refused(_ context.Context, d *storage.Line, at finding.Place, _ finding.Report) error {
-	return l.add(refusalAccount(false, placeText(at), d))
+	return l.add(refusalRow(false, placeText(at), d))
 }
 
 func placeText(p finding.Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Offset) }
 
 // Close implements Witness: it compares.
-func (l *Ledger) Close(ctx context.Context, r *Result, found finding.Report) (err error) {
+func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, l.all.Close()) }()
 	l.chain(found)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
@@ -209,21 +189,21 @@ func (l *Ledger) Close(ctx context.Context, r *Result, found finding.Report) (er
 		return err
 	}
 	l.running = running
-	if err := l.groups(ctx, func(lines, records []account) { l.judge(lines, records, found) }); err != nil {
+	if err := l.groups(ctx, func(lines, records []row) { l.judge(lines, records, found) }); err != nil {
 		return err
 	}
 	l.tell(r)
 	return nil
 }
 
-// maxGroup bounds how many accounts under one key are looked at together. An honest archive has one on each side; the
+// maxGroup bounds how many rows under one key are looked at together. An honest archive has one on each side; the
 // same refusal may stand more than once.
 const maxGroup = 1024
 
-// groups shows the accounts under each key.
-func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)) error {
+// groups shows the rows under each key.
+func (l *Ledger) groups(ctx context.Context, show func(lines, records []row)) error {
 	var key [16]byte
-	var lines, records []account
+	var lines, records []row
 	for b, err := range l.all.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -231,7 +211,7 @@ func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)
 		if err != nil {
 			return err
 		}
-		a := parseAccount(b)
+		a := parseRow(b)
 		if a.key != key || len(lines)+len(records) == maxGroup {
 			show(lines, records)
 			key, lines, records = a.key, lines[:0], records[:0]
@@ -247,7 +227,7 @@ func (l *Ledger) groups(ctx context.Context, show func(lines, records []account)
 }
 
 // lastTraces finds where killed runs ended in the archive.
-func (l *Ledger) lastTraces(lines, records []account) {
+func (l *Ledger) lastTraces(lines, records []row) {
 	both := min(len(lines), len(records))
 	for i := range both {
 		l.runs.paired(&lines[i])
@@ -257,8 +237,8 @@ func (l *Ledger) lastTraces(lines, records []account) {
 	}
 }
 
-// judge compares the accounts under one key.
-func (l *Ledger) judge(lines, records []account, found finding.Report) {
+// judge compares the rows under one key.
+func (l *Ledger) judge(lines, records []row, found finding.Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
 		said := differences(&lines[i], &records[i])
@@ -282,7 +262,7 @@ func (l *Ledger) judge(lines, records []account, found finding.Report) {
 }
 
 // alone is about what stands in one of the two.
-func (l *Ledger) alone(a *account, code finding.Code, required, observed string, found finding.Report) {
+func (l *Ledger) alone(a *row, code finding.Code, required, observed string, found finding.Report) {
 	if l.plain && a.refusal {
 		return // older archives hold no refusals; tell says so
 	}

@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
@@ -39,7 +40,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 				e.File = c.file
 				es = append(es, e)
 			}
-			_, found := compared(t, LedgerOptions{Dir: written(t, !c.ended, l)}, es, nil)
+			_, found := compared(t, Options{Dir: written(t, !c.ended, l)}, es, nil)
 			missing := 0
 			for _, f := range found {
 				if f.Code == finding.LedgerMissing {
@@ -89,7 +90,7 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 					}
 				}
 			}
-			w, err := NewLedger(t.Context(), LedgerOptions{Dir: dir, TempDir: t.TempDir()})
+			w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +102,7 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := w.Close(t.Context(), &Result{}, say); err != nil {
+			if err := w.Close(t.Context(), &audit.Result{}, say); err != nil {
 				t.Fatal(err)
 			}
 			if got := codesOf(found); got != c.want {
@@ -129,7 +130,7 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 		}
 	}
 	tell(l)
-	w, err := NewLedger(t.Context(), LedgerOptions{Dir: dir, TempDir: t.TempDir()})
+	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package audit
+package reconcile
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/weburl"
@@ -25,7 +26,7 @@ func asked(url string, began time.Time, took time.Duration, status int) *evidenc
 }
 
 // witnessed shows exchanges to a witness and returns what it found.
-func witnessed(t *testing.T, w Witness, es ...*evidence.Exchange) (*Result, []finding.Finding) {
+func witnessed(t *testing.T, w audit.Witness, es ...*evidence.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
 	say := func(f finding.Finding) { found = append(found, f) }
@@ -34,7 +35,7 @@ func witnessed(t *testing.T, w Witness, es ...*evidence.Exchange) (*Result, []fi
 			t.Fatal(err)
 		}
 	}
-	r := &Result{Level: SelfConsistent}
+	r := &audit.Result{Level: audit.SelfConsistent}
 	if err := w.Close(t.Context(), r, say); err != nil {
 		t.Fatal(err)
 	}
