@@ -10,7 +10,7 @@
 //  3. What can lead nowhere is left out (see package prune), and of the rest the tree is built, with scripting off, so that the
 //     contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time when nothing
 //     is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags are looked at,
-//     elements that only format text are none (see tame), and at most two trees of more than 512 KiB of input exist at
+//     elements that only format text are none (see tagLimit), and at most two trees of more than 512 KiB of input exist at
 //     once; whoever waits for that can be cancelled. Nothing is left out of those.
 //  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
 //

@@ -163,7 +163,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 // them; it is empty when it has all.
 func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
 	limit := newAttrLimit(r)
-	input := newTame(limit)
+	input := newTagLimit(limit)
 	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return nil, "", err

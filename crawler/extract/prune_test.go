@@ -87,7 +87,7 @@ func FuzzPrune_EqualsTheWholeTree(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Add(string(usual()))
-	// Where tame puts another name in front of attributes, a first one that begins with "=" is taken for that name's value.
+	// Where tagLimit puts another name in front of attributes, a first one that begins with "=" is taken for that name's value.
 	nameless := regexp.MustCompile(`<[^>]*?[\s/]+=`)
 	f.Fuzz(func(t *testing.T, body string) {
 		if !nameless.MatchString(body) && !strings.Contains(body, mark) {

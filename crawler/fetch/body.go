@@ -33,7 +33,7 @@ func (p *payload) Read(b []byte) (int, error) {
 
 // readRest reads the body, unless nobody wants it. keep says that the response ended where its framing says and that
 // the connection may carry another exchange.
-func (f *Fetcher) readRest(x *Exchange, l *line, resp *http.Response, r Request) (keep bool, err error) {
+func (f *Fetcher) readRest(x *Exchange, l *connection, resp *http.Response, r Request) (keep bool, err error) {
 	x.PayloadDigest = sha256.Sum256(nil)
 	if r.Want != nil {
 		if x.Unwanted = r.Want(resp.StatusCode, resp.Header); x.Unwanted != "" {
@@ -56,7 +56,7 @@ func (f *Fetcher) readRest(x *Exchange, l *line, resp *http.Response, r Request)
 
 // readBody reads body and payload to their end, or to where a cap or a fault stops it. Of errors in reading, that of the
 // connection counts before that of the framing, and that before the coding's.
-func (f *Fetcher) readBody(x *Exchange, l *line, resp *http.Response, most int64) (complete bool, err error) {
+func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most int64) (complete bool, err error) {
 	begin := l.consumed()
 	chunked := len(resp.TransferEncoding) > 0
 	p := &payload{r: resp.Body, sum: sha256.New()}

@@ -13,9 +13,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// connect returns a fresh line to a, at only unless that is zero, under watch. Failure of the world is a *Failure. x.Addr
+// connect returns a fresh connection to a, at only unless that is zero, under watch. Failure of the world is a *Failure. x.Addr
 // becomes the address that was dialled last.
-func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort, end time.Time) (*line, error) {
+func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort, end time.Time) (*connection, error) {
 	addrs := []netip.AddrPort{only}
 	var err error
 	if only.IsValid() {
@@ -95,7 +95,7 @@ func noRoute(err error) bool {
 }
 
 // handshake puts TLS on l, the server's certificate verified for the host of the URL.
-func (l *line) handshake(ctx context.Context, c *tls.Config, patience time.Duration) error {
+func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time.Duration) error {
 	c = c.Clone()
 	if addr, ok := l.authority.Addr(); ok {
 		c.ServerName = addr.String()

@@ -99,7 +99,7 @@ func (f *Fetcher) perform(ctx context.Context, x *Exchange, r Request, head []by
 }
 
 // converse makes the exchange over l, and keeps or closes l.
-func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *line, r Request, head []byte) error {
+func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Request, head []byte) error {
 	if r.Begin != nil {
 		before := time.Now()
 		if err := r.Begin(ctx); err != nil {
@@ -124,7 +124,7 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *line, r Request,
 }
 
 // exchange sends the request and reads the answer. keep says that l may carry another one.
-func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep bool, err error) {
+func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (keep bool, err error) {
 	x.Start = time.Now()
 	n, err := l.send(head)
 	x.Request = head[:n]
@@ -163,7 +163,7 @@ func (f *Fetcher) exchange(x *Exchange, l *line, r Request, head []byte) (keep b
 // stale makes errStale of err if l was reused and took nothing of the request, of which n octets were sent. A server
 // may close an idle connection at any time, and such a request was not made (RFC 9112 9.3.1). One that went out may
 // have been heard: to ask again at once would be two exchanges without a pause.
-func (l *line) stale(n int, err error) error {
+func (l *connection) stale(n int, err error) error {
 	var failure *Failure
 	if l.used > 1 && n == 0 && errors.As(err, &failure) && failure.Class == Reset {
 		return errStale
@@ -173,7 +173,7 @@ func (l *line) stale(n int, err error) error {
 
 // readHead reads the head of the final response, which begins at octet begin of what l kept. The head limit is below
 // what a spool keeps in memory, so no disk can fail here.
-func (f *Fetcher) readHead(x *Exchange, l *line, patience time.Duration) (resp *http.Response, begin int64, err error) {
+func (f *Fetcher) readHead(x *Exchange, l *connection, patience time.Duration) (resp *http.Response, begin int64, err error) {
 	for {
 		resp, err = http.ReadResponse(l.br, nil)
 		if err == nil {

@@ -9,30 +9,30 @@ import (
 )
 
 // idleLines are the connections that wait for their host's next turn: at most one per authority, or as many as a request
-// allows for (Request.Lines), maxIdle in all, each for a life. A line is either in here or in the hands of one exchange.
+// allows for (Request.Lines), maxIdle in all, each for a life. A connection is either in here or in the hands of one exchange.
 type idleLines struct {
 	life time.Duration // negative keeps none
 
 	mu    sync.Mutex
-	lines map[canon.Authority]*line // the one put last; line.next leads to the others
-	count int                       // of all
+	lines map[canon.Authority]*connection // the one put last; connection.next leads to the others
+	count int                             // of all
 	over  bool
 }
 
-// take returns an idle line to a that can be used, or nil. A line to another address than only, unless that is zero, is
+// take returns an idle connection to a that can be used, or nil. One to another address than only, unless that is zero, is
 // closed: the exchange goes elsewhere now.
-func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *line {
+func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *connection {
 	for {
 		l := s.remove(a)
-		if l == nil || !l.stirred() && (!only.IsValid() || l.addr == only) {
+		if l == nil || !l.hasPendingInput() && (!only.IsValid() || l.addr == only) {
 			return l
 		}
 		l.close()
 	}
 }
 
-// remove takes the line to a out that was put last.
-func (s *idleLines) remove(a canon.Authority) *line {
+// remove takes the connection to a out that was put last.
+func (s *idleLines) remove(a canon.Authority) *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lines[a]
@@ -45,7 +45,7 @@ func (s *idleLines) remove(a canon.Authority) *line {
 }
 
 // unlink takes l out and reports whether it was in; called with mu held.
-func (s *idleLines) unlink(l *line) bool {
+func (s *idleLines) unlink(l *connection) bool {
 	first := s.lines[l.authority]
 	if first == l {
 		if l.next == nil {
@@ -68,7 +68,7 @@ func (s *idleLines) unlink(l *line) bool {
 }
 
 // put keeps l as one of at most width to its authority, or reports that there is no room for it.
-func (s *idleLines) put(l *line, width int) bool {
+func (s *idleLines) put(l *connection, width int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || s.life < 0 || s.count >= maxIdle {
@@ -93,7 +93,7 @@ func (s *idleLines) put(l *line, width int) bool {
 }
 
 // expire closes l unless it has been taken. A timer that fired while l was taken and put back only ends its life early.
-func (s *idleLines) expire(l *line) {
+func (s *idleLines) expire(l *connection) {
 	s.mu.Lock()
 	waits := s.unlink(l)
 	s.mu.Unlock()
@@ -103,11 +103,11 @@ func (s *idleLines) expire(l *line) {
 }
 
 // shut returns all lines and lets in no more.
-func (s *idleLines) shut() []*line {
+func (s *idleLines) shut() []*connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	var all []*line
+	var all []*connection
 	for a, l := range s.lines {
 		delete(s.lines, a)
 		for ; l != nil; l = l.next {

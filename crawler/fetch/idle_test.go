@@ -198,13 +198,13 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 
 func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
 	a := mustURL(t, "http://a.test/").Authority()
-	lineTo := func() *line {
+	lineTo := func() *connection {
 		near, far := net.Pipe()
 		t.Cleanup(func() { far.Close() })
 		return newLine(a, netip.AddrPort{}, near)
 	}
-	s := idleLines{lines: map[canon.Authority]*line{}, life: time.Hour}
-	var kept []*line
+	s := idleLines{lines: map[canon.Authority]*connection{}, life: time.Hour}
+	var kept []*connection
 	for i, want := range []bool{true, true, true, false} {
 		l := lineTo()
 		if got := s.put(l, 3); got != want {
@@ -229,7 +229,7 @@ func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
 }
 
 // What a server sends unasked must not be taken for the answer to the next request (RFC 9112 9.2), and one that has
-// closed need not be asked first. Only a socket can be looked at; see stirred.
+// closed need not be asked first. Only a socket can be looked at; see hasPendingInput.
 func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no look without taking")
@@ -268,7 +268,7 @@ func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
 		t.Fatal(x.Failure)
 	}
 	l := f.idle.lines[mustURL(t, url).Authority()]
-	if l == nil || l.stirred() {
+	if l == nil || l.hasPendingInput() {
 		t.Fatal("the connection is not idle")
 	}
 	behind <- true

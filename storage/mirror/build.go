@@ -21,7 +21,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 		return s, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	if err := d.recover(); err != nil {
+	if err := d.recoverTree(); err != nil {
 		return s, wrapped("prepare", err)
 	}
 	defer func() {
@@ -47,7 +47,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if len(g.plan.entries) == 0 {
 		return s, ErrNothing
 	}
-	was := readBefore(filepath.Join(o.Dir, treeDir), &g.notes)
+	was := readPrevious(filepath.Join(o.Dir, treeDir), &g.notes)
 	w, err := writeTree(ctx, g, d, was, temp)
 	if err != nil {
 		return s, err
@@ -76,7 +76,7 @@ func wrapped(what string, err error) error {
 
 // writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it: so
 // the tree is planned once more, without it.
-func writeTree(ctx context.Context, g *gatherer, d *disk, was *before, temp string) (*writer, error) {
+func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp string) (*writer, error) {
 	for {
 		g.plan.resolve()
 		g.plan.name()

@@ -52,7 +52,7 @@ func name(p named) (names []string, owners []bool) {
 	}
 	last := ""
 	for i := range p.len() {
-		path := n.natural(i)
+		path := n.defaultName(i)
 		if dir := path[:strings.LastIndexByte(path, '/')]; dir != last {
 			for at, c := range dir {
 				if c == '/' {
@@ -67,13 +67,13 @@ func name(p named) (names []string, owners []bool) {
 	for i := range p.len() {
 		if _, twin := n.slashTwin(i); twin {
 			twins = append(twins, i)
-		} else if !n.claim(i, n.natural(i)) {
+		} else if !n.claim(i, n.defaultName(i)) {
 			losers = append(losers, i)
 		}
 	}
 	for _, i := range losers {
 		// A site may have taken any of these names with a page of its own, but not all.
-		path, salt := n.natural(i), ""
+		path, salt := n.defaultName(i), ""
 		for try := 0; !n.claim(i, hashed(path, hashOf(p.key(i) + salt)[:min(shortHash+try, 32)])); try++ {
 			salt = " " + strconv.Itoa(try)
 		}

@@ -31,7 +31,7 @@ const maxRewritten = 8 * maxDocument
 type writer struct {
 	*gatherer
 	disk   *disk
-	before *before
+	before *previous
 	lines  *sorter // of the map
 	absent *absent
 

@@ -6,13 +6,13 @@ import "testing"
 func TestExchangeAllocatesItsIDs(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir()})
 	defer closing(t, w)
-	p, err := w.press() // not from the pool each time: the race detector has that forget
+	p, err := w.compressor() // not from the pool each time: the race detector has that forget
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, r := t.Context(), told(1)
 	if n := testing.AllocsPerRun(100, func() {
-		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.Reset() != nil || p.ex.press(ctx, p, "urn:x:1") != nil {
+		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.Reset() != nil || p.ex.compress(ctx, p, "urn:x:1") != nil {
 			t.Fail()
 		}
 	}); n != 1 {

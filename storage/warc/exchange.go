@@ -13,7 +13,7 @@ import (
 )
 
 // exchange is a storage.Record made ready: checked, digested, its ids given. It can be pressed more than once, and
-// it belongs to a press, so that its memory is used again.
+// it belongs to a compressor, so that its memory is used again.
 type exchange struct {
 	request, answer, told head // without a warcinfo id; a kind "" is no record
 	sent                  bytes.Reader
@@ -24,7 +24,7 @@ type exchange struct {
 }
 
 // prepare checks r, chooses its records and computes the digests of their blocks.
-func (e *exchange) prepare(ctx context.Context, p *press, w *Writer, r *storage.Record) error {
+func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *storage.Record) error {
 	if err := check(r); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (h *head) refersTo(o *storage.Original) {
 }
 
 // tell makes the metadata record of the decision.
-func (e *exchange) tell(p *press, id string, r *storage.Record) {
+func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
 	p.meta = appendMetadata(p.meta[:0], r)
 	e.line.Reset(p.meta)
 	e.told = head{
@@ -120,7 +120,7 @@ func (e *exchange) tell(p *press, id string, r *storage.Record) {
 }
 
 // describe makes the answer's entry for an Index.
-func (e *exchange) describe(p *press, r *storage.Record) error {
+func (e *exchange) describe(p *compressor, r *storage.Record) error {
 	e.entry = Entry{
 		Kind: e.answer.kind, ID: e.answer.id, URL: r.URL, Date: r.Time.UTC().Truncate(time.Microsecond),
 		Payload: e.answer.payload, HasPayload: e.answer.hasPayload, Repeatable: r.Repeatable && e.answer.kind == "response",
@@ -179,8 +179,8 @@ func (e *exchange) blocks() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// press adds the exchange's members to p's spool, for a segment whose warcinfo record is info.
-func (e *exchange) press(ctx context.Context, p *press, info string) error {
+// compress adds the exchange's members to p's spool, for a segment whose warcinfo record is info.
+func (e *exchange) compress(ctx context.Context, p *compressor, info string) error {
 	e.request.info, e.answer.info, e.told.info = info, info, info
 	if e.request.kind != "" {
 		if err := p.member(ctx, &e.request, &e.sent); err != nil {

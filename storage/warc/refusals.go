@@ -110,7 +110,7 @@ func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	p, err := w.press()
+	p, err := w.compressor()
 	if err == nil {
 		err = w.place(ctx, p, func(seg *segment) error { return w.pressLines(ctx, p, seg, lines) }, nil)
 		err = errors.Join(err, w.release(p))
@@ -127,7 +127,7 @@ func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 }
 
 // pressLines adds the member of a metadata record of lines to p's spool.
-func (w *Writer) pressLines(ctx context.Context, p *press, seg *segment, lines []byte) error {
+func (w *Writer) pressLines(ctx context.Context, p *compressor, seg *segment, lines []byte) error {
 	block := bytes.NewReader(lines)
 	h := head{kind: "metadata", id: string(w.newURNs(1)), date: w.now(), info: seg.info, media: typeFields, length: int64(len(lines)), block: sha256.Sum256(lines)}
 	return p.member(ctx, &h, block)

@@ -47,7 +47,7 @@ func (w *Writer) path(s *segment) string {
 
 // begin creates the file of s and writes its warcinfo record.
 func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
-	p, err := w.press()
+	p, err := w.compressor()
 	if err != nil {
 		return err
 	}

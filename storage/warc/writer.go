@@ -58,10 +58,10 @@ type Writer struct {
 	cutFile string
 	cut     int64
 
-	presses sync.Pool // of *press
-	now     func() time.Time
-	newID   func() uuid.UUID
-	create  func(path string) (file, error)
+	compressors sync.Pool // of *compressor
+	now         func() time.Time
+	newID       func() uuid.UUID
+	create      func(path string) (file, error)
 
 	mu  sync.Mutex
 	seg *segment // the one that is written, or comes next
@@ -111,7 +111,7 @@ func (w *Writer) InfoSHA256() string { return w.info.sha256(w.name) }
 
 // Record implements storage.Recorder. The octets of r are read before it returns and not kept.
 func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Receipt, err error) {
-	p, err := w.press()
+	p, err := w.compressor()
 	if err != nil {
 		return kept, err
 	}
@@ -125,16 +125,16 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Rec
 	if err := e.prepare(ctx, p, w, &r); err != nil || e.id() == "" {
 		return kept, err
 	}
-	if err := w.place(ctx, p, func(seg *segment) error { return e.press(ctx, p, seg.info) }, e); err != nil {
+	if err := w.place(ctx, p, func(seg *segment) error { return e.compress(ctx, p, seg.info) }, e); err != nil {
 		return kept, err
 	}
 	return storage.Receipt{ID: e.id(), Blocks: e.blocks()}, nil
 }
 
-// place appends what press puts into p's spool for a segment. The warcinfo id is within the members, so when the
+// place appends what compress puts into p's spool for a segment. The warcinfo id is within the members, so when the
 // segment is full at the append they are pressed anew for the next. Every repeat means that something else was
 // appended or a segment completed.
-func (w *Writer) place(ctx context.Context, p *press, press func(*segment) error, e *exchange) error {
+func (w *Writer) place(ctx context.Context, p *compressor, compress func(*segment) error, e *exchange) error {
 	for {
 		seg, err := w.current()
 		if err != nil {
@@ -143,7 +143,7 @@ func (w *Writer) place(ctx context.Context, p *press, press func(*segment) error
 		if err := p.spool.Reset(); err != nil {
 			return fmt.Errorf("warc: remove spool: %w", err)
 		}
-		if err := press(seg); err != nil {
+		if err := compress(seg); err != nil {
 			return err
 		}
 		if err := p.spool.Flush(); err != nil { // here it costs a record, and under the lock the archive
@@ -209,7 +209,7 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 	if w.refused.count == 0 {
 		return nil
 	}
-	p, err := w.press()
+	p, err := w.compressor()
 	if err != nil {
 		return err
 	}
@@ -283,18 +283,18 @@ func (w *Writer) Close() error {
 	return err
 }
 
-func (w *Writer) press() (*press, error) {
-	if p, ok := w.presses.Get().(*press); ok {
+func (w *Writer) compressor() (*compressor, error) {
+	if p, ok := w.compressors.Get().(*compressor); ok {
 		return p, nil
 	}
-	return newPress(w.dir, w.name+".*.spool", w.level)
+	return newCompressor(w.dir, w.name+".*.spool", w.level)
 }
 
-func (w *Writer) release(p *press) error {
+func (w *Writer) release(p *compressor) error {
 	err := p.spool.Reset()
 	if cap(p.meta) > 1<<20 {
 		p.meta = nil
 	}
-	w.presses.Put(p)
+	w.compressors.Put(p)
 	return err
 }

@@ -42,7 +42,7 @@ func (r *builder) names() {
 	var list strings.Builder
 	for _, target := range nameTargets() {
 		body := `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`
-		// Braces cannot stand in what the rack fills in: the targets have them escaped.
+		// Braces cannot stand in what the builder fills in: the targets have them escaped.
 		r.page("/names/"+target, whole("A name", "", body), crawltest.Page{Type: "text/html"})
 		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` + strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
 	}

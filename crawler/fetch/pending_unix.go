@@ -7,18 +7,18 @@ import (
 	"syscall"
 )
 
-// stirred reports whether something waits to be read on an idle connection: its end, or octets that nobody asked for,
+// hasPendingInput reports whether something waits to be read on an idle connection: its end, or octets that nobody asked for,
 // which must not be taken for the answer to the next request (RFC 9112 9.2). It looks without taking. Where the
 // connection is no socket it cannot tell; a dead one then shows when it is used.
-func (l *line) stirred() bool {
+func (l *connection) hasPendingInput() bool {
 	conn := l.conn
 	if l.socket != nil {
 		conn = l.socket.Conn
 	}
-	return stirred(conn)
+	return hasPendingInput(conn)
 }
 
-func stirred(conn net.Conn) bool {
+func hasPendingInput(conn net.Conn) bool {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
 		return false

@@ -13,9 +13,9 @@ import (
 	"curtsy/storage/spool"
 )
 
-// press turns records into gzip members in its spool. It belongs to one call at a time and is reused: a fresh
+// compressor turns records into gzip members in its spool. It belongs to one call at a time and is reused: a fresh
 // compressor would cost more than a page.
-type press struct {
+type compressor struct {
 	spool spool.Spool
 	gz    *gzip.Writer
 	sum   hash.Hash
@@ -26,12 +26,12 @@ type press struct {
 	ex    exchange
 }
 
-func newPress(dir, pattern string, level int) (*press, error) {
+func newCompressor(dir, pattern string, level int) (*compressor, error) {
 	gz, err := gzip.NewWriterLevel(io.Discard, level)
 	if err != nil {
 		return nil, err
 	}
-	return &press{
+	return &compressor{
 		spool: spool.Spool{Dir: dir, Pattern: pattern},
 		gz:    gz,
 		sum:   sha256.New(),
@@ -40,7 +40,7 @@ func newPress(dir, pattern string, level int) (*press, error) {
 }
 
 // digest returns the SHA-256 of the first n octets of block.
-func (p *press) digest(ctx context.Context, block io.ReaderAt, n int64) (d digest, err error) {
+func (p *compressor) digest(ctx context.Context, block io.ReaderAt, n int64) (d digest, err error) {
 	p.sum.Reset()
 	if err := p.copy(ctx, p.sum, block, n); err != nil {
 		return d, err
@@ -50,7 +50,7 @@ func (p *press) digest(ctx context.Context, block io.ReaderAt, n int64) (d diges
 }
 
 // member adds the record of h and the first h.length octets of block to the spool as one gzip member.
-func (p *press) member(ctx context.Context, h *head, block io.ReaderAt) error {
+func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) error {
 	p.head = h.append(p.head[:0])
 	p.gz.Reset(&p.spool)
 	if _, err := p.gz.Write(p.head); err != nil {
@@ -73,14 +73,14 @@ func copySpool(to io.Writer, s *spool.Spool) error {
 }
 
 // info adds a warcinfo record.
-func (p *press) info(ctx context.Context, h head, block []byte) error {
+func (p *compressor) info(ctx context.Context, h head, block []byte) error {
 	h.kind, h.media = "warcinfo", typeFields
 	h.block, h.length = sha256.Sum256(block), int64(len(block))
 	return p.member(ctx, &h, bytes.NewReader(block))
 }
 
 // copy writes exactly the first n octets of block to w.
-func (p *press) copy(ctx context.Context, w io.Writer, block io.ReaderAt, n int64) error {
+func (p *compressor) copy(ctx context.Context, w io.Writer, block io.ReaderAt, n int64) error {
 	for at := int64(0); at < n; {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -122,7 +122,7 @@ func FuzzEndOf(f *testing.F) {
 
 var formattingTag = regexp.MustCompile(`(?i)<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)([\t\n\f\r />])`)
 
-// However its octets arrive, tame changes every formatting tag, and restore takes all back.
+// However its bytes arrive, tagLimit changes every formatting tag, and restore takes all back.
 func FuzzTame(f *testing.F) {
 	f.Add("<b>x</b><B\t><big><bug><strike ><strikes><i", 3)
 	f.Add(strings.Repeat("<strike>", 2000), 5)
@@ -135,7 +135,7 @@ func FuzzTame(f *testing.F) {
 		for name, r := range map[string]io.Reader{
 			"whole": strings.NewReader(page), "octets": iotest.OneByteReader(strings.NewReader(page)), "halves": iotest.HalfReader(strings.NewReader(page)),
 		} {
-			got, err := io.ReadAll(newTame(r))
+			got, err := io.ReadAll(newTagLimit(r))
 			if err != nil || formattingTag.Match(got) || first != "" && string(got) != first {
 				t.Fatalf("%s: %q, %v; before it was %q", name, got, err, first)
 			}

@@ -14,16 +14,16 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// line is one connection, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts them
+// connection is one to a host, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts them
 // against a budget, and gives every read and write its deadline. It has one user at a time.
-type line struct {
+type connection struct {
 	authority canon.Authority
 	addr      netip.AddrPort
 	conn      net.Conn // TLS where the scheme is https
 	socket    *socket  // below TLS; nil otherwise
 	br        *bufio.Reader
 	used      int         // exchanges begun
-	next      *line       // idle, to the same authority
+	next      *connection // idle, to the same authority
 	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
 
 	// Of the exchange that is going on.
@@ -44,7 +44,7 @@ type line struct {
 	cut bool // the context is over: deadlines stay in the past
 }
 
-// errBudget ends reading when line.left is used up.
+// errBudget ends reading when connection.left is used up.
 var errBudget = errors.New("more octets than allowed")
 
 // socket notes how the connection below TLS ended, which crypto/tls does not tell.
@@ -61,14 +61,14 @@ func (s *socket) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newLine(a canon.Authority, addr netip.AddrPort, conn net.Conn) *line {
-	l := &line{authority: a, addr: addr, conn: conn}
+func newLine(a canon.Authority, addr netip.AddrPort, conn net.Conn) *connection {
+	l := &connection{authority: a, addr: addr, conn: conn}
 	l.br = bufio.NewReaderSize(l, readBuffer)
 	return l
 }
 
 // watch puts l under ctx and the end of the whole time, until release.
-func (l *line) watch(ctx context.Context, end time.Time) {
+func (l *connection) watch(ctx context.Context, end time.Time) {
 	l.end, l.over = end, ctx.Done()
 	l.unwatch = context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -79,14 +79,14 @@ func (l *line) watch(ctx context.Context, end time.Time) {
 }
 
 // release ends watch. It reports whether l is still fit for use: not when the context was over meanwhile.
-func (l *line) release() bool {
+func (l *connection) release() bool {
 	l.raw, l.over, l.meter, l.speed = nil, nil, nil, leastSpeed{}
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
 // wait sets the deadline of the next operation. Where that fails the connection is closed, at either end, and the
 // operation itself says how that came.
-func (l *line) wait(d time.Duration) {
+func (l *connection) wait(d time.Duration) {
 	t := time.Now().Add(d)
 	if l.end.Before(t) {
 		t = l.end
@@ -102,14 +102,14 @@ func (l *line) wait(d time.Duration) {
 }
 
 // begin prepares for an exchange. What is read goes to raw, at most budget octets of it.
-func (l *line) begin(raw *spooled, budget int64, idle time.Duration) {
+func (l *connection) begin(raw *spooled, budget int64, idle time.Duration) {
 	l.used++
 	l.raw, l.left, l.idle = raw, budget, idle
 	l.first, l.err = time.Time{}, nil
 }
 
 // send writes the request and returns how much of it went out.
-func (l *line) send(head []byte) (n int, err error) {
+func (l *connection) send(head []byte) (n int, err error) {
 	l.patience = l.idle
 	l.wait(l.patience)
 	n, l.err = l.conn.Write(head)
@@ -118,7 +118,7 @@ func (l *line) send(head []byte) (n int, err error) {
 
 // await gives the next octet of the answer a patience of its own, and notes when it comes. Octets that are here
 // already keep the time at which they came.
-func (l *line) await(patience time.Duration) {
+func (l *connection) await(patience time.Duration) {
 	if l.br.Buffered() == 0 {
 		l.first, l.patience = time.Time{}, patience
 		l.speed.begin(time.Time{})
@@ -126,7 +126,7 @@ func (l *line) await(patience time.Duration) {
 }
 
 // Read is called by the parser through br.
-func (l *line) Read(p []byte) (int, error) {
+func (l *connection) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
 	}
@@ -156,16 +156,16 @@ func (l *line) Read(p []byte) (int, error) {
 }
 
 // consumed returns how many octets of raw the parser has taken.
-func (l *line) consumed() int64 { return l.raw.Size() - int64(l.br.Buffered()) }
+func (l *connection) consumed() int64 { return l.raw.Size() - int64(l.br.Buffered()) }
 
 // unclosed reports whether a TLS connection ended without a closure alert: an end that anybody on the path could have
 // made (RFC 9112 9.8).
-func (l *line) unclosed() bool { return l.socket != nil && l.socket.eof }
+func (l *connection) unclosed() bool { return l.socket != nil && l.socket.eof }
 
 // fault explains why reading or writing ended early: the word for Exchange.Truncated, and the error. parse is what the
 // parser said, early the class of a connection that ended here. What we ended ourselves (budget, spool) is the
 // caller's to see first.
-func (l *line) fault(parse error, early Class) (truncated string, err error) {
+func (l *connection) fault(parse error, early Class) (truncated string, err error) {
 	var timeout net.Error
 	switch {
 	case l.err == nil:
@@ -182,7 +182,7 @@ func (l *line) fault(parse error, early Class) (truncated string, err error) {
 }
 
 // late says which time-out it was.
-func (l *line) late() error {
+func (l *connection) late() error {
 	switch {
 	case !time.Now().Before(l.end):
 		return ErrWhole
@@ -203,10 +203,10 @@ func alert(err error) bool {
 }
 
 // close closes the connection, on TLS with a closure alert. That it fails is news of no use: nothing more is wanted.
-func (l *line) close() { _ = l.conn.Close() }
+func (l *connection) close() { _ = l.conn.Close() }
 
 // abort closes the connection without ceremony: the alert could wait for seconds on one that is stuck.
-func (l *line) abort() {
+func (l *connection) abort() {
 	if l.socket != nil {
 		_ = l.socket.Close()
 		return

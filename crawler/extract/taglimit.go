@@ -13,7 +13,7 @@ import (
 // three octets long.
 const MaxTags = 1 << 18
 
-// tame is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
+// tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
 // what holds nothing, by a few octets that some mark takes back out of values and texts:
 //
 // The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
@@ -27,7 +27,7 @@ const MaxTags = 1 << 18
 // they become an area, which links likewise.
 //
 // The html and body of a page that has too many of them. Each one's attributes are compared with all that came before.
-type tame struct {
+type tagLimit struct {
 	r    *bufio.Reader
 	left int    // tags still allowed
 	over bool   // there were more
@@ -57,13 +57,13 @@ const (
 // longest is how many octets tell a tag: "<", the longest name and what ends it.
 const longest = 1 + len("strike") + 1
 
-// newTame returns r, tamed.
-func newTame(r io.Reader) *tame {
-	return &tame{r: bufio.NewReaderSize(r, 4096+maxAhead), left: MaxTags}
+// newTame returns r, limited.
+func newTagLimit(r io.Reader) *tagLimit {
+	return &tagLimit{r: bufio.NewReaderSize(r, 4096+maxAhead), left: MaxTags}
 }
 
 // Read fills p: for each read within a long text the parser moves what it has of it.
-func (t *tame) Read(p []byte) (n int, err error) {
+func (t *tagLimit) Read(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
 		m, err = t.some(p[n:])
@@ -73,7 +73,7 @@ func (t *tame) Read(p []byte) (n int, err error) {
 }
 
 // some reads what is at hand, up to a tag that becomes another.
-func (t *tame) some(p []byte) (n int, err error) {
+func (t *tagLimit) some(p []byte) (n int, err error) {
 	if t.put != "" {
 		n = copy(p, t.put)
 		t.put = t.put[n:]
@@ -108,7 +108,7 @@ func (t *tame) some(p []byte) (n int, err error) {
 }
 
 // instead returns what goes behind the "<" at i of p, which stands at the reader's beginning.
-func (t *tame) instead(p []byte, i int) string {
+func (t *tagLimit) instead(p []byte, i int) string {
 	tag := p[i:]
 	if len(tag) < longest {
 		tag = t.ahead(i, longest)
@@ -175,7 +175,7 @@ func telling(tag []byte) bool {
 }
 
 // end is endOf with more octets where those at hand are not enough, for tags of few attributes: what costs is each of them.
-func (t *tame) end(tag []byte, i, name int) int {
+func (t *tagLimit) end(tag []byte, i, name int) int {
 	if end := endOf(tag, name, maxAttrs); end >= 0 {
 		return end
 	}
@@ -183,7 +183,7 @@ func (t *tame) end(tag []byte, i, name int) int {
 }
 
 // ahead returns the n octets at i; at the end of the page there are less.
-func (t *tame) ahead(i, n int) []byte {
+func (t *tagLimit) ahead(i, n int) []byte {
 	b, _ := t.r.Peek(min(i+n, t.r.Size()))
 	return b[min(i, len(b)):]
 }

@@ -14,8 +14,8 @@ const (
 
 var reserved = []string{MapFile, MissingFile}
 
-// natural returns the path that page i has if nothing stands against it.
-func (n *naming) natural(i int) string {
+// defaultName returns the path that page i has if nothing stands against it.
+func (n *naming) defaultName(i int) string {
 	scheme, rest, _ := strings.Cut(n.key(i), "://")
 	at := strings.IndexByte(rest, '/')
 	host, target := rest[:at], rest[at+1:]

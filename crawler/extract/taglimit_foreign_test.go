@@ -33,7 +33,7 @@ func linksOf(n *html.Node, all map[string]bool) {
 	}
 }
 
-// sameLinks fails unless the tame tree of a page has the links that the whole one has.
+// sameLinks fails unless the limited tree of a page has the links that the whole one has.
 func sameLinks(t *testing.T, page string) {
 	t.Helper()
 	if strings.Contains(page, mark) {

@@ -9,23 +9,23 @@ import (
 	"curtsy/storage/warc"
 )
 
-// before is what is known of the tree before: of which record each of its files is.
-type before struct {
+// previous is what is known of the tree before: of which record each of its files is.
+type previous struct {
 	dir     string // "" if there is none, or nothing can be made of it
 	seed    maphash.Seed
 	records map[uint64]uint64 // by hashes of the file's name and of what tells the record
 }
 
-// readBefore reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and then
+// readPrevious reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and then
 // only documents are shared with it, whose octets are compared.
-func readBefore(dir string, notes *[]string) *before {
-	b := &before{dir: dir, seed: maphash.MakeSeed(), records: map[uint64]uint64{}}
+func readPrevious(dir string, notes *[]string) *previous {
+	b := &previous{dir: dir, seed: maphash.MakeSeed(), records: map[uint64]uint64{}}
 	for e, err := range Map(dir) {
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) && len(*notes) < maxNotes {
 				*notes = append(*notes, fmt.Sprintf("the mirror before is not taken into account: %v", err))
 			}
-			return &before{seed: b.seed}
+			return &previous{seed: b.seed}
 		}
 		if e.Redirect != "" {
 			continue
@@ -39,12 +39,12 @@ func readBefore(dir string, notes *[]string) *before {
 }
 
 // record tells records apart: by their ids and, since archives of others may have an id twice, their digests.
-func (b *before) record(id, digest string) uint64 {
+func (b *previous) record(id, digest string) uint64 {
 	return maphash.String(b.seed, id+"\n"+digest)
 }
 
 // has reports whether a file of the tree before is of this record. Without a digest nobody knows.
-func (b *before) has(file string, rec *warc.Record) bool {
+func (b *previous) has(file string, rec *warc.Record) bool {
 	digest := rec.Fields.Get("WARC-Payload-Digest")
 	was, ok := b.records[maphash.String(b.seed, file)]
 	return ok && digest != "" && was == b.record(rec.ID(), digest)

@@ -20,9 +20,9 @@ const (
 
 var sortedLists = []string{mapLines, missingLines, gatheredLines}
 
-// recover brings the directory to where a build begins, whatever an earlier one left there.
-func (d *disk) recover() error {
-	if err := d.left(); err != nil {
+// recoverTree brings the directory to where a build begins, whatever an earlier one left there.
+func (d *disk) recoverTree() error {
+	if err := d.checkLeftovers(); err != nil {
 		return err
 	}
 	err := d.ours(treeDir)
@@ -47,9 +47,9 @@ func (d *disk) recover() error {
 	return nil
 }
 
-// left makes sure that what stands under the names that a build uses was left by one: it made tempDir first, and would
+// checkLeftovers makes sure that an earlier build left the files under the names that a build uses: it made tempDir first, and would
 // have removed it last. What somebody else put there stays.
-func (d *disk) left() error {
+func (d *disk) checkLeftovers() error {
 	fi, err := d.root.Lstat(tempDir)
 	died := err == nil
 	if died && !d.temporary(fi) {
