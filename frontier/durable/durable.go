@@ -30,7 +30,7 @@ func File(path string, write func(io.Writer) error) error {
 	return replace(path, 0o666, write, Names)
 }
 
-// WriteFile is File of octets that are at hand, with the permissions of a new file.
+// WriteFile is File of bytes that are at hand, with the permissions of a new file.
 func WriteFile(path string, b []byte, perm fs.FileMode) error {
 	return replace(path, perm, func(w io.Writer) error { _, err := w.Write(b); return err }, Names)
 }
@@ -142,7 +142,7 @@ func abandoned(path string) {
 }
 
 func buffered(f *os.File, write func(io.Writer) error) error {
-	w := bufio.NewWriter(f)
+	w := bufio.NewWriterSize(f, 64<<10)
 	if err := write(w); err != nil {
 		return err
 	}

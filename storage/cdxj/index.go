@@ -9,21 +9,22 @@ import (
 	"os"
 	"path/filepath"
 
+	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
 )
 
 // Index writes the lines of WARC files of any crawler to w, sorted, in memory that does not depend on their number. It
 // tells found what is wrong in a file; what cannot be read has no line.
 func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Finding), paths ...string) (err error) {
-	s := newSorter("", runSize)
-	defer func() { err = errors.Join(err, s.close()) }()
+	s := sorted.New("", runSize)
+	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, path := range paths {
-		if err := s.addFile(ctx, path, func(f warc.Finding) { found(path, f) }); err != nil {
+		if err := addLines(ctx, s, path, func(f warc.Finding) { found(path, f) }); err != nil {
 			return fmt.Errorf("cdxj: index %s: %w", path, err)
 		}
 	}
 	b := bufio.NewWriterSize(w, 64<<10)
-	if err := s.writeTo(ctx, b); err != nil {
+	if err := writeSorted(ctx, b, s); err != nil {
 		return fmt.Errorf("cdxj: sort the lines: %w", err)
 	}
 	return b.Flush()
@@ -32,7 +33,8 @@ func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Find
 // NoIndex is the code of a finding about a record that has no line: others are those of a warc.Lenient.
 const NoIndex = "no-index"
 
-func (s *sorter) addFile(ctx context.Context, path string, found func(warc.Finding)) error {
+// addLines adds the lines of a WARC file.
+func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(warc.Finding)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -52,7 +54,7 @@ func (s *sorter) addFile(ctx context.Context, path string, found func(warc.Findi
 			bad(c.Offset, fmt.Errorf("its line would be longer than %d octets", maxLine))
 			return nil
 		}
-		return s.add(line)
+		return s.Add(line)
 	})
 	if err == nil && rd.n == 0 {
 		return errors.New("there is no WARC record in it")

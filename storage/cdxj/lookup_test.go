@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"curtsy/storage/sorted"
 )
 
 // fileOf writes a file of the index.
@@ -133,18 +135,18 @@ func TestSortAndMergeInRuns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, size := range []int{1, 2000, 200_000, runSize} { // 1: a run for each line, so that runs are merged in two stages
-		s := newSorter(dir, size)
+		s := sorted.New(dir, size)
 		lines := all[:min(len(all), 300+size)]
 		for _, l := range lines {
-			if err := s.add([]byte(l)); err != nil {
+			if err := s.Add([]byte(l)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var b bytes.Buffer
-		if err := s.writeTo(t.Context(), &b); err != nil {
+		if err := writeSorted(t.Context(), &b, s); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if want := strings.Join(slices.Sorted(slices.Values(lines)), ""); b.String() != want {

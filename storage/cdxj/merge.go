@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"container/heap"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +17,13 @@ const maxFan = 128
 // merges groups into temporary files first. It fails on a file that is not sorted.
 func Merge(w io.Writer, paths ...string) error {
 	b := bufio.NewWriterSize(w, 64<<10)
-	if err := merge(context.Background(), b, "", paths); err != nil {
+	if err := merge(b, paths); err != nil {
 		return fmt.Errorf("cdxj: merge: %w", err)
 	}
 	return b.Flush()
 }
 
-func merge(ctx context.Context, w io.Writer, dir string, paths []string) (err error) {
+func merge(w io.Writer, paths []string) (err error) {
 	var made []string
 	defer func() {
 		for _, path := range made {
@@ -36,19 +35,19 @@ func merge(ctx context.Context, w io.Writer, dir string, paths []string) (err er
 		for len(paths) > 0 {
 			group := paths[:min(maxFan, len(paths))]
 			paths = paths[len(group):]
-			f, err := os.CreateTemp(dir, tempPattern)
+			f, err := os.CreateTemp("", "curtsy-merge-*")
 			if err != nil {
 				return err
 			}
 			made, next = append(made, f.Name()), append(next, f.Name())
 			b := bufio.NewWriterSize(f, 64<<10)
-			if err := errors.Join(mergeFew(ctx, b, group), b.Flush(), f.Close()); err != nil {
+			if err := errors.Join(mergeFew(b, group), b.Flush(), f.Close()); err != nil {
 				return err
 			}
 		}
 		paths = next
 	}
-	return mergeFew(ctx, w, paths)
+	return mergeFew(w, paths)
 }
 
 // head is a file's next line.
@@ -91,7 +90,7 @@ func (h *heads) Pop() any {
 	return last
 }
 
-func mergeFew(ctx context.Context, w io.Writer, paths []string) error {
+func mergeFew(w io.Writer, paths []string) error {
 	var all heads
 	for _, path := range paths {
 		f, err := os.Open(path)
@@ -107,10 +106,7 @@ func mergeFew(ctx context.Context, w io.Writer, paths []string) error {
 		}
 	}
 	heap.Init(&all)
-	for n := 0; len(all) > 0; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
+	for len(all) > 0 {
 		if _, err := w.Write(all[0].line); err != nil {
 			return err
 		}

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-
-	"curtsy/frontier/durable"
 )
 
 // lines reads a file line by line, in bounded memory.
@@ -43,32 +40,4 @@ func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 			return nil, at, false, err
 		}
 	}
-}
-
-// writeWhole has fill write a file, which appears whole and durable, or not at all.
-func writeWhole(path string, fill func(w *bufio.Writer) error) (err error) {
-	f, err := durable.Create(path + newSuffix)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(path + newSuffix)
-		}
-	}()
-	w := bufio.NewWriterSize(f, 64<<10)
-	if err := fill(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(path+newSuffix, path)
 }

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
 )
 
@@ -26,9 +27,6 @@ const (
 	openSuffix   = ".open" // behind suffix, and behind warcSuffix: being written
 	newSuffix    = ".new"  // of what is renamed once it is whole
 	warcSuffix   = ".warc.gz"
-	tempPattern  = "sort-*.tmp"
-	tempPrefix   = "sort-"
-	tempSuffix   = ".tmp"
 	maxNotedPath = 200
 )
 
@@ -90,7 +88,7 @@ func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err
 func tidy(index string) error {
 	entries, err := os.ReadDir(index)
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix) {
+		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, sorted.Prefix) {
 			err = errors.Join(err, os.Remove(filepath.Join(index, name)))
 		}
 	}

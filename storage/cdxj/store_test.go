@@ -228,7 +228,7 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.close(t)
-	for _, name := range []string{"curtsy-00000.cdxj.new", "sort-1.tmp"} {
+	for _, name := range []string{"curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
 		if err := os.WriteFile(filepath.Join(dir, indexDir, name), bytes.Repeat([]byte("x"), 9), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp, mapLines), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)
 		o.Total.Store(int64(len(g.plan.entries)))
@@ -95,6 +95,9 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		}
 		for e, state := range w.bad {
 			e.state = state
+		}
+		if err := errors.Join(w.lines.close(), w.absent.lines.close()); err != nil {
+			return nil, wrapped("begin again", err)
 		}
 		clear(d.made)
 		if err := d.remove(nextDir); err != nil {

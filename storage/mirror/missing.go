@@ -52,7 +52,7 @@ func (w why) after(was why) bool {
 }
 
 func newAbsent(temp string) *absent {
-	return &absent{lines: newSorter(temp, missingLines), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}, shut: map[string]why{}}
+	return &absent{lines: newSorter(temp), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}, shut: map[string]why{}}
 }
 
 // add notes that a file names u.
@@ -66,7 +66,7 @@ func (a *absent) add(u canon.URL, embed bool, file string) error {
 
 // write writes the list. The reasons are those of the plan, else of the ledger.
 func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
-	sorted := newSorter(temp, gatheredLines)
+	gathered := newSorter(temp)
 	last := ""
 	var m Missing
 	end := func() error {
@@ -77,7 +77,7 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 		if err != nil {
 			return err
 		}
-		return sorted.add(keyed(m.URL, line))
+		return gathered.add(keyed(m.URL, line))
 	}
 	err := a.lines.each(func(line string) error {
 		if line == last {
@@ -112,13 +112,13 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 	if err != nil {
 		return err
 	}
-	return a.explain(w, sorted, p, s)
+	return a.explain(w, gathered, p, s)
 }
 
 // explain writes the lines with their reasons.
-func (a *absent) explain(w io.Writer, sorted *sorter, p *plan, s *Summary) error {
+func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) error {
 	b := bufio.NewWriterSize(w, 64<<10)
-	err := sorted.each(func(line string) error {
+	err := gathered.each(func(line string) error {
 		key, line, _ := strings.Cut(line, "\t")
 		var m Missing
 		if err := json.Unmarshal([]byte(line), &m); err != nil {

@@ -8,17 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"curtsy/storage/sorted"
 )
 
-// What files in tempDir are called: lists that are sorted have a number behind their name, indexes are called by it.
-const (
-	mapLines      = "map"
-	missingLines  = "missing"
-	gatheredLines = "gathered"
-	indexEnd      = ".cdxj"
-)
-
-var sortedLists = []string{mapLines, missingLines, gatheredLines}
+// indexEnd ends the names of indexes in tempDir, which are called by a number.
+const indexEnd = ".cdxj"
 
 // recoverTree brings the directory to where a build begins, whatever an earlier one left there.
 func (d *disk) recoverTree() error {
@@ -83,12 +78,9 @@ func (d *disk) temporary(fi fs.FileInfo) bool {
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	return err == nil && !slices.ContainsFunc(names, func(name string) bool {
-		number, index := strings.CutSuffix(name, indexEnd)
-		if !index {
-			_, number, _ = strings.Cut(name, "-")
-		}
+		number, _ := strings.CutSuffix(name, indexEnd)
 		_, err := strconv.ParseUint(number, 10, 64)
-		return err != nil || !index && !slices.Contains(sortedLists, strings.TrimSuffix(name, "-"+number))
+		return (err != nil || number == name) && !strings.HasPrefix(name, sorted.Prefix)
 	})
 }
 

@@ -1,4 +1,4 @@
-// Package sorted puts any number of strings of octets in order, in bounded memory: beyond its limit, sorted runs go to
+// Package sorted puts any number of strings of bytes in order, in bounded memory: beyond its limit, sorted runs go to
 // temporary files. Two accounts of one crawl are compared so: each tells what it knows under a key, both are sorted into
 // one, and what belongs together comes out side by side, in whatever order it went in.
 //

@@ -15,24 +15,36 @@ import (
 // Sorter holds what is to be put in order.
 type Sorter struct {
 	dir   string // for the temporary files; empty means the system's
-	limit int    // octets held in memory
+	limit int    // bytes held in memory
 
-	held [][]byte
-	size int
-	runs []*os.File
-	err  error
+	held   [][]byte // in chunks
+	size   int
+	chunks [][]byte
+	at     int // chunk that is filled
+	runs   []run
+	err    error
 
 	named []*os.File // files that have a name still
 }
 
-// maxRuns is how many runs are merged at once; more become one first. Each costs a buffer of runBuffer octets.
+// run is a sorted file. Those of level 0 were held in memory, those of level n+1 merged out of fan of level n: so each
+// string is written once for each level, and there is a level more only with fan times as many.
+type run struct {
+	file  *os.File
+	level int
+}
+
+// Prefix begins the names of temporary files. A kill leaves some where an open file cannot be removed, as on Windows.
+const Prefix = "curtsy-sorted-"
+
 const (
-	maxRuns   = 64
-	runBuffer = 32 << 10
-	perHeld   = 32 // what a string costs beside its octets
+	fan       = 32       // runs of a level
+	runBuffer = 32 << 10 // of each run that is read
+	perHeld   = 32       // what a string costs beside its bytes
+	chunkSize = 256 << 10
 )
 
-// New returns a Sorter that holds so many octets in memory, and the rest in files in dir; empty means the system's folder
+// New returns a Sorter that holds so many bytes in memory, and the rest in files in dir; empty means the system's folder
 // for such files.
 func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit} }
 
@@ -46,9 +58,23 @@ func (s *Sorter) Add(b []byte) error {
 			return s.err
 		}
 	}
-	s.held = append(s.held, slices.Clone(b))
+	s.held = append(s.held, s.keep(b))
 	s.size += len(b) + perHeld
 	return nil
+}
+
+// keep copies b into a chunk: one piece of memory for many strings, used again by the next run.
+func (s *Sorter) keep(b []byte) []byte {
+	for s.at < len(s.chunks) && cap(s.chunks[s.at])-len(s.chunks[s.at]) < len(b) {
+		s.at++
+	}
+	if s.at == len(s.chunks) {
+		s.chunks = append(s.chunks, make([]byte, 0, max(min(chunkSize, s.limit), len(b))))
+	}
+	c := &s.chunks[s.at]
+	from := len(*c)
+	*c = append(*c, b...)
+	return (*c)[from:len(*c):len(*c)]
 }
 
 // spill writes what is held to a run of its own.
@@ -64,22 +90,38 @@ func (s *Sorter) spill() error {
 	if err != nil {
 		return err
 	}
-	s.runs = append(s.runs, f)
-	s.held, s.size = s.held[:0], 0
-	if len(s.runs) < maxRuns {
-		return nil
+	s.runs = append(s.runs, run{file: f})
+	s.release()
+	for {
+		n := len(s.runs)
+		last := s.runs[n-1].level
+		if n < fan || s.runs[n-fan].level != last {
+			return nil
+		}
+		one, err := s.write(merged(s.runs[n-fan:]))
+		if err != nil {
+			return err
+		}
+		err = s.remove(n - fan)
+		s.runs = append(s.runs, run{file: one, level: last + 1})
+		if err != nil {
+			return err
+		}
 	}
-	one, err := s.write(s.merged(s.runs))
-	if err != nil {
-		return err
+}
+
+// release makes room for the next run.
+func (s *Sorter) release() {
+	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkSize })
+	for i := range s.chunks {
+		s.chunks[i] = s.chunks[i][:0]
 	}
-	err = s.remove()
-	s.runs = append(s.runs, one)
-	return err
+	clear(s.held)
+	s.held, s.size, s.at = s.held[:0], 0, 0
 }
 
 func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
-	f, err := os.CreateTemp(s.dir, "curtsy-sorted-*")
+	f, err := os.CreateTemp(s.dir, Prefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("sorted: %w", err)
 	}
@@ -110,19 +152,15 @@ func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 // All returns all strings in order, each valid until the next. An error is the last.
 func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		if s.err != nil {
+		if s.err == nil && len(s.runs) > 0 && len(s.held) > 0 {
+			s.err = s.spill()
+		}
+		switch {
+		case s.err != nil:
 			yield(nil, s.err)
 			return
-		}
-		if len(s.runs) > 0 {
-			if len(s.held) > 0 {
-				s.err = s.spill()
-			}
-			if s.err != nil {
-				yield(nil, s.err)
-				return
-			}
-			s.merged(s.runs)(yield)
+		case len(s.runs) > 0:
+			merged(s.runs)(yield)
 			return
 		}
 		slices.SortFunc(s.held, bytes.Compare)
@@ -134,33 +172,47 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	}
 }
 
-// run is a sorted file while it is read.
-type run struct {
+// reader reads a run.
+type reader struct {
 	in   *bufio.Reader
-	head []byte
+	head []byte // in the buffer of in, or in long
+	used int    // bytes of the buffer to be dropped by next
+	long []byte
 }
 
 // next reads the run's next string. At the end it is io.EOF.
-func (r *run) next() error {
-	n, err := binary.ReadUvarint(r.in)
+func (r *reader) next() error {
+	if _, err := r.in.Discard(r.used); err != nil {
+		return err
+	}
+	r.used = 0
+	length, err := binary.ReadUvarint(r.in)
 	if err != nil {
 		return err
 	}
-	r.head = slices.Grow(r.head[:0], int(n))[:n]
-	_, err = io.ReadFull(r.in, r.head)
+	if n := int(length); n <= runBuffer {
+		r.used = n
+		if r.head, err = r.in.Peek(n); errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	r.long = slices.Grow(r.long[:0], int(length))[:length]
+	r.head = r.long
+	_, err = io.ReadFull(r.in, r.long)
 	return err
 }
 
-// merged returns the strings of all files in order. With so few of them a look at every head is quick enough.
-func (s *Sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
+// merged returns the strings of runs in order.
+func merged(runs []run) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var open []*run
-		for _, f := range files {
-			if _, err := f.Seek(0, io.SeekStart); err != nil {
+		var open readers
+		for _, each := range runs {
+			if _, err := each.file.Seek(0, io.SeekStart); err != nil {
 				yield(nil, fmt.Errorf("sorted: %w", err))
 				return
 			}
-			r := &run{in: bufio.NewReaderSize(f, runBuffer)}
+			r := &reader{in: bufio.NewReaderSize(each.file, runBuffer)}
 			if err := r.next(); err == nil {
 				open = append(open, r)
 			} else if !errors.Is(err, io.EOF) {
@@ -168,33 +220,52 @@ func (s *Sorter) merged(files []*os.File) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
+		for i := len(open)/2 - 1; i >= 0; i-- {
+			open.sink(i)
+		}
 		for len(open) > 0 {
-			least := 0
-			for i, r := range open {
-				if bytes.Compare(r.head, open[least].head) < 0 {
-					least = i
-				}
-			}
-			if !yield(open[least].head, nil) {
+			if !yield(open[0].head, nil) {
 				return
 			}
-			if err := open[least].next(); errors.Is(err, io.EOF) {
-				open = slices.Delete(open, least, least+1)
+			if err := open[0].next(); errors.Is(err, io.EOF) {
+				open[0] = open[len(open)-1]
+				open = open[:len(open)-1]
 			} else if err != nil {
 				yield(nil, fmt.Errorf("sorted: %w", err))
 				return
 			}
+			open.sink(0)
 		}
 	}
 }
 
-// remove takes the runs off the disk.
-func (s *Sorter) remove() error {
-	var errs []error
-	for _, f := range s.runs {
-		errs = append(errs, f.Close(), s.unlink(f))
+// readers is a heap of runs by their next string.
+type readers []*reader
+
+// sink puts the reader at i in its place among those below.
+func (h readers) sink(i int) {
+	for {
+		least := i
+		for _, child := range [...]int{2*i + 1, 2*i + 2} {
+			if child < len(h) && bytes.Compare(h[child].head, h[least].head) < 0 {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
 	}
-	s.runs = nil
+}
+
+// remove takes the runs from the one at from on off the disk.
+func (s *Sorter) remove(from int) error {
+	var errs []error
+	for _, r := range s.runs[from:] {
+		errs = append(errs, r.file.Close(), s.unlink(r.file))
+	}
+	s.runs = s.runs[:from]
 	return errors.Join(errs...)
 }
 
@@ -210,6 +281,6 @@ func (s *Sorter) unlink(f *os.File) error {
 
 // Close frees memory and disk.
 func (s *Sorter) Close() error {
-	s.held = nil
-	return s.remove()
+	s.held, s.chunks = nil, nil
+	return s.remove(0)
 }
