@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/revisit"
@@ -212,4 +213,9 @@ func (c Config) floor(a canon.Authority) time.Duration {
 		return c.Delay
 	}
 	return max(c.Delay, Floor)
+}
+
+// Gate returns the gate of a crawl with these settings, over the bodies of its frontier.
+func (c Config) Gate() *gate.Gate {
+	return gate.New(c.Frontier, c.withDefaults().Identity.Token, c.Standard)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"curtsy/crawler/explain"
 	"curtsy/crawler/found"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -30,7 +31,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, badOrder{fmt.Errorf("crawler: explain: %w", err)}
 	}
-	q := Question{URL: u, Written: p.Get(paramWritten)}
+	q := explain.Question{URL: u, Written: p.Get(paramWritten)}
 	if kind := storage.Kind(p.Get(paramKind)); kind != "" {
 		depth, err := strconv.ParseUint(p.Get(paramDepth), 10, 31)
 		if err != nil || found.Kind(kind) == 0 {
@@ -42,7 +43,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 }
 
 // Explain has the crawl explain a URL, as Crawl.Explain does.
-func (r *Remote) Explain(ctx context.Context, q Question) (e Explanation, err error) {
+func (r *Remote) Explain(ctx context.Context, q explain.Question) (e explain.Explanation, err error) {
 	p := url.Values{paramURL: {q.URL.String()}, paramWritten: {q.Written}}
 	if c := q.Found; c.Kind != 0 {
 		p.Set(paramKind, string(found.Word(c.Kind)))

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler/address"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
@@ -33,7 +34,7 @@ type Crawl struct {
 	redirects *gate.Redirects // of robots.txt to other hosts
 	extract   *extract.Extractor
 	rels      extract.Rels // of Config.FollowRel
-	budget    *budget
+	budget    *budget.Tickets
 	clock     steady.Clock
 	dates     *steady.Dates
 
@@ -82,9 +83,9 @@ const (
 	EndedDrained     = "drained"     // nothing is left to do
 	EndedWaiting     = "waiting"     // what is left is not due within MaxWait
 	EndedInterrupted = "interrupted" // asked to drain
-	EndedMaxPages    = "max-pages"
-	EndedMaxBytes    = "max-bytes"
-	EndedMaxTime     = "max-time"
+	EndedMaxPages    = budget.MaxPages
+	EndedMaxBytes    = budget.MaxBytes
+	EndedMaxTime     = budget.MaxTime
 	EndedMaxDBSize   = "max-db-size" // the frontier is as large as it may become
 )
 
@@ -133,12 +134,11 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	}
 	c.carried.counts = only
 	c.book = newSeedBook(before.Counts)
-	c.redirects, c.gate = gate.NewRedirects(), gate.New(c.cfg.Frontier, c.cfg.Identity.Token, c.cfg.Standard)
-	c.budget = newBudget(c.cfg, all)
+	c.redirects, c.gate = gate.NewRedirects(), c.cfg.Gate()
+	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
 	c.live = c.cfg.newLive()
 	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
-	c.budget.press = func() { c.room.Press(pressAfter) }
 	c.readers, c.writers = inflight.NewCPU(), inflight.NewCPU()
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	c.stopping, c.stop = context.WithCancel(context.Background())
@@ -210,7 +210,7 @@ func (c *Crawl) work(ctx context.Context) error {
 
 // workOnce takes one turn, and reports whether there may be others. leave makes room for another worker.
 func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error) {
-	switch why := c.budget.take(c.draining); {
+	switch why := c.budget.Take(c.draining); {
 	case why != "":
 		c.end(why)
 		return false, nil
@@ -218,7 +218,7 @@ func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error)
 		return false, nil
 	}
 	pages, err := c.oneTurn(ctx, leave)
-	c.budget.give(pages)
+	c.budget.Give(pages)
 	switch {
 	case err == nil:
 		return true, nil
@@ -238,7 +238,7 @@ func over(ctx context.Context, err error) bool {
 // maxWait is how long a turn is waited for. A crawl in which no host has ever answered does not wait: whoever
 // mistyped a seed wants to know it now.
 func (c *Crawl) maxWait() time.Duration {
-	if !c.budget.answered() && !c.patient.Load() {
+	if !c.budget.Answered() && !c.patient.Load() {
 		return 2 * max(c.cfg.Delay, Floor)
 	}
 	return c.cfg.MaxWait

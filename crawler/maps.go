@@ -90,7 +90,7 @@ func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
 	for reason, n := range refused {
 		f.count(totals.PrefixLinks+reason, n)
 	}
-	next := frontier.Candidate{Kind: frontier.KindMap, Via: policyURL(v.turn.Authority)}
+	next := frontier.Candidate{Kind: frontier.KindMap, Via: gate.PolicyURL(v.turn.Authority)}
 	if len(v.turn.Tasks) > 0 {
 		next.Seed, next.Tag = v.turn.Tasks[0].Seed, v.turn.Tasks[0].Tag
 	}
@@ -115,15 +115,12 @@ func (c *Crawl) wantsMapsOf(t frontier.Turn) bool {
 	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) })
 }
 
-// policyURL is where the robots.txt of a host is.
-func policyURL(a canon.Authority) string { return a.Origin() + "/robots.txt" }
-
 // namedMaps returns the sitemaps that rules of a host name, up to maxMaps of them, and counts those that it leaves out.
 func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
 	if r.Book == nil {
 		return nil, nil
 	}
-	base, err := canon.Parse(policyURL(a))
+	base, err := canon.Parse(gate.PolicyURL(a))
 	if err != nil {
 		return nil, nil // an authority is one
 	}
@@ -158,7 +155,7 @@ func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
 		for _, u := range maps {
 			isMap = isMap || u.Key() == task.URL.Key()
 		}
-		via = policyURL(v.turn.Authority)
+		via = gate.PolicyURL(v.turn.Authority)
 	}
 	if isMap {
 		task.Kind, task.Via, task.Depth, task.Hops, task.Embeds, task.Away = frontier.KindMap, via, 0, 0, 0, 0

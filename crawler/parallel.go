@@ -119,7 +119,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 			slot.Leave()
 		}
 	}
-	p.c.budget.hold(1 - p.tickets)
+	p.c.budget.Hold(1 - p.tickets)
 	return err
 }
 
@@ -210,7 +210,7 @@ func (p *parallel) hasRoom() bool {
 		p.free = append(p.free, slot)
 	}
 	if p.tickets <= p.inFlight {
-		if !p.c.budget.more() {
+		if !p.c.budget.More() {
 			return false
 		}
 		p.tickets++
@@ -244,7 +244,7 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 		return err
 	}
 	// The budget knows of each page at once, and not with the turn: other turns take their tickets meanwhile.
-	p.c.budget.give(v.pages - pages)
+	p.c.budget.Give(v.pages - pages)
 	p.tickets--
 	v.pages = pages
 

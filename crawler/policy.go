@@ -94,7 +94,7 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a 
 		return a, nil
 	}
 	w := gate.Request{From: v.turn.Authority, Need: need, URL: u, Attempt: v.state.Failures() + 1}
-	w.ByAsked = v.state.Passed(policyURL(u.Authority()))
+	w.ByAsked = v.state.Passed(gate.PolicyURL(u.Authority()))
 	if need.IfNoneMatch != "" || need.IfModifiedSince != "" {
 		w.Holds = v.memory.Source.Original(need.URL)
 	}
@@ -189,7 +189,7 @@ func (c *Crawl) policyLine(v *visit, w gate.Request) storage.Line {
 		URL: w.URL.String(), Decision: storage.DecisionRobots, Standard: c.gate.Terms.Standard.String(),
 		Attempt: w.Attempt, Own: v.own,
 	}
-	if asked := policyURL(w.From); asked != line.URL {
+	if asked := gate.PolicyURL(w.From); asked != line.URL {
 		line.Via = asked
 	}
 	return line

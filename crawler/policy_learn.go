@@ -57,7 +57,7 @@ func (c *Crawl) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need
 // answered: before that the run does not wait for it.
 func (c *Crawl) logUnreachable(v *visit) {
 	again := ""
-	if c.budget.answered() || c.patient.Load() {
+	if c.budget.Answered() || c.patient.Load() {
 		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
 	}
 	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/totals"
@@ -60,7 +61,7 @@ func TestBudgetsAndAnswersGoOnOverRuns(t *testing.T) {
 }
 
 func TestABudgetKnowsWhetherAnybodyEverAnswered(t *testing.T) {
-	if newBudget(Config{}, nil).answered() || !newBudget(Config{}, map[string]int64{totals.Answers: 1}).answered() {
+	if budget.New(0, 0, nil, nil).Answered() || !budget.New(0, 0, map[string]int64{totals.Answers: 1}, nil).Answered() {
 		t.Error("answers of earlier runs count, and only answers")
 	}
 }

@@ -109,7 +109,7 @@ func (c *Crawl) heed(v *visit, w gate.Request, ex robots.Exchange) {
 	if !w.ByAsked && w.Need.URL != c.gate.Terms.Need(v.state, a, now).URL {
 		return
 	}
-	ex.URL = policyURL(v.turn.Authority)
+	ex.URL = gate.PolicyURL(v.turn.Authority)
 	read, _ := c.gate.Terms.Next(robots.State{}, a, ex, now)
 	digest, ruled := read.Body()
 	if !ruled {

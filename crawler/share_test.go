@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/address"
+	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -31,13 +32,13 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var x Explanation
+		var x explain.Explanation
 		var st status.Status
 		time.AfterFunc(80*time.Second, func() {
 			at = time.Now()
 			e, _ = c.Estimate(t.Context())
 			st, _ = c.Status(t.Context())
-			x, err = c.Explain(t.Context(), Question{URL: u})
+			x, err = c.Explain(t.Context(), explain.Question{URL: u})
 		})
 		if _, err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)

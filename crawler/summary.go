@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/status"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -25,7 +26,7 @@ type Summary struct {
 }
 
 // EndedMaxPerHost is how a run ended in which every host that is left has reached MaxPerHost.
-const EndedMaxPerHost = "max-per-host"
+const EndedMaxPerHost = budget.MaxPerHost
 
 // summary is taken when no worker is left.
 func (c *Crawl) summary(ctx context.Context) (Summary, error) {

@@ -170,7 +170,7 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	if answered {
 		v.count(totals.Answers, 1)
 	}
-	c.budget.spend(octets, answered)
+	c.budget.Spend(octets, answered)
 }
 
 // gap is the time from the end of the host's previous exchange to start; 0 when there was none that is known, or when they

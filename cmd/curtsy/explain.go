@@ -13,6 +13,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/explain"
 	"curtsy/crawler/found"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -111,7 +112,7 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 
 // told is what explain prints.
 type told struct {
-	crawler.Explanation
+	explain.Explanation
 	History history `json:"history"`
 }
 
@@ -148,7 +149,7 @@ func (x *explaining) configure() error {
 
 // answer asks the crawl, then the ledger, and the archive or the host if that was asked for.
 func (x *explaining) answer(ctx context.Context) (told, error) {
-	q := crawler.Question{URL: x.url, Written: x.written}
+	q := explain.Question{URL: x.url, Written: x.written}
 	e, err := x.ask(ctx, q)
 	if err != nil {
 		return told{}, err
@@ -174,13 +175,13 @@ func (x *explaining) answer(ctx context.Context) (told, error) {
 	case x.live:
 		err = x.askLive(ctx, &out.Explanation)
 	case l.last.Outcome != "" && out.State.State == "seen":
-		out.ExplainLine(l.last)
+		out.TakeLine(l.last)
 	}
 	return out, err
 }
 
 // ask asks the running crawl, or reads the frontier when none answers.
-func (x *explaining) ask(ctx context.Context, q crawler.Question) (crawler.Explanation, error) {
+func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	remote, asked := crawler.Connect(ctx, x.dir)
 	if asked == nil {
 		x.running = true
@@ -192,10 +193,10 @@ func (x *explaining) ask(ctx context.Context, q crawler.Question) (crawler.Expla
 	}
 	f, err := engine.OpenReadOnly(x.dir)
 	if errors.Is(err, frontier.ErrInUse) {
-		return crawler.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
+		return explain.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
 	}
 	if err != nil {
-		return crawler.Explanation{}, damaged(err, x.dir)
+		return explain.Explanation{}, damaged(err, x.dir)
 	}
 	x.running, x.config.Frontier = false, f
 	e, err := crawler.ExplainStopped(ctx, x.config, q)

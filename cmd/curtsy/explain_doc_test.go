@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/explain"
 )
 
 // jsonNames are the names of a type's fields in JSON, those of the types within included.
@@ -47,7 +47,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	}
 	names := map[string]bool{}
 	jsonNames(reflect.TypeFor[told](), names)
-	for _, word := range crawler.Answers() {
+	for _, word := range explain.Answers() {
 		names[word] = true
 	}
 	if len(names) < 80 {

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/explain"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -168,14 +169,14 @@ func isRobotsOf(l storage.Line, url string) bool {
 }
 
 // past makes an explanation one of the past.
-func (l *ledgerView) past(e *crawler.Explanation) {
-	e.Past(l.until)
+func (l *ledgerView) past(e *explain.Explanation) {
+	e.AsOf(l.until)
 	if l.last.Decision != "" {
-		e.ExplainLine(l.last)
+		e.TakeLine(l.last)
 	}
 	p := l.policy
-	e.ExplainPolicy(p.config, crawler.PolicyArchive, l.url, p.state, p.body, p.record, l.until)
-	e.ExplainResponses(l.responses, l.ended)
+	e.TakePolicy(p.config.Gate(), explain.PolicyArchive, l.url, p.state, p.body, p.record, l.until)
+	e.TakeResponses(l.responses, l.ended)
 }
 
 // replay tells a host's robots policy anew, exchange by exchange, as the gate learned it.

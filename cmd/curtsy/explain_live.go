@@ -8,6 +8,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/explain"
 	"curtsy/crawler/hostlock"
 	"curtsy/crawler/inquiry"
 	"curtsy/frontier/canon"
@@ -17,7 +18,7 @@ import (
 // askLive asks the host for its robots.txt now, as a crawl would: under the user's identity, behind the guard, one
 // exchange after the other, at the pace for hosts of others. Nothing of it is recorded. Who is to be left alone is not
 // asked, whoever wants to know.
-func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err error) {
+func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err error) {
 	if why := leftAlone(e); why != "" {
 		e.Notes = append(e.Notes, "not asked live: "+why)
 		return nil
@@ -43,13 +44,13 @@ func (x *explaining) askLive(ctx context.Context, e *crawler.Explanation) (err e
 		}
 		state, need = terms.Next(state, origin, ex, time.Now())
 	}
-	e.ExplainPolicy(x.config, crawler.PolicyLive, x.url, state, ex.Body, "", time.Now())
+	e.TakePolicy(x.config.Gate(), explain.PolicyLive, x.url, state, ex.Body, "", time.Now())
 	return nil
 }
 
 // hostLocks opens the locks that all crawls of this user share (politeness rule 17). They are nil when another crawl is
 // asking the host, or has just done so, which a note then says.
-func (x *explaining) hostLocks(e *crawler.Explanation) (*hostlock.Locks, error) {
+func (x *explaining) hostLocks(e *explain.Explanation) (*hostlock.Locks, error) {
 	a := x.url.Authority()
 	locks, err := crawldir.HostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
 	if err != nil || a.Loopback() {
@@ -69,7 +70,7 @@ func (x *explaining) hostLocks(e *crawler.Explanation) (*hostlock.Locks, error) 
 }
 
 // leftAlone says why nothing may be asked of a host now, or "".
-func leftAlone(e *crawler.Explanation) string {
+func leftAlone(e *explain.Explanation) string {
 	h := &e.Host
 	switch {
 	case e.OptOut != nil:

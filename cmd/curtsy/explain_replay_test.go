@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/explain"
 	"curtsy/robots"
 )
 
@@ -88,7 +88,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 		sources := map[string]bool{}
 		for name, u := range urls {
 			kept, then := explainedAs(t, dir, u+"/secret/x"), explainedAs(t, "--at", "0s", dir, u+"/secret/x")
-			if kept.Robots.Source != crawler.PolicyCrawl || then.Robots.Source != crawler.PolicyArchive || len(then.History.Robots) == 0 {
+			if kept.Robots.Source != explain.PolicyCrawl || then.Robots.Source != explain.PolicyArchive || len(then.History.Robots) == 0 {
 				t.Errorf("%s, %s: %+v, from the archive %+v, %q", standard, name, kept.Robots, then.Robots, then.Notes)
 			}
 			kept.Robots.Source = then.Robots.Source
@@ -112,7 +112,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 // onOneClock makes instants of one event the same instant. What a crawl remembers must mean something to the next process,
 // and is of the wall clock; the dates of its archive are of a steady one. While the wall clock is slewed they drift apart, by
 // some microseconds a second.
-func onOneClock(kept, then *crawler.ExplainedRobots) {
+func onOneClock(kept, then *explain.Robots) {
 	for _, at := range []struct{ kept, then **time.Time }{
 		{&kept.Fetched, &then.Fetched}, {&kept.Expires, &then.Expires}, {&kept.Retry, &then.Retry},
 	} {

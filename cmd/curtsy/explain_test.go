@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/explain"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -71,18 +71,18 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 		url, word, text, state string
 		decisions              int
 	}{
-		{origin + "/", crawler.AnswerDone, "done: fetched; robots.txt allows it", "fetched", 1},
-		{origin + "/a", crawler.AnswerDone, "done: fetched", "fetched", 1},
-		{origin + "/moved", crawler.AnswerDone, "done: redirected", "redirected", 1},
-		{origin + "/gone", crawler.AnswerDone, "done: gone", "gone", 1},
-		{origin + "/secret/x", crawler.AnswerDisallowed, "disallowed by line 2 of robots.txt: Disallow: /secret", "disallowed", 1},
-		{origin + "/secret/open", crawler.AnswerMay, "may be fetched by line 3", "unknown", 0},
-		{origin + "/new", crawler.AnswerMay, "no page has led to it yet", "unknown", 0},
-		{origin + "/abc/abc/abc/abc/abc", crawler.AnswerOutOfScope, "out of scope: rule trap:repeat", "dropped", 1},
-		{origin + "/left", crawler.AnswerOutOfScope, "out of scope: rule scope:exclude", "dropped", 1},
-		{origin + "/private/y", crawler.AnswerOptedOut, "opted out", "unknown", 0},
-		{"http://elsewhere.test/", crawler.AnswerOutOfScope, "out of scope: rule scope:host", "unknown", 1},
-		{strings.ToUpper(origin[:4]) + origin[4:] + "/%61?#top", crawler.AnswerDone, "done: fetched", "fetched", 1},
+		{origin + "/", explain.AnswerDone, "done: fetched; robots.txt allows it", "fetched", 1},
+		{origin + "/a", explain.AnswerDone, "done: fetched", "fetched", 1},
+		{origin + "/moved", explain.AnswerDone, "done: redirected", "redirected", 1},
+		{origin + "/gone", explain.AnswerDone, "done: gone", "gone", 1},
+		{origin + "/secret/x", explain.AnswerDisallowed, "disallowed by line 2 of robots.txt: Disallow: /secret", "disallowed", 1},
+		{origin + "/secret/open", explain.AnswerMay, "may be fetched by line 3", "unknown", 0},
+		{origin + "/new", explain.AnswerMay, "no page has led to it yet", "unknown", 0},
+		{origin + "/abc/abc/abc/abc/abc", explain.AnswerOutOfScope, "out of scope: rule trap:repeat", "dropped", 1},
+		{origin + "/left", explain.AnswerOutOfScope, "out of scope: rule scope:exclude", "dropped", 1},
+		{origin + "/private/y", explain.AnswerOptedOut, "opted out", "unknown", 0},
+		{"http://elsewhere.test/", explain.AnswerOutOfScope, "out of scope: rule scope:host", "unknown", 1},
+		{strings.ToUpper(origin[:4]) + origin[4:] + "/%61?#top", explain.AnswerDone, "done: fetched", "fetched", 1},
 	} {
 		e := explainedAs(t, dir, c.url)
 		if e.Answer.Word != c.word || !strings.Contains(e.Answer.Text, c.text) || e.State.State != c.state || e.History.Total != c.decisions {
@@ -100,7 +100,7 @@ func TestExplainSaysWhatDecidesAboutEveryURL(t *testing.T) {
 	e := explainedAs(t, dir, origin+"/secret/open/x")
 	p := e.Robots.Policies[0]
 	if len(p.Candidates) != 2 || p.Candidates[0].Length != len("/secret/open") || p.Candidates[1].Rule != "Disallow: /secret" ||
-		!strings.HasPrefix(p.Why, "the longest match") || e.Robots.SHA256 == "" || e.Robots.Record == "" || e.Robots.Source != crawler.PolicyCrawl {
+		!strings.HasPrefix(p.Why, "the longest match") || e.Robots.SHA256 == "" || e.Robots.Record == "" || e.Robots.Source != explain.PolicyCrawl {
 		t.Errorf("%+v", e.Robots)
 	}
 	if e = explainedAs(t, dir, origin+"/a"); e.State.Via != origin+"/" || e.History.Found == nil || e.State.Kind != "link" || e.State.Depth != 1 {
@@ -139,7 +139,7 @@ func TestExplainOfAnEmptyCrawlAsksTheHostOnlyWithLive(t *testing.T) {
 		t.Skipf("the run was quick enough to ask %d times", n)
 	}
 	e := explainedAs(t, dir, origin+"/secret/x")
-	if e.Answer.Word != crawler.AnswerUnknown || e.Robots.Source != crawler.PolicyNone || asked.Load() != 0 {
+	if e.Answer.Word != explain.AnswerUnknown || e.Robots.Source != explain.PolicyNone || asked.Load() != 0 {
 		t.Errorf("%+v %+v, asked %d times", e.Answer, e.Robots, asked.Load())
 	}
 	if e := explainedAs(t, dir, origin+"/"); e.State.State != "queued" || e.State.Kind != "seed" {
@@ -147,13 +147,13 @@ func TestExplainOfAnEmptyCrawlAsksTheHostOnlyWithLive(t *testing.T) {
 	}
 	before := dirText(t, dir)
 	e = explainedAs(t, "--live", dir, origin+"/secret/x")
-	if e.Answer.Word != crawler.AnswerDisallowed || e.Robots.Source != crawler.PolicyLive || e.Pace.By != "floor" || asked.Load() != 1 {
+	if e.Answer.Word != explain.AnswerDisallowed || e.Robots.Source != explain.PolicyLive || e.Pace.By != "floor" || asked.Load() != 1 {
 		t.Errorf("%+v %+v %+v, asked %d times", e.Answer, e.Robots, e.Pace, asked.Load())
 	}
 	if after := dirText(t, dir); after != before {
 		t.Errorf("--live left something behind: %s, before %s", after, before)
 	}
-	if e := explainedAs(t, dir, origin+"/secret/x"); e.Answer.Word != crawler.AnswerUnknown {
+	if e := explainedAs(t, dir, origin+"/secret/x"); e.Answer.Word != explain.AnswerUnknown {
 		t.Errorf("the crawl learned from --live: %+v", e.Answer)
 	}
 }
@@ -170,7 +170,7 @@ func TestExplainLiveKeepsToTheRules(t *testing.T) {
 	}
 	inside(t, "frontier", "resume", "--host", origin, dir).want(t, cli.ExitDone)
 	inside(t, "optout", "add", dir, strings.TrimPrefix(origin, "http://")).want(t, cli.ExitDone)
-	if e := explainedAs(t, "--live", dir, origin+"/"); e.Answer.Word != crawler.AnswerOptedOut {
+	if e := explainedAs(t, "--live", dir, origin+"/"); e.Answer.Word != explain.AnswerOptedOut {
 		t.Errorf("%+v", e.Answer)
 	}
 	if asked.Load() != at {
@@ -221,12 +221,12 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	}
 	check := func(way string) {
 		t.Helper()
-		if e := ask(policies[0].Time.Add(-time.Microsecond)); e.Answer.Word != crawler.AnswerUnknown || e.History.Total != 0 {
+		if e := ask(policies[0].Time.Add(-time.Microsecond)); e.Answer.Word != explain.AnswerUnknown || e.History.Total != 0 {
 			t.Errorf("%s, before the first: %+v", way, e.Answer)
 		}
 		e := ask(policies[1].Time.Add(-time.Microsecond))
-		if e.Answer.Word != crawler.AnswerDisallowed || e.Robots.Verdict.Line != 2 || e.State.State != "disallowed" || e.Robots.Record != policies[0].Record ||
-			e.Robots.SHA256 != policies[0].RobotsSHA256 || e.Robots.Source != crawler.PolicyArchive || e.History.Total != 1 || e.Answer.Next != nil {
+		if e.Answer.Word != explain.AnswerDisallowed || e.Robots.Verdict.Line != 2 || e.State.State != "disallowed" || e.Robots.Record != policies[0].Record ||
+			e.Robots.SHA256 != policies[0].RobotsSHA256 || e.Robots.Source != explain.PolicyArchive || e.History.Total != 1 || e.Answer.Next != nil {
 			t.Errorf("%s, before the change: %+v %+v %q", way, e.Answer, e.Robots, e.Notes)
 		}
 		e = ask(policies[1].Time)
@@ -234,7 +234,7 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 			t.Errorf("%s, just after the change: %+v %+v", way, e.Answer, e.Robots)
 		}
 		e = ask(decided[1])
-		if e.Answer.Word != crawler.AnswerDone || e.State.State != "fetched" || e.History.Total != 2 || len(e.Pace.Responses) == 0 {
+		if e.Answer.Word != explain.AnswerDone || e.State.State != "fetched" || e.History.Total != 2 || len(e.Pace.Responses) == 0 {
 			t.Errorf("%s, after it was fetched: %+v %+v", way, e.Answer, e.Robots)
 		}
 	}
@@ -246,7 +246,7 @@ func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.ArchiveName)); err != nil {
 		t.Fatal(err)
 	}
-	if e := ask(decided[0]); e.Answer.Word != crawler.AnswerUnknown || !strings.Contains(strings.Join(e.Notes, " "), "is not to be had: the archive has no record") {
+	if e := ask(decided[0]); e.Answer.Word != explain.AnswerUnknown || !strings.Contains(strings.Join(e.Notes, " "), "is not to be had: the archive has no record") {
 		t.Errorf("without an archive: %+v %q", e.Answer, e.Notes)
 	}
 }
@@ -255,7 +255,7 @@ func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
 	dir, web, end := paced(t)
 	origin := originOf(web)
 	e := explainedAs(t, dir, origin+"/p2999.html")
-	if e.Crawl != "running" || e.Answer.Word != crawler.AnswerMay || e.State.State == "fetched" || e.Robots.Verdict == nil || !e.Host.Known {
+	if e.Crawl != "running" || e.Answer.Word != explain.AnswerMay || e.State.State == "fetched" || e.Robots.Verdict == nil || !e.Host.Known {
 		t.Errorf("%+v %+v %+v", e.Answer, e.State, e.Host)
 	}
 	eventually(t, "the first page is durable", func() bool {
@@ -264,7 +264,7 @@ func TestExplainOfARunningCrawlIsAnsweredByIt(t *testing.T) {
 	if e = explainedAs(t, dir, origin+"/p2.html"); e.State.Via != origin+"/" || e.Pace.By != "floor" || e.Pace.Seconds != 0.2 {
 		t.Errorf("%+v %+v", e.State, e.Pace)
 	}
-	if e = explainedAs(t, dir, "http://elsewhere.test/"); e.Answer.Word != crawler.AnswerOutOfScope || e.Host.Known {
+	if e = explainedAs(t, dir, "http://elsewhere.test/"); e.Answer.Word != explain.AnswerOutOfScope || e.Host.Known {
 		t.Errorf("%+v", e.Answer)
 	}
 	inside(t, "explain", "--live", dir, origin+"/").want(t, cli.ExitUsage, "is running")
@@ -318,7 +318,7 @@ func TestExplainSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = explainedAs(t, dir, origin+"/gone")
-	if !strings.Contains(strings.Join(e.Notes, "\n"), "there is no ledger") || e.State.State != "gone" || e.Answer.Word != crawler.AnswerDone {
+	if !strings.Contains(strings.Join(e.Notes, "\n"), "there is no ledger") || e.State.State != "gone" || e.Answer.Word != explain.AnswerDone {
 		t.Errorf("%q, %+v", e.Notes, e.Answer)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/explain"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -49,7 +49,7 @@ func secs(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Microsecond).String()
 }
 
-func (p *page) url(u crawler.ExplainedURL) {
+func (p *page) url(u explain.URL) {
 	p.line("url", "%s", u.Fetch)
 	if u.Key != u.Fetch {
 		p.line("key", "%s", u.Key)
@@ -61,7 +61,7 @@ func (p *page) url(u crawler.ExplainedURL) {
 	}
 }
 
-func (p *page) scope(s crawler.ExplainedScope) {
+func (p *page) scope(s explain.Scope) {
 	in := "in"
 	if !s.In {
 		in = "out"
@@ -80,7 +80,7 @@ func (p *page) scope(s crawler.ExplainedScope) {
 	}
 }
 
-func (p *page) optOut(o *crawler.ExplainedEntry) {
+func (p *page) optOut(o *explain.Entry) {
 	if o == nil {
 		p.line("opt-out", "on no list")
 		return
@@ -91,7 +91,7 @@ func (p *page) optOut(o *crawler.ExplainedEntry) {
 	}
 }
 
-func (p *page) traps(all []crawler.ExplainedRule) {
+func (p *page) traps(all []explain.Rule) {
 	var says []string
 	for _, t := range all {
 		if t.Says != "no opinion" {
@@ -156,7 +156,7 @@ func tagged(tag string) string {
 	return ", tag " + tag
 }
 
-func (p *page) host(h crawler.ExplainedHost) {
+func (p *page) host(h explain.Host) {
 	if !h.Known {
 		p.line("host", "not met so far")
 		return
@@ -204,7 +204,7 @@ func behind(reason string) string {
 	return " (" + reason + ")"
 }
 
-func (p *page) pace(x crawler.ExplainedPace) {
+func (p *page) pace(x explain.Pace) {
 	p.line("pace", "%s, by %s", secs(x.Seconds), x.By)
 	for _, t := range x.Terms {
 		ask := "asks for nothing"
@@ -227,7 +227,7 @@ func (p *page) pace(x crawler.ExplainedPace) {
 	}
 }
 
-func (p *page) budgets(all []crawler.Budget) {
+func (p *page) budgets(all []explain.Budget) {
 	section := "budgets"
 	for _, b := range all {
 		used := fmt.Sprintf("%d used, and no limit is set", b.Used)

@@ -3,21 +3,21 @@ package main
 import (
 	"fmt"
 
-	"curtsy/crawler"
+	"curtsy/crawler/explain"
 	"curtsy/storage/plainly"
 )
 
 // robots writes where the policy comes from and how it judges.
-func (p *page) robots(r crawler.ExplainedRobots) {
+func (p *page) robots(r explain.Robots) {
 	from := map[string]string{
-		crawler.PolicyNone: "never had", crawler.PolicyLive: "asked for just now, beside the crawl", crawler.PolicyArchive: "from the archive",
+		explain.PolicyNone: "never had", explain.PolicyLive: "asked for just now, beside the crawl", explain.PolicyArchive: "from the archive",
 	}[r.Source]
 	if from != "" {
 		from = ": " + from
 	}
 	p.line("robots", "%s%s", r.URL, from)
 	p.source(r)
-	if r.Source == crawler.PolicyNone {
+	if r.Source == explain.PolicyNone {
 		return
 	}
 	if v := r.Verdict; v != nil && len(r.Policies) == 0 {
@@ -35,7 +35,7 @@ func permits(allow bool) string {
 	return "disallowed"
 }
 
-func (p *page) source(r crawler.ExplainedRobots) {
+func (p *page) source(r explain.Robots) {
 	if r.Final != "" {
 		p.line("", "redirected to %s", r.Final)
 	}
@@ -75,7 +75,7 @@ func (p *page) source(r crawler.ExplainedRobots) {
 }
 
 // policy writes what one token reads by one standard.
-func (p *page) policy(v crawler.PolicyView) {
+func (p *page) policy(v explain.PolicyView) {
 	group := "no group is for it"
 	switch {
 	case v.Named:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
 
@@ -153,3 +154,6 @@ func (r Rules) Judge(target string) robots.Verdict {
 	}
 	return r.Book.Match(target)
 }
+
+// PolicyURL is where the robots.txt of a host is.
+func PolicyURL(a canon.Authority) string { return a.Origin() + "/robots.txt" }

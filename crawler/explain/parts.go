@@ -1,9 +1,10 @@
-package crawler
+package explain
 
 import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
@@ -24,19 +25,19 @@ const (
 )
 
 // explainState says what became of the URL.
-func (k *facts) explainState() ExplainedState {
-	c := k.candidate()
-	e := ExplainedState{
-		Seen: k.seen, State: stateUnknown, Assumed: k.Found.Kind == 0,
+func (k *Facts) explainState() State {
+	c := k.Candidate()
+	e := State{
+		Seen: k.Seen, State: stateUnknown, Assumed: k.Found.Kind == 0,
 		Kind: string(found.Word(c.Kind)), Via: c.Via, Depth: c.Depth, Hops: c.Hops, Embeds: c.Embeds, Seed: c.Seed, Tag: c.Tag,
 	}
-	if k.seen {
+	if k.Seen {
 		e.State = stateSeen
 	}
-	if k.entry == nil {
+	if k.Entry == nil {
 		return e
 	}
-	x := k.entry
+	x := k.Entry
 	e.Reason, e.Attempts, e.Stops, e.Replaced = x.Reason, x.Attempts, x.Stops, x.Replaced.String()
 	switch {
 	case x.Outcome == frontier.Failed && x.Reason == frontier.ReasonQuarantined:
@@ -52,23 +53,23 @@ func (k *facts) explainState() ExplainedState {
 }
 
 // in is the instant after a wait; nil when that is never.
-func (k *facts) in(d time.Duration) *time.Time {
+func (k *Facts) in(d time.Duration) *time.Time {
 	if d == frontier.Never {
 		return nil
 	}
-	return instantOf(k.now.Add(d))
+	return instantOf(k.Now.Add(d))
 }
 
 // explainHost says what is known of the host.
-func (k *facts) explainHost() ExplainedHost {
-	e := ExplainedHost{Known: k.known, Own: k.own}
-	if !k.known {
+func (k *Facts) explainHost() Host {
+	e := Host{Known: k.Known, Own: k.Own}
+	if !k.Known {
 		return e
 	}
-	h := k.host
+	h := k.Host
 	e.Condition, e.Reason, e.Leased = status.ConditionName(h.Condition), h.Reason, h.Leased
-	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.memory.Pages)
-	e.Failures, e.Throttles, e.Refusals = int64(k.memory.Failures), int64(k.memory.Throttles), int64(k.memory.Refusals)
+	e.Queued, e.Deferred, e.InFlight, e.Pages = h.Queued, h.Deferred, h.InFlight, int64(k.Memory.Pages)
+	e.Failures, e.Throttles, e.Refusals = int64(k.Memory.Failures), int64(k.Memory.Throttles), int64(k.Memory.Refusals)
 	if h.Wait > 0 {
 		e.Until = k.in(h.Wait)
 	}
@@ -89,11 +90,12 @@ const (
 
 // traps are the opinions of the traps: those of the scope that were asked, which refuse, and those of the host's history,
 // which hold.
-func (k *facts) traps(limits trap.Limits) []ExplainedRule {
-	all := []ExplainedRule{}
-	for _, o := range k.asked {
+func (k *Facts) traps() []Rule {
+	limits := k.Settings.Traps
+	all := []Rule{}
+	for _, o := range k.Asked {
 		if strings.HasPrefix(o.Rule, storage.RuleOfTraps) {
-			all = append(all, ExplainedRule{o.Rule, o.Says})
+			all = append(all, Rule{o.Rule, o.Says})
 		}
 	}
 	off := trap.Limits{Queries: -1, Template: -1, Copy: -1}
@@ -108,39 +110,33 @@ func (k *facts) traps(limits trap.Limits) []ExplainedRule {
 		switch {
 		case k.exempt():
 			says = trapExempt
-		case k.history.Held(k.URL, r.only) != "":
+		case k.History.Held(k.URL, r.only) != "":
 			says = trapHolds
 		}
-		all = append(all, ExplainedRule{r.rule, says})
+		all = append(all, Rule{r.rule, says})
 	}
 	return all
 }
 
 // exempt reports whether no history holds the URL: see held.
-func (k *facts) exempt() bool {
-	if found.SeedChain(k.candidate()) {
+func (k *Facts) exempt() bool {
+	if found.SeedChain(k.Candidate()) {
 		return true
 	}
-	x := k.entry
+	x := k.Entry
 	return x != nil && (x.Attempts > 0 || !x.Replaced.IsZero() || x.Outcome == 0 && x.Reason == frontier.ReasonReleased)
 }
 
-// The names of the budgets that no exchange of this URL uses up.
-const (
-	budgetDepth = "depth"
-	budgetTime  = "max-time"
-)
-
 // budgets are the bounds of politeness rule 15. That of time is in seconds, of this run.
-func (k *facts) budgets(cfg Config) []Budget {
+func (k *Facts) budgets() []Budget {
 	all := []Budget{
-		{EndedMaxPages, k.stats.Counts[totals.Pages], limitTo(cfg.MaxPages)},
-		{EndedMaxPerHost, int64(k.memory.Pages), limitTo(cfg.MaxPerHost)},
-		{EndedMaxBytes, k.stats.Counts[totals.Bytes], limitTo(cfg.MaxBytes)},
-		{budgetTime, int64(k.elapsed / time.Second), limitTo(int64(cfg.MaxTime / time.Second))},
-		{budgetDepth, int64(k.candidate().Depth), nil},
+		{budget.MaxPages, k.Stats.Counts[totals.Pages], limitTo(k.Settings.MaxPages)},
+		{budget.MaxPerHost, int64(k.Memory.Pages), limitTo(k.Settings.MaxPerHost)},
+		{budget.MaxBytes, k.Stats.Counts[totals.Bytes], limitTo(k.Settings.MaxBytes)},
+		{budget.MaxTime, int64(k.Elapsed / time.Second), limitTo(int64(k.Settings.MaxTime / time.Second))},
+		{budget.Depth, int64(k.Candidate().Depth), nil},
 	}
-	if d := cfg.Scope.Depth; d != nil {
+	if d := k.Settings.Depth; d != nil {
 		n := int64(*d)
 		all[len(all)-1].Limit = &n
 	}
@@ -156,31 +152,31 @@ func limitTo(n int64) *int64 {
 }
 
 // explainPace says who asks for which pause.
-func (k *facts) explainPace(cfg Config) ExplainedPace {
-	e := ExplainedPace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.floor)}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
-	if book := k.rules.Book; book != nil {
-		var asks ExplainedRobots
+func (k *Facts) explainPace() Pace {
+	e := Pace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.Floor)}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
+	if book := k.Rules.Book; book != nil {
+		var asks Robots
 		asks.asks(book)
 		e.ask(storage.ByCrawlDelay, asks.delay)
 		e.ask(storage.ByRequestRate, asks.rate)
 	}
-	if said := k.memory.Hearsay; said.Pause > host.Asked(k.rules.Book).Pause {
+	if said := k.Memory.Hearsay; said.Pause > host.Asked(k.Rules.Book).Pause {
 		e.ask(said.By, seconds(said.Pause))
 	}
-	if d := k.memory.Spacing(k.micros); d > 0 {
+	if d := k.Memory.Spacing(k.Micros); d > 0 {
 		e.ask(storage.ByRateLimit, seconds(d))
 	}
-	e.respond(&k.memory, k.own)
-	if due := k.memory.Due; due.By != "" {
+	e.respond(&k.Memory, k.Own)
+	if due := k.Memory.Due; due.By != "" {
 		e.RestBy, e.Rest = due.By, due.Pause.Seconds()
 	}
-	if k.memory.LastEnd != 0 {
-		e.Last = instantOf(time.UnixMicro(k.memory.LastEnd))
+	if k.Memory.LastEnd != 0 {
+		e.Last = instantOf(time.UnixMicro(k.Memory.LastEnd))
 	}
-	if !k.own {
-		e.Address = cfg.IPDelay.Seconds()
+	if !k.Own {
+		e.Address = k.Settings.IPDelay.Seconds()
 	}
-	if d, note, ok := k.sharing.Term(k.memory.Spot); ok {
+	if d, note, ok := k.Sharing.Term(k.Memory.Spot); ok {
 		e.Terms = append(e.Terms, PaceTerm{By: storage.ByAddress, Seconds: seconds(d), Note: note})
 	}
 	e.choose()

@@ -1,4 +1,4 @@
-package crawler
+package explain
 
 import (
 	"encoding/hex"
@@ -10,7 +10,7 @@ import (
 )
 
 // ExplainedRobots is the host's robots policy and what it says of the URL.
-type ExplainedRobots struct {
+type Robots struct {
 	Source   string     `json:"source"` // "crawl", "archive" or "live"; "none" when nothing is known
 	URL      string     `json:"url"`    // where it is asked for
 	Final    string     `json:"final_url,omitempty"`
@@ -27,14 +27,14 @@ type ExplainedRobots struct {
 	Record   string     `json:"record,omitempty"` // id of the record of the exchange that last said what the policy is
 	Standard string     `json:"standard"`         // the standard that holds beside RFC 9309
 
-	Verdict  *ExplainedVerdict `json:"verdict"` // null when nothing is known
-	Policies []PolicyView      `json:"policies,omitempty"`
+	Verdict  *Verdict     `json:"verdict"` // null when nothing is known
+	Policies []PolicyView `json:"policies,omitempty"`
 
 	delay, rate *float64 // what the policy asks for, in seconds
 }
 
 // ExplainedVerdict is the verdict on the URL.
-type ExplainedVerdict struct {
+type Verdict struct {
 	Allow    bool   `json:"allow"`
 	Reason   string `json:"reason"`
 	Line     int    `json:"line,omitempty"`
@@ -82,9 +82,9 @@ const (
 )
 
 // robotsOf explains what a state, with the rules that it holds, says of u at an instant.
-func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.Rules, record string, now time.Time) ExplainedRobots {
+func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.Rules, record string, now time.Time) Robots {
 	a := u.Authority().Origin()
-	e := ExplainedRobots{Source: source, URL: policyURL(u.Authority()), Record: record, Standard: g.Terms.Standard.String()}
+	e := Robots{Source: source, URL: gate.PolicyURL(u.Authority()), Record: record, Standard: g.Terms.Standard.String()}
 	if s.Failure() == "" && s.Fetched().IsZero() {
 		e.Source = PolicyNone
 	}
@@ -121,7 +121,7 @@ func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.R
 }
 
 // asks keeps the pauses that the policy asks for.
-func (e *ExplainedRobots) asks(book *robots.Rulebook) {
+func (e *Robots) asks(book *robots.Rulebook) {
 	if d, ok := book.CrawlDelay(); ok {
 		e.delay = seconds(d)
 	}
@@ -130,8 +130,8 @@ func (e *ExplainedRobots) asks(book *robots.Rulebook) {
 	}
 }
 
-func verdictOf(v robots.Verdict, x *robots.Explanation) *ExplainedVerdict {
-	e := &ExplainedVerdict{Allow: v.Allowed, Reason: string(v.Reason), Line: v.Line, Rule: v.Rule, Group: v.Group, RunnerUp: v.RunnerUp}
+func verdictOf(v robots.Verdict, x *robots.Explanation) *Verdict {
+	e := &Verdict{Allow: v.Allowed, Reason: string(v.Reason), Line: v.Line, Rule: v.Rule, Group: v.Group, RunnerUp: v.RunnerUp}
 	if x != nil {
 		e.Token, e.Standard = x.Token, v.Standard.String()
 	}

@@ -1,4 +1,4 @@
-package crawler
+package explain
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ var urlParts = regexp.MustCompile(`^(?s:(?:([^:/?#]+):)?(?://(?:([^/?#@]*)@)?([^
 var partNames = []string{"scheme", "user", "host", "path", "query", "fragment"}
 
 // explainURL is a URL in its spellings, and what tells them apart.
-func explainURL(written string, u canon.URL) ExplainedURL {
-	e := ExplainedURL{
+func explainURL(written string, u canon.URL) URL {
+	e := URL{
 		Written: written, Fetch: u.String(), Key: u.Key(), Origin: u.Authority().Origin(), Domain: u.RegistrableDomain(),
 		Target: u.RequestURI(), Changes: []string{},
 	}

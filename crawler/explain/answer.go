@@ -1,4 +1,4 @@
-package crawler
+package explain
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 )
 
 // ask sets what one of the terms asks for; nil for nothing.
-func (e *ExplainedPace) ask(by storage.PaceBy, s *float64) {
+func (e *Pace) ask(by storage.PaceBy, s *float64) {
 	for i := range e.Terms {
 		if e.Terms[i].By == by {
 			e.Terms[i].Seconds = s
@@ -25,7 +25,7 @@ func (e *ExplainedPace) ask(by storage.PaceBy, s *float64) {
 }
 
 // respond sets the term of the response times. An own host has none (politeness rule 18).
-func (e *ExplainedPace) respond(n *host.State, own bool) {
+func (e *Pace) respond(n *host.State, own bool) {
 	e.Responses = nil
 	times := n.Times()
 	for _, d := range times {
@@ -46,7 +46,7 @@ func (e *ExplainedPace) respond(n *host.State, own bool) {
 }
 
 // choose finds the winner: the largest, of equal ones the first.
-func (e *ExplainedPace) choose() {
+func (e *Pace) choose() {
 	e.By, e.Seconds = storage.ByFloor, 0
 	for i, t := range e.Terms {
 		if t.Seconds != nil && (i == 0 || *t.Seconds > e.Seconds) {
@@ -56,7 +56,7 @@ func (e *ExplainedPace) choose() {
 }
 
 // due is the pause that must lie between the last exchange and the next one, and who asks for it.
-func (e *ExplainedPace) due() (time.Duration, string) {
+func (e *Pace) due() (time.Duration, string) {
 	s, by := e.Seconds, e.By
 	if e.Rest > s {
 		s, by = e.Rest, e.RestBy
@@ -66,7 +66,7 @@ func (e *ExplainedPace) due() (time.Duration, string) {
 
 // ExplainResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
 // instant of the past.
-func (e *Explanation) ExplainResponses(times []time.Duration, last time.Time) {
+func (e *Explanation) TakeResponses(times []time.Duration, last time.Time) {
 	var n host.State
 	for _, d := range times {
 		n.Hear(d)

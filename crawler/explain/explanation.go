@@ -1,13 +1,14 @@
-package crawler
+package explain
 
 import (
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/storage"
 )
 
 // ExplanationSchema is the version of the form of an Explanation.
-const ExplanationSchema = 1
+const Schema = 1
 
 // Explanation is all that decides about one URL. It is data: whoever asks, a running crawl or one that is stopped gives the
 // same. Times are in UTC, durations in seconds.
@@ -20,14 +21,14 @@ type Explanation struct {
 	Generation int64 `json:"generation"` // of the crawl, from 1: what became of the URL is said of this one
 
 	Answer      Answer           `json:"answer"`
-	URL         ExplainedURL     `json:"url"`
-	Scope       ExplainedScope   `json:"scope"`
-	State       ExplainedState   `json:"state"`
-	Host        ExplainedHost    `json:"host"`
-	OptOut      *ExplainedEntry  `json:"opt_out"` // null: it is on no list
-	Traps       []ExplainedRule  `json:"traps"`
-	Robots      ExplainedRobots  `json:"robots"`
-	Pace        ExplainedPace    `json:"pace"`
+	URL         URL              `json:"url"`
+	Scope       Scope            `json:"scope"`
+	State       State            `json:"state"`
+	Host        Host             `json:"host"`
+	OptOut      *Entry           `json:"opt_out"` // null: it is on no list
+	Traps       []Rule           `json:"traps"`
+	Robots      Robots           `json:"robots"`
+	Pace        Pace             `json:"pace"`
 	Budgets     []Budget         `json:"budgets"`
 	NotFollowed map[string]int64 `json:"not_followed,omitempty"` // links of the whole crawl that were not followed, by rule
 	Notes       []string         `json:"notes,omitempty"`        // what is not known, and why
@@ -63,7 +64,7 @@ func Answers() []string {
 }
 
 // ExplainedURL is the URL in its spellings.
-type ExplainedURL struct {
+type URL struct {
 	Written string   `json:"written"`
 	Fetch   string   `json:"fetch"`   // what is asked for
 	Key     string   `json:"key"`     // what tells it from others
@@ -74,21 +75,21 @@ type ExplainedURL struct {
 }
 
 // ExplainedScope is the verdict of the scope.
-type ExplainedScope struct {
-	In      bool            `json:"in"`
-	Rule    string          `json:"rule"`     // the one that decides
-	ForGood bool            `json:"for_good"` // no other way to the URL can make it in
-	Asked   []ExplainedRule `json:"asked"`    // the rules in the order in which they are asked, up to the one that decides
+type Scope struct {
+	In      bool   `json:"in"`
+	Rule    string `json:"rule"`     // the one that decides
+	ForGood bool   `json:"for_good"` // no other way to the URL can make it in
+	Asked   []Rule `json:"asked"`    // the rules in the order in which they are asked, up to the one that decides
 }
 
 // ExplainedRule is what one rule says.
-type ExplainedRule struct {
+type Rule struct {
 	Rule string `json:"rule"`
 	Says string `json:"says"`
 }
 
 // ExplainedState is what the crawl knows of the URL itself.
-type ExplainedState struct {
+type State struct {
 	Seen     bool       `json:"seen"`
 	State    string     `json:"state"` // "unknown", "seen", "queued", "deferred", "quarantined" or an outcome
 	Reason   string     `json:"reason,omitempty"`
@@ -109,7 +110,7 @@ type ExplainedState struct {
 }
 
 // ExplainedHost is what the crawl knows of the host.
-type ExplainedHost struct {
+type Host struct {
 	Known     bool       `json:"known"`
 	Own       bool       `json:"own,omitempty"`
 	Condition string     `json:"condition,omitempty"` // "open", "parked", "retired" or "refused"
@@ -129,7 +130,7 @@ type ExplainedHost struct {
 }
 
 // ExplainedEntry is the entry of an opt-out list that a URL is under.
-type ExplainedEntry struct {
+type Entry struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Entry  string `json:"entry"`
@@ -138,7 +139,7 @@ type ExplainedEntry struct {
 }
 
 // ExplainedPace is the pause that must lie between two exchanges with the host.
-type ExplainedPace struct {
+type Pace struct {
 	Terms     []PaceTerm     `json:"terms"` // all that may ask for a pause; of equal ones the first wins
 	By        storage.PaceBy `json:"by"`    // who wins
 	Seconds   float64        `json:"pace_s"`
@@ -165,5 +166,5 @@ type Budget struct {
 
 // spent reports whether nothing is left. A depth that is reached is not: only one beyond it is refused, by the scope.
 func (b Budget) spent() bool {
-	return b.Limit != nil && b.Used >= *b.Limit && b.Name != budgetDepth && b.Name != budgetTime
+	return b.Limit != nil && b.Used >= *b.Limit && b.Name != budget.Depth && b.Name != budget.MaxTime
 }

@@ -1,0 +1,119 @@
+// Package budget keeps the caps of a crawl (politeness rule 15): pages exactly, bytes as closely as exchanges under way allow.
+package budget
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"curtsy/crawler/totals"
+)
+
+// The names of the budgets: those of the flags that set them.
+const (
+	MaxPages   = "max-pages"
+	MaxPerHost = "max-per-host"
+	MaxBytes   = "max-bytes"
+	MaxTime    = "max-time"
+	Depth      = "depth"
+)
+
+// Tickets keep the caps over all runs of a crawl: a worker takes a ticket for one page before it claims a turn, so that
+// pages under way are never more than the budget has left. The methods may be called concurrently.
+type Tickets struct {
+	maxPages, maxBytes int64  // zero means no limit
+	press              func() // called again and again while somebody waits for a ticket
+
+	mu      sync.Mutex
+	pages   int64         // counted
+	tickets int64         // out
+	bytes   int64         // counted
+	answers int64         // exchanges that brought an answer of any kind
+	changed chan struct{} // closed and replaced when a ticket comes back
+}
+
+// PressAfter is how long tickets are waited for before slow exchanges have to give theirs back.
+const PressAfter = 30 * time.Second
+
+// New returns the tickets of a crawl with those caps, of which zero means none, and those totals. It calls press again and
+// again while somebody waits for a ticket.
+func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Tickets {
+	return &Tickets{
+		maxPages: maxPages, maxBytes: maxBytes, press: press,
+		pages: counts[totals.Pages], bytes: counts[totals.Bytes], answers: counts[totals.Answers],
+		changed: make(chan struct{}),
+	}
+}
+
+// Take waits for a ticket. It returns the name of the budget that is used up, or "" with a ticket or when ctx ends.
+func (b *Tickets) Take(ctx context.Context) string {
+	for {
+		b.mu.Lock()
+		changed := b.changed
+		switch {
+		case b.maxBytes > 0 && b.bytes >= b.maxBytes:
+			b.mu.Unlock()
+			return MaxBytes
+		case b.maxPages > 0 && b.pages >= b.maxPages:
+			b.mu.Unlock()
+			return MaxPages
+		case b.maxPages == 0 || b.pages+b.tickets < b.maxPages:
+			b.tickets++
+			b.mu.Unlock()
+			return ""
+		}
+		b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(PressAfter):
+			b.press()
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// More takes a ticket if there is one: for a worker that has one already.
+func (b *Tickets) More() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.maxBytes > 0 && b.bytes >= b.maxBytes || b.maxPages > 0 && b.pages+b.tickets >= b.maxPages {
+		return false
+	}
+	b.tickets++
+	return true
+}
+
+// Hold corrects how many tickets are out, for one that is given back at once.
+func (b *Tickets) Hold(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tickets += int64(n)
+}
+
+// Give returns a ticket with the pages it was used for.
+func (b *Tickets) Give(pages int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tickets--
+	b.pages += pages
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Spend counts bytes received and whether they were an answer.
+func (b *Tickets) Spend(bytes int64, answer bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes += bytes
+	if answer {
+		b.answers++
+	}
+}
+
+// Answered reports whether any host has ever answered anything.
+func (b *Tickets) Answered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.answers > 0
+}
