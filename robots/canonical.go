@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// What an octet may be. The letters of RFC 3986 2.2 and 2.3.
+// The classes of octets. The letters of RFC 3986 2.2 and 2.3.
 const (
 	inToken     = 1 << iota // product token, RFC 9309 2.2.1
 	unreserved              // RFC 3986 2.3
@@ -67,7 +67,7 @@ func hasControl(s string) bool {
 // a URI is escaped. Reserved octets are left as they are, escaped or not, because the two mean different
 // resources; except that "*" and "$" are escaped (2.2.3), so that in a pattern those two can only be special.
 //
-// What is canonical already, as most targets are, is returned as it is. A fragment is no part of a request and is
+// A target that is canonical already, as most are, is returned as it is. A fragment is no part of a request and is
 // dropped. A target without a path has the path "/". The older standards have spellings of their own.
 func canonicalTarget(target string, s Standard) string {
 	if target == "" || target[0] != '/' {

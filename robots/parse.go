@@ -150,7 +150,7 @@ func (p *parser) names9309(value string) bool {
 	return token != "" && strings.EqualFold(token, p.token)
 }
 
-// isStar reports whether the value of a user-agent line is "*". What follows it after a blank is read past.
+// isStar reports whether the value of a user-agent line is "*". Text that follows it after a blank is read past.
 func isStar(value string) bool {
 	return value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
 }
@@ -216,8 +216,8 @@ func (p *parser) rule(r record, line int) {
 	})
 }
 
-// mostRules returns how many rules a text may hold: no more than lines, and none is shorter than "allow:/" with its end.
-// A file that mixes its line ends may hold more.
+// mostRules returns how many rules a text may hold: no more than lines, and none is shorter than "allow:/" with its
+// end. A file that mixes its line ends may hold more.
 func mostRules(text string) int {
 	n := strings.Count(text, "\n")
 	if n == 0 {

@@ -39,7 +39,7 @@ func (p *Policy) records() records {
 	return *p.more
 }
 
-// What a policy and a rule cost in memory beside what they refer to, about.
+// The memory that a policy and a rule take, about, beside the texts that they refer to.
 const (
 	policySize = 480
 	ruleSize   = 32
@@ -73,8 +73,8 @@ func (p *Policy) Match(target string) (v Verdict) {
 	return v
 }
 
-// Allowed reports whether a target may be fetched. It equals Match(target).Allowed, mostly at two thirds of the cost: for
-// those who sift many targets. Match is for those who act on the answer and must be able to say why.
+// Allowed reports whether a target may be fetched. It equals Match(target).Allowed, mostly at two thirds of the cost:
+// for those who sift many targets. Match is for those who act on the answer and must be able to say why.
 func (p *Policy) Allowed(target string) bool {
 	if p.rules.prefixes && target != "" && target[0] == '/' {
 		if i, sure := p.rules.longest(target); sure && (i < 0 || p.rules.plain[i].allow) {
@@ -120,7 +120,7 @@ func mayBeOwn(target string) bool {
 }
 
 // CrawlDelay returns the pause that the site asks for between two requests, at most a year; ok is false when it asks
-// for none. Of several values the longest counts; a crawler that is named in a group without one gets that of "*".
+// for none. The longest of several values counts; a crawler that is named in a group without one gets that of "*".
 func (p *Policy) CrawlDelay() (d time.Duration, ok bool) { return p.wait.d, p.wait.ok }
 
 // RequestRate returns the pause that follows from Request-rate, chosen like CrawlDelay.
@@ -134,7 +134,7 @@ func (p *Policy) AskedDelay() (d time.Duration, ok bool) {
 // Sitemaps returns the values of the Sitemap records as written, in order, each once.
 func (p *Policy) Sitemaps() []string { return each(p.records().sitemaps) }
 
-// ResolveSitemaps returns the sitemaps as absolute URLs, each once. What is not absolute is resolved against base,
+// ResolveSitemaps returns the sitemaps as absolute URLs, each once. Relative ones are resolved against base,
 // the URL of the robots.txt; what is no http or https URL is left out.
 func (p *Policy) ResolveSitemaps(base string) []string {
 	b, err := url.Parse(base)

@@ -34,7 +34,7 @@ func (s *ruleset) longest(target string) (i int, sure bool) {
 	} else {
 		i += notAfterPair(s.keys[low:high], s.next[low:], k, keyAt(target, n+8))
 	}
-	// What the target shares with any rule it shares with one of the two that it stands between, or it is common alone.
+	// The target shares as much with one of the two rules that it stands between as with any other, or it is common alone.
 	shared, after := n, n
 	if i >= low {
 		if differ, length := s.keys[i]^k, s.plain[i].pattern.len(); differ != 0 {

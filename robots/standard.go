@@ -70,7 +70,7 @@ func ValidToken(token string) error {
 	return nil
 }
 
-// leadingToken returns the product token that a user-agent line's value begins with. What follows it, a version or
+// leadingToken returns the product token that a user-agent line's value begins with. The rest, a version or
 // a comment ("Name/2.1", "Name 2.1", "Name*"), is not in the grammar and is read past.
 func leadingToken(value string) string {
 	for i := 0; i < len(value); i++ {

@@ -14,7 +14,7 @@ import (
 type State struct {
 	kind kind
 
-	// Of the answer that made kind what it is.
+	// The answer that made kind what it is.
 	fetched int64 // when it came or was last confirmed; microseconds since 1970, 0 for never; so all times here
 	expires int64
 	final   string // the URL that gave it
@@ -27,7 +27,7 @@ type State struct {
 	etag     string
 	modified string
 
-	// Of the last fetch, and the run of failures that it may belong to.
+	// The last fetch, and the run of failures that it may belong to.
 	tried        int64
 	status       int
 	failure      string
@@ -106,8 +106,8 @@ func (s State) Verdict() (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// Fetched returns when the answer that decides came or was last confirmed, or was given up for lost (Terms.After30Days);
-// zero when there was none.
+// Fetched returns when the answer that decides came or was last confirmed, or was given up for lost
+// (Terms.After30Days); zero when there was none.
 func (s State) Fetched() time.Time { return instant(s.fetched) }
 
 // Expires returns when that answer may no longer be used.

@@ -10,7 +10,8 @@ import (
 )
 
 // Field is one thing that a line says. The table of them, in fields.go, is the schema: the JSON of the ledger, the
-// metadata records of the archive, the reader of either, and the tables in docs/ledger.md and docs/warc.md follow from it.
+// metadata records of the archive, the reader of either, and the tables in docs/ledger.md and docs/warc.md follow from
+// it.
 type Field struct {
 	JSON     string // the name in the ledger
 	Metadata string // the name in an exchange's metadata record; empty when the record does not have it there
@@ -29,7 +30,7 @@ type form interface {
 	appendJSON(b []byte, l *Line) []byte
 	// readJSON sets the field from a JSON value that is valid and not null.
 	readJSON(l *Line, value []byte) error
-	// appendText appends the value as a metadata record has it, and setText reads that. Of a list it is one element
+	// appendText appends the value as a metadata record has it, and setText reads that. A list has one element
 	// on a line, and setText adds one.
 	appendText(b []byte, l *Line) []byte
 	setText(l *Line, s string) error
@@ -57,8 +58,8 @@ func (f *Field) Lines(l *Line) (string, bool) {
 // AppendText appends the field's value as a metadata record has it.
 func (f *Field) AppendText(b []byte, l *Line) []byte { return f.form.appendText(b, l) }
 
-// SetText reads what AppendText wrote into l; of a repeated field it adds a line. An error leaves l as it was, and names
-// the field.
+// SetText reads what AppendText wrote into l; of a repeated field it adds a line. An error leaves l as it was, and
+// names the field.
 func (f *Field) SetText(l *Line, s string) error {
 	if err := f.form.setText(l, s); err != nil {
 		return fmt.Errorf("field %q: %w", f.Metadata, err)
@@ -117,7 +118,7 @@ func (t lines) readJSON(l *Line, value []byte) error {
 	return err
 }
 
-// What the lines of a repeated field of a metadata record may come to: more than anybody writes.
+// Limits of the lines of a repeated field of a metadata record: more than anybody writes.
 const (
 	MaxText  = 64 << 10 // bytes
 	MaxLines = 1000

@@ -50,8 +50,8 @@ type Line struct {
 	Truncated string         // why the answer ends early, as in the record
 	Record    string         // id of the archived record; empty without one
 
-	// Blocks binds the exchange's records: the hex SHA-256 of the SHA-256s of their blocks, of request, answer and metadata
-	// in that order, as far as there are such. Empty without a record.
+	// Blocks binds the exchange's records: the hex SHA-256 of the SHA-256s of their blocks, of request, answer and
+	// metadata in that order, as far as there are such. Empty without a record.
 	Blocks string
 
 	// Ahead is how far dates ran ahead of the steady clock that pauses are measured with, since the run began: the wall
@@ -66,8 +66,8 @@ type Line struct {
 
 	List string // hex digest of the opt-out list that decided; RobotsLine and RobotsRule then are its line and entry
 
-	// What the answer asks of robots, as far as it is addressed to us: what we understood of it ("noindex, nofollow"), and
-	// everything as it was written, a statement on a line ("X-Robots-Tag: noindex", "meta robots: nofollow").
+	// The answer's wishes to robots, as far as they are addressed to us: those that we understood ("noindex, nofollow"),
+	// and everything as it was written, a statement on a line ("X-Robots-Tag: noindex", "meta robots: nofollow").
 	Directives string
 	Asked      string
 

@@ -48,8 +48,8 @@ type Record struct {
 	Outlinks []Outlink
 }
 
-// MaxHead is the longest head of an answer that a crawl takes, interim responses included, in octets (politeness rule 24).
-// Who reads archives takes heads as long, and longer ones of other crawlers (warc.MaxHTTPHead).
+// MaxHead is the longest head of an answer that a crawl takes, interim responses included, in octets (politeness rule
+// 24). Readers of archives take heads as long, and longer ones of other crawlers (warc.MaxHTTPHead).
 const MaxHead = 64 << 10
 
 // Original is an archived answer that a revisit refers to (WARC 1.1 6.7).
@@ -76,8 +76,8 @@ const MaxGather = 10 * time.Second
 
 // Recorder keeps records. Its methods may be called concurrently.
 type Recorder interface {
-	// Record appends r. An exchange of which nothing crossed the connection leaves no record, and an empty Receipt. It does
-	// not sync.
+	// Record appends r. An exchange of which nothing crossed the connection leaves no record, and an empty Receipt. It
+	// does not sync.
 	Record(ctx context.Context, r Record) (Receipt, error)
 	// Refuse keeps the line of a decision without an exchange: a URL that was not asked for, and why. Such lines may be
 	// gathered, for MaxGather: a Sync later than that puts them into the archive, and so does the end of the Recorder. Who

@@ -74,7 +74,7 @@ func (w *Web) listening(addr string) listener {
 	return nil
 }
 
-// Local returns the URL under which a resource is reached without a hook. What is not in the web stays as it is.
+// Local returns the URL under which a resource is reached without a hook. A URL that is not in the web stays as it is.
 func (w *Web) Local(u string) string {
 	if w.local == nil {
 		return u

@@ -30,16 +30,16 @@
 // needed; what escapes is a gap that is short by less than the transfer takes.
 //
 // The robots.txt that counts is the one last served to this crawler, redirects followed as RFC 9309 2.3.1.2 says,
-// not the one that the site has now. What should have been fetched follows from the pages' own links: the referee
+// not the one that the site has now. The pages' own links say what should have been fetched: the referee
 // walks them from the seeds.
 //
 // # What misbehaves
 //
-// A Page or a robots.txt can be answered by a Raw, over the connection itself: octets that no server of HTTP would send,
-// late, without end or cut off. Package hostile has sites of that kind, each ill in one way. Such a site carries an
-// Expect, which says what a correct crawler does about it as far as a server can see that: how often it asks, how much
-// it takes, what it leaves alone and what it fetches all the same. The referee judges each by a row of its own, after
-// the rules that hold for all.
+// A Page or a robots.txt can be answered by a Raw, over the connection itself: octets that no server of HTTP would
+// send, late, without end or cut off. Package hostile has sites of that kind, each ill in one way. Such a site carries
+// an Expect, which says what a correct crawler does about it as far as a server can see that: how often it asks, how
+// much it takes, what it leaves alone and what it fetches all the same. The referee judges each by a row of its own,
+// after the rules that hold for all.
 //
 // A rule about which the log says nothing is Unshown, neither kept nor broken: a crawl that met no Crawl-delay has not
 // shown that it keeps one.
@@ -60,6 +60,6 @@
 //
 // # What the package never does
 //
-// It reaches no network beyond loopback, needs neither privilege nor a further loopback address, and does not read HTML: a
-// page with a body of its own declares the links in it.
+// It reaches no network beyond loopback, needs neither privilege nor a further loopback address, and does not read
+// HTML: a page with a body of its own declares the links in it.
 package crawltest

@@ -21,7 +21,7 @@ const maxPageHops = 10
 
 // Reach returns the URLs that a crawler of that product token can reach from seeds (none: Web.Seeds) without asking
 // for what a robots.txt or nofollow forbids. In scope are the seeds' hosts, with and without "www.", and those that the
-// seeds redirect to. What traps hold is left out. The URLs are in order; robots.txt files are not among them.
+// seeds redirect to. URLs that traps hold are left out. The URLs are in order; robots.txt files are not among them.
 func (w *Web) Reach(token string, seeds ...string) []string {
 	k := w.newWalk(token, seeds)
 	k.policy = w.finally(nil)

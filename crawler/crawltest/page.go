@@ -176,7 +176,7 @@ func label(ref string) string {
 	return name
 }
 
-// encode writes text in a charset. What ISO 8859-1 does not have becomes a character reference.
+// encode writes text in a charset. Characters that ISO 8859-1 lacks become character references.
 func encode(text, charset string) []byte {
 	if !strings.EqualFold(charset, "iso-8859-1") {
 		return []byte(text)

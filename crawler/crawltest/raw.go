@@ -15,7 +15,7 @@ import (
 // server of HTTP should. It reports whether it kept what it promised: that the
 // client left before the end is not its fault.
 //
-// The head of the request has been read. What the client sends further is dropped, and when it leaves, the context is
+// The head of the request has been read. Further bytes of the client are dropped, and when it leaves, the context is
 // over and writing fails: a Raw then returns. So it does when the web is closed. The connection is closed after it.
 type Raw func(ctx context.Context, conn net.Conn, r *http.Request) (sound bool)
 
@@ -155,8 +155,8 @@ func Cut(octets string) Raw {
 	}
 }
 
-// Drip returns a Raw that begins an answer and goes on with a piece of it now and then, for so long; for ever if that is
-// negative.
+// Drip returns a Raw that begins an answer and goes on with a piece of it now and then, for so long; for ever if that
+// is negative.
 func Drip(long time.Duration, head, piece string, every time.Duration) Raw {
 	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
 		piece, err := []byte(piece), error(nil)

@@ -10,7 +10,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-// What an authority's robots.txt comes to (RFC 9309 2.3.1).
+// The states of an authority's robots.txt (RFC 9309 2.3.1).
 type policyKind uint8
 
 const (

@@ -4,7 +4,7 @@ import "time"
 
 // Rules is what a crawl is held to. The zero value holds it to everything but a pace of its own.
 type Rules struct {
-	// Token is the crawler's product token. Zero means "curtsy". Whatever it is, robots groups that name curtsy bind too.
+	// Token is the crawler's product token. Zero means "curtsy". Robots groups that name curtsy bind, too.
 	Token string
 
 	// Pace is the least time from the end of one exchange with an authority to the start of the next. Zero means none;

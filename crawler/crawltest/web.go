@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Web is many authorities, each a Site with its own name, address and behaviour. Make one with New or Demo, and start it
-// once. After that its methods may be called concurrently.
+// Web is many authorities, each a Site with its own name, address and behaviour. Make one with New or Demo, and start
+// it once. After that its methods may be called concurrently.
 type Web struct {
 	order   []*host
 	hosts   map[string]*host // by name
@@ -40,7 +40,7 @@ type listener interface {
 // The addresses that the web's names have: RFC 2544 sets them aside for tests of network devices.
 var prefix = netip.MustParsePrefix("198.18.0.0/15")
 
-// New makes a web of sites. What is later changed in a Site has no effect: see Web.Change. It panics on a site that
+// New makes a web of sites. Later changes in a Site have no effect: see Web.Change. It panics on a site that
 // cannot be served: without a name, with one in upper case, or with that of another one.
 func New(sites ...*Site) *Web {
 	w := &Web{hosts: map[string]*host{}, addrs: map[string]netip.Addr{}}

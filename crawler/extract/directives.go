@@ -16,7 +16,7 @@ import (
 )
 
 // Directives is what a page asks of robots, in meta elements and X-Robots-Tag fields, as far as it is addressed to
-// everyone, to our token or to "curtsy" (politeness rules 1 and 19). What one of them forbids another cannot allow:
+// everyone, to our token or to "curtsy" (politeness rules 1 and 19). None can allow what another forbids:
 // index, follow and all do nothing.
 type Directives struct {
 	NoIndex   bool // noindex, none
@@ -28,15 +28,15 @@ type Directives struct {
 	UnavailableAfter string
 
 	// Raw is what was read, as it was written after "X-Robots-Tag: " or "meta NAME: ": at most 16 texts of at most
-	// 256 octets. What is none of the above (max-snippet, notranslate, …) is about showing the page in results: recorded
+	// 256 octets. Other directives (max-snippet, notranslate, …) are about showing the page in results: recorded
 	// here, and nothing to a crawl.
 	Raw []string
 
 	dating int // parts between commas that may still belong to the date
 }
 
-// String names what is asked for, in one order: "noindex, nofollow, unavailable_after: 25 Jun 2027". A date stands last,
-// since it may hold commas.
+// String names what is asked for, in one order: "noindex, nofollow, unavailable_after: 25 Jun 2027". A date stands
+// last, since it may hold commas.
 func (d Directives) String() string {
 	var words []string
 	for _, w := range []struct {
@@ -112,8 +112,8 @@ func (d *Directives) meta(name, content, token string) {
 	d.keep("meta " + name + ": " + content)
 }
 
-// Directives reads what an answer asks of robots, and nothing else: for pages whose links are of no use, as those that come
-// with an error. A body that is no page has its fields alone. It builds no
+// Directives reads what an answer asks of robots, and nothing else: for pages whose links are of no use, as those that
+// come with an error. A body that is no page has its fields alone. It builds no
 // tree (see scan), and looks at the first 512 KiB.
 func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error) {
 	d := HeaderDirectives(in.Header, in.Token)

@@ -1,17 +1,17 @@
 // Package extract reads an HTML page: its links in document order, its title, and what it asks of robots. It is the
-// only home of goquery. Of style sheets, SVG documents and web manifests it reads what they name.
+// only home of goquery. It also reads what style sheets, SVG documents and web manifests name.
 //
 // # One page
 //
-//  1. The body is read through a window of MaxParse octets. What lies beyond is not looked at, and the page says so.
+//  1. The body is read through a window of MaxParse octets. The rest is not looked at, and the page says so.
 //  2. The encoding is decided: byte order mark, Content-Type field, meta element, guess; in that order (HTML Standard
 //     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
 //     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
-//  3. What can lead nowhere is left out (see package prune), and of the rest the tree is built, with scripting off, so that the
-//     contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time when nothing
-//     is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags are looked at,
-//     elements that only format text are none (see tagLimit), and at most two trees of more than 512 KiB of input exist at
-//     once; whoever waits for that can be cancelled. Nothing is left out of those.
+//  3. Parts that can lead nowhere are left out (see package prune); the tree is built of the rest, with scripting off,
+//     so that the contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time
+//     when nothing is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags
+//     are looked at, elements that only format text are none (see tagLimit), and at most two trees of more than 512 KiB
+//     of input exist at once; whoever waits for that can be cancelled. Nothing is left out of those.
 //  4. One walk finds the base, another the mentions of URLs. Each distinct reference is resolved once.
 //
 // # What is a link, what is a requisite
@@ -44,27 +44,28 @@
 // else it is a link, as next, prev, canonical and alternate are.
 //
 // Contents of template are inert and mostly full of placeholders: they are passed over, except in declarative
-// shadow roots. Not read are scripts, the addresses of forms and of ping, and the sources of quotations. References to a
-// place in the page itself ("", "#top") are not listed.
+// shadow roots. Not read are scripts, the addresses of forms and of ping, and the sources of quotations. References to
+// a place in the page itself ("", "#top") are not listed.
 //
 // # Pages in XML
 //
-// What is served as application/xhtml+xml is read by the rules of XML, as in browsers: "/>" ends any element, elements
-// are told by namespace, and the encoding is that of RFC 7303. What else calls itself XHTML is HTML. The tree is that of
-// pages in HTML, so that the same walk reads it; what xml-stylesheet instructions name comes first, as requisites.
-// Beyond browsers, elements without a namespace and names in capital letters are taken for those of HTML.
+// A page that is served as application/xhtml+xml is read by the rules of XML, as in browsers: "/>" ends any element,
+// elements are told by namespace, and the encoding is that of RFC 7303. Any other page that calls itself XHTML is HTML.
+// The tree is that of pages in HTML, so that the same walk reads it; what xml-stylesheet instructions name comes first,
+// as requisites. Beyond browsers, elements without a namespace and names in capital letters are taken for those of
+// HTML.
 //
 // An error ends such a page for a browser, which shows what stands before. A page with one is read as XML as far as a
-// lenient decoder comes, which is as far as a browser or farther, and once more as HTML; the links of both are taken, and
-// Unparsed is UnparsedXML. So it lacks nothing that it has as HTML, and nothing that a browser would have found. Entities
-// are those of HTML: a page that uses some of its own counts as one with an error.
+// lenient decoder comes, which is as far as a browser or farther, and once more as HTML; the links of both are taken,
+// and Unparsed is UnparsedXML. So it lacks nothing that it has as HTML, and nothing that a browser would have found.
+// Entities are those of HTML: a page that uses some of its own counts as one with an error.
 //
 // # What is no page
 //
-// Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and where
-// a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in pages,
-// since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse octets,
-// MaxLinks links, two large ones at once.
+// Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and
+// where a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in
+// pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
+// octets, MaxLinks links, two large ones at once.
 //
 // # What is counted
 //
@@ -82,6 +83,6 @@
 //
 // # Failures
 //
-// Whatever the page's octets are, they are no error: a page that the parser refuses is kept with no links and says
+// No bytes of a page are an error: a page that the parser refuses is kept with no links and says
 // why in Unparsed. An error means that the body could not be read or that ctx is done.
 package extract

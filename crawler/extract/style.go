@@ -9,7 +9,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// style reads the style sheet in a style element. What is typed otherwise is none (HTML Standard 4.2.6).
+// style reads the style sheet in a style element. One of another type is none (HTML Standard 4.2.6).
 func (w *walker) style(n *html.Node) {
 	if t := attr(n, "type"); t != "" && !strings.EqualFold(t, "text/css") {
 		return
@@ -28,7 +28,7 @@ func (w *walker) style(n *html.Node) {
 // sheet reads a style sheet, or declarations, in the page.
 func (w *walker) sheet(element, attr, text string) {
 	o := markup.Options{URL: w.links.base, ContentType: "text/css; charset=utf-8"}
-	// Whatever a style sheet is, it is no error.
+	// Nothing in a style sheet is an error.
 	_ = markup.FindCSS([]byte(restore(text)), o, func(r markup.Ref) {
 		if r.Element = element; attr != "" {
 			r.Attr = attr
@@ -58,8 +58,8 @@ var presents = map[string]bool{
 // maxNested is how deep documents within attributes are read.
 const maxNested = 3
 
-// srcdoc reads the page within an iframe's attribute, whose references are relative to what those around it are relative
-// to (HTML Standard 2.4.3, fallback base URL).
+// srcdoc reads the page within an iframe's attribute, whose references are relative to what those around it are
+// relative to (HTML Standard 2.4.3, fallback base URL).
 func (w *walker) srcdoc(n *html.Node) {
 	if n.DataAtom != atom.Iframe || !has(n, "srcdoc") {
 		return

@@ -48,7 +48,7 @@ type walker struct {
 	nested int // documents around the one that is read
 }
 
-// elements goes through the elements of a document in order. What is in a template is inert, unless it is a
+// elements goes through the elements of a document in order. The contents of a template are inert, unless it is a
 // declarative shadow root (HTML Standard 4.12.3).
 func elements(doc *goquery.Document) iter.Seq[*html.Node] {
 	return func(yield func(*html.Node) bool) {

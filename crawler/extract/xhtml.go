@@ -12,8 +12,8 @@ import (
 )
 
 // readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
-// HTML. What either finds is taken. A browser would show what stands before the error; that alone would cost us the rest
-// of every page whose server calls it XML and whose author never saw it shown as that.
+// HTML. The links of both are taken. A browser would show what stands before the error; that alone would cost us the
+// rest of every page whose server calls it XML and whose author never saw it shown as that.
 func readXHTML(in Input, head []byte, src *source) Page {
 	raw, err := wholeXML(in, head, src)
 	if err != nil {

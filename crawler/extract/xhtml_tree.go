@@ -25,9 +25,9 @@ const maxDeep = 512
 
 // xmlTree is a page in XML as the tree that its HTML would have been, so that one walk reads both.
 //
-// What is of HTML is told by namespace; a page that names none is held to be of HTML, and so is what is named in capital
-// letters: a browser shows neither as the author meant it, but the mirror takes them so, and to obey a meta element that
-// a browser ignores costs nothing.
+// Elements of HTML are told by namespace; a page that names none is held to be of HTML, and so are those in capital
+// letters: a browser shows neither as the author meant it, but the mirror takes them so, and to obey a meta element
+// that a browser ignores costs nothing.
 type xmlTree struct {
 	root   html.Node
 	open   []xmlOpen
@@ -46,8 +46,8 @@ type xmlOpen struct {
 }
 
 // newXMLTree reads a page in UTF-8 that has no XML declaration. One that is not well-formed is read again, leniently:
-// the lenient decoder goes over what it can (names of entities that do not exist, end tags that do not fit), and what it
-// finds up to the error is all that the strict one found.
+// the lenient decoder goes over what it can (names of entities that do not exist, end tags that do not fit), and what
+// it finds up to the error is all that the strict one found.
 func newXMLTree(body []byte) *xmlTree {
 	entities := entitiesIn(body)
 	whole := len(body)
@@ -205,8 +205,8 @@ func hasBefore(attrs []html.Attribute, met map[[2]string]bool, b html.Attribute)
 	return false
 }
 
-// instruction reads what links to a style sheet (Associating Style Sheets with XML documents 1.0). Its pseudo-attributes
-// are written as attributes are.
+// instruction reads what links to a style sheet (Associating Style Sheets with XML documents 1.0). Its
+// pseudo-attributes are written as attributes are.
 func (x *xmlTree) instruction(t xml.ProcInst) {
 	if t.Target != "xml-stylesheet" {
 		return

@@ -54,7 +54,7 @@ func (f *Fetcher) readRest(x *Exchange, l *connection, resp *http.Response, r Re
 	return complete && !resp.Close, err
 }
 
-// readBody reads body and payload to their end, or to where a cap or a fault stops it. Of errors in reading, that of the
+// readBody reads body and payload to their end, or to where a cap or a fault stops it. An error of the
 // connection counts before that of the framing, and that before the coding's.
 func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most int64) (complete bool, err error) {
 	begin := l.consumed()

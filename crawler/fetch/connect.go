@@ -13,8 +13,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// connect returns a fresh connection to a, at only unless that is zero, under watch. Failure of the world is a *Failure. x.Addr
-// becomes the address that was dialled last.
+// connect returns a fresh connection to a, at only unless that is zero, under watch. Failure of the world is a
+// *Failure. x.Addr becomes the address that was dialled last.
 func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort, end time.Time) (*connection, error) {
 	addrs := []netip.AddrPort{only}
 	var err error
@@ -120,7 +120,7 @@ func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time
 	}
 }
 
-// loopback reports whether the far end of a connection is this machine. What a dial hook returns may be no network
+// loopback reports whether the far end of a connection is this machine. A dial hook may return no network
 // connection at all, which asks nobody anything.
 func loopback(far net.Addr) bool {
 	tcp, ok := far.(*net.TCPAddr)

@@ -14,8 +14,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// connection is one to a host, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts them
-// against a budget, and gives every read and write its deadline. It has one user at a time.
+// connection is one to a host, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts
+// them against a budget, and gives every read and write its deadline. It has one user at a time.
 type connection struct {
 	authority canon.Authority
 	addr      netip.AddrPort
@@ -26,7 +26,7 @@ type connection struct {
 	next      *connection // idle, to the same authority
 	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
 
-	// Of the exchange that is going on.
+	// The exchange that is going on.
 	end      time.Time     // of its whole time
 	patience time.Duration // with the operation that is going on
 	idle     time.Duration // patience once an answer has begun
@@ -101,7 +101,7 @@ func (l *connection) wait(d time.Duration) {
 	}
 }
 
-// begin prepares for an exchange. What is read goes to raw, at most budget octets of it.
+// begin prepares for an exchange. The answer goes to raw, at most budget octets of it.
 func (l *connection) begin(raw *spooled, budget int64, idle time.Duration) {
 	l.used++
 	l.raw, l.left, l.idle = raw, budget, idle
@@ -163,7 +163,7 @@ func (l *connection) consumed() int64 { return l.raw.Size() - int64(l.br.Buffere
 func (l *connection) unclosed() bool { return l.socket != nil && l.socket.eof }
 
 // fault explains why reading or writing ended early: the word for Exchange.Truncated, and the error. parse is what the
-// parser said, early the class of a connection that ended here. What we ended ourselves (budget, spool) is the
+// parser said, early the class of a connection that ended here. An end of our own making (budget, spool) is the
 // caller's to see first.
 func (l *connection) fault(parse error, early Class) (truncated string, err error) {
 	var timeout net.Error

@@ -11,12 +11,12 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Do makes one exchange. What the world does wrong is in Exchange.Failure. An error means that there is no exchange:
+// Do makes one exchange. Exchange.Failure has what the world does wrong. An error means that there is no exchange:
 // ctx was over before the response was complete, the spool failed, too many files are open, or the request or the
 // identity (see Identity.CheckContact) cannot be used. The caller closes the exchange.
 //
-// A ctx that was cancelled with a *Failure as its cause (context.WithCancelCause) is another matter: it ends the exchange
-// as quickly, and what came of it until then is an exchange that failed like that.
+// A ctx that was cancelled with a *Failure as its cause (context.WithCancelCause) is another matter: it ends the
+// exchange as quickly, and what came of it until then is an exchange that failed like that.
 func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
 	head, err := f.head(r)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package fetch speaks HTTP, and is the only package of curtsy that does. One call of Fetcher.Do is one exchange:
-// one request, one response, HTTP/1.1 over a connection of our own. What the other side does wrong is a value
+// one request, one response, HTTP/1.1 over a connection of our own. A fault of the other side is a value
 // (Exchange.Failure); what goes wrong on our side (cancellation, spool disk, misuse) is an error.
 //
 // # The course of an exchange
@@ -13,14 +13,14 @@
 //
 // The name is resolved by us, the guard judges the addresses after resolution, and exactly one that it passed is
 // dialled, in digits: nothing is resolved a second time, so a name that changes its answer (DNS rebinding) gains
-// nothing. Whoever wants to know the address first (a crawl that spaces its exchanges by address) asks Addresses and
-// names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 64 look-ups are
-// under way, those that take over a second not counted, of one name at most one; answers are kept for a minute, failures not. Without Request.Addr, of several
-// addresses the refused ones are left out; the others are tried in the resolver's order, at most three, the next one only
-// when the connection could not be made. Where a name has IPv4 and IPv6 addresses, the second that is tried is of the other
-// kind than the first (RFC 8305 4). If none is left the exchange fails with PrivateAddress. An
-// address that opted out (Config.Refuse) is left out like those, and a connection that was kept is judged again before
-// each exchange.
+// nothing. A caller that wants to know the address first (a crawl that spaces its exchanges by address) asks Addresses
+// and names one in Request.Addr: the exchange goes there or nowhere, and the guard judges it again. At most 64 look-ups
+// are under way, those that take over a second not counted, of one name at most one; answers are kept for a minute,
+// failures not. Without Request.Addr, of several addresses the refused ones are left out; the others are tried in the
+// resolver's order, at most three, the next one only when the connection could not be made. Where a name has IPv4 and
+// IPv6 addresses, the second that is tried is of the other kind than the first (RFC 8305 4). If none is left the
+// exchange fails with PrivateAddress. An address that opted out (Config.Refuse) is left out like those, and a
+// connection that was kept is judged again before each exchange.
 //
 // # Octets
 //
@@ -31,8 +31,8 @@
 // WARC expect the block to begin with the final status line; Exchange.Interim counts them. When an exchange fails,
 // Response holds all that had come.
 //
-// Exchange.Body is decoded: without transfer coding, and without content codings, as package coding undoes them. A coding
-// that it cannot undo stays; Exchange.Undecoded names it.
+// Exchange.Body is decoded: without transfer coding, and without content codings, as package coding undoes them. A
+// coding that it cannot undo stays; Exchange.Undecoded names it.
 //
 // # Bounds
 //

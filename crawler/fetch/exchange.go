@@ -63,8 +63,8 @@ type Meter struct {
 // Octets is how many octets have been read of the answer.
 func (m *Meter) Octets() int64 { return m.octets.Load() }
 
-// Ours is how long the exchange has waited for us and not for the host: in Request.Begin, and for Config.MaxRate. A wait
-// counts when it is over.
+// Ours is how long the exchange has waited for us and not for the host: in Request.Begin, and for Config.MaxRate. A
+// wait counts when it is over.
 func (m *Meter) Ours() time.Duration { return time.Duration(m.ours.Load()) }
 
 // add notes so many octets and a wait of ours. A nil Meter takes no notes.
@@ -105,13 +105,13 @@ type Exchange struct {
 	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
 	Interim  int               // interim responses (1xx) before it, not part of Response
 
-	// Protocols are the protocols spoken, the upper one first: "http/1.1", or "http/1.0" when the answer says so, and above
-	// TLS its version, as "tls/1.3". Nil when nothing was sent.
+	// Protocols are the protocols spoken, the upper one first: "http/1.1", or "http/1.0" when the answer says so, and
+	// above TLS its version, as "tls/1.3". Nil when nothing was sent.
 	Protocols []string
 
 	// Status and Header are those of the final response; zero and nil without a complete head. Header is as net/http
 	// parses it: names in canonical case, and without the fields that net/http takes for framing
-	// (Transfer-Encoding, and then Content-Length). What was sent stands in Response.
+	// (Transfer-Encoding, and then Content-Length). Response has the bytes as they were sent.
 	Status int
 	Header http.Header
 

@@ -39,7 +39,7 @@ var refusedIPv4 = []refused{
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved or broadcast"},        // RFC 1112 4, RFC 919
 }
 
-// refusedIPv6 is the IANA IPv6 Special-Purpose Address Registry (RFC 6890) likewise. Whatever is outside 2000::/3 is not
+// refusedIPv6 is the IANA IPv6 Special-Purpose Address Registry (RFC 6890) likewise. An address outside 2000::/3 is not
 // global unicast at all (IANA IPv6 Address Space, RFC 4291); the lines for it only give better reasons.
 var refusedIPv6 = []refused{
 	{netip.MustParsePrefix("fd00:ec2::254/128"), "metadata service"},      // Amazon

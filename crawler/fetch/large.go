@@ -9,15 +9,16 @@ import (
 	"curtsy/storage/coding"
 )
 
-// A decoder keeps a window of what it has decoded: of br up to 16 MiB, which four octets can ask for. Exchanges in flight are
-// many, and slow ones stay so for minutes; if each held such a window, a few hundred hosts would cost gigabytes. So what may
-// take more than smallWindow is decoded once all of it is here, by no more than largeDecoders at a time: they wait for no host.
+// A decoder keeps a window of what it has decoded: of br up to 16 MiB, which four octets can ask for. Exchanges in
+// flight are many, and slow ones stay so for minutes; if each held such a window, a few hundred hosts would cost
+// gigabytes. So what may take more than smallWindow is decoded once all of it is here, by no more than largeDecoders at
+// a time: they wait for no host.
 const (
 	smallWindow   = 512 << 10
 	largeDecoders = 4
 )
 
-// plain returns p with its codings undone. What close releases is to be released when it has been read. The error is a
+// plain returns p with its codings undone. The caller calls close when it has been read. The error is a
 // *spoolError: that of the body is found by reading on.
 func (f *Fetcher) plain(p *payload, undo []string) (r io.Reader, release func(), err error) {
 	var first [1]byte

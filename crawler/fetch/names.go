@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// names looks host names up, at most maxLookups at a time, each once for all who want it now, and remembers answers for a
-// while: a host's robots.txt and its first pages should not cost a look-up each, and what the crawler reserves a slot for
-// must be what it dials. Failures are shared, but not remembered.
+// names looks host names up, at most maxLookups at a time, each once for all who want it now, and remembers answers for
+// a while: a host's robots.txt and its first pages should not cost a look-up each, and what the crawler reserves a slot
+// for must be what it dials. Failures are shared, but not remembered.
 //
 // A look-up that takes long is waiting for somebody's name server, and does not keep others from theirs: its place is
 // free again after slowLookUp. Waiting for a place is nobody's failure, and no part of the patience with a look-up.
@@ -24,7 +24,7 @@ type names struct {
 	known map[string]answer
 }
 
-// lookUp is one question to the resolver. What follows done is set when that is closed.
+// lookUp is one question to the resolver. The fields behind done are set when that is closed.
 type lookUp struct {
 	done    chan struct{}
 	addrs   []netip.Addr
@@ -53,7 +53,7 @@ func newNames(resolve func(context.Context, string) ([]netip.Addr, error), patie
 	}
 }
 
-// of returns the addresses of a host name. Whoever asks first makes the look-up; the others wait for it, and one of them
+// of returns the addresses of a host name. The first to ask makes the look-up; the others wait for it, and one of them
 // makes its own when that was given up.
 func (n *names) of(ctx context.Context, host string) ([]netip.Addr, error) {
 	for {

@@ -114,7 +114,8 @@ func same(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// read returns a file with what its directory entry says. What is no regular file is not opened: a pipe would block.
+// read returns a file with what its directory entry says. Anything but a regular file is not opened: a pipe would
+// block.
 func read(path string) (fs.FileInfo, []byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is not a regular file", path)

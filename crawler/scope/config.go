@@ -21,7 +21,7 @@ const (
 	ModeAny    Mode = "any"    // everywhere; whoever offers it asks for a budget
 )
 
-// What Config.Requisites may say. The empty string means RequisitesScope.
+// The values of Config.Requisites. The empty string means RequisitesScope.
 const (
 	RequisitesScope = "scope" // requisites are judged like links
 	RequisitesNone  = "none"  // no requisites

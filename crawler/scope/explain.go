@@ -6,7 +6,7 @@ type Opinion struct {
 	Says string // one of the words below
 }
 
-// What a rule may say.
+// The opinions of a rule.
 const (
 	SaysIn      = "in"
 	SaysOut     = "out"

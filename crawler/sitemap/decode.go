@@ -65,7 +65,7 @@ func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int)
 		return c.Encoding, 0
 	}
 	for _, label := range []string{mediatype.Parse(contentType).Charset, first(declared, head)} {
-		// Of what reads as ASCII, UTF-16 is a false claim.
+		// UTF-16 is a false claim for a file that reads as ASCII.
 		if c, ok := charset.Of(label); ok && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
 			return c.Encoding, 0
 		}
@@ -80,7 +80,7 @@ func first(pattern *regexp.Regexp, b []byte) string {
 	return ""
 }
 
-// clean reads characters. What is none, or none that XML 1.0 2.2 allows, becomes so many spoil octets.
+// clean reads characters. A byte that is none, or none that XML 1.0 2.2 allows, becomes a spoil byte.
 type clean struct {
 	r    *bufio.Reader
 	base int64 // octets of the file before the first one of r

@@ -21,9 +21,10 @@
 //
 // Names are compared without case, and namespaces are not looked at: many files have none, or another. Where an element
 // stands decides, and that its prefix is that of the entry it stands in: "loc" counts in "url" and in "sitemap", and
-// "image:loc" is no page. An element that is not closed ends with the one around it, an entry where the next begins. An "&" that begins no entity stands for itself. Entities of
-// XML and HTML are characters; others are not expanded, so that none can grow, an address that has one is refused, and
-// nothing that a file refers to is fetched. White space of Unicode around an address is no part of it.
+// "image:loc" is no page. An element that is not closed ends with the one around it, an entry where the next begins. An
+// "&" that begins no entity stands for itself. Entities of XML and HTML are characters; others are not expanded, so
+// that none can grow, an address that has one is refused, and nothing that a file refers to is fetched. White space of
+// Unicode around an address is no part of it.
 //
 // # What is given out
 //
@@ -44,9 +45,9 @@
 //
 //	entries = Report.Entries + the sum of Report.Refused
 //
-// What cannot be counted, because it was not read, is the Report's Finding: where the reading stopped, and why. What
-// stood before it was given out. A file that is damaged, too large or no sitemap at all is no error: an error means that
-// the body could not be read, or is that of the function that takes the entries.
+// The Report's Finding tells what was not read and cannot be counted: where the reading stopped, and why. The
+// entries before it were given out. A file that is damaged, too large or no sitemap at all is no error: an error means
+// that the body could not be read, or is that of the function that takes the entries.
 //
 // # What the package never does
 //

@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// The limits. Of the protocol are MaxEntries and MaxSize (https://www.sitemaps.org/protocol.html, "Using Sitemap index
+// The limits. The protocol has MaxEntries and MaxSize (https://www.sitemaps.org/protocol.html, "Using Sitemap index
 // files"), and they hold for feeds and text alike.
 const (
 	MaxEntries = 50_000   // entries of one file
@@ -35,7 +35,7 @@ type Entry struct {
 	URL canon.URL
 	Map bool // it is that of another sitemap: an index lists it
 
-	// What the site says of it, not to be relied on.
+	// The site's own word for it, not to be relied on.
 	LastMod    time.Time // zero: not said, or not in a form that can be read
 	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; or empty
 	Priority   float64   // 0 to 1; 0.5, as the protocol has it, when it is not said

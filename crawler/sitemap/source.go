@@ -20,7 +20,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unzipped is what a gzip file holds. What follows its last member, padding mostly, is not looked at.
+// unzipped is what a gzip file holds. Bytes behind its last member, padding mostly, are not looked at.
 type unzipped struct {
 	r   io.Reader
 	z   *gzip.Reader

@@ -242,7 +242,7 @@ func (r *reader) close() error {
 	return r.give(base, e.ref, e.Entry)
 }
 
-// finish ends the reading. Of an entry that is not complete the address counts if it is.
+// finish ends the reading. An incomplete entry counts if its address is complete.
 func (r *reader) finish() error {
 	if r.entry != nil && r.entry.has {
 		return r.close()

@@ -2,12 +2,13 @@ package trap
 
 import "math/bits"
 
-// A page's words are most of what is told of it. Nearly all of them are as plain as can be: ASCII, one space between two,
-// no slash that the page's own URL could be found by, no digit that a shape leaves out. Those are taken many at a time.
+// A page's words are most of what is told of it. Nearly all of them are as plain as can be: ASCII, one space between
+// two, no slash that the page's own URL could be found by, no digit that a shape leaves out. Those are taken many at a
+// time.
 
-// plainWords returns how much of the beginning of s is words that need not be looked at one by one, and how many these are:
-// without a slash, without white space but one space between two, and followed by white space or nothing; if they are
-// to be their own templates, without digits and "#". What white space is says strings.Fields.
+// plainWords returns how much of the beginning of s is words that need not be looked at one by one, and how many these
+// are: without a slash, without white space but one space between two, and followed by white space or nothing; if they
+// are to be their own templates, without digits and "#". White space is that of strings.Fields.
 func plainWords(s string, templates bool) (end, words int) {
 	i, spaces := plainOctets(s, templates)
 	for ; i < len(s); i++ {
@@ -39,8 +40,8 @@ func plainWords(s string, templates bool) (end, words int) {
 	return i, spaces + 1
 }
 
-// plainOctets is the beginning of plainWords: as far as eight octets at a time are plain and spaces, no two of these next
-// to each other.
+// plainOctets is the beginning of plainWords: as far as eight octets at a time are plain and spaces, no two of these
+// next to each other.
 func plainOctets(s string, templates bool) (n, spaces int) {
 	const (
 		ones  = 0x0101010101010101
@@ -87,7 +88,8 @@ func spaces(s string) (n int) {
 	return n
 }
 
-// wordEnd is where the white space after the beginning of s is, as far as ASCII tells: there may be several words before it.
+// wordEnd is where the white space after the beginning of s is, as far as ASCII tells: there may be several words
+// before it.
 func wordEnd(s string) (n int) {
 	for n < len(s) && octets[s[n]] != space {
 		n++

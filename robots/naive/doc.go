@@ -1,6 +1,6 @@
 // Package naive is a second reading of RFC 9309, and of the two documents before it, written without a look at package
-// robots: slow, obvious, and importing nothing at all. Tests, the audit and the referee use it as an oracle, so that one
-// misunderstanding cannot hide in both the crawler and its judge.
+// robots: slow, obvious, and importing nothing at all. Tests, the audit and the referee use it as an oracle, so that
+// one misunderstanding cannot hide in both the crawler and its judge.
 //
 // It reads a robots.txt anew for every question and keeps nothing. Each function bears to be checked by eye against the
 // standard. The time it takes is bounded all the same, by the product of the lengths of body and target: the files it
@@ -11,6 +11,6 @@
 // no colon; a value with a control octet is invalid; a Crawl-delay belongs to the agents that its group has named so
 // far, the longest counts, and who is asked for none of his own gets that of "*".
 //
-// Of the older documents it makes the same choices too: a record without a rule is passed over, an empty rule has no
+// It makes the same choices in the older documents, too: a record without a rule is passed over, an empty rule has no
 // effect, lines are read as leniently as under the RFC, and the query is compared as well.
 package naive

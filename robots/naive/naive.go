@@ -82,7 +82,7 @@ func read(body []byte, token string) ([]rule, float64) {
 	return rules[named], delays[1]
 }
 
-// lines cuts a body at CR, LF and CRLF. Of more than 500 KiB, what follows the last whole line does not count.
+// lines cuts a body at CR, LF and CRLF. In a body of more than 500 KiB, nothing counts behind the last whole line.
 func lines(body []byte) (all []string) {
 	start, limit := 0, 500*1024
 	whole := len(body) <= limit

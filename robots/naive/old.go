@@ -46,8 +46,8 @@ type recordOf struct {
 	rules  []rule
 }
 
-// records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. What is
-// said before the first user-agent line of a record is said to nobody. With also "disallow" only that is a rule.
+// records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. Text that
+// is said before the first user-agent line of a record is said to nobody. With also "disallow" only that is a rule.
 func records(body []byte, also string) (all []recordOf) {
 	var r recordOf
 	for i, line := range lines(body) {

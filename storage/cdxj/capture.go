@@ -153,7 +153,7 @@ func ParseLine(b []byte) (Line, error) {
 	}, nil
 }
 
-// parseTime reads 14 digits. Of the 17 that some tools write, to the millisecond, the last three are passed over.
+// parseTime reads 14 digits. Some tools write 17, to the millisecond: the last three are passed over.
 func parseTime(s string) (time.Time, error) {
 	if (len(s) != 14 && len(s) != 17) || strings.Trim(s, "0123456789") != "" {
 		return time.Time{}, fmt.Errorf("%.30q is no time of 14 digits", s)

@@ -1,5 +1,5 @@
-// Package cdxj keeps an index of a web archive: where the captures of a URL stand, and which archived answer has a given
-// payload.
+// Package cdxj keeps an index of a web archive: where the captures of a URL stand, and which archived answer has a
+// given payload.
 //
 // # Files
 //
@@ -16,20 +16,20 @@
 //
 //   - A .cdxj file appears whole and durable, and depends on its segment alone: built while crawling and rebuilt from
 //     the archive it is the same, octet for octet.
-//   - What is in an .open file was appended to the archive before; after a kill the archive may hold more or less. So the
-//     lines of a segment that was left open are made anew from the segment (Mended), not mended themselves.
+//   - What is in an .open file was appended to the archive before; after a kill the archive may hold more or less. So
+//     the lines of a segment that was left open are made anew from the segment (Mended), not mended themselves.
 //   - An original is referred to only while its record is in the archive: lines of the log that name a place behind the
 //     end of a mended segment, or a segment that is gone, are void.
-//   - The log is durable before the index of a segment is. What a kill tears off its end belongs to the segment that was
-//     open, and is found there again.
+//   - The log is durable before the index of a segment is. The end that a kill tears off belongs to the segment that
+//     was open, and is found there again.
 //
 // # Memory
 //
-// A payload takes about 12 octets of memory (table), whatever its URL: the table gives a place in the log, or in an index
-// of an earlier crawl, and the whole digest is compared there. Sorting takes 8 MiB and temporary files.
+// A payload takes about 12 octets of memory (table), whatever its URL: the table gives a place in the log, or in an
+// index of an earlier crawl, and the whole digest is compared there. Sorting takes 8 MiB and temporary files.
 //
 // # What the package never does
 //
-// It changes nothing in the archive, needs no index to be correct for the archive to be read, and never takes two payloads
-// for one because a part of their digests is equal.
+// It changes nothing in the archive, needs no index to be correct for the archive to be read, and never takes two
+// payloads for one because a part of their digests is equal.
 package cdxj

@@ -12,8 +12,8 @@ import (
 // Key returns the sort key of a URL as warcio writes it: the host's labels in reverse, joined by commas, the port if it
 // is not the scheme's own, ")", the path, and the query with its arguments sorted, all in lower case; neither scheme
 // nor "www." in front of the host is kept. The labels of an IPv4 address are turned round like those of any other host
-// (127.0.0.1 is "1,0,0,127)/"), as warcio has it and pywb's library surt has not. What is no web address is its own
-// key. A key holds no white space and no control character, whatever it was made of.
+// (127.0.0.1 is "1,0,0,127)/"), as warcio has it and pywb's library surt has not. A URL that is no web address is its
+// own key. A key holds no white space and no control character, whatever it was made of.
 func Key(url string) string { return string(appendKey(nil, url)) }
 
 // appendKey appends the key of url.
@@ -83,7 +83,8 @@ func appendEscaped(b []byte, key string) []byte {
 	return appendWord(b, key)
 }
 
-// appendWord appends s with white space and control characters, which would end the key or its line, as a URL writes them.
+// appendWord appends s with white space and control characters, which would end the key or its line, as a URL writes
+// them.
 func appendWord(b []byte, s string) []byte {
 	if whole(s) {
 		return append(b, s...)

@@ -77,8 +77,8 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	}
 	head := httpHead(rec.Block)
 	c.Status, c.Type = warc.StatusAndType(head[:min(len(head), readHead)])
-	// What was cut, or kept without its body, cannot stand in for another. Nor does robots.txt: it is kept whole always.
-	// An error page is no page that another may be said to repeat.
+	// An answer that was cut, or kept without its body, cannot stand in for another. Nor does robots.txt: it is kept whole
+	// always. An error page is no page that another may be said to repeat.
 	c.Repeatable = kind == "response" && 200 <= c.Status && c.Status <= 299 && head != nil && rec.Length > int64(len(head)) && rec.Fields.Get("WARC-Truncated") == "" &&
 		!strings.HasSuffix(strings.ToLower(path.Base(withoutQuery(c.URL))), "robots.txt")
 	c.original = worth(&c.Entry)
@@ -122,8 +122,8 @@ type records interface {
 	End() (int64, error)
 }
 
-// scan gives each capture to see, in the order of the file. Of a record whose fields cannot be read it tells bad, and goes
-// on; without bad that is an error.
+// scan gives each capture to see, in the order of the file. It tells bad of a record whose fields cannot be read, and
+// goes on; without bad that is an error.
 func scan(ctx context.Context, rd records, file string, bad func(offset int64, err error), see func(c *capture) error) error {
 	for {
 		rec, err := rd.Next()

@@ -11,7 +11,7 @@ const (
 )
 
 // table finds places by a hash, in about 12 octets for each: open addressing with linear probing, 0.6 to 0.85 full.
-// What stands at a place is for the caller to compare: a table knows 34 bits of the hash. Each shard grows by itself,
+// The caller compares the record at a place: a table knows 34 bits of the hash. Each shard grows by itself,
 // so that no growth holds up much or doubles the memory. Hashes must come from a keyed function: of digests alone an
 // adversary could choose those that collide.
 type table struct {

@@ -15,7 +15,7 @@ type Point struct {
 	Chain   Hash
 	Runs    bool // no head that ends a run stands there: the crawl runs, or was killed
 
-	// Of the head that stands there. Without one Time is zero; without a signature Key is nil.
+	// The head that stands there. Without one Time is zero; without a signature Key is nil.
 	Time time.Time
 	Key  ed25519.PublicKey
 }

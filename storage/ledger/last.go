@@ -49,7 +49,8 @@ func restsIn(dir string, number int, yield func(storage.Line, error) bool) bool 
 	return more && err == nil
 }
 
-// eachWith gives each line of a segment that has a field to f, until that returns false. What is no whole line is passed over.
+// eachWith gives each line of a segment that has a field to f, until that returns false. A line that is not whole is
+// passed over.
 func eachWith(dir string, number int, field []byte, f func(line []byte) bool) error {
 	s, err := openSegment(dir, number)
 	if err != nil {

@@ -96,7 +96,7 @@ func (w *Writer) next() {
 	w.number, w.file, w.size, w.synced, w.here, w.begun = w.number+1, nil, 0, 0, 0, false
 }
 
-// tail reads the last of the segments that holds a line, and says how it ends. What it does not find intact is for
+// tail reads the last of the segments that holds a line, and says how it ends. Damage that it finds is for
 // Scan to say: the chain goes on from what is there.
 func tail(dir string, numbers []int) (c *checker, packed bool, err error) {
 	for i := len(numbers) - 1; i >= 0; i-- {

@@ -66,7 +66,7 @@ func readSegment(dir string, number int, last bool, yield func(storage.Line, err
 
 var errLong = fmt.Errorf("longer than %d octets", maxLine)
 
-// readLine returns the next line, valid until the next call. What it returns with io.EOF has no end. A line that is
+// readLine returns the next line, valid until the next call. A line that comes with io.EOF has no end. A line that is
 // longer than maxLine is passed over and is errLong.
 func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 	b, err := r.ReadSlice('\n')

@@ -59,8 +59,8 @@ func mentions(text string, found func(mention)) {
 	}
 }
 
-// token reads the next token. What begins with "url(" is read here: the lexer takes url("…") as one token only where
-// nothing else stands in it, and knows the name only as far as it is written without escapes.
+// token reads the next token. A token that begins with "url(" is read here: the lexer takes url("…") as one token only
+// where nothing else stands in it, and knows the name only as far as it is written without escapes.
 func (s *sheet) token() bool {
 	start := s.in.Offset()
 	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {
@@ -217,8 +217,8 @@ func (s *sheet) move(i int) {
 	s.in.Skip()
 }
 
-// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It is
-// false at what cannot stand in one.
+// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It
+// is false at what cannot stand in one.
 func unquotedEnd(s string, i int) (end int, ok bool) {
 	for i < len(s) {
 		switch c := s[i]; {

@@ -108,8 +108,8 @@ func inQuotes(s string) string {
 
 func oddBackslashes(s string) bool { return (len(s)-len(strings.TrimRight(s, `\`)))%2 == 1 }
 
-// cssString returns a string of CSS in such quotes. What ends it, or the element or attribute it may stand in, is
-// escaped.
+// cssString returns a string of CSS in such quotes. Characters that end it, or the element or attribute it may stand
+// in, are escaped.
 func cssString(s string, quote byte) string {
 	var b strings.Builder
 	b.WriteByte(quote)

@@ -4,9 +4,9 @@
 //
 // # One document
 //
-//  1. The charset is decided: for pages as package charset decides (byte order mark, Content-Type, meta, guess), so that
-//     a reference has the same canonical key in both; for style sheets by CSS Syntax 3.2, for XML by RFC 7303. UTF-8 is
-//     not decoded. Another charset is, once to be read, and once more to find the octets of each place.
+//  1. The charset is decided: for pages as package charset decides (byte order mark, Content-Type, meta, guess), so
+//     that a reference has the same canonical key in both; for style sheets by CSS Syntax 3.2, for XML by RFC 7303.
+//     UTF-8 is not decoded. Another charset is, once to be read, and once more to find the octets of each place.
 //  2. Tags and attributes are found as the tokenizer of the HTML Standard (13.2.5) finds them, without a tree: only
 //     where foreign content (SVG, MathML) and templates begin and end is followed. Style sheets are the tokens of
 //     github.com/tdewolff/parse, but for url(…), which is read here by CSS Syntax 4.3.6: the library takes url("x" y())
@@ -18,9 +18,9 @@
 // # Where references stand
 //
 // The table is places, in places.go. Beyond what package extract lists (the places of links and requisites) these are:
-// style attributes and elements, presentation attributes and all href of SVG, srcdoc (the page in it is rewritten), lazy
-// loading (data-src, data-srcset, data-original, data-bg …), forms, citations, pictures for others (Options.Previews),
-// and in style sheets url(), src(), @import and image-set(). In web manifests see members.
+// style attributes and elements, presentation attributes and all href of SVG, srcdoc (the page in it is rewritten),
+// lazy loading (data-src, data-srcset, data-original, data-bg …), forms, citations, pictures for others
+// (Options.Previews), and in style sheets url(), src(), @import and image-set(). In web manifests see members.
 //
 // Not asked about are references into the document itself ("#top", url(#gradient)), unless a base makes them point
 // elsewhere; data:, javascript:, about: and blob:; names that look like references (@namespace, xmlns); what is in
@@ -42,10 +42,10 @@
 //
 // # What it costs
 //
-// Time is linear in the document's octets. Finding takes no more than four times their memory in all, whatever they are;
-// attributes that do not matter are not kept. Pages in srcdoc are read three deep. A tag with integrity or crossorigin
-// has at most 16,384 references rewritten. What is written is no larger than
-// Options.Most. What is not read, Options.Removed is told.
+// Time is linear in the document's octets. Finding takes no more than four times their memory in all, whatever they
+// are; attributes that do not matter are not kept. Pages in srcdoc are read three deep. A tag with integrity or
+// crossorigin has at most 16,384 references rewritten. The output is no larger than
+// Options.Most. Options.Removed is told of parts that are not read.
 //
 // # Where the tokenizer of golang.org/x/net/html differs
 //

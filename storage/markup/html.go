@@ -7,7 +7,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// maxPages is how deep pages in srcdoc attributes are read. What is deeper is told to Options.Removed as unread.
+// maxPages is how deep pages in srcdoc attributes are read. Options.Removed is told of deeper ones as unread.
 const maxPages = 3
 
 // htmlDoc rewrites a page.
@@ -123,7 +123,8 @@ func (h *htmlDoc) shifted(start int) sink {
 	return func(e edit) { h.to(edit{e.start + start, e.end + start, e.text}) }
 }
 
-// foreignStyle rewrites the style sheet of an SVG element: a text with character references, or CDATA, where they are none.
+// foreignStyle rewrites the style sheet of an SVG element: a text with character references, or CDATA, where they are
+// none.
 func (h *htmlDoc) foreignStyle(t *tag) {
 	raw := h.s[t.end:t.body]
 	if strings.Contains(raw, "<![CDATA[") {

@@ -12,8 +12,8 @@ import (
 // ErrTooLarge says that a document would become larger than Options.Most.
 var ErrTooLarge = errors.New("markup: the document would be larger than the limit with its new references")
 
-// Visit is asked about each reference, in document order. What it returns is written in the reference's place if
-// replace is true: a URL reference, relative or absolute, in the characters of a URL (0x21 to 0x7E), not empty.
+// Visit is asked about each reference, in document order. The text that it returns is written in the reference's place
+// if replace is true: a URL reference, relative or absolute, in the characters of a URL (0x21 to 0x7E), not empty.
 type Visit func(Ref) (replacement string, replace bool)
 
 // Options says what a document is, and what else is to change in it. The zero value of all but URL changes nothing
@@ -33,8 +33,8 @@ type Options struct {
 	Declare      bool // write the charset into a document that only its Content-Type, or what links to it, tells
 	Previews     bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
 
-	// Most is the most octets of what is written; zero means that there is no limit. References may become longer than they
-	// were by any factor, and whoever writes a page decides how many there are. What would be larger is ErrTooLarge.
+	// Most is the most octets of what is written; zero means that there is no limit. References may become longer than
+	// they were by any factor, and whoever writes a page decides how many there are. A larger document is ErrTooLarge.
 	Most int
 
 	// Removed, if not nil, is told of each attribute that is taken away, and of each reference in a place that cannot

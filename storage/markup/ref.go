@@ -35,8 +35,8 @@ func (r Role) String() string {
 	return "unknown"
 }
 
-// Requisite reports whether a browser fetches it by itself to show the page. What is Lazy or a Preview it does not,
-// though a copy without the former is rarely complete.
+// Requisite reports whether a browser fetches it by itself to show the page. It does not fetch what is Lazy or a
+// Preview, though a copy without the former is rarely complete.
 func (r Role) Requisite() bool { return r >= Embed && r <= ManifestLink }
 
 // Ref is a reference as it stands in a document. Its texts may share memory with the whole of it: clone what is kept.

@@ -2,8 +2,8 @@ package markup
 
 import "strings"
 
-// scanner goes through the start tags of a page as the tokenizer of the HTML Standard finds them (13.2.5), with what the
-// tree decides for it: where foreign content is (CDATA, no raw text), and what is in a template. There is no tree.
+// scanner goes through the start tags of a page as the tokenizer of the HTML Standard finds them (13.2.5), with what
+// the tree decides for it: where foreign content is (CDATA, no raw text), and what is in a template. There is no tree.
 type scanner struct {
 	s         string
 	at        int
@@ -12,7 +12,7 @@ type scanner struct {
 	templates []template
 }
 
-// template is an open template element. What is in one is inert, unless it is a declarative shadow root (4.12.3).
+// template is an open template element. Its contents are inert, unless it is a declarative shadow root (4.12.3).
 type template struct {
 	inert   bool
 	foreign int // open foreign elements outside
@@ -153,8 +153,8 @@ func behind(s string, i int, mark string) int {
 	return len(s)
 }
 
-// commentEnd returns where the comment ends whose text begins at i: behind "-->" or "--!>", and "<!-->" and "<!--->" are
-// whole (13.2.5.43 to 13.2.5.52).
+// commentEnd returns where the comment ends whose text begins at i: behind "-->" or "--!>", and "<!-->" and "<!--->"
+// are whole (13.2.5.43 to 13.2.5.52).
 func commentEnd(s string, i int) int {
 	if strings.HasPrefix(s[i:], ">") {
 		return i + 1

@@ -83,7 +83,8 @@ func unquote(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// printable reports whether a value has no control octet but a tab. What is beyond ASCII may be in it, and is no label.
+// printable reports whether a value has no control octet but a tab. Characters beyond ASCII may be in it, and are no
+// label.
 func printable(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7F {

@@ -12,9 +12,9 @@ import (
 // ErrNothing says that an archive holds no answer of which a mirror could be made.
 var ErrNothing = errors.New("mirror: no answer is archived; the mirror before, if there is one, is as it was")
 
-// Build makes the mirror of an archive and puts it in the place of the one before. Whatever happens meanwhile, the tree
-// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux, macOS, Windows),
-// another is refused. An archive without an answer is ErrNothing.
+// Build makes the mirror of an archive and puts it in the place of the one before. The tree
+// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux,
+// macOS, Windows), another is refused. An archive without an answer is ErrNothing.
 func Build(ctx context.Context, o Options) (s Summary, err error) {
 	d, err := openDisk(o.Dir, &o)
 	if err != nil {
@@ -74,8 +74,8 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("mirror: %s: %w", what, err)
 }
 
-// writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it: so
-// the tree is planned once more, without it.
+// writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it:
+// so the tree is planned once more, without it.
 func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp string) (*writer, error) {
 	for {
 		g.plan.resolve()

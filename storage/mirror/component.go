@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of a name. File systems end at 255 octets (or UTF-16 units) for a component and 4,096 octets for a path; the
-// rest is left for where the mirror stands.
+// The bounds of a name. File systems end at 255 octets (or UTF-16 units) for a component and 4,096 octets for a path;
+// the rest is left for where the mirror stands.
 const (
 	maxComponent = 240
 	maxPath      = 2048
@@ -32,14 +32,14 @@ func hashOf(s string) string {
 // end a URL's path or begin an escape in it, which servers and people get wrong.
 const unsafe = `<>:"/\|?*%#`
 
-// safe reports whether a name may hold r as it is. What is not printable is escaped: control characters, and those that
-// change the direction of text or have no width.
+// safe reports whether a name may hold r as it is. Unprintable characters are escaped: control characters, and those
+// that change the direction of text or have no width.
 func safe(r rune) bool {
 	return r != utf8.RuneError && unicode.IsPrint(r) && !strings.ContainsRune(unsafe, r)
 }
 
-// readable decodes the escapes of a part of a URL where what they stand for is safe in a name, and escapes the rest. Two
-// parts that differ stay different: "%" is never decoded.
+// readable decodes the escapes of a part of a URL where what they stand for is safe in a name, and escapes the rest.
+// Two parts that differ stay different: "%" is never decoded.
 func readable(part string) string {
 	if isPlain(part) {
 		return part
@@ -114,12 +114,13 @@ func device(stem string) bool {
 	return ok && utf8.RuneCountInString(digit) == 1 && strings.ContainsAny(digit, "0123456789¹²³")
 }
 
-// readByOthers are files that the desktops of Windows read in any folder. What begins with a dot is read by still others:
-// a folder .git makes git, and prompts that call it, run what its config says; and "git~1" is .git on FAT (CVE-2014-9390).
+// readByOthers are files that the desktops of Windows read in any folder. Others read names that begin with a dot:
+// a folder .git makes git, and prompts that call it, run what its config says; and "git~1" is .git on FAT
+// (CVE-2014-9390).
 var readByOthers = map[string]bool{"desktop.ini": true, "autorun.inf": true, "thumbs.db": true}
 
-// component makes a name that every file system takes of a readable stem and an extension. What has to be cut, or would
-// be nothing, is told apart by a hash of whole, the part of the URL that it stands for.
+// component makes a name that every file system takes of a readable stem and an extension. A name that has to be cut,
+// or would be nothing, is told apart by a hash of whole, the part of the URL that it stands for.
 func component(stem, ext, whole string) string {
 	name := stem + ext
 	if name == "" {
@@ -144,8 +145,8 @@ func component(stem, ext, whole string) string {
 	return ends(strings.TrimRight(cutRunes(name, room), ". ") + "~" + hashOf(whole)[:shortHash] + ext)
 }
 
-// ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop, and
-// the names of a directory itself and the one above.
+// ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop,
+// and the names of a directory itself and the one above.
 func ends(name string) string {
 	if c := name[len(name)-1]; name[0] != ' ' && c != '.' && c != ' ' {
 		return name

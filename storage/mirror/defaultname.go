@@ -34,7 +34,7 @@ func (n *naming) defaultName(i int) string {
 		}
 	}
 	if len(parts) > maxDepth || length > maxPath {
-		// What does not fit is one directory, named by a hash of what it stands for.
+		// The parts that do not fit become one directory, named by a hash of them.
 		dirs = append(dirs[:min(fits, maxDepth)], "~"+hashOf(strings.Join(parts, "/"))[:2*shortHash])
 	}
 	return strings.Join(dirs, "/") + "/" + file

@@ -112,7 +112,7 @@ func (d *disk) parents(name string) error {
 	return nil
 }
 
-// create writes a file of the new tree: write gives its octets to f. What is there already is not overwritten.
+// create writes a file of the new tree: write gives its octets to f. A file that is there already is not overwritten.
 func (d *disk) create(in *folders, name string, changed time.Time, write func(f *os.File) error) (err error) {
 	path := nextDir + "/" + name
 	if !in.next.has(path[:strings.LastIndexByte(path, '/')+1]) {

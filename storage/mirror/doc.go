@@ -2,9 +2,9 @@
 //
 // # A function of the archive
 //
-// The tree is derived: which files there are, their names, their octets and dates depend on the set of archived answers,
-// the ledger's reasons and the Options, and on nothing else: not on the order of records or segments, nor on the tree
-// before. It is built when a crawl has ended, with everything known, and can be built again at any time.
+// The tree is derived: which files there are, their names, their octets and dates depend on the set of archived
+// answers, the ledger's reasons and the Options, and on nothing else: not on the order of records or segments, nor on
+// the tree before. It is built when a crawl has ended, with everything known, and can be built again at any time.
 //
 //  1. The index is merged, and of each URL the answer that counts is chosen: the latest. A failure, a cut body or a
 //     missing original says nothing about the answer before, which then counts (Summary.Stale); nor does a page that is
@@ -20,17 +20,17 @@
 //
 //   - The tree is whole at every instant: mirror.new is written apart and exchanged with mirror in one system call
 //     (renameat2, renamex_np). Where there is none two renames do it; a death between them leaves no tree, and the next
-//     build takes up the one before. Whatever else a death leaves, the next build removes.
+//     build takes up the one before. The next build removes everything else that a death leaves.
 //   - Every file is created inside the tree (os.Root), and no file is written over: a name never leaves the tree, and a
 //     symbolic link in it is neither followed nor kept.
-//   - A directory that is no mirror is not replaced, and mirror.new and mirror.old are not touched unless a build left them:
-//     mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
+//   - A directory that is no mirror is not replaced, and mirror.new and mirror.old are not touched unless a build left
+//     them: mirror.tmp, made first and removed last, tells. It is known by the names of what it holds.
 //   - A reference is relative if and only if its URL, or what that redirects to, is in the map.
 //   - Pages that ask not to be archived, cut bodies and statuses other than 200 to 203 have no file.
 //
 // # Names
 //
-// HOST/PATH, readable, on any file system: see docs/mirror.md. Whatever a file system takes for equal is told apart:
+// HOST/PATH, readable, on any file system: see docs/mirror.md. Names that a file system takes for equal are told apart:
 // names are compared folded and normalised, and the one with the smaller URL keeps the plain name. No URL is ever
 // "handled": path segments are names by construction, with what is unsafe in them escaped.
 //
@@ -38,18 +38,18 @@
 //
 // A file that is the same is a hard link to the one before. A document's is the same if its octets are, which are made
 // anew in memory each time; any other's if it has the same name and, by the map before,
-// is of the same record, and its date is that of the record. Who edits a file of the
+// is of the same record, and its date is that of the record. Anybody who edits a file of the
 // mirror changes its date, and gets it back as it was.
 //
 // # Memory
 //
-// Some 200 octets for each archived URL, and while the list of missing URLs is made some 60 for each of those; a document
-// of at most 10 MiB for each processor; 8 MiB for each list that is sorted. Bodies are streamed. Check and Handler have
-// both lists in memory.
+// Some 200 octets for each archived URL, and while the list of missing URLs is made some 60 for each of those; a
+// document of at most 10 MiB for each processor; 8 MiB for each list that is sorted. Bodies are streamed. Check and
+// Handler have both lists in memory.
 //
 // # What the package never does
 //
 // It fetches nothing, writes nothing but below Options.Dir, runs no script, and changes no octet of a body but
-// references and what would block local files. Of two builds in one
-// directory at once the second is refused (Linux, macOS, Windows); elsewhere they are its user's fault.
+// references and what would block local files. The second of two builds in one
+// directory at once is refused (Linux, macOS, Windows); elsewhere they are its user's fault.
 package mirror

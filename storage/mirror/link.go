@@ -51,8 +51,8 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 // nowhere is a reference that leads to nothing, whatever it stands in.
 const nowhere = "about:invalid"
 
-// unusual decides on a reference to no canonical URL. What is absolute stays: mailto:, data:, and what no browser can
-// read. What is relative must not, for it would now be relative to the mirror.
+// unusual decides on a reference to no canonical URL. Absolute ones stay: mailto:, data:, and those that no browser can
+// read. Relative ones must not, for they would now be relative to the mirror.
 func (l *linker) unusual(ref markup.Ref, reason canon.Reason) (replacement string, replace bool) {
 	raw := strings.Trim(ref.Raw, " \t\n\f\r")
 	base := ref.Base
@@ -100,8 +100,8 @@ func relative(from, to string) string {
 	return to
 }
 
-// What stands in a reference as it is. In a path that is little, so that it can stand in any attribute, in a srcset and
-// in a style sheet.
+// Characters that stand in a reference as they are. In a path they are few, so that the path can stand in any
+// attribute, in a srcset and in a style sheet.
 var (
 	pathSafe     = octets("-._~@=+/")
 	fragmentSafe = octets("-._~@=+/#%!$&*:;?|^[]{}`,()")

@@ -33,7 +33,7 @@ type Entry struct {
 	Older    string `json:"older,omitempty"` // "gone" or "error": why an older answer stands here
 }
 
-// What Entry.Document says of a file in which references may stand.
+// The values of Entry.Document, for a file in which references may stand.
 const (
 	Rewritten = "rewritten" // they were replaced
 	Unread    = "unread"    // they were not: it is too large, or cannot be read

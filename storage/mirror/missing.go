@@ -183,8 +183,8 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 	return reason, detail
 }
 
-// ask has the crawl's decisions say why what is missing was not fetched. What is in the archive needs no such reason. Of
-// several decisions the latest counts: their order is not the same in the ledger and in the archive.
+// ask has the crawl's decisions say why what is missing was not fetched. An archived answer needs no such reason. The
+// latest of several decisions counts: their order is not the same in the ledger and in the archive.
 func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 	if len(a.why) == 0 {
 		return nil

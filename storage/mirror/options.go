@@ -8,7 +8,7 @@ import (
 // Vanished says what becomes of pages that are gone: status 404 or 410.
 type Vanished uint8
 
-// What becomes of them.
+// Fates of pages that vanished.
 const (
 	Keep   Vanished = iota // the last good answer of the archive stays in the mirror
 	Remove                 // they leave it
@@ -77,14 +77,14 @@ type Summary struct {
 	Kept  int64 `json:"kept"`  // pages that are gone, of which an older answer is shown
 	Stale int64 `json:"stale"` // pages whose last answer could not be used, of which an older one is shown
 
-	// Left counts archived URLs that are not in the mirror, by reason; Missing those that pages of the mirror name and that
-	// are not in it; MissingEmbeds those of them that a page needs to be complete.
+	// Left counts archived URLs that are not in the mirror, by reason; Missing those that pages of the mirror name and
+	// that are not in it; MissingEmbeds those of them that a page needs to be complete.
 	Left          map[Reason]int64 `json:"left"`
 	Missing       map[Reason]int64 `json:"missing"`
 	MissingEmbeds map[Reason]int64 `json:"missing_embeds"`
 
-	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a base that is
-	// not on the web.
+	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a
+	// base that is not on the web.
 	Nowhere int64 `json:"nowhere"`
 	// Removed counts what was taken from documents because it would block local files, by element and attribute.
 	Removed map[string]int64 `json:"removed"`

@@ -23,7 +23,7 @@ func (d *disk) recoverTree() error {
 	err := d.ours(treeDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := d.root.Lstat(oldDir); err == nil {
-			// A build died between its two renames. What it wrote is whole, but only made durable as far as the system got.
+			// A build died between its two renames. Its output is whole, but only durable as far as the system got.
 			if err := d.rename(oldDir, treeDir); err != nil {
 				return err
 			}
@@ -42,8 +42,8 @@ func (d *disk) recoverTree() error {
 	return nil
 }
 
-// checkLeftovers makes sure that an earlier build left the files under the names that a build uses: it made tempDir first, and would
-// have removed it last. What somebody else put there stays.
+// checkLeftovers makes sure that an earlier build left the files under the names that a build uses: it made tempDir
+// first, and would have removed it last. Somebody else's files stay.
 func (d *disk) checkLeftovers() error {
 	fi, err := d.root.Lstat(tempDir)
 	died := err == nil

@@ -55,8 +55,8 @@ func (o *opened) read(from *warc.Places, at place) (*version, error) {
 // errShort says that a stretch of an answer is too short.
 var errShort = errors.New("the head goes on")
 
-// readHead reads what the head of an answer says from a stretch of the file. What it says of a stretch that is all there
-// is to read would be the same with more.
+// readHead reads what the head of an answer says from a stretch of the file. With more bytes than
+// there are to read it would say the same.
 func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version, error) {
 	in, err := from.Lenient(o.segments[at.segment], s, nil)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 	return v, nil
 }
 
-// forbids reports whether a value of X-Robots-Tag asks every robot not to archive. What a page itself says, or says to one
-// robot, the crawler understood: its metadata has it.
+// forbids reports whether a value of X-Robots-Tag asks every robot not to archive. The crawler understood
+// the wish of a page itself, or to one robot: its metadata has it.
 func forbids(value string) bool {
 	for d := range strings.SplitSeq(strings.ToLower(value), ",") {
 		switch strings.TrimSpace(d) {
@@ -188,8 +188,8 @@ func (o *opened) refersTo(from *warc.Places, a *version, url string) (*version, 
 	return best, nil
 }
 
-// nearer compares two answers that a revisit may refer to: one with a body is before one without, one of the date that it
-// names before others, a later one before an earlier, whatever files they stand in.
+// nearer compares two answers that a revisit may refer to: one with a body is before one without, one of the date that
+// it names before others, a later one before an earlier, whatever files they stand in.
 func nearer(a, b *version, date time.Time) int {
 	rank := func(no bool) int {
 		if no {

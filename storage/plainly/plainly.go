@@ -1,5 +1,5 @@
-// Package plainly says in plain words what went wrong. Ledger, archive and JSON keep the short names, which programs read;
-// what people read comes from here, from one table for all commands, reports and pages.
+// Package plainly says in plain words what went wrong. Ledger, archive and JSON keep the short names, which programs
+// read; what people read comes from here, from one table for all commands, reports and pages.
 package plainly
 
 import (
@@ -44,7 +44,7 @@ var words = map[string]string{
 // beforeTheKill is what a reason may end with.
 const beforeTheKill = " before the kill"
 
-// Reason says why something failed. What is plain already stays as it is.
+// Reason says why something failed. A reason that is plain already stays as it is.
 func Reason(name string) string {
 	prefix := ""
 	if rest, ok := strings.CutPrefix(name, "robots.txt: "); ok {

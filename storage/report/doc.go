@@ -1,24 +1,25 @@
-// Package report tells what a crawl did: as a page for people and as JSON for programs, of the whole crawl or of one host.
+// Package report tells what a crawl did: as a page for people and as JSON for programs, of the whole crawl or of one
+// host.
 //
 // # Sources
 //
 // A report is made from the ledger, line by line, and from the warcinfo records of the archive; nothing else of a crawl
-// is read. Whoever knows more (the settings, an audit) hands it in by Options. A ledger that somebody else hands over is
-// as hostile as the web it tells of.
+// is read. Options take the rest from those who know it (the settings, an audit). A ledger that somebody else hands
+// over is as hostile as the web it tells of.
 //
 // # Memory
 //
-// It does not depend on the length of the ledger. Of hosts the busiest MaxHosts are kept one by one and the others are
+// It does not depend on the length of the ledger. The busiest MaxHosts hosts are kept one by one and the others are
 // summed; when there are more, the ledger is read again: until they do not fit, then to count the lines of each (16
-// octets a host, maxCounted of them at most), then to learn the names of the busiest, and then to gather. Every list of words that come from
-// the web (rules, reasons, media types, …) keeps the first so many distinct ones and sums the rest under a name of its
-// own. What a list leaves out is always counted.
+// octets a host, maxCounted of them at most), then to learn the names of the busiest, and then to gather. Every list of
+// words that come from the web (rules, reasons, media types, …) keeps the first so many distinct ones and sums the rest
+// under a name of its own. Entries that a list leaves out are always counted.
 //
 // # Figures
 //
-// A counting line counts for as many URLs as it stands for. The least gap is exact. Medians are taken from bins of three
-// decimal digits and are the lower edge of the bin: no pause is overstated. Whether a gap is shorter than the pause that
-// was due is decided line by line, on the microseconds of the ledger, not on the bins.
+// A counting line counts for as many URLs as it stands for. The least gap is exact. Medians are taken from bins of
+// three decimal digits and are the lower edge of the bin: no pause is overstated. Whether a gap is shorter than the
+// pause that was due is decided line by line, on the microseconds of the ledger, not on the bins.
 //
 // # Pages
 //

@@ -19,8 +19,8 @@ type Slot struct {
 	Octets    int64 `json:"octets"`
 }
 
-// add counts an exchange. Slots become twice as long as often as the end needs it. What lies before the start, by a clock
-// that was set back, is counted in the first.
+// add counts an exchange. Slots become twice as long as often as the end needs it. An exchange before the start, by a
+// clock that was set back, is counted in the first.
 func (tl *Timeline) add(t time.Time, octets int64) {
 	at := t.Unix()
 	if len(tl.Slots) == 0 {

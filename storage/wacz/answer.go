@@ -23,7 +23,7 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What has no whole head may be a body from its first octet on; at worst, more is left out.
+	// Without a whole head, all may be body from the first byte on; at worst, more is left out.
 	a.body = got.Revisit || !got.Complete || rec.Length > got.Head
 	web := strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")
 	if got.Undated != nil || !web || got.Status != http.StatusOK || !a.body || a.unkept {
@@ -49,7 +49,8 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	return a, nil
 }
 
-// bodyOf reads what stands in the first octets of an answer, its codings undone. What cannot be read is nothing here.
+// bodyOf reads what stands in the first octets of an answer, its codings undone. A body that cannot be read counts as
+// empty.
 func bodyOf(a *answer.Answer) *bufio.Reader {
 	body, err := a.Body(maxDecoded)
 	if err != nil {

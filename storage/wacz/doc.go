@@ -23,11 +23,11 @@
 //
 // # Pages that ask not to be archived
 //
-// A crawl keeps no body of a page that says noarchive, unless its operator insists; then the bodies are for the operator
-// alone (politeness rule 19). Pack leaves such records out: the exchange's request and metadata stay, the response or
-// revisit goes, with its line of the index and of the list of pages. The manifest says which segment that happened to,
-// how many records it lost, and the digest of the segment as it was. What says noarchive is the metadata record of the
-// exchange, or the ledger's line that names the record.
+// A crawl keeps no body of a page that says noarchive, unless its operator insists; then the bodies are for the
+// operator alone (politeness rule 19). Pack leaves such records out: the exchange's request and metadata stay, the
+// response or revisit goes, with its line of the index and of the list of pages. The manifest says which segment that
+// happened to, how many records it lost, and the digest of the segment as it was. The noarchive is said by the metadata
+// record of the exchange, or the ledger's line that names the record.
 //
 // # The same crawl gives the same file
 //
@@ -37,10 +37,10 @@
 // # Signatures
 //
 // Players verify the anonymous signature of https://specs.webrecorder.net/wacz-auth/: ECDSA over P-384 with SHA-256, of
-// the manifest's hash as text, r and s one behind the other. The ledger's key is an Ed25519 key; the P-384 key is derived
-// from its seed (HKDF-SHA-256), so that there is one secret to keep. Beside it stands a signature by the ledger's key
-// itself, which ties the file to the heads of that ledger. Either proves that the file is as the owner of the key packed
-// it, and no more.
+// the manifest's hash as text, r and s one behind the other. The ledger's key is an Ed25519 key; the P-384 key is
+// derived from its seed (HKDF-SHA-256), so that there is one secret to keep. Beside it stands a signature by the
+// ledger's key itself, which ties the file to the heads of that ledger. Either proves that the file is as the owner of
+// the key packed it, and no more.
 //
 // # What the package never does
 //

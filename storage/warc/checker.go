@@ -11,7 +11,7 @@ import (
 )
 
 // Checker checks archives, also those of other crawlers: what a Lenient reader finds, digests, and references between
-// the records of all files that it is given. Of a record it remembers fingerprints of 16 octets, of a response twice as
+// the records of all files that it is given. It remembers fingerprints: 16 bytes of a record, of a response twice as
 // many, so about 50 octets with the table they are in.
 type Checker struct {
 	seed   maphash.Seed

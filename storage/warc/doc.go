@@ -16,13 +16,13 @@
 // An exchange is a request record, directly behind it a response or revisit record, and behind that a metadata record
 // with the decision that the exchange belongs to and the links found. Request and answer name each other in
 // WARC-Concurrent-To, metadata names the answer (or the request, if none came), and the first record names metadata as
-// well, in a second WARC-Concurrent-To: so it is known from the first record on what belongs to the exchange. A block is
-// the octets as they crossed the connection, transfer coding included. An exchange of which not even a request was
+// well, in a second WARC-Concurrent-To: so it is known from the first record on what belongs to the exchange. A block
+// is the octets as they crossed the connection, transfer coding included. An exchange of which not even a request was
 // sent (no address, no connection) leaves no record.
 //
 // A revisit record (6.7) stands for an answer whose payload an Originals knows: its block is the HTTP head. It also
 // stands for a 304, whose block is what crossed the connection and which has no payload digest: that of nothing would
-// be taken for that of the original. What is not storage.Record.Repeatable is always kept whole.
+// be taken for that of the original. A record that is not storage.Record.Repeatable is always kept whole.
 //
 // Decisions without an exchange (refusals) are gathered and become metadata records without WARC-Target-URI, of
 // application/warc-fields, with a field refusal for each: its value is a line as in the ledger.
@@ -48,8 +48,8 @@
 // exchange would take it over SegmentSize; an exchange larger than that has a segment to itself. Refusals gathered so
 // far go with it if they fit, and with the next if not.
 //
-// Each byte is hashed once for its record; the payload, which begins somewhere within a block, was hashed by the caller,
-// and SHA-256 cannot begin in the middle of another.
+// Each byte is hashed once for its record; the payload, which begins somewhere within a block, was hashed by the
+// caller, and SHA-256 cannot begin in the middle of another.
 //
 // An Index is told of each answer under the lock of the append, so in the order of the file.
 //
@@ -68,10 +68,12 @@
 //
 // A Reader is strict: it reads what this package writes and stops at anything else, since recovery must not guess. A
 // Lenient reads any crawler's archive, names what is unusual as Findings and goes on behind what it cannot read. A
-// Checker verifies on top of it digests and references between records. None holds a record, or more than its head, in memory.
+// Checker verifies on top of it digests and references between records. None holds a record, or more than its head, in
+// memory.
 //
 // # What the package never does
 //
-// When writing it reads of HTTP only status and media type, and those for the Index alone. It changes no octet of a block, overwrites no complete segment, and keeps no lock against a
-// second Writer in the same directory: that is its user's part.
+// When writing it reads of HTTP only status and media type, and those for the Index alone. It changes no octet of a
+// block, overwrites no complete segment, and keeps no lock against a second Writer in the same directory: that is its
+// user's part.
 package warc

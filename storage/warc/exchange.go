@@ -89,7 +89,7 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	if err != nil {
 		return fmt.Errorf("warc: look for an earlier answer like that of %s: %w", r.URL, err)
 	}
-	// What an earlier archive's index says is not ours: what would leave its line is not referred to.
+	// An earlier archive's index is not ours: nothing is referred to that would leave its line.
 	if !known || o.URL == "" || !solid(o.URL) || !solid(o.ID) || o.Date.IsZero() {
 		return nil
 	}

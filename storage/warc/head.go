@@ -17,7 +17,7 @@ const (
 	typeResponse = "application/http; msgtype=response"
 )
 
-// What a revisit record leaves out (WARC 1.1, 6.7).
+// The profiles of revisit records: what each leaves out (WARC 1.1, 6.7).
 const (
 	profileIdentical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"

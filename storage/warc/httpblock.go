@@ -39,14 +39,14 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body. A crawl of ours takes
-// no head over storage.MaxHead; others do.
+// MaxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body. A crawl of ours
+// takes no head over storage.MaxHead; others do.
 const MaxHTTPHead = 4 * storage.MaxHead
 
 // ErrTooLarge is returned by a body's reader that reached its limit.
 var ErrTooLarge = errors.New("warc: the decoded body is larger than the limit")
 
-// ReadHTTP splits the block of a response or revisit record. Of a head that cannot be parsed nothing is made, and what
+// ReadHTTP splits the block of a response or revisit record. A head that cannot be parsed is kept as it is, and what
 // follows it is the payload as it stands; an error is one of reading block.
 func ReadHTTP(block io.Reader) (*HTTP, error) {
 	in := buffer(block)
@@ -132,8 +132,8 @@ func hasField(head []byte, name string) bool {
 	return false
 }
 
-// Body reads the payload without its content codings, as package coding undoes them, at most limit octets: then ErrTooLarge
-// follows. A coding that cannot be undone is an error.
+// Body reads the payload without its content codings, as package coding undoes them, at most limit octets: then
+// ErrTooLarge follows. A coding that cannot be undone is an error.
 func (h *HTTP) Body(limit int64) (io.Reader, error) {
 	undo, stays := coding.Of(h.Header)
 	if stays != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // Lenient reads the records of any crawler's archive, compressed or plain, one after another, in memory that depends
-// neither on their size nor on their number. What is not as the standard says is a Finding and not an error; after
+// neither on their size nor on their number. A departure from the standard is a Finding and not an error; after
 // what cannot be read it goes on with the next record that can. Only a failure of reading itself is an error.
 type Lenient struct {
 	found func(Finding)

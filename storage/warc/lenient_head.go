@@ -15,7 +15,8 @@ var (
 	headMagic = []byte("WARC/")
 )
 
-// isZstd reports whether b begins a Zstandard frame, or the skippable frame with a dictionary that a .warc.zst has first.
+// isZstd reports whether b begins a Zstandard frame, or the skippable frame with a dictionary that a .warc.zst has
+// first.
 func isZstd(b []byte) bool {
 	return bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(b) == 4 && b[0]&0xf0 == 0x50 && bytes.Equal(b[1:], []byte{0x2a, 0x4d, 0x18})
 }
@@ -110,7 +111,7 @@ func (l *Lenient) length(r *Record) bool {
 	return true
 }
 
-// What scan stopped at.
+// Where scan stopped.
 const (
 	atEnd = iota
 	atHead

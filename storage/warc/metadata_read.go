@@ -16,7 +16,7 @@ const (
 	maxValue    = 256 << 10 // octets of one line of it
 )
 
-// ParseMetadata reads the block of an exchange's metadata record. What the record's own fields say is not in it: the
+// ParseMetadata reads the block of an exchange's metadata record. It lacks the record's own fields: the
 // URL, when the exchange began, and the answer's record id; see Record.Metadata. Fields that it does not know are
 // passed over, and so are links beyond MaxOutlinks.
 func ParseMetadata(block io.Reader) (storage.Line, []storage.Outlink, error) {

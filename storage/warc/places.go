@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Places reads records of archive files wherever they stand, one at a time. It keeps the file that it read last, and the
-// memory that reading takes, for the next record: each goroutine that reads many has one. The zero value is ready.
+// Places reads records of archive files wherever they stand, one at a time. It keeps the file that it read last, and
+// the memory that reading takes, for the next record: each goroutine that reads many has one. The zero value is ready.
 type Places struct {
 	path string
 	file *os.File
@@ -20,7 +20,7 @@ type Places struct {
 type Stretch struct {
 	Offset int64 // where a gzip member, or a record of a plain file, begins
 	Length int64 // how much is wanted, as far as that is known: it is read at once. Zero means that it is not known
-	// Only says that no more than Length octets are read: then reading fails with ErrStretch. What a member holds is
+	// Only says that no more than Length octets are read: then reading fails with ErrStretch. The contents of a member are
 	// decompressed by the 32 KiB, so that this is the way to see the head of a record and pay for no more.
 	Only bool
 }
@@ -28,7 +28,7 @@ type Stretch struct {
 // ErrStretch is why nothing is read behind a Stretch that is all there is to read.
 var ErrStretch = errors.New("warc: no more of the file was to be read")
 
-// Lenient is like LenientAt. What it returned before cannot be read any more.
+// Lenient is like LenientAt. The record before it cannot be read any more.
 func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient, error) {
 	p.end()
 	if s.Offset < 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Record is a record as a Reader finds it. What its fields say is not checked against its block.
+// Record is a record as a Reader finds it. Its fields are not checked against its block.
 type Record struct {
 	Version string // "WARC/1.1"
 	Fields  Fields // all named fields, in their order

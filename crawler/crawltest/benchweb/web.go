@@ -85,7 +85,7 @@ type request struct {
 	start, end time.Duration
 }
 
-// What is asked for beside pages.
+// Paths that are asked for beside pages.
 const (
 	robotsPage = -1
 	noPage     = -2 // there is no such page

@@ -11,7 +11,7 @@ import (
 	"curtsy/crawler/crawltest/bomb"
 )
 
-// What the ill bodies are measured by.
+// The measures of the ill bodies.
 const (
 	unending = 512 << 20 // octets after which an endless answer has proved its point, and ends
 	enough   = 300 << 20 // octets of one answer that a crawler may take

@@ -9,15 +9,15 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// Sites returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The first
-// site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to other
-// hosts. The sites are as fit for a crawler that knows no hook as for one that does.
+// Sites returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The
+// first site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to
+// other hosts. The sites are as fit for a crawler that knows no hook as for one that does.
 //
 // slow is how long answers take that are slow: zero means that they never end of themselves, so that a crawler without
 // a time-out of its own never ends either.
 //
-// What is large is made while it is sent. Pages called /before.html and /after.html are linked before and after the ill
-// ones; the later is expected only where the host has given no reason to be left alone for a while.
+// Large bodies are made while they are sent. Pages called /before.html and /after.html are linked before and after the
+// ill ones; the later is expected only where the host has given no reason to be left alone for a while.
 func Sites(slow time.Duration) []*crawltest.Site {
 	if slow == 0 {
 		slow = -1
@@ -27,7 +27,7 @@ func Sites(slow time.Duration) []*crawltest.Site {
 }
 
 // Guarded returns sites that lead a crawler to addresses that are not public: by redirect, by name, and by a name that
-// changes its address between look-ups. What stands at those addresses are sites as well. They show nothing to a crawler
+// changes its address between look-ups. Sites stand at those addresses as well. They show nothing to a crawler
 // without the hooks Web.Resolve and Web.Dial. The first site, "gate.test", links to the others.
 func Guarded() []*crawltest.Site { return indexed("gate.test", guardedSites()) }
 

@@ -52,9 +52,9 @@ const slowest = 20 * time.Second
 const hostileNumber = 24
 
 // New returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
-// stands in some of the robots.txt files: as it is given, and read up to the first octet that cannot be in one (RFC 9309
-// 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of package hostile are always there, and all of them if all says so:
-// a crawl then takes some minutes more.
+// stands in some of the robots.txt files: as it is given, and read up to the first octet that cannot be in one (RFC
+// 9309 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of package hostile are always
+// there, and all of them if all says so: a crawl then takes some minutes more.
 func New(token string, all bool) *Board {
 	token = cmp.Or(token, crawltest.DefaultToken)
 	b := &Board{token: token, spared: map[string]bool{}}
@@ -159,8 +159,8 @@ const scorePace = time.Second
 type Ending struct {
 	// Shown says that it is known how the crawl ended: who serves the web by hand does not see that.
 	Shown bool
-	// Cut is after how long the crawl was ended from outside; zero if it ended by itself. What it did not reach is then
-	// not held against it, but the ending is.
+	// Cut is after how long the crawl was ended from outside; zero if it ended by itself. The pages that it did not reach
+	// are then not held against it, but the ending is.
 	Cut time.Duration
 }
 

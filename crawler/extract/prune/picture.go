@@ -2,8 +2,8 @@ package prune
 
 import "strings"
 
-// picture takes an svg element whose start tag ends at end, and its name at attrs. It is one if there are only shapes in
-// it that the parser leaves where they are, each of which ends, and no other svg element.
+// picture takes an svg element whose start tag ends at end, and its name at attrs. It is one if there are only shapes
+// in it that the parser leaves where they are, each of which ends, and no other svg element.
 func (p *Pruner) picture(at, end, attrs int) (next int, ok bool) {
 	words, open := len(p.words), p.open[:0]
 	if next = end; !closesItself(p.s[at:end], attrs-at) {
@@ -29,8 +29,8 @@ func (p *Pruner) picture(at, end, attrs int) (next int, ok bool) {
 // maxShapes is how deep shapes may be nested in a picture.
 const maxShapes = 32
 
-// inPicture reads a tag in a picture: where it ends, and what is open then. The end is -1 if it is something else than the
-// tag of a shape, or ends another one than the last.
+// inPicture reads a tag in a picture: where it ends, and what is open then. The end is -1 if it is something else than
+// the tag of a shape, or ends another one than the last.
 func inPicture(s string, at int, open []string) (end int, _ []string) {
 	if at == len(s) {
 		return -1, open
@@ -58,7 +58,7 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	case class == shapeRoot || len(open) == maxShapes:
 		return -1, open
 	case class == shapeText:
-		// What is in it is HTML: text alone will do.
+		// Its contents are HTML: text alone will do.
 		if lt := markupAt(s, end); !strings.HasPrefix(s[lt:], "</"+s[from:attrs]) {
 			return -1, open
 		}

@@ -80,8 +80,8 @@ func (p *Pruner) text(t span) {
 	}
 }
 
-// settles reports whether text begins the body, whatever was in front of it. What may be a reference to white space is not
-// looked into.
+// settles reports whether text begins the body, whatever was in front of it. Text that may be a reference to white
+// space is not looked into.
 func settles(text string) bool {
 	if strings.IndexByte(text, '&') >= 0 {
 		return false
@@ -101,8 +101,8 @@ func (p *Pruner) keep(from, to int) {
 	}
 }
 
-// markup takes a tag, with the text of an element that holds nothing else, or a comment. It returns where the next piece
-// begins; false when everything from at on is to stay, and in the tail when there is nothing more to come.
+// markup takes a tag, with the text of an element that holds nothing else, or a comment. It returns where the next
+// piece begins; false when everything from at on is to stay, and in the tail when there is nothing more to come.
 func (p *Pruner) markup(at int) (next int, ok bool) {
 	switch c := p.s[at+1]; {
 	case c == '/' && isLetter(p.s[at+2]):
@@ -198,7 +198,7 @@ func (p *Pruner) close(name []byte) {
 	p.dropped = true
 }
 
-// raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). Of it the tree needs what a title and
+// raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title and
 // a style sheet say.
 func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
 	next = rawEnd(p.s, end, name)
