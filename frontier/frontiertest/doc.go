@@ -14,6 +14,9 @@
 //	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
 //	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
 //
+// The rules stand in three rooms, by what they are about: turns (a crawl goes on), stops (it ends, cleanly or not, and is
+// opened again) and operator (what people command and ask). All are played on a stage.
+//
 // # The workload
 //
 // Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with a

@@ -5,115 +5,25 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"curtsy/frontier"
+	"curtsy/frontier/frontiertest/operator"
+	"curtsy/frontier/frontiertest/stage"
+	"curtsy/frontier/frontiertest/stops"
+	"curtsy/frontier/frontiertest/turns"
 )
 
-// Harness is how the suite handles an engine. Everything happens inside a testing/synctest bubble: time is virtual,
-// real file I/O is fine, and every goroutine that the engine starts must have ended when Close or Crash returns.
-// The engine must wait with timers, channels and conditions: a goroutine that waits for a sync.Mutex held across
-// such a wait stops the virtual clock.
-type Harness struct {
-	// Open opens the frontier in dir: a new one in an empty directory, otherwise the one that was left there. It
-	// fails the test with t.Fatal. At most one frontier is open in a directory at a time. Required.
-	Open func(t testing.TB, dir string, o frontier.Options) frontier.Frontier
-
-	// Crash ends f as kill -9 would: nothing more is committed, nothing is marked clean, files and locks are
-	// released, calls that block return an error. The directory is opened again afterwards. Nil skips every rule
-	// that is about crashes.
-	Crash func(t testing.TB, f frontier.Frontier)
-
-	// Check examines what a closed frontier left in dir, with t.Error for each fault. It is called at the end of
-	// every test and after every crash and close of the workload. Nil means that there is nothing to examine.
-	Check func(t testing.TB, dir string)
-}
-
-// rule is one sentence of the contract and a test of it.
-type rule struct {
-	name  string           // the sentence
-	o     frontier.Options // what the frontier is opened with
-	crash bool             // the test needs Harness.Crash
-	test  func(s *stage)
-}
+// Harness is how the suite handles an engine.
+type Harness = stage.Harness
 
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
-	rules := slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(),
-		deferralRules(), endRules(), hostRules(), durabilityRules(), commitRules(), restartRules(), retryRules(), retryHostRules(),
-		suspectRules(), recordRules(), quarantineRules(), steerRules(), dropRules(), tellRules(), capRules(), depthRules(), sizeRules(), surveyRules(), seedRules())
-	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.crash && h.Crash == nil {
+	for _, r := range slices.Concat(turns.Rules(), stops.Rules(), operator.Rules()) {
+		t.Run(r.Name, func(t *testing.T) {
+			if r.Crash && h.Crash == nil {
 				t.Skip("the engine cannot be crashed")
 			}
 			dir := t.TempDir()
-			synctest.Test(t, func(t *testing.T) { r.test(newStage(t, h, dir, r.o)) })
+			synctest.Test(t, func(t *testing.T) { r.Test(stage.New(t, h, dir, r.Options)) })
 		})
 	}
-}
-
-// figures are the totals of a frontier that are also sums over its hosts.
-type figures struct {
-	Hosts, Queued, InFlight, Deferred, Pending, Leases, Parked, Retired, Refused, Stopped int64
-
-	Outcomes frontier.Outcomes
-}
-
-// sums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called after
-// every step of every test.
-func (s *stage) sums() {
-	s.Helper()
-	synctest.Wait() // a claim that waits may have been woken by this step: it must have its turn before both looks
-	st := s.stats()
-	discovered := st.Queued + st.InFlight + st.Deferred
-	for o, n := range st.Outcomes {
-		discovered += n
-		for reason, m := range st.Reasons[frontier.Outcome(o)] {
-			if n -= m; reason == "" || m <= 0 || n < 0 {
-				s.Fatalf("Stats: %d URLs %v, but reasons %v", st.Outcomes[o], frontier.Outcome(o), st.Reasons)
-			}
-		}
-	}
-	want(s, "Discovered, the sum of all others", st.Discovered, discovered)
-
-	sum := s.sumOfHosts()
-	// A refused candidate need not make its authority known: the URLs out of scope are many.
-	if d := frontier.Dropped; sum.Outcomes[d] < st.Outcomes[d] {
-		sum.Outcomes[d] = st.Outcomes[d]
-	}
-	want(s, "the totals, as sums over the hosts", figures{
-		st.Hosts, st.Queued, st.InFlight, st.Deferred, st.Pending, st.Leases, st.Parked, st.Retired, st.Refused,
-		st.Stopped, st.Outcomes,
-	}, sum)
-}
-
-func (s *stage) sumOfHosts() (n figures) {
-	s.Helper()
-	for _, v := range s.hosts(64) {
-		n.Hosts++
-		n.Queued += v.Queued
-		n.InFlight += v.InFlight
-		n.Deferred += v.Deferred
-		if v.Pending() > 0 {
-			n.Pending++
-		}
-		if v.Leased {
-			n.Leases++
-		}
-		if v.Hold.Act != 0 {
-			n.Stopped++
-		}
-		switch v.Condition {
-		case frontier.Parked:
-			n.Parked++
-		case frontier.Retired:
-			n.Retired++
-		case frontier.Refused:
-			n.Refused++
-		}
-		for o, m := range v.Outcomes {
-			n.Outcomes[o] += m
-		}
-	}
-	return n
 }

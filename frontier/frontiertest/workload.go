@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/frontiertest/stage"
 	"curtsy/frontier/model"
 )
 
@@ -33,11 +34,11 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 		if seed%3 == 2 {
 			o.Order = frontier.DepthFirst
 		}
-		w := &workload{stage: newStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
+		w := &workload{Stage: stage.New(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
 		if seed%5 == 4 {
 			w.crashes = 10
 		}
-		w.follow = model.NewFollower(w.stage, o)
+		w.follow = model.NewFollower(w.Stage, o)
 		w.start()
 		for n := range steps {
 			name := w.step()
@@ -50,7 +51,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 
 // workload is a run of random steps.
 type workload struct {
-	*stage
+	*stage.Stage
 	rand   *rand.Rand
 	follow *model.Follower
 	turns  []frontier.Turn   // held; some of them have expired
@@ -68,7 +69,7 @@ func worldHost(n int) string { return fmt.Sprintf("h%d.d%d", n%worldHosts, n%wor
 func (w *workload) start() {
 	var cs []frontier.Candidate
 	for i := range worldHosts {
-		cs = append(cs, w.seeds(worldHost(i)+"/seed")...)
+		cs = append(cs, w.Seeds(worldHost(i)+"/seed")...)
 	}
 	w.offer(cs)
 }
@@ -90,7 +91,7 @@ func (w *workload) step() string {
 		{1, "retry", w.retrySome},
 		{1, "steer", w.steerSome},
 		{1, "resume", w.resumeSome},
-		{1, "sync", func() { w.sync(); w.follow.Synced() }},
+		{1, "sync", func() { w.Sync(); w.follow.Synced() }},
 		{1, "close", w.restartClean},
 		{w.crashes, "crash", w.restartCrash},
 	}
@@ -114,11 +115,11 @@ func (w *workload) pass(ms int) { time.Sleep(time.Duration(ms) * time.Millisecon
 // offer adds candidates.
 func (w *workload) offer(cs []frontier.Candidate) {
 	w.Helper()
-	added, err := w.f.Add(w.Context(), cs)
+	added, err := w.Frontier.Add(w.Context(), cs)
 	if err != nil {
 		w.Fatalf("Add: %v", err)
 	}
-	want(w.stage, "Added", added, w.follow.Add(cs))
+	stage.Want(w.Stage, "Added", added, w.follow.Add(cs))
 }
 
 // claimSome claims for at most three milliseconds.
@@ -128,7 +129,7 @@ func (w *workload) claimSome() {
 	defer cancel()
 	wanted := frontier.Want{Hosts: w.rand.IntN(4), Tasks: w.rand.IntN(6), MaxWait: time.Duration(w.rand.IntN(3)) * time.Minute}
 	begin := time.Now()
-	c, err := w.f.Claim(ctx, wanted)
+	c, err := w.Frontier.Claim(ctx, wanted)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		w.follow.Nothing(begin, wanted)
@@ -147,8 +148,8 @@ func (w *workload) claimSome() {
 
 // claimOne claims an authority for itself.
 func (w *workload) claimOne() {
-	a := w.auth(worldHost(w.rand.Int()))
-	t, err := w.f.ClaimAuthority(w.Context(), a)
+	a := w.Authority(worldHost(w.rand.Int()))
+	t, err := w.Frontier.ClaimAuthority(w.Context(), a)
 	if err != nil && !errors.Is(err, frontier.ErrNotDue) {
 		w.Fatalf("ClaimAuthority: %v", err)
 	}
@@ -171,7 +172,7 @@ func (w *workload) finishSome() {
 		t.Tasks = rest
 		kept = append(kept, t)
 	}
-	fs, err := w.f.Finish(w.Context(), rs)
+	fs, err := w.Frontier.Finish(w.Context(), rs)
 	if err != nil || len(fs) != len(rs) {
 		w.Fatalf("Finish: %d answers to %d results, error %v", len(fs), len(rs), err)
 	}
@@ -193,7 +194,7 @@ func (w *workload) repeatSome() {
 	}
 	r := w.past[len(w.past)-1-w.rand.IntN(min(len(w.past), 10))]
 	r.Keep = false
-	fs, err := w.f.Finish(w.Context(), []frontier.Result{r})
+	fs, err := w.Frontier.Finish(w.Context(), []frontier.Result{r})
 	if err != nil || len(fs) != 1 {
 		w.Fatalf("Finish: %d answers, error %v", len(fs), err)
 	}
@@ -202,37 +203,37 @@ func (w *workload) repeatSome() {
 
 // restartClean closes the frontier, waits, and opens it again.
 func (w *workload) restartClean() {
-	w.close()
+	w.Close()
 	w.pass(w.rand.IntN(3000))
-	w.open(w.o)
+	w.Open(w.Options)
 	w.turns, w.past = nil, nil
 	w.follow.Closed()
 }
 
 // restartCrash crashes the frontier, waits, and opens it again. Every other time it is synced first.
 func (w *workload) restartCrash() {
-	if w.h.Crash == nil {
+	if w.Harness.Crash == nil {
 		return
 	}
 	if w.rand.IntN(2) == 0 {
-		w.sync()
+		w.Sync()
 		w.follow.Synced()
 	}
 	at := time.Now()
-	w.kill()
+	w.Kill()
 	w.pass(w.rand.IntN(3000))
-	w.open(w.o)
+	w.Open(w.Options)
 	w.turns, w.past = nil, nil
-	w.follow.Crashed(at, w.picture())
+	w.follow.Crashed(at, w.Picture())
 }
 
 // compare fails unless what can be seen of the engine is what the follower says.
 func (w *workload) compare(when string) {
 	w.Helper()
-	w.sums()
+	w.CheckSums()
 	w.surveyed()
-	w.follow.Suspected(w.stats().Suspects)
-	if diff := w.follow.Picture().Diff(w.picture()); diff != "" {
+	w.follow.Suspected(w.Stats().Suspects)
+	if diff := w.follow.Picture().Diff(w.Picture()); diff != "" {
 		w.Fatalf("%s: the model, then the engine:%s", when, diff)
 	}
 }
@@ -240,7 +241,7 @@ func (w *workload) compare(when string) {
 // finale fetches all that is left, so that every URL is seen to end, but for those of hosts that are shut for good.
 func (w *workload) finale() {
 	for {
-		c := w.claimWithin(worldHosts, 7, time.Hour)
+		c := w.ClaimWithin(worldHosts, 7, time.Hour)
 		if len(c.Turns) == 0 {
 			w.compare("at the end")
 			return
@@ -249,8 +250,8 @@ func (w *workload) finale() {
 			w.follow.Lease(t, 7)
 		}
 		for _, t := range c.Turns {
-			r := fetched(t)
-			w.follow.Finish(r, w.finish(r))
+			r := stage.Fetched(t)
+			w.follow.Finish(r, w.Finish(r))
 		}
 		w.compare("towards the end")
 	}

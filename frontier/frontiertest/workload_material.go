@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/frontier/frontiertest/stage"
 )
 
 // candidates makes n candidates: new ones and known ones, of all kinds, some of them refused.
@@ -17,7 +18,7 @@ func (w *workload) candidates(n int) []frontier.Candidate {
 		} else {
 			w.urls++
 		}
-		c := w.links(fmt.Sprintf("%s/%d", worldHost(number*number), number))[0]
+		c := w.Links(fmt.Sprintf("%s/%d", worldHost(number*number), number))[0]
 		c.Kind = []frontier.Kind{frontier.KindLink, frontier.KindRedirect, frontier.KindEmbed, frontier.KindSitemap, frontier.KindMap}[w.rand.IntN(5)]
 		c.Depth, c.Hops, c.Embeds, c.Away = w.rand.IntN(9), w.rand.IntN(3), w.rand.IntN(3), w.rand.IntN(3)
 		if w.rand.IntN(8) == 0 {
@@ -30,7 +31,7 @@ func (w *workload) candidates(n int) []frontier.Candidate {
 
 // result makes a result for a turn, and returns the tasks that it leaves.
 func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
-	r := result(t)
+	r := stage.Result(t)
 	var rest []frontier.Task
 	for _, x := range t.Tasks {
 		switch n := w.rand.IntN(10); {
@@ -57,7 +58,7 @@ func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
 		r.Wait = w.duration(3000)
 	}
 	if w.rand.IntN(4) == 0 {
-		r.Extend = []frontier.Seed{{URL: w.url("h0/extended"), Tag: fmt.Sprint(w.urls), From: "http://h0.test/seed"}}
+		r.Extend = []frontier.Seed{{URL: w.URL("h0/extended"), Tag: fmt.Sprint(w.urls), From: "http://h0.test/seed"}}
 		r.Blobs = [][]byte{fmt.Append(nil, "body ", w.rand.IntN(9))}
 	}
 	r.Counts = map[string]int64{"results": 1, "octets": w.rand.Int64N(1000)}

@@ -7,6 +7,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/frontiertest/stage"
 )
 
 // retrySome has closed URLs tried again, and hosts opened, all or those of one authority.
@@ -18,21 +19,21 @@ func (w *workload) retrySome() {
 		r.Reason = []string{"one", "two", frontier.ReasonOperator, frontier.ReasonQuarantined}[w.rand.IntN(4)]
 	}
 	if w.rand.IntN(3) > 0 {
-		r.Authority = w.auth(worldHost(w.rand.Int()))
+		r.Authority = w.Authority(worldHost(w.rand.Int()))
 	}
-	got, err := w.f.Retry(w.Context(), r)
+	got, err := w.Frontier.Retry(w.Context(), r)
 	if refused := r.Check() != nil; refused != (err != nil) {
 		w.Fatalf("Retry %+v: %v", r, err)
 	}
 	if err == nil {
-		want(w.stage, "Retried", got, w.follow.Retry(r))
+		stage.Want(w.Stage, "Retried", got, w.follow.Retry(r))
 	}
 }
 
 // steerSome parks or drops a host, or drops URLs. A host is not steered again while a turn of it that was out at a Drop
 // still is: what becomes of its tasks is then open.
 func (w *workload) steerSome() {
-	c := frontier.Steering{Authority: w.auth(worldHost(w.rand.Int()))}
+	c := frontier.Steering{Authority: w.Authority(worldHost(w.rand.Int()))}
 	switch w.rand.IntN(8) {
 	case 0, 1, 2:
 		c.Act, c.Reason = frontier.Park, fmt.Sprint("park ", w.rand.IntN(3))
@@ -43,12 +44,12 @@ func (w *workload) steerSome() {
 	default:
 		c.Act = frontier.Drop
 		for n := range w.urls + 1 {
-			if u := w.url(fmt.Sprintf("%s/%d", worldHost(n*n), n)); u.Authority() == c.Authority && w.rand.IntN(4) == 0 {
+			if u := w.URL(fmt.Sprintf("%s/%d", worldHost(n*n), n)); u.Authority() == c.Authority && w.rand.IntN(4) == 0 {
 				c.URLs = append(c.URLs, u)
 			}
 		}
 		if c.URLs == nil {
-			c.URLs = []canon.URL{w.url(worldHost(0) + "/seed")}
+			c.URLs = []canon.URL{w.URL(worldHost(0) + "/seed")}
 			c.Authority = c.URLs[0].Authority()
 		}
 	}
@@ -57,7 +58,7 @@ func (w *workload) steerSome() {
 
 // resumeSome opens one of the hosts that are held, retired or refused.
 func (w *workload) resumeSome() {
-	hosts := w.hosts(worldHosts)
+	hosts := w.Hosts(worldHosts)
 	for i := range hosts {
 		h := hosts[(i+w.rand.IntN(len(hosts)))%len(hosts)]
 		if h.Hold.Act != 0 || h.Condition == frontier.Retired || h.Condition == frontier.Refused {
@@ -70,11 +71,11 @@ func (w *workload) resumeSome() {
 // command has an operator's command obeyed.
 func (w *workload) command(c frontier.Steering) {
 	w.Helper()
-	h := w.host(worldName(c.Authority))
+	h := w.Host(worldName(c.Authority))
 	if h.Leased && (c.Act == frontier.Resume || h.Hold.Act == frontier.Drop) {
 		return
 	}
-	got, err := w.f.Steer(w.Context(), c)
+	got, err := w.Frontier.Steer(w.Context(), c)
 	if err != nil {
 		w.Fatalf("Steer %+v: %v", c, err)
 	}
@@ -82,18 +83,18 @@ func (w *workload) command(c frontier.Steering) {
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
 		wanted.Changed = got.Changed // one park in the place of another that has begun before
 	}
-	want(w.stage, fmt.Sprintf("Steer %+v", c), got, wanted)
+	stage.Want(w.Stage, fmt.Sprintf("Steer %+v", c), got, wanted)
 }
 
 // coda adds two seeds and kills the process again and again with one of them in flight, until it has put them in
 // quarantine; that of a host which is shut stays out of it.
 func (w *workload) coda() {
-	if w.h.Crash == nil {
+	if w.Harness.Crash == nil {
 		return
 	}
-	w.offer(w.seeds(worldHost(1)+"/coda", worldHost(4)+"/coda"))
+	w.offer(w.Seeds(worldHost(1)+"/coda", worldHost(4)+"/coda"))
 	for n := range 2*frontier.QuarantineStops + 1 {
-		c := w.claimWithin(1, 3, time.Hour)
+		c := w.ClaimWithin(1, 3, time.Hour)
 		for _, t := range c.Turns {
 			w.follow.Lease(t, 3)
 		}
@@ -110,7 +111,7 @@ func worldName(a canon.Authority) string { return a.Host()[:len(a.Host())-len(".
 func (w *workload) surveyed() {
 	w.Helper()
 	n := w.rand.IntN(worldHosts + 1)
-	got, all := w.survey(n), w.follow.Survey(worldHosts)
+	got, all := stage.Survey(w.Stage, n), w.follow.Survey(worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {
 		list := 0
 		for i, h := range lists[0] {
@@ -118,14 +119,14 @@ func (w *workload) surveyed() {
 				continue // hosts with nothing pending may stand at the end
 			}
 			list++
-			known := w.host(worldName(h.Authority))
+			known := w.Host(worldName(h.Authority))
 			known.Robots, known.Memory, h.Robots, h.Memory = nil, nil, nil, nil
-			want(w.stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
+			stage.Want(w.Stage, "a host of Survey."+name, fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
 			if i >= len(lists[1]) || h.Pending() != lists[1][i].Pending() {
-				w.Fatalf("Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
+				w.Fatalf("Survey.%s is%s, want%s", name, stage.Lengths(lists[0]), stage.Lengths(lists[1]))
 			}
 		}
-		want(w.stage, "hosts in Survey."+name, list, min(n, len(lists[1])))
+		stage.Want(w.Stage, "hosts in Survey."+name, list, min(n, len(lists[1])))
 	}
 	if !maps.Equal(got.Holds, all.Holds) || !maps.EqualFunc(got.Why, all.Why, maps.Equal[map[string]int64, map[string]int64]) {
 		w.Fatalf("Survey: Why %v and Holds %v, want %v and %v", got.Why, got.Holds, all.Why, all.Holds)

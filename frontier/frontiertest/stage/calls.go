@@ -1,0 +1,208 @@
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/model"
+)
+
+// Add adds candidates.
+func (s *Stage) Add(cs ...[]frontier.Candidate) frontier.Added {
+	s.Helper()
+	added, err := s.Frontier.Add(s.Context(), slices.Concat(cs...))
+	if err != nil {
+		s.Fatalf("Add: %v", err)
+	}
+	s.CheckSums()
+	return added
+}
+
+// Claim claims what is due now.
+func (s *Stage) Claim(hosts, tasks int) frontier.Claimed {
+	s.Helper()
+	return s.ClaimWithin(hosts, tasks, 0)
+}
+
+// ClaimWithin claims what is due within wait.
+func (s *Stage) ClaimWithin(hosts, tasks int, wait time.Duration) frontier.Claimed {
+	s.Helper()
+	c, err := s.Frontier.Claim(s.Context(), frontier.Want{Hosts: hosts, Tasks: tasks, MaxWait: wait})
+	if err != nil {
+		s.Fatalf("Claim: %v", err)
+	}
+	s.CheckSums()
+	return c
+}
+
+// Turn claims the one host that is due first, and fails when none is.
+func (s *Stage) Turn(tasks int) frontier.Turn {
+	s.Helper()
+	c := s.Claim(1, tasks)
+	if len(c.Turns) != 1 {
+		s.Fatalf("Claim of one host: %d turns, state %d, due %v", len(c.Turns), c.State, c.Due)
+	}
+	return c.Turns[0]
+}
+
+// Blocked claims, and fails unless the call blocks for d.
+func (s *Stage) Blocked(d time.Duration) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	defer cancel()
+	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 10, MaxWait: frontier.Never})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		s.Fatalf("Claim for %v: %d turns, state %d, due %v, error %v; want it to block", d, len(c.Turns), c.State, c.Due, err)
+	}
+}
+
+// Waiting starts a Claim that has to wait. The function it returns gives the answer, and fails when there is none yet
+// although every goroutine waits.
+func (s *Stage) Waiting(w frontier.Want) func() (frontier.Claimed, error) {
+	s.Helper()
+	var c frontier.Claimed
+	var err error
+	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
+	go func() {
+		defer close(done)
+		c, err = s.Frontier.Claim(ctx, w)
+	}()
+	synctest.Wait()
+	select {
+	case <-done:
+		s.Fatalf("Claim does not wait: %d turns, state %d, due %v, error %v", len(c.Turns), c.State, c.Due, err)
+	default:
+	}
+	return func() (frontier.Claimed, error) {
+		s.Helper()
+		synctest.Wait()
+		select {
+		case <-done:
+		default:
+			s.Fatal("Claim still waits")
+		}
+		return c, err
+	}
+}
+
+// Finish finishes one turn and fails unless the result is applied.
+func (s *Stage) Finish(r frontier.Result) frontier.Finished {
+	s.Helper()
+	f := s.tryFinish(r)
+	if f.Err != nil {
+		s.Fatalf("Finish %s: %v", r.Authority, f.Err)
+	}
+	return f
+}
+
+func (s *Stage) tryFinish(r frontier.Result) frontier.Finished {
+	s.Helper()
+	fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r})
+	if err != nil || len(fs) != 1 {
+		s.Fatalf("Finish %s: %d answers, error %v", r.Authority, len(fs), err)
+	}
+	s.CheckSums()
+	return fs[0]
+}
+
+// Stale finishes one turn and fails unless the lease is stale.
+func (s *Stage) Stale(r frontier.Result) {
+	s.Helper()
+	if f := s.tryFinish(r); !errors.Is(f.Err, frontier.ErrStale) {
+		s.Fatalf("Finish %s with a stale token: %v, want ErrStale", r.Authority, f.Err)
+	}
+}
+
+// Sync waits until all is durable.
+func (s *Stage) Sync() {
+	s.Helper()
+	if err := s.Frontier.Sync(s.Context()); err != nil {
+		s.Fatalf("Sync: %v", err)
+	}
+}
+
+// Sleep lets virtual time pass.
+func (s *Stage) Sleep(d time.Duration) { time.Sleep(d) }
+
+// Stats returns the totals.
+func (s *Stage) Stats() frontier.Stats {
+	s.Helper()
+	st, err := s.Frontier.Stats(s.Context())
+	if err != nil {
+		s.Fatalf("Stats: %v", err)
+	}
+	return st
+}
+
+// Host returns what is kept of a host, which must be known.
+func (s *Stage) Host(name string) frontier.Host {
+	s.Helper()
+	h, ok, err := s.Frontier.Host(s.Context(), s.Authority(name))
+	if err != nil || !ok {
+		s.Fatalf("Host %s: known %v, error %v", name, ok, err)
+	}
+	return h
+}
+
+// Seen asks about one URL.
+func (s *Stage) Seen(u string) bool {
+	s.Helper()
+	seen, err := s.Frontier.Seen(s.Context(), []canon.URL{s.URL(u)})
+	if err != nil || len(seen) != 1 {
+		s.Fatalf("Seen: %v, error %v", seen, err)
+	}
+	return seen[0]
+}
+
+// Hosts returns all hosts, read in pages of the given size.
+func (s *Stage) Hosts(limit int) []frontier.Host {
+	s.Helper()
+	var all []frontier.Host
+	var after canon.Authority
+	for {
+		page, err := s.Frontier.Hosts(s.Context(), after, limit)
+		if err != nil || len(page) > limit {
+			s.Fatalf("Hosts after %q: %d of %d, error %v", after, len(page), limit, err)
+		}
+		if len(page) == 0 {
+			return all
+		}
+		all, after = append(all, page...), page[len(page)-1].Authority
+	}
+}
+
+// Drain fetches what is due, a task at a time, and returns the short URLs in the order in which they came. It waits
+// for what is due within d.
+func (s *Stage) Drain(d time.Duration) []string {
+	s.Helper()
+	var us []string
+	for {
+		c := s.ClaimWithin(1, 1, d)
+		if len(c.Turns) == 0 {
+			return us
+		}
+		us = append(us, Names(c.Turns[0].Tasks))
+		s.Finish(Fetched(c.Turns[0]))
+	}
+}
+
+// Picture takes a picture of the frontier of s.
+func (s *Stage) Picture() model.Picture {
+	s.Helper()
+	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
+	if err != nil {
+		s.Fatalf("AllSeeds: %v", err)
+	}
+	return model.Take(s.Stats(), s.Hosts(100), seeds)
+}
+
+// Digest returns the name of a blob.
+func Digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }

@@ -1,0 +1,168 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// CloseAll closes what is due as its path says: /d… Disallowed, /f… Failed, /g… Gone, /x… Dropped, others Fetched. Each
+// outcome has its first letter for a reason.
+func (s *Stage) CloseAll() {
+	s.Helper()
+	outcomes := map[byte]frontier.Outcome{'d': frontier.Disallowed, 'f': frontier.Failed, 'g': frontier.Gone, 'x': frontier.Dropped}
+	for {
+		c := s.Claim(9, 9)
+		if len(c.Turns) == 0 {
+			return
+		}
+		for _, t := range c.Turns {
+			r := Result(t)
+			for _, x := range t.Tasks {
+				letter := x.URL.Path()[1]
+				o, ok := outcomes[letter]
+				if !ok {
+					o = frontier.Fetched
+				}
+				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: o, Reason: string(letter)})
+			}
+			s.Finish(r)
+		}
+	}
+}
+
+// Postpone ends a turn with its first task deferred and the others unsettled.
+func (s *Stage) Postpone(t frontier.Turn, d frontier.Deferral) {
+	s.Helper()
+	r := Result(t)
+	d.Print = t.Tasks[0].Print
+	r.Deferred = []frontier.Deferral{d}
+	s.Finish(r)
+}
+
+// Only takes turns until one with that task comes, and fetches the others.
+func (s *Stage) Only(u string) frontier.Turn {
+	s.Helper()
+	for {
+		t := s.Turn(1)
+		if Names(t.Tasks) == u {
+			return t
+		}
+		s.Finish(Fetched(t))
+	}
+}
+
+// NotDue fails unless a cannot be claimed on its own now.
+func (s *Stage) NotDue(why, name string) {
+	s.Helper()
+	if t, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name)); !errors.Is(err, frontier.ErrNotDue) {
+		s.Fatalf("ClaimAuthority while %s: %+v, error %v; want ErrNotDue", why, t, err)
+	}
+	s.CheckSums()
+}
+
+// Retry has something tried again.
+func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
+	s.Helper()
+	n, err := s.Frontier.Retry(s.Context(), r)
+	if err != nil {
+		s.Fatalf("Retry %+v: %v", r, err)
+	}
+	s.CheckSums()
+	return n
+}
+
+// Pending joins what drain returns.
+func (s *Stage) Pending() string {
+	s.Helper()
+	return strings.Join(s.Drain(0), " ")
+}
+
+// Steer gives a command about a host.
+func (s *Stage) Steer(act frontier.Act, host string) frontier.Steered {
+	s.Helper()
+	return s.Command(frontier.Steering{Act: act, Authority: s.Authority(host), Reason: ReasonOf(act)})
+}
+
+// ReasonOf returns a reason for acts that take one.
+func ReasonOf(act frontier.Act) string {
+	if act == frontier.Resume {
+		return ""
+	}
+	return "an operator says so"
+}
+
+// Command steers, and fails the test when that fails.
+func (s *Stage) Command(c frontier.Steering) frontier.Steered {
+	s.Helper()
+	n, err := s.Frontier.Steer(s.Context(), c)
+	if err != nil {
+		s.Fatalf("Steer %+v: %v", c, err)
+	}
+	s.CheckSums()
+	return n
+}
+
+// ParkAll gives the host of every turn a wait.
+func ParkAll(s *Stage, c frontier.Claimed, waits ...time.Duration) {
+	s.Helper()
+	for i, t := range c.Turns {
+		r := Result(t)
+		r.Wait = waits[i]
+		s.Finish(r)
+	}
+}
+
+// FullResult returns a result that would change everything there is to change.
+func FullResult(s *Stage, t frontier.Turn) frontier.Result {
+	s.Helper()
+	r := Fetched(t, t.Tasks[0])
+	if len(t.Tasks) > 1 {
+		r.Deferred = []frontier.Deferral{{Print: t.Tasks[1].Print, After: time.Hour, Reason: "status 500"}}
+	}
+	r.Found = slices.Concat(s.Links("a/90", "z/0"), s.Refused("trap", "a/91"))
+	r.Extend = []frontier.Seed{{URL: s.URL("z/1"), Tag: "tag", From: "http://a.test/0"}}
+	r.Host = &frontier.HostUpdate{Condition: frontier.Parked, Reason: "busy", Pace: time.Minute, Width: 3, Robots: []byte("r"), Memory: []byte("m")}
+	r.Wait = time.Hour
+	r.Blobs = [][]byte{[]byte("a body")}
+	r.Counts = map[string]int64{"octets": 1000}
+	return r
+}
+
+// Lengths returns hosts with the numbers of their pending URLs: "a:3 b:1".
+func Lengths(hosts []frontier.Host) string {
+	var text string
+	for _, h := range hosts {
+		if n := h.Pending(); n > 0 {
+			text += fmt.Sprintf(" %s:%d", h.Authority.Host(), n)
+		}
+	}
+	return text
+}
+
+// URLs returns the URLs of candidates.
+func URLs(cs []frontier.Candidate) []canon.URL {
+	var us []canon.URL
+	for _, c := range cs {
+		us = append(us, c.URL)
+	}
+	return us
+}
+
+// LeaseLength is the lease length of the rules that set one.
+const LeaseLength = 10 * time.Minute
+
+// Survey looks at what stands out, n hosts of each kind.
+func Survey(s *Stage, n int) frontier.Survey {
+	s.Helper()
+	v, err := s.Frontier.Survey(s.Context(), n)
+	if err != nil {
+		s.Fatalf("Survey: %v", err)
+	}
+	return v
+}

@@ -1,0 +1,153 @@
+package stops
+
+import (
+	"time"
+
+	"curtsy/frontier"
+	"curtsy/frontier/frontiertest/stage"
+)
+
+// restartRules are about when a host is due after the frontier was opened again: never a burst, no park forgotten.
+func restartRules() []stage.Rule {
+	o := frontier.Options{Pace: time.Second}
+	return []stage.Rule{
+		{Name: "restart: a stored wait that is longer than the pace is obeyed to its end", Options: o, Test: restartPark},
+		{Name: "restart: a host whose wait is over keeps its pace from now", Options: o, Test: restartPace},
+		{Name: "restart: the pace is obeyed when it is longer than the rest of the wait", Options: o, Test: restartLonger},
+		{Name: "restart: after a clean stop a host with no stored pace is due at once", Options: o, Test: restartClean},
+		{Name: "restart: after an unclean stop a host with no stored pace waits Options.Pace", Options: o, Crash: true, Test: restartUnclean},
+		{Name: "restart: after an unclean stop a stored pace is the one that counts", Options: o, Crash: true, Test: restartStored},
+		{Name: "restart: after an unclean stop Options.Pace holds for authorities not known yet", Options: o, Crash: true, Test: restartUnknown},
+		{Name: "restart: a crash forgets no park and no deferral", Options: o, Crash: true, Test: restartCrash},
+		{Name: "restart: openings are counted, and Unclean is about the last stop", Options: o, Crash: true, Test: restartCounts},
+	}
+}
+
+// visit takes one turn with the host that is due, which leaves its task, and gives the host a pace and a wait.
+func visit(s *stage.Stage, pace, wait time.Duration) {
+	s.Helper()
+	r := stage.Result(s.Turn(1))
+	r.Host, r.Wait = &frontier.HostUpdate{Pace: pace}, wait
+	s.Finish(r)
+}
+
+// due fails unless the first host is due after d.
+func due(s *stage.Stage, d time.Duration) {
+	s.Helper()
+	stage.Want(s, "Host.Wait", s.Host("a").Wait, d)
+	if d > 0 {
+		c := s.Claim(1, 1)
+		stage.Want(s, "state", c.State, frontier.Waiting)
+		stage.Want(s, "due", c.Due, d)
+		s.Blocked(d - time.Millisecond)
+		s.Sleep(time.Millisecond)
+	}
+	s.Finish(stage.Result(s.Turn(1)))
+}
+
+func restartPark(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	visit(s, 2*time.Second, 3*time.Hour)
+	s.Sleep(10 * time.Minute)
+	s.Close()
+	s.Sleep(time.Hour)
+	s.Open(s.Options)
+	due(s, 110*time.Minute)
+}
+
+func restartPace(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	visit(s, 5*time.Second, 5*time.Second)
+	s.Close()
+	s.Sleep(time.Hour)
+	s.Open(s.Options)
+	due(s, 5*time.Second)
+	s.Reopen()
+	due(s, 5*time.Second)
+}
+
+func restartLonger(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	visit(s, 5*time.Second, 6*time.Second)
+	s.Sleep(4 * time.Second)
+	s.Reopen()
+	due(s, 5*time.Second)
+}
+
+func restartClean(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	visit(s, 0, 0)
+	s.Reopen()
+	due(s, 0)
+}
+
+func restartUnclean(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	s.Finish(stage.Result(s.Turn(1)))
+	s.Crash()
+	due(s, time.Second)
+	s.Reopen()
+	due(s, 0)
+}
+
+func restartStored(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	visit(s, 200*time.Millisecond, 0)
+	s.Sync()
+	s.Crash()
+	due(s, 200*time.Millisecond)
+	visit(s, 3*time.Second, 0)
+	s.Sync()
+	s.Crash()
+	due(s, 3*time.Second)
+}
+
+func restartUnknown(s *stage.Stage) {
+	s.Crash()
+	s.Sleep(400 * time.Millisecond)
+	s.NotDue("waiting", "b") // discovered and asked before the crash, for all we know
+	s.Add(s.Links("a/0"))
+	due(s, 600*time.Millisecond)
+	if _, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority("c")); err != nil {
+		s.Fatalf("ClaimAuthority when the pace is over: %v", err)
+	}
+}
+
+func restartCrash(s *stage.Stage) {
+	s.Add(s.Links("a/0", "a/1"))
+	t := s.Turn(1)
+	r := stage.Result(t)
+	r.Deferred = []frontier.Deferral{{Print: t.Tasks[0].Print, After: 3 * time.Hour, Reason: "status 500"}}
+	r.Host, r.Wait = &frontier.HostUpdate{Condition: frontier.Parked, Reason: "status 503", Pace: time.Second}, time.Hour
+	s.Finish(r)
+	s.Sync()
+	s.Sleep(10 * time.Minute)
+	s.Crash()
+	h := s.Host("a")
+	stage.Want(s, "condition", h.Condition, frontier.Parked)
+	stage.Want(s, "reason", h.Reason, "status 503")
+	stage.Want(s, "Deferred", h.Deferred, 1)
+	stage.Want(s, "due", s.Claim(1, 1).Due, 50*time.Minute)
+	s.Sleep(50 * time.Minute)
+	t = s.Turn(2)
+	stage.Want(s, "tasks", stage.Names(t.Tasks), "a/1")
+	s.Finish(stage.Fetched(t))
+	stage.Want(s, "due", s.Claim(1, 1).Due, 2*time.Hour)
+	s.Sleep(2 * time.Hour)
+	x := s.Turn(1).Tasks[0]
+	stage.Want(s, "attempts", x.Attempts, 1)
+	stage.Want(s, "reason", x.Reason, "status 500")
+}
+
+func restartCounts(s *stage.Stage) {
+	for n, crash := range []bool{false, true, true, false} {
+		if crash {
+			s.Crash()
+		} else {
+			s.Reopen()
+		}
+		st := s.Stats()
+		stage.Want(s, "Restarts", st.Restarts, int64(n+1))
+		stage.Want(s, "Unclean", st.Unclean, crash)
+	}
+}

@@ -1,0 +1,15 @@
+// Package turns is the rules of a crawl that goes on: which URLs are accepted, in what order tasks are given, what a turn
+// is, how it ends, what waits, what there is no room for, and when a crawl is over.
+package turns
+
+import (
+	"slices"
+
+	"curtsy/frontier/frontiertest/stage"
+)
+
+// Rules are those of this room.
+func Rules() []stage.Rule {
+	return slices.Concat(acceptRules(), orderRules(), leaseRules(), keepRules(), authorityRules(), deferralRules(), endRules(),
+		hostRules(), capRules(), depthRules(), sizeRules(), seedRules())
+}
