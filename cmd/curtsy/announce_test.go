@@ -12,6 +12,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
+	"curtsy/storage/plainly"
 )
 
 // in runs a command line of crawl, resume or update in a world of its own, whose names are not those of real hosts.
@@ -58,7 +59,7 @@ func TestTheFirstLineCountsTheSeedsAndSaysWhomAShortDelayIsFor(t *testing.T) {
 	} {
 		args := append([]string{"crawl", "--delay", "0", "--contact", "crawl@library.org", "--max-wait", "1s", "--dir", filepath.Join(t.TempDir(), "d")}, tt.seeds...)
 		r := in(nobody(), args...)
-		if want := fmt.Sprintf("crawling from %s into", several(int64(len(tt.seeds)), "seed")); !strings.Contains(r.err, want) {
+		if want := fmt.Sprintf("crawling from %s into", plainly.Count(int64(len(tt.seeds)), "seed")); !strings.Contains(r.err, want) {
 			t.Errorf("%q: standard error lacks %q:\n%s", tt.seeds, want, r.err)
 		}
 		if strings.Contains(r.err, warning) != tt.warned {

@@ -9,13 +9,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler"
 )
 
 // attend runs a crawl with signals and progress around it. It returns the signal that
 // ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
-func attend(ctx context.Context, c *crawler.Crawl, voice *voice) (summary crawler.Summary, sig os.Signal, err error) {
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -30,7 +31,7 @@ func attend(ctx context.Context, c *crawler.Crawl, voice *voice) (summary crawle
 
 	var beside errgroup.Group
 	beside.Go(func() error {
-		deaf := voice.deaf
+		deaf := display.Deaf
 		for {
 			select {
 			case <-over.Done():
@@ -43,17 +44,17 @@ func attend(ctx context.Context, c *crawler.Crawl, voice *voice) (summary crawle
 				}
 			case got := <-signals:
 				if sig != nil {
-					voice.say("aborting; what is cut short is fetched again by resume")
+					display.Say("aborting; what is cut short is fetched again by resume")
 					abort()
 					continue
 				}
 				sig = got
-				voice.say("finishing the exchanges under way; once more to abort them")
+				display.Say("finishing the exchanges under way; once more to abort them")
 				c.Drain()
 			}
 		}
 	})
-	beside.Go(func() error { voice.follow(over, c); return nil })
+	beside.Go(func() error { display.Follow(over, c); return nil })
 	summary, err = c.Run(ctx)
 	end()
 	return summary, sig, errors.Join(err, beside.Wait())

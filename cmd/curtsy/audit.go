@@ -165,7 +165,7 @@ func (a *auditing) mayWrite() error {
 		return cli.Usagef("--html: there is no folder %s: make it first", folder)
 	}
 	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as the page has it
-	return mayWriteTo("--html", a.html, page)
+	return cli.MayWrite("--html", a.html, page)
 }
 
 // options reads paths and flags.

@@ -33,7 +33,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 			return nil, "", nil, err
 		}
 		if dir != "" && len(paths) > 1 {
-			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, inDir(inDir(p, crawldir.ArchiveName), "*.warc.gz"))
+			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, filepath.Join(filepath.Join(p, crawldir.ArchiveName), "*.warc.gz"))
 		}
 		files, ledgerDir = append(files, found...), dir
 	}
@@ -69,10 +69,10 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		return []string{path}, "", nil
 	}
 	dir := path
-	if isDir(inDir(path, crawldir.ArchiveName)) {
-		dir = inDir(path, crawldir.ArchiveName)
-	} else if isDir(inDir(path, packedName)) && isDir(inDir(path, crawldir.LedgerName)) {
-		dir = inDir(path, packedName)
+	if isDir(filepath.Join(path, crawldir.ArchiveName)) {
+		dir = filepath.Join(path, crawldir.ArchiveName)
+	} else if isDir(filepath.Join(path, packedName)) && isDir(filepath.Join(path, crawldir.LedgerName)) {
+		dir = filepath.Join(path, packedName)
 	}
 	if ledgerDir = ledgerBeside(path, dir); ledgerDir != "" {
 		if err := crawldir.Inspect(filepath.Dir(ledgerDir)); err != nil {
@@ -106,17 +106,17 @@ const packedName = "archive"
 // directory that holds it. It is "" where there can be none.
 func ledgerBeside(path, dir string) string {
 	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == crawldir.ArchiveName {
-		if up := inDir(filepath.Dir(whole), crawldir.LedgerName); isDir(up) {
+		if up := filepath.Join(filepath.Dir(whole), crawldir.LedgerName); isDir(up) {
 			return up
 		}
 	}
 	for _, name := range []string{crawldir.LedgerName, crawldir.FrontierName, crawldir.ConfigName} {
-		if _, err := os.Stat(inDir(path, name)); err == nil {
-			return inDir(path, crawldir.LedgerName)
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return filepath.Join(path, crawldir.LedgerName)
 		}
 	}
 	if dir != path {
-		return inDir(path, crawldir.LedgerName)
+		return filepath.Join(path, crawldir.LedgerName)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,8 @@ import (
 
 	"curtsy/cmd/curtsy/bench"
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
@@ -101,17 +104,17 @@ func (b *benching) config() bench.Config {
 		Setup: b.setup, Rounds: int(b.rounds), Pages: int(b.pages), Hosts: int(b.hosts), Workers: int(b.workers),
 		Discovered: b.discovered, Pace: time.Duration(b.pace), Latency: time.Duration(b.latency), PeerLimit: time.Duration(b.peerLimit),
 		VS: b.vs, Memory: int64(b.memory), MaxBody: int64(b.maxBody), Dir: b.dir, Profile: b.profile, SVG: b.svg, Large: b.large,
-		Given: b.flags.Changed, Version: crawldir.Version, Unset: []string{envName("config")},
+		Given: b.flags.Changed, Version: crawldir.Version, Unset: []string{config.EnvName("config")},
 	}
 	for _, name := range crawldir.Names() {
-		c.Unset = append(c.Unset, envName(name))
+		c.Unset = append(c.Unset, config.EnvName(name))
 	}
 	return c
 }
 
 // mayWrite refuses files that would take the place of others, before anything is measured.
 func (b *benching) mayWrite() error {
-	if err := mayWriteTo("--svg", b.svg, userfile.Kind{Name: "a picture of scale", Mark: bench.PictureMark}); err != nil {
+	if err := cli.MayWrite("--svg", b.svg, userfile.Kind{Name: "a picture of scale", Mark: bench.PictureMark}); err != nil {
 		return err
 	}
 	if b.profile == "" {
@@ -121,8 +124,8 @@ func (b *benching) mayWrite() error {
 	if err != nil {
 		return cli.Usagef("--profile: %w", err)
 	}
-	for _, path := range append(profiles, inDir(b.profile, "new.pprof")) { // of gzip, all of them
-		if err := mayWriteTo("--profile", path, userfile.Kind{Name: "a profile", Mark: "\x1f\x8b"}); err != nil {
+	for _, path := range append(profiles, filepath.Join(b.profile, "new.pprof")) { // of gzip, all of them
+		if err := cli.MayWrite("--profile", path, userfile.Kind{Name: "a profile", Mark: "\x1f\x8b"}); err != nil {
 			return err
 		}
 	}
@@ -134,9 +137,9 @@ func runBench(ctx context.Context, b *benching, std cli.Streams) error {
 		return err
 	}
 	return cli.UntilSignal(ctx, func(ctx context.Context) error {
-		voice := newVoice(std.Err, &b.options)
-		result, err := bench.Run(ctx, b.config(), voice.say)
-		voice.finish()
+		display := progress.New(std.Err, b.quiet, b.dryRun)
+		result, err := bench.Run(ctx, b.config(), display.Say)
+		display.Finish()
 		if err != nil {
 			return coded(err)
 		}

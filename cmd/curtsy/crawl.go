@@ -5,21 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
-func newCrawl(std stdio) *cobra.Command { return newCrawlIn(world{}, std) }
+func newCrawl(std cli.Streams) *cobra.Command { return newCrawlIn(world{}, std) }
 
 // newCrawlIn is newCrawl in a world of its own.
-func newCrawlIn(w world, std stdio) *cobra.Command {
+func newCrawlIn(w world, std cli.Streams) *cobra.Command {
 	var s settings
 	var o options
 	cmd := &cobra.Command{
@@ -43,16 +47,16 @@ func newCrawlIn(w world, std stdio) *cobra.Command {
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w world, args []string, std stdio) error {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w world, args []string, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
 	if err := resolve(s, flags, o.config, ""); err != nil {
 		return err
 	}
-	warnEnv(std.Err, crawldir.Names())
+	config.WarnEnv(std.Err, crawldir.Names())
 	var seeds []frontier.Candidate
-	err := untilSignal(ctx, func(ctx context.Context) (err error) {
+	err := cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		if seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
 			err = ctx.Err() // a signal that came too late to stop anything before
 		}
@@ -69,8 +73,8 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 }
 
 // prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns the seeds.
-func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std stdio) (seeds []frontier.Candidate, err error) {
-	std.In = stdinUntil(ctx, std.In)
+func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std cli.Streams) (seeds []frontier.Candidate, err error) {
+	std.In = cli.StdinUntil(ctx, std.In)
 	from, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return nil, err
@@ -130,7 +134,7 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *
 }
 
 // newResume goes on with a crawl.
-func newResume(std stdio) *cobra.Command {
+func newResume(std cli.Streams) *cobra.Command {
 	var s settings
 	var o options
 	cmd := &cobra.Command{
@@ -140,7 +144,7 @@ func newResume(std stdio) *cobra.Command {
 			"flags given now replace them for good.",
 		Example: "  curtsy resume news\n" +
 			"  curtsy resume --max-pages 0 news",
-		Args: oneDir,
+		Args: cli.OneDir,
 	}
 	s.flags(cmd.Flags())
 	o.flags(cmd.Flags())
@@ -152,7 +156,7 @@ func newResume(std stdio) *cobra.Command {
 }
 
 // prepareResume reads the settings of a crawl that is to go on.
-func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -162,19 +166,19 @@ func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std stdio) err
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}
-	if err := resolve(s, flags, o.config, inDir(o.dir, crawldir.ConfigName)); err != nil {
+	if err := resolve(s, flags, o.config, filepath.Join(o.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
-	warnEnv(std.Err, crawldir.Names())
+	config.WarnEnv(std.Err, crawldir.Names())
 	return s.Check(nil)
 }
 
-func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, word(o.dir))
+		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	o.again = true
 	return runCrawl(ctx, s, o, world{}, std)

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/storage/plainly"
@@ -61,14 +62,14 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = procgroup.Grace
 	procgroup.Together(cmd)
-	voice := newVoice(std.Err, &s.options)
-	defer voice.finish()
-	voice.say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
+	display := progress.New(std.Err, s.quiet, s.dryRun)
+	defer display.Finish()
+	display.Say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)
 	}
-	failed := s.watch(cmd, board, voice)
+	failed := s.watch(cmd, board, display)
 	procgroup.EndAll(cmd)
 	r.took = time.Since(begun)
 	r.interrupted = ctx.Err() != nil
@@ -76,14 +77,14 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		r.exit = &code
 	}
-	voice.finish()
-	voice.say("%s", r.describe(failed))
+	display.Finish()
+	display.Say("%s", r.describe(failed))
 	idle := len(board.Referee().Requests()) == 0
 	if idle {
-		voice.say("it has asked for nothing; was it told that it may go to 127.0.0.1?")
+		display.Say("it has asked for nothing; was it told that it may go to 127.0.0.1?")
 	}
 	if failed := r.exit != nil && *r.exit != 0 && !r.timedOut; (failed || idle) && !s.verbose {
-		voice.say("%s", out.tail())
+		display.Say("%s", out.tail())
 	}
 	return r, nil
 }
@@ -103,22 +104,18 @@ func (r ran) describe(failed error) string {
 }
 
 // watch waits for the command, and says meanwhile how far it has come.
-func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, voice *voice) error {
+func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progress.Display) error {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	every := plainEvery
-	if voice.live {
-		every = liveEvery
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(display.Every())
 	defer tick.Stop()
 	for begun := time.Now(); ; {
 		select {
 		case err := <-done:
 			return err
 		case <-tick.C:
-			if !voice.quiet && !(s.verbose && voice.live) {
-				voice.show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
+			if !display.Quiet && !(s.verbose && display.Live) {
+				display.Show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
 			}
 		}
 	}

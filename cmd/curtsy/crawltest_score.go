@@ -78,7 +78,7 @@ func (s *scoring) check(command []string) error {
 	if err := s.options.check(); err != nil {
 		return err
 	}
-	if err := mayWriteTo("--log", s.log, userfile.Kind{}); err != nil {
+	if err := cli.MayWrite("--log", s.log, userfile.Kind{}); err != nil {
 		return err
 	}
 	if s.timeout <= 0 {

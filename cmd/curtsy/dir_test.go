@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
@@ -18,7 +19,7 @@ func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
 	seed, _ := small(t)
 	here := curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", ".", seed)
 	here.Dir = t.TempDir()
-	ended(t, here).want(t, exitDone)
+	ended(t, here).want(t, cli.ExitDone)
 	reopened(t, here.Dir)
 	names, err := os.ReadDir(here.Dir)
 	if err != nil || len(names) != 5 {
@@ -31,7 +32,7 @@ func TestAnEmptyDirectoryIsUsedInPlace(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", link, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", link, seed).want(t, cli.ExitDone)
 	reopened(t, target)
 }
 
@@ -41,7 +42,7 @@ func TestADirectoryThatIsAFileIsNamed(t *testing.T) {
 	for _, args := range [][]string{
 		{"crawl", "--dir", file, seed}, {"resume", file}, {"status", file}, {"crawl", "--dir", filepath.Join(file, "d"), seed},
 	} {
-		inside(t, args...).want(t, exitUsage, file, "is a file")
+		inside(t, args...).want(t, cli.ExitUsage, file, "is a file")
 	}
 	if n := len(web.Referee().Requests()); n > 0 {
 		t.Errorf("%d requests", n)
@@ -57,7 +58,7 @@ func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 	}
 	t.Cleanup(func() { web.Close() })
 	dir = filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--workers", "1", "--max-pages", "2", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--workers", "1", "--max-pages", "2", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	return dir, web
 }
 
@@ -71,7 +72,7 @@ func TestResumeRefusesADirectoryThatLacksAPart(t *testing.T) {
 		}
 		r := inside(t, "resume", dir)
 		r.want(t, r.code, inDir(dir, part), "put it back")
-		if r.code != exitFailed && r.code != exitUsage {
+		if r.code != cli.ExitFailed && r.code != cli.ExitUsage {
 			t.Errorf("without %s: exit code %d", part, r.code)
 		}
 		if _, err := os.Stat(inDir(dir, part)); err == nil {
@@ -89,7 +90,7 @@ func TestAnEmptyFrontierIsDamageNotAFinishedCrawl(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"resume", "status"} {
-		inside(t, command, dir).want(t, exitFailed, "it is empty", "damaged")
+		inside(t, command, dir).want(t, cli.ExitFailed, "it is empty", "damaged")
 	}
 	if fi, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil || fi.Size() != 0 {
 		t.Errorf("%v %v: the file was changed", fi, err)
@@ -104,7 +105,7 @@ func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 	if err := os.WriteFile(body, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, exitFailed, "another process has the frontier open")
+	inside(t, "resume", dir).want(t, cli.ExitFailed, "another process has the frontier open")
 	if _, err := os.Stat(body); err != nil {
 		t.Errorf("the body under way is gone: %v", err)
 	}
@@ -113,12 +114,12 @@ func TestARefusedResumeLeavesTheRunningCrawlAlone(t *testing.T) {
 func TestResumeOfAFinishedCrawlSaysSoAndAsksNothing(t *testing.T) {
 	seed, web := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	before := len(web.Referee().Requests())
 	archive := archiveText(t, dir)
-	inside(t, "resume", dir).want(t, exitDone, dir+" is finished: nothing is left to do")
+	inside(t, "resume", dir).want(t, cli.ExitDone, dir+" is finished: nothing is left to do")
 	r := inside(t, "resume", "--json", "-q", dir)
-	if r.want(t, exitDone); !strings.Contains(r.out, `"state": "finished"`) || r.err != "" {
+	if r.want(t, cli.ExitDone); !strings.Contains(r.out, `"state": "finished"`) || r.err != "" {
 		t.Errorf("%+v", r)
 	}
 	if n := len(web.Referee().Requests()); n > before {

@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -17,7 +19,7 @@ import (
 
 // dryRun asks the seeds' hosts for robots.txt, in a directory that is thrown away, and shows what they say. A host
 // whose robots.txt cannot be had is asked once.
-func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candidate, std stdio) (err error) {
+func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candidate, std cli.Streams) (err error) {
 	tmp, err := os.MkdirTemp("", "curtsy-dry-run-")
 	if err != nil {
 		return err
@@ -28,21 +30,21 @@ func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candi
 	if err := crawldir.Create(ctx, o.dir, &s.Settings, crawldir.Given(seeds)); err != nil {
 		return err
 	}
-	voice := newVoice(std.Err, o)
-	result, sig, err := runIn(ctx, s, o, world{}, voice)
-	voice.finish()
+	display := progress.New(std.Err, o.quiet, o.dryRun)
+	result, sig, err := runIn(ctx, s, o, world{}, display)
+	display.Finish()
 	switch {
 	case err != nil:
 		return err
 	case sig != nil:
-		return interrupted(sig)
+		return cli.Interrupted(sig)
 	case o.json:
-		return writeJSON(std.Out, result.Answers)
+		return cli.WriteJSON(std.Out, result.Answers)
 	}
 	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSEEDS\tPACE\tROBOTS.TXT")
 	for _, a := range result.Answers {
-		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", oneLine(a.Host), a.Seeds, a.Pace, oneLine(a.Robots))
+		fmt.Fprintf(table, "%s\t%d\t%v\t%s\n", plainly.OneLine(a.Host), a.Seeds, a.Pace, plainly.OneLine(a.Robots))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -53,6 +55,6 @@ func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candi
 		why = fmt.Sprintf(", since the %s share one exchange in %v", address, plainly.Duration(s.IPDelay))
 	}
 	_, err = fmt.Fprintf(std.Out, "\nAbout %v for the %s alone%s; what they link to is not known yet.\n",
-		least.Round(time.Second), several(int64(len(seeds)), "seed"), why)
+		least.Round(time.Second), plainly.Count(int64(len(seeds)), "seed"), why)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 )
@@ -15,12 +16,12 @@ import (
 func TestADirectorysNameIsNoPattern(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "[--1]-x")
-	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
 	left := inDir(dir, crawler.SnapshotPrefix+"1")
 	if err := errors.Join(os.RemoveAll(inDir(dir, crawldir.IndexName)), os.WriteFile(left, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != exitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "not to be had") {
+	if r := inside(t, "explain", "--at", "0s", dir, seed); r.code != cli.ExitDone || !strings.HasPrefix(r.out, "done: fetched;") || strings.Contains(r.out, "not to be had") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	if err := crawldir.RemoveLeftOvers(dir); err != nil {
@@ -29,5 +30,5 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what a kill left of a snapshot is still there")
 	}
-	inside(t, "resume", "--max-pages", "100", dir).want(t, exitDone, "it is made anew from the archive")
+	inside(t, "resume", "--max-pages", "100", dir).want(t, cli.ExitDone, "it is made anew from the archive")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,7 @@ func newExplain(std cli.Streams) *cobra.Command {
 
 // check reads the question.
 func (x *explaining) check(at string, now time.Time) (err error) {
-	if x.url, err = urlOf(x.written); err != nil {
+	if x.url, err = cli.URL(x.written); err != nil {
 		return err
 	}
 	if at != "" {
@@ -136,7 +137,7 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 func (x *explaining) configure() error {
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	x.settings.flags(flags)
-	if err := resolve(&x.settings, flags, "", inDir(x.dir, crawldir.ConfigName)); err != nil {
+	if err := resolve(&x.settings, flags, "", filepath.Join(x.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
 	if err := x.settings.OpenLists(x.dir, nil); err != nil {
@@ -189,19 +190,19 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 		if errors.Is(err, crawler.ErrNotRunning) {
 			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
 		}
-		return e, orderError(err)
+		return e, cli.Ordered(err)
 	}
 	f, err := engine.OpenReadOnly(x.dir)
 	if errors.Is(err, frontier.ErrInUse) {
 		return explain.Explanation{}, fmt.Errorf("%s is in use, and nobody answers for it (%w): by a crawl that begins or ends, or by another command; ask again when that is over", x.dir, asked)
 	}
 	if err != nil {
-		return explain.Explanation{}, damaged(err, x.dir)
+		return explain.Explanation{}, cli.Damaged(err, x.dir)
 	}
 	x.running, x.config.Frontier = false, f
 	e, err := crawler.ExplainStopped(ctx, x.config, q)
 	x.config.Frontier = nil
-	return e, damaged(errors.Join(err, f.Close()), x.dir)
+	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
 }
 
 // history is what the ledger has of the URL, up to the instant that is asked about.

@@ -69,7 +69,7 @@ func failureOf(l storage.Line) string {
 
 // find opens the record of a line: where the index says that it is, or by looking through the archive.
 func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
-	if files, err := cdxj.Files(inDir(a.dir, crawldir.IndexName)); err == nil {
+	if files, err := cdxj.Files(filepath.Join(a.dir, crawldir.IndexName)); err == nil {
 		for c, err := range cdxj.Lookup(files, l.URL) {
 			if err != nil {
 				break // the archive itself does not lie
@@ -82,7 +82,7 @@ func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
 			}
 		}
 	}
-	files, err := crawldir.Entries(inDir(a.dir, crawldir.ArchiveName), "", ".warc.gz")
+	files, err := crawldir.Entries(filepath.Join(a.dir, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +100,7 @@ func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Clos
 	if name != filepath.Base(name) {
 		return nil, nil, fmt.Errorf("%q is no name of a file", name)
 	}
-	path := filepath.Join(inDir(a.dir, crawldir.ArchiveName), name)
+	path := filepath.Join(filepath.Join(a.dir, crawldir.ArchiveName), name)
 	rec, closer, err := warc.ReadAt(path, offset)
 	if errors.Is(err, fs.ErrNotExist) {
 		rec, closer, err = warc.ReadAt(path+".open", offset)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func ledgerOf(x *explaining, via string) *ledgerView {
 // read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
 func (l *ledgerView) read(ctx context.Context) error {
 	var after time.Time // the first line behind the instant
-	for line, err := range ledger.Read(inDir(l.dir, crawldir.LedgerName)) {
+	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

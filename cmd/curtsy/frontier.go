@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/plainly"
 )
 
 // newFrontier is the group of commands about what a crawl has to do, and what it has done.
@@ -30,6 +31,6 @@ func dirFirst(least, most int) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return fmt.Errorf("%s takes a crawl directory first: write %s", cmd.Name(), cmd.UseLine())
 		}
-		return fmt.Errorf("%s does not take %s: write %s", cmd.Name(), several(int64(len(args)), "argument"), cmd.UseLine())
+		return fmt.Errorf("%s does not take %s: write %s", cmd.Name(), plainly.Count(int64(len(args)), "argument"), cmd.UseLine())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,6 +13,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
+	"curtsy/storage/plainly"
 )
 
 func newFrontierAdd(std cli.Streams) *cobra.Command {
@@ -82,7 +84,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice(), "bad_lines": seeds.bad,
 		})
 	}
-	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", several(int64(sum.New), "seed"), sum.Known); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", plainly.Count(int64(sum.New), "seed"), sum.Known); err != nil {
 		return err
 	}
 	goOn(std, dir, running)
@@ -94,5 +96,5 @@ func settingsOf(dir string) (*settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
-	return &s, resolve(&s, flags, "", inDir(dir, crawldir.ConfigName))
+	return &s, resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName))
 }

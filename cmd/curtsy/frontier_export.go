@@ -16,6 +16,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/ndjson"
+	"curtsy/storage/plainly"
 )
 
 func newFrontierExport(std cli.Streams) *cobra.Command {
@@ -37,7 +38,7 @@ func newFrontierExport(std cli.Streams) *cobra.Command {
 }
 
 func export(ctx context.Context, dir, to string, std cli.Streams) error {
-	if err := mayWriteTo("--output", to, userfile.Kind{}); err != nil {
+	if err := cli.MayWrite("--output", to, userfile.Kind{}); err != nil {
 		return err
 	}
 	var ended ndjson.Ended
@@ -55,7 +56,7 @@ func export(ctx context.Context, dir, to string, std cli.Streams) error {
 		return err
 	}
 	fmt.Fprintf(std.Err, "exported: %s, %s, %s. The export holds the crawl's secret: keep it to yourself\n",
-		several(ended.Hosts, "host"), several(ended.URLs, "URL"), several(ended.Seeds, "seed"))
+		plainly.Count(ended.Hosts, "host"), plainly.Count(ended.URLs, "URL"), plainly.Count(ended.Seeds, "seed"))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func newFrontierCompact(std cli.Streams) *cobra.Command {
 				return err
 			})
 			if err != nil {
-				return inUse(err, dir)
+				return cli.InUse(err, dir)
 			}
 			_, err = fmt.Fprintf(std.Out, "%s before, %s after\n", text.RoughSize(before), text.RoughSize(after))
 			return err
@@ -72,7 +73,7 @@ func newFrontierCheck(std cli.Streams) *cobra.Command {
 					found, err = append(found, plainly.Error(err)), nil
 				}
 				if err != nil {
-					return inUse(err, dir)
+					return cli.InUse(err, dir)
 				}
 				short, err := engine.CutShort(path)
 				if err != nil {
@@ -94,12 +95,12 @@ func checked(found []string, dir string, std cli.Streams) error {
 		return err
 	}
 	for _, f := range found {
-		if _, err := fmt.Fprintln(std.Out, oneLine(f)); err != nil {
+		if _, err := fmt.Fprintln(std.Out, plainly.OneLine(f)); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(std.Err, "The frontier is damaged. Keep a copy of %s; then curtsy frontier rebuild %s saves what is readable.\nIf it happens again, look at the disk and the memory of this machine.\n",
-		plain(inDir(dir, crawldir.FrontierName)), plain(word(dir)))
+		plainly.Lines(filepath.Join(dir, crawldir.FrontierName)), plainly.Lines(plainly.Argument(dir)))
 	return cli.Silent(cli.ExitFound)
 }
 
@@ -125,8 +126,8 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	if err := mustNotRun(ctx, dir, "rebuild"); err != nil {
 		return err
 	}
-	path := inDir(dir, crawldir.FrontierName)
-	beside := inDir(dir, crawldir.RebuiltName)
+	path := filepath.Join(dir, crawldir.FrontierName)
+	beside := filepath.Join(dir, crawldir.RebuiltName)
 	if err := errors.Join(os.RemoveAll(beside), crawldir.RemoveLeftOvers(dir)); err != nil { // of a rebuild that was killed
 		return fmt.Errorf("crawl directory: %w", err)
 	}
@@ -142,7 +143,7 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	}
 	if err != nil {
 		if errors.Is(err, frontier.ErrInUse) {
-			return inUse(err, dir)
+			return cli.InUse(err, dir)
 		}
 		return fmt.Errorf("%w. Nothing was changed", err)
 	}
@@ -158,16 +159,16 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	}
 	fmt.Fprintln(std.Out, salvage)
 	if lines.err != nil {
-		fmt.Fprintf(std.Err, "the ledger is readable up to a fault only: %v\n", plain(plainly.Error(lines.err)))
+		fmt.Fprintf(std.Err, "the ledger is readable up to a fault only: %v\n", plainly.Lines(plainly.Error(lines.err)))
 	}
-	fmt.Fprintf(std.Err, "the damaged file is kept as %s\n", plain(kept))
+	fmt.Fprintf(std.Err, "the damaged file is kept as %s\n", plainly.Lines(kept))
 	goOn(std, dir, false)
 	return nil
 }
 
 // rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.
 func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.Salvage, ledgerEnds, error) {
-	next, stop := iter.Pull2(ledger.Read(inDir(dir, crawldir.LedgerName)))
+	next, stop := iter.Pull2(ledger.Read(filepath.Join(dir, crawldir.LedgerName)))
 	defer stop()
 	lines := ledgerEnds{next: next, skip: skip}
 	salvage, err := engine.Rebuild(ctx, dir, beside, lines.read)

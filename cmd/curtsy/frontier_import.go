@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/frontier/ndjson"
+	"curtsy/storage/plainly"
 )
 
 func newFrontierImport(std cli.Streams) *cobra.Command {
@@ -62,7 +64,7 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 	if partial {
 		r.Damaged = func(e *ndjson.LineError) {
 			damages++
-			fmt.Fprintln(std.Err, oneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
+			fmt.Fprintln(std.Err, plainly.OneLine(fmt.Sprintf("%s:%d: %v; passed over", name, e.Line, e.Err)))
 		}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -88,9 +90,9 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 		return err
 	}
 	n := r.Counts()
-	fmt.Fprintf(std.Out, "imported: %s, %s, %s\n", several(n.Hosts, "host"), several(n.URLs, "URL"), several(n.Seeds, "seed"))
+	fmt.Fprintf(std.Out, "imported: %s, %s, %s\n", plainly.Count(n.Hosts, "host"), plainly.Count(n.URLs, "URL"), plainly.Count(n.Seeds, "seed"))
 	if damages > 0 {
-		fmt.Fprintf(std.Err, "%s of damage: what stood there is not in the frontier\n", several(damages, "piece"))
+		fmt.Fprintf(std.Err, "%s of damage: what stood there is not in the frontier\n", plainly.Count(damages, "piece"))
 	}
 	goOn(std, dir, false)
 	return nil
@@ -107,8 +109,8 @@ func mustTakeFrontier(dir string) error {
 	case !fi.IsDir():
 		return crawldir.NotDirectory(dir)
 	}
-	if _, err := os.Lstat(inDir(dir, crawldir.FrontierName)); err == nil {
-		return cli.Usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, inDir(dir, crawldir.FrontierName))
+	if _, err := os.Lstat(filepath.Join(dir, crawldir.FrontierName)); err == nil {
+		return cli.Usagef("%s has a frontier, which import does not replace: name another directory, or move %s away first", dir, filepath.Join(dir, crawldir.FrontierName))
 	}
 	return nil
 }
@@ -116,11 +118,11 @@ func mustTakeFrontier(dir string) error {
 // completeDir makes what a crawl directory lacks beside its frontier.
 func completeDir(dir string) error {
 	for _, sub := range []string{crawldir.ArchiveName, crawldir.LedgerName} {
-		if err := os.MkdirAll(inDir(dir, sub), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
 			return fmt.Errorf("crawl directory: %w", err)
 		}
 	}
-	if _, err := os.Stat(inDir(dir, crawldir.ConfigName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, crawldir.ConfigName)); err == nil {
 		return nil
 	}
 	var s settings
@@ -133,7 +135,7 @@ func completeDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(inDir(dir, crawldir.ConfigName), config, 0o666); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, crawldir.ConfigName), config, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,9 +124,9 @@ func (l *listing) listURLs(ctx context.Context, f frontier.Stored, only []canon.
 		}
 		why := ""
 		if e.Reason != "" {
-			why = "  (" + oneLine(plainly.Reason(e.Reason)) + ")"
+			why = "  (" + plainly.OneLine(plainly.Reason(e.Reason)) + ")"
 		}
-		_, err := fmt.Fprintf(out, "%-10s  %s%s\n", stateOf(e), oneLine(e.URL.String()), why)
+		_, err := fmt.Fprintf(out, "%-10s  %s%s\n", stateOf(e), plainly.OneLine(e.URL.String()), why)
 		return err
 	})
 }
@@ -273,10 +274,10 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.InFlight, h.Deferred, outcomes})
 	}
 	if why != "" {
-		why = "  (" + oneLine(plainly.Reason(why)) + ")"
+		why = "  (" + plainly.OneLine(plainly.Reason(why)) + ")"
 	}
-	_, err := fmt.Fprintf(out, hostColumns, itoa64(pending), itoa64(h.Outcomes[frontier.Fetched]), itoa64(h.Outcomes[frontier.Failed]),
-		state, text.ShortWait(wait), oneLine(name), why)
+	_, err := fmt.Fprintf(out, hostColumns, strconv.FormatInt(pending, 10), strconv.FormatInt(h.Outcomes[frontier.Fetched], 10), strconv.FormatInt(h.Outcomes[frontier.Failed], 10),
+		state, text.ShortWait(wait), plainly.OneLine(name), why)
 	return err
 }
 

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/storage/plainly"
 )
 
 // operated is a crawl that an operator changes: a running one through its control interface, a stopped one by its
@@ -47,7 +50,7 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 		if errors.Is(err, crawler.ErrNotRunning) {
 			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
 		}
-		return true, orderError(err)
+		return true, cli.Ordered(err)
 	}
 	s, err := stoppedSettings(dir)
 	if err != nil {
@@ -55,34 +58,10 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	}
 	stopped, err := crawldir.OpenStopped(ctx, dir, &s.Settings)
 	if err != nil {
-		return false, inUse(err, dir)
+		return false, cli.InUse(err, dir)
 	}
 	err = do(stopped)
-	return false, orderError(errors.Join(err, stopped.Close()))
-}
-
-// orderError makes a command that is wrong in itself a usage error.
-func orderError(err error) error {
-	if crawler.BadOrder(err) {
-		return usagef("%w", err)
-	}
-	return err
-}
-
-// inUse says what to do about a frontier that somebody has and that does not answer.
-func inUse(err error, dir string) error {
-	if errors.Is(err, frontier.ErrInUse) {
-		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, word(dir))
-	}
-	return damaged(err, dir)
-}
-
-// damaged says what to do about a frontier that is damaged.
-func damaged(err error, dir string) error {
-	if errors.Is(err, frontier.ErrDamaged) {
-		return fmt.Errorf("%w\nSee what is wrong with curtsy frontier check %s, and save what is readable with curtsy frontier rebuild %s", err, word(dir), word(dir))
-	}
-	return err
+	return false, cli.Ordered(errors.Join(err, stopped.Close()))
 }
 
 // frontierFile has do look at a file with the frontier of the crawl in dir: its own when it is stopped, a snapshot that
@@ -93,9 +72,9 @@ func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	}
 	remote, asked := crawler.Connect(ctx, dir)
 	if asked != nil {
-		return do(ctx, inDir(dir, crawldir.FrontierName))
+		return do(ctx, filepath.Join(dir, crawldir.FrontierName))
 	}
-	return untilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
+	return cli.UntilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
 		path, err := remote.Snapshot(ctx)
 		if err != nil {
 			return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
@@ -109,16 +88,16 @@ func reading(ctx context.Context, dir string, do func(ctx context.Context, f fro
 	return frontierFile(ctx, dir, func(ctx context.Context, path string) error {
 		f, err := engine.OpenReadOnly(path)
 		if err != nil {
-			return inUse(err, dir)
+			return cli.InUse(err, dir)
 		}
-		return damaged(errors.Join(do(ctx, f), f.Close()), dir)
+		return cli.Damaged(errors.Join(do(ctx, f), f.Close()), dir)
 	})
 }
 
 // mustNotRun refuses a crawl that is running, for what would take its file from under it.
 func mustNotRun(ctx context.Context, dir, verb string) error {
 	if _, err := crawler.Connect(ctx, dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: frontier %s needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and go on with curtsy resume %s", dir, verb, word(dir))
+		return fmt.Errorf("the crawl in %s is running: frontier %s needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and go on with curtsy resume %s", dir, verb, plainly.Argument(dir))
 	}
 	return nil
 }
@@ -130,7 +109,7 @@ func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) 
 	for _, name := range names {
 		a, exact, err := crawler.ParseHost(name)
 		if err != nil {
-			return nil, usagef("--host %s: %w", name, err)
+			return nil, cli.Usagef("--host %s: %w", name, err)
 		}
 		found, err := o.Find(ctx, name)
 		switch {
@@ -141,17 +120,17 @@ func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) 
 		case unknown && exact:
 			all = append(all, a)
 		case unknown:
-			return nil, usagef("--host %s: the crawl has no URL of that host; to have it so from its first URL on, write --host https://%s", name, a.HostPort())
+			return nil, cli.Usagef("--host %s: the crawl has no URL of that host; to have it so from its first URL on, write --host https://%s", name, a.HostPort())
 		default:
-			return nil, usagef("--host %s: the crawl has no URL of that host", name)
+			return nil, cli.Usagef("--host %s: the crawl has no URL of that host", name)
 		}
 	}
 	return all, nil
 }
 
 // goOn says how a stopped crawl that was changed goes on.
-func goOn(std stdio, dir string, running bool) {
+func goOn(std cli.Streams, dir string, running bool) {
 	if !running {
-		fmt.Fprintf(std.Err, "go on with curtsy resume %s\n", plain(word(dir)))
+		fmt.Fprintf(std.Err, "go on with curtsy resume %s\n", plainly.Lines(plainly.Argument(dir)))
 	}
 }

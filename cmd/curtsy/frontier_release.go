@@ -12,6 +12,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // release is what the flags of frontier release ask for.
@@ -83,7 +84,7 @@ func (r *release) run(ctx context.Context, dir string, std cli.Streams) error {
 	if r.json {
 		return cli.WriteJSON(std.Out, map[string]int64{"released": released})
 	}
-	if _, err := fmt.Fprintf(std.Out, "%s released\n", several(released, "URL")); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "%s released\n", plainly.Count(released, "URL")); err != nil {
 		return err
 	}
 	if released > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,7 @@ func stoppedSettings(dir string) (*settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	s.flags(flags)
-	if err := resolve(&s, flags, "", inDir(dir, crawldir.ConfigName)); err != nil {
+	if err := resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
 		return nil, err
 	}
 	return &s, nil
@@ -169,10 +170,10 @@ func (r retryReport) any() bool {
 func (r retryReport) String() string {
 	var b strings.Builder
 	for _, o := range r.outcomes {
-		fmt.Fprintf(&b, "%s to be tried again, of those %s\n", several(r.urls[o], "URL"), o)
+		fmt.Fprintf(&b, "%s to be tried again, of those %s\n", plainly.Count(r.urls[o], "URL"), o)
 	}
 	if r.opening {
-		fmt.Fprintf(&b, "%s opened, of those refused\n", several(r.hosts, "host"))
+		fmt.Fprintf(&b, "%s opened, of those refused\n", plainly.Count(r.hosts, "host"))
 	}
 	return b.String()
 }

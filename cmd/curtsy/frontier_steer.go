@@ -160,7 +160,7 @@ func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	byHost := map[canon.Authority][]canon.URL{}
 	var order []canon.Authority
 	for _, raw := range args {
-		u, err := urlOf(raw)
+		u, err := cli.URL(raw)
 		if err != nil {
 			return nil, err
 		}

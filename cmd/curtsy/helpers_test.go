@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
 )
 
 // openedDir opens a crawl directory as resume does.
@@ -73,3 +74,7 @@ func home(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 }
+
+func inDir(dir, name string) string { return filepath.Join(dir, name) }
+
+func word(dir string) string { return plainly.Argument(dir) }

@@ -5,13 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // An index that is damaged is named, with what to do, or is done without; never does less come of it than the archive has.
 func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
 	whole, _ := stopped(t)
 	good := inside(t, "mirror", "rebuild", whole)
-	good.want(t, exitDone)
+	good.want(t, cli.ExitDone)
 	files := func(r result) string {
 		_, rest, _ := strings.Cut(r.out+r.err, "files  ")
 		line, _, _ := strings.Cut(rest, "\n")
@@ -37,13 +39,13 @@ func TestADamagedIndexIsNamedOrDoneWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := inside(t, "pack", "-o", inDir(t.TempDir(), "x.wacz"), dir)
-		r.want(t, exitFailed, "make it anew with curtsy warc index "+dir, "curtsy-00000")
+		r.want(t, cli.ExitFailed, "make it anew with curtsy warc index "+dir, "curtsy-00000")
 		r = inside(t, "mirror", "rebuild", dir)
-		if r.want(t, exitDone); files(r) != files(good) || files(r) == "" {
+		if r.want(t, cli.ExitDone); files(r) != files(good) || files(r) == "" {
 			t.Errorf("%s: %q files, want %q\n%s%s", how, files(r), files(good), r.out, r.err)
 		}
-		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
-		inside(t, "warc", "index", dir).want(t, exitDone)
-		inside(t, "pack", "-o", inDir(t.TempDir(), "x.wacz"), dir).want(t, exitDone)
+		inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
+		inside(t, "warc", "index", dir).want(t, cli.ExitDone)
+		inside(t, "pack", "-o", inDir(t.TempDir(), "x.wacz"), dir).want(t, cli.ExitDone)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
@@ -50,14 +51,14 @@ func indexHolds(t *testing.T, dir string) {
 func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	kept := indexText(t, inDir(dir, crawldir.IndexName))
 	if len(kept) != 1 || strings.Count(kept["curtsy-00000.cdxj"], "\n") < 4 {
 		t.Fatalf("%v", kept)
 	}
 	indexHolds(t, dir)
 	printed := inside(t, "warc", "index", filepath.Join(dir, crawldir.ArchiveName, "curtsy-00000.warc.gz"))
-	if printed.want(t, exitDone); printed.out != kept["curtsy-00000.cdxj"] {
+	if printed.want(t, cli.ExitDone); printed.out != kept["curtsy-00000.cdxj"] {
 		t.Errorf("printed\n%s\nkept\n%s", printed.out, kept)
 	}
 	for _, damage := range []func() error{
@@ -79,7 +80,7 @@ func TestACrawlKeepsAnIndexThatCanBeMadeAnew(t *testing.T) {
 	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil { // as in a directory of an older version
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, exitDone, inDir(dir, crawldir.IndexName)+" is missing: it is made anew")
+	inside(t, "resume", dir).want(t, cli.ExitDone, inDir(dir, crawldir.IndexName)+" is missing: it is made anew")
 	if again := indexText(t, inDir(dir, crawldir.IndexName)); !maps.Equal(kept, again) {
 		t.Errorf("made by resume\n%v\nkept\n%v", again, kept)
 	}
@@ -141,34 +142,34 @@ func TestDedupSaysWhatItCannotUse(t *testing.T) {
 	if err := os.WriteFile(old, []byte(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "crawl", "--delay", "0", "--dedup", old, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, exitDone, "1 captures have a digest that is no SHA-256")
+	inside(t, "crawl", "--delay", "0", "--dedup", old, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone, "1 captures have a digest that is no SHA-256")
 	dir := filepath.Join(t.TempDir(), "kept")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", old, "--dir", dir, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", old, "--dir", dir, seed).want(t, cli.ExitDone)
 	if b, err := os.ReadFile(inDir(dir, crawldir.ConfigName)); err != nil || !bytes.Contains(b, []byte(old)) {
 		t.Errorf("resume would not know of it: %s %v", b, err)
 	}
 	empty := t.TempDir()
-	inside(t, "crawl", "--dedup", empty, seed).want(t, exitUsage, "--dedup "+empty, "no CDXJ file in it", "curtsy warc index")
-	inside(t, "crawl", "--dedup", old+".none", seed).want(t, exitUsage, "--dedup", "there is no ")
+	inside(t, "crawl", "--dedup", empty, seed).want(t, cli.ExitUsage, "--dedup "+empty, "no CDXJ file in it", "curtsy warc index")
+	inside(t, "crawl", "--dedup", old+".none", seed).want(t, cli.ExitUsage, "--dedup", "there is no ")
 }
 
 func TestWarcIndexRefusesWhatItCannotRead(t *testing.T) {
 	dir, _ := stopped(t)
-	inside(t, "warc", "index").want(t, exitUsage, "takes a crawl directory, or WARC files")
-	inside(t, "warc", "index", dir, dir).want(t, exitUsage, "one crawl directory")
-	inside(t, "warc", "index", t.TempDir()).want(t, exitUsage, "holds no crawl")
-	inside(t, "warc", "index", dir+".none").want(t, exitUsage, "there is no ")
-	inside(t, "warc", "index", inDir(dir, crawldir.ConfigName)).want(t, exitFailed, crawldir.ConfigName)
+	inside(t, "warc", "index").want(t, cli.ExitUsage, "takes a crawl directory, or WARC files")
+	inside(t, "warc", "index", dir, dir).want(t, cli.ExitUsage, "one crawl directory")
+	inside(t, "warc", "index", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
+	inside(t, "warc", "index", dir+".none").want(t, cli.ExitUsage, "there is no ")
+	inside(t, "warc", "index", inDir(dir, crawldir.ConfigName)).want(t, cli.ExitFailed, crawldir.ConfigName)
 }
 
 func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
 	seed, _ := small(t)
 	parent := t.TempDir()
 	first := filepath.Join(parent, "first")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", first, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", first, seed).want(t, cli.ExitDone)
 	for name, earlier := range map[string]string{"directory": first, "file": filepath.Join(first, crawldir.IndexName, "curtsy-00000.cdxj")} {
 		dir := filepath.Join(parent, name)
-		inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", earlier, "--dir", dir, seed).want(t, exitDone)
+		inside(t, "crawl", "--quiet", "--delay", "0", "--dedup", earlier, "--dir", dir, seed).want(t, cli.ExitDone)
 		pages, revisits := 0, 0
 		for _, text := range indexText(t, inDir(dir, crawldir.IndexName)) {
 			for line := range strings.Lines(text) {

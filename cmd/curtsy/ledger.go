@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 )
 
 // newLedger is the group of commands about the ledger of a crawl.
@@ -59,18 +61,18 @@ type headJSON struct {
 }
 
 func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
-	if _, err := os.Stat(inDir(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if _, err := os.Stat(filepath.Join(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if err := crawldir.Require(dir); err != nil {
 			return err
 		}
 		return crawldir.RequireWhole(dir)
 	}
-	p, err := ledger.Head(inDir(dir, crawldir.LedgerName))
+	p, err := ledger.Head(filepath.Join(dir, crawldir.LedgerName))
 	switch {
 	case errors.Is(err, ledger.ErrNoChain):
-		return fmt.Errorf("%s: %w: the next line of a run begins one", inDir(dir, crawldir.LedgerName), err)
+		return fmt.Errorf("%s: %w: the next line of a run begins one", filepath.Join(dir, crawldir.LedgerName), err)
 	case err != nil:
-		return fmt.Errorf("%w; curtsy audit %s says more", err, word(dir))
+		return fmt.Errorf("%w; curtsy audit %s says more", err, plainly.Argument(dir))
 	}
 	if asJSON {
 		out := headJSON{1, p.Chain, p.Lines, p.Segment, p.Row, !p.Runs, p.Key != nil, hex.EncodeToString(p.Key), nil}
@@ -87,7 +89,7 @@ func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
 	if p.Key != nil {
 		signed = "signed by the key " + ledger.Fingerprint(p.Key)
 	}
-	fmt.Fprintf(std.Err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, several(p.Lines, "decision"), p.Chain, word(dir))
+	fmt.Fprintf(std.Err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, plainly.Count(p.Lines, "decision"), p.Chain, plainly.Argument(dir))
 	_, err = fmt.Fprintln(std.Out, p.Chain)
 	return err
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/frontier"
 )
 
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
 var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "max-body": "1GiB"}
 
-func newMirror(std stdio) *cobra.Command {
+func newMirror(std cli.Streams) *cobra.Command {
 	var s settings
 	var o options
 	cmd := &cobra.Command{
@@ -43,7 +44,7 @@ func newMirror(std stdio) *cobra.Command {
 	is.Usage = "make the copy at the end of each run; false leaves it to curtsy mirror rebuild"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if is.Changed && s.Mirror {
-			return usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
+			return cli.Usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
 		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, world{}, args, std)
@@ -54,7 +55,7 @@ func newMirror(std stdio) *cobra.Command {
 
 // stayHome leaves the files of other hosts out of the mirror of a site on this machine, when nobody could be told whom to
 // ask about it and nobody asked for them in so many words.
-func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std stdio) {
+func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
 	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	id := s.Identity()
 	if !s.Mirror || s.Requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {

@@ -9,11 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
 )
 
 // built is a mirror that was made.
@@ -26,17 +30,17 @@ type built struct {
 }
 
 // buildMirror makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays.
-func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) error {
-	voice.say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(o.dir))
+func buildMirror(ctx context.Context, s *settings, o *options, display *progress.Display) error {
+	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(o.dir))
 	var progress mirror.Progress
-	err := untilSignal(ctx, func(ctx context.Context) error {
-		return voice.whileMirrored(ctx, &progress, func() (err error) {
+	err := cli.UntilSignal(ctx, func(ctx context.Context) error {
+		return display.WhileMirrored(ctx, &progress, func() (err error) {
 			o.mirrored, err = mirrorCrawl(ctx, s, o.dir, mirror.Options{Dir: o.dir, MaxBody: s.MaxBody, Progress: &progress})
 			return err
 		})
 	})
 	if err != nil {
-		voice.say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", word(o.dir))
+		display.Say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", plainly.Argument(o.dir))
 	}
 	return err
 }
@@ -45,7 +49,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, voice *voice) err
 func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options) (b *built, err error) {
 	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
-			if files, _ := os.ReadDir(inDir(dir, crawldir.ArchiveName)); len(files) == 0 {
+			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {
 				return nil // a crawl that came to nothing has no mirror
 			}
 			return err
@@ -108,7 +112,7 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*built, err
 // text says what is in the mirror, for people.
 func (b *built) text() string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "\nmirror\n  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, roughSize(b.Octets), "URLs", b.Pages, b.Redirects)
+	fmt.Fprintf(&t, "\nmirror\n  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, text.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
 		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
 		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d gone, %d unchanged\n", "since the last one", b.New, b.Differ, b.Lost, b.Unchanged)
@@ -121,7 +125,7 @@ func (b *built) text() string {
 			n += count
 		}
 		if n > 0 {
-			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, because(words))
+			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
 		}
 	}
 	row("URLs left absolute", b.Missing)
@@ -138,16 +142,16 @@ func (b *built) text() string {
 		}
 	}
 	for i, note := range b.Notes {
-		if i == maxShown {
+		if i == text.MaxShown {
 			fmt.Fprintf(&t, "  and %d notes more\n", len(b.Notes)-i)
 			break
 		}
-		fmt.Fprintf(&t, "  note: %s\n", oneLine(note))
+		fmt.Fprintf(&t, "  note: %s\n", plainly.OneLine(note))
 	}
 	if b.Start != "" {
-		fmt.Fprintf(&t, "open     %s\n", oneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
+		fmt.Fprintf(&t, "open     %s\n", plainly.OneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
 	}
-	fmt.Fprintf(&t, "or       curtsy serve %s\n", oneLine(word(b.of)))
+	fmt.Fprintf(&t, "or       curtsy serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
 	return t.String()
 }
 

@@ -8,15 +8,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
 )
 
-func newMirrorCheck(std stdio) *cobra.Command {
+func newMirrorCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] DIR",
@@ -25,20 +28,20 @@ func newMirrorCheck(std stdio) *cobra.Command {
 			"its files, with the reason. One that should is marked as wrong; if there are\n" +
 			"any, the exit code is 3. DIR is a crawl directory, or a mirror itself.",
 		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
-		Args:    oneDir,
+		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return untilSignal(cmd.Context(), func(ctx context.Context) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
 				return mirrorCheck(ctx, args[0], asJSON, wrong, std)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only those that should lead to a file")
-	inGroup(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
-func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std stdio) error {
+func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std cli.Streams) error {
 	tree, err := mirrorIn(dir)
 	if err != nil {
 		return err
@@ -70,10 +73,10 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std st
 	}
 	fmt.Fprintf(std.Err, "%s to no file of the mirror; of these %d should\n", referencesLead(all), wrong)
 	if n := int64(len(absolute)); n > 0 {
-		fmt.Fprintf(std.Err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", several(n, "URL"))
+		fmt.Fprintf(std.Err, "the references name %s that the mirror does not have: its summary calls them left absolute\n", plainly.Count(n, "URL"))
 	}
 	if wrong > 0 {
-		return silent(exitFound)
+		return cli.Silent(cli.ExitFound)
 	}
 	return nil
 }
@@ -101,14 +104,14 @@ func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
 	if b.URL != "" {
 		ref = b.URL
 	}
-	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", oneLine(b.File), oneLine(ref), oneLine(why))
+	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", plainly.OneLine(b.File), plainly.OneLine(ref), plainly.OneLine(why))
 	return err
 }
 
 // mirrorIn finds the mirror of a crawl directory, or the one that dir is.
 func mirrorIn(dir string) (string, error) {
 	for _, tree := range []string{dir, mirror.Tree(dir)} {
-		_, err := os.Stat(inDir(tree, mirror.MapFile))
+		_, err := os.Stat(filepath.Join(tree, mirror.MapFile))
 		if err == nil {
 			return tree, nil
 		}
@@ -116,8 +119,8 @@ func mirrorIn(dir string) (string, error) {
 			return "", crawldir.NotDirectory(dir)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", usagef("mirror: %w", err)
+			return "", cli.Usagef("mirror: %w", err)
 		}
 	}
-	return "", usagef("there is no mirror in %s; make one with curtsy mirror rebuild %s", dir, word(dir))
+	return "", cli.Usagef("there is no mirror in %s; make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
 }

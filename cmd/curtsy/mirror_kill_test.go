@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
 )
@@ -48,7 +49,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 			continue // killed before there was a directory
 		}
 		if done++; done == kills/2 { // from now on there is a tree to be spoilt
-			ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
+			ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
 			args = rebuild
 		}
 		if _, err := os.Stat(filepath.Join(dir, "mirror.new")); err == nil {
@@ -65,7 +66,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 		t.Errorf("%d kills, %d of them while the tree was built, %d with a tree", done, inBuild, whole)
 	}
 	t.Logf("%d kills, %d while the tree was built, %d with a tree", done, inBuild, whole)
-	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "resume", "--quiet", dir)).want(t, cli.ExitDone)
 	if !intact(t, dir) {
 		t.Error("there is no mirror in the end")
 	}
@@ -85,7 +86,7 @@ func TestAKilledMirrorIsWhole(t *testing.T) {
 		t.Errorf("%d pages, want %d", n, pages)
 	}
 	to := t.TempDir()
-	inside(t, "mirror", "rebuild", "--quiet", "-o", to, dir).want(t, exitDone)
+	inside(t, "mirror", "rebuild", "--quiet", "-o", to, dir).want(t, cli.ExitDone)
 	sameTree(t, mirror.Tree(to), mirror.Tree(dir))
 }
 
@@ -108,15 +109,15 @@ func TestAnInterruptedMirrorIsWhole(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	wait().want(t, exitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy serve "+dir)
+	wait().want(t, cli.ExitSignalled+2, "making the mirror", "curtsy resume "+dir, "curtsy serve "+dir)
 	if !intact(t, dir) {
 		t.Error("there is no mirror")
 	}
-	inside(t, "resume", "--quiet", "--max-pages", "30", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", "--max-pages", "30", dir).want(t, cli.ExitDone)
 	if !intact(t, dir) {
 		t.Error("there is no mirror of what a budget ended")
 	}
-	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "URLs                60,")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "URLs                60,")
 	judged(t, web, crawltest.Rules{})
 }
 
@@ -151,7 +152,7 @@ func intact(t *testing.T, dir string) bool {
 	if _, err := os.Stat(tree); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	inside(t, "mirror", "check", "--wrong", dir).want(t, exitDone, "of these 0 should")
+	inside(t, "mirror", "check", "--wrong", dir).want(t, cli.ExitDone, "of these 0 should")
 	for e, err := range mirror.Map(tree) {
 		if err != nil {
 			t.Fatal(err)

@@ -7,10 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawldir/value"
 	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
 )
 
 // rebuildOptions are the flags of mirror rebuild.
@@ -23,7 +26,7 @@ type rebuildOptions struct {
 	given              func(flag string) bool
 }
 
-func newMirrorRebuild(std stdio) *cobra.Command {
+func newMirrorRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
 	cmd := &cobra.Command{
 		Use:   "rebuild [flags] DIR|WARC…",
@@ -43,14 +46,14 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 	fs.BoolVar(&o.fresh, "fresh", false, "write every file anew, also those that did not change")
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	o.given = fs.Changed
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var b *built
-		err := untilSignal(cmd.Context(), func(ctx context.Context) (err error) {
-			var progress mirror.Progress
-			return newVoice(std.Err, &options{quiet: o.quiet}).whileMirrored(ctx, &progress, func() (err error) {
-				b, err = rebuildMirror(ctx, args, &o, &progress)
+		err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
+			var far mirror.Progress
+			return progress.New(std.Err, o.quiet, false).WhileMirrored(ctx, &far, func() (err error) {
+				b, err = rebuildMirror(ctx, args, &o, &far)
 				return err
 			})
 		})
@@ -63,7 +66,7 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 			fmt.Fprint(std.Err, b.text())
 		}
 		if o.json {
-			return writeJSON(std.Out, b)
+			return cli.WriteJSON(std.Out, b)
 		}
 		return nil
 	}
@@ -74,11 +77,11 @@ func newMirrorRebuild(std stdio) *cobra.Command {
 func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progress *mirror.Progress) (*built, error) {
 	fi, err := os.Stat(args[0])
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, cli.Usagef("%w", err)
 	}
 	if o.to != "" {
-		if err := (userfile.Kind{Own: []string{mirror.Tree("")}}).Outside(mirror.Tree(o.to), crawlPlace); err != nil {
-			return nil, usagef("--output: %w", err)
+		if err := (userfile.Kind{Own: []string{mirror.Tree("")}}).Outside(mirror.Tree(o.to), crawldir.Place()); err != nil {
+			return nil, cli.Usagef("--output: %w", err)
 		}
 		if err := os.MkdirAll(o.to, 0o777); err != nil {
 			return nil, err
@@ -87,11 +90,11 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	out := mirror.Options{Dir: o.to, Fresh: o.fresh, MaxBody: int64(o.maxBody), Progress: progress}
 	if !fi.IsDir() {
 		if o.to == "" {
-			return nil, usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", word(args[0]))
+			return nil, cli.Usagef("say where the mirror of WARC files belongs: curtsy mirror rebuild -o DIR %s", plainly.Argument(args[0]))
 		}
 		for _, path := range args {
 			if err := userfile.Readable(path); err != nil {
-				return nil, usagef("mirror: %w", err)
+				return nil, cli.Usagef("mirror: %w", err)
 			}
 		}
 		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
@@ -99,7 +102,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	}
 	dir := args[0]
 	if len(args) > 1 {
-		return nil, usagef("mirror rebuild takes one crawl directory, or WARC files: not %s and more", word(dir))
+		return nil, cli.Usagef("mirror rebuild takes one crawl directory, or WARC files: not %s and more", plainly.Argument(dir))
 	}
 	if err := crawldir.Require(dir); err != nil {
 		return nil, err

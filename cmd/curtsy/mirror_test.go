@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/mirror"
@@ -83,7 +84,7 @@ func mirrorSmall(t *testing.T, args ...string) (dir string, web *crawltest.Web, 
 // A mirror has what is below its URLs, and what its pages need from elsewhere; what it lacks is told with reasons.
 func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 	dir, web, r := mirrorSmall(t, "--json")
-	r.want(t, exitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
+	r.want(t, cli.ExitDone, "making the mirror", "URLs left absolute", "noarchive", "scope", "open ", "curtsy serve "+dir)
 	var out struct {
 		Mirror built `json:"mirror"`
 	}
@@ -116,74 +117,74 @@ func TestMirrorHasPagesAndWhatTheyNeed(t *testing.T) {
 // same: a directory, elsewhere, WARC files alone.
 func TestRebuiltMirrorIsTheSame(t *testing.T) {
 	dir, _, r := mirrorSmall(t, "--quiet")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if r.err != "" {
 		t.Errorf("--quiet says %s", r.err)
 	}
 	to := filepath.Join(t.TempDir(), "to")
-	inside(t, "mirror", "rebuild", "-o", to, dir).want(t, exitDone)
+	inside(t, "mirror", "rebuild", "-o", to, dir).want(t, cli.ExitDone)
 	sameTree(t, mirror.Tree(to), mirror.Tree(dir))
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	alone := filepath.Join(t.TempDir(), "alone")
-	inside(t, append([]string{"mirror", "rebuild", "-o", alone}, files...)...).want(t, exitDone)
+	inside(t, append([]string{"mirror", "rebuild", "-o", alone}, files...)...).want(t, cli.ExitDone)
 	sameTree(t, mirror.Tree(alone), mirror.Tree(dir))
 
 	if err := os.RemoveAll(mirror.Tree(dir)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, exitDone, "finished")
+	inside(t, "resume", dir).want(t, cli.ExitDone, "finished")
 	sameTree(t, mirror.Tree(dir), mirror.Tree(to))
-	inside(t, "mirror", "rebuild", dir).want(t, exitDone, "files written       0, 5 as before")
-	inside(t, "mirror", "rebuild", "--fresh", dir).want(t, exitDone, "files written       5, 0 as before")
+	inside(t, "mirror", "rebuild", dir).want(t, cli.ExitDone, "files written       0, 5 as before")
+	inside(t, "mirror", "rebuild", "--fresh", dir).want(t, cli.ExitDone, "files written       5, 0 as before")
 	sameTree(t, mirror.Tree(dir), mirror.Tree(to))
 }
 
 // An update writes what changed. What is gone leaves the mirror if that is asked for, and not before the update is whole.
 func TestUpdatedMirrorHasWhatChanged(t *testing.T) {
 	dir, web, r := mirrorSmall(t, "--quiet")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	before := filesOf(t, mirror.Tree(dir))
-	inside(t, "update", dir).want(t, exitDone, "files written       0, 5 as before", "0 new, 0 changed, 0 gone, 6 unchanged")
+	inside(t, "update", dir).want(t, cli.ExitDone, "files written       0, 5 as before", "0 new, 0 changed, 0 gone, 6 unchanged")
 	web.Change("bakery.test", func(s *crawltest.Site) {
 		s.Pages = maps.Clone(s.Pages)
 		s.Pages["/shop/bread?kind=rye"] = crawltest.Page{Text: "better bread", Links: []string{"/shop/"}}
 		s.Pages["/shop/late"] = crawltest.Page{Status: http.StatusGone}
 	})
-	inside(t, "update", dir).want(t, exitDone, "files written       1, 4 as before", "gone, kept          1", "1 changed")
+	inside(t, "update", dir).want(t, cli.ExitDone, "files written       1, 4 as before", "gone, kept          1", "1 changed")
 	if after := filesOf(t, mirror.Tree(dir)); len(after) != len(before) {
 		t.Errorf("%d files, want %d", len(after), len(before))
 	}
 	// Ended by a budget, an update is not completed: nothing is removed for what it found.
-	inside(t, "update", "--quiet", "--vanished", "keep", dir).want(t, exitDone)
-	inside(t, "mirror", "rebuild", "--vanished", "remove", dir).want(t, exitDone, "0 new, 0 changed, 2 gone, 4 unchanged")
-	inside(t, "mirror", "rebuild", dir).want(t, exitDone, "2 new, 0 changed, 0 gone, 4 unchanged")
+	inside(t, "update", "--quiet", "--vanished", "keep", dir).want(t, cli.ExitDone)
+	inside(t, "mirror", "rebuild", "--vanished", "remove", dir).want(t, cli.ExitDone, "0 new, 0 changed, 2 gone, 4 unchanged")
+	inside(t, "mirror", "rebuild", dir).want(t, cli.ExitDone, "2 new, 0 changed, 0 gone, 4 unchanged")
 	web.Change("bakery.test", func(s *crawltest.Site) {
 		s.Pages = maps.Clone(s.Pages)
 		s.Pages["/shop/bread?kind=rye"] = crawltest.Page{Status: http.StatusNotFound}
 	})
-	inside(t, "update", "--vanished", "remove", "--max-pages", "2", "--workers", "1", dir).want(t, exitDone, "gone (404, 410)    1", "not known before the update is finished")
+	inside(t, "update", "--vanished", "remove", "--max-pages", "2", "--workers", "1", dir).want(t, cli.ExitDone, "gone (404, 410)    1", "not known before the update is finished")
 	held := filesOf(t, mirror.Tree(dir))
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(held)), func(s string) bool { return strings.Contains(s, "bread@") }) {
 		t.Error("a page has left the mirror before the update was completed")
 	}
-	inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+	inside(t, "resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
 	for name := range filesOf(t, mirror.Tree(dir)) {
 		if strings.Contains(name, "bread@") || strings.Contains(name, "late") {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	inside(t, "mirror", "check", dir).want(t, exitDone, "of these 0 should")
+	inside(t, "mirror", "check", dir).want(t, cli.ExitDone, "of these 0 should")
 }
 
 // A check tells what is missing with its reason, and ends with another code if something should be there.
 func TestMirrorCheckFindsWhatIsMissing(t *testing.T) {
 	dir, _, r := mirrorSmall(t, "--quiet")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	r = inside(t, "mirror", "check", "--json", dir)
-	r.want(t, exitDone, "of these 0 should", "references name")
+	r.want(t, cli.ExitDone, "of these 0 should", "references name")
 	for _, reason := range []string{"robots", "scope", "noarchive", "gone"} {
 		if !strings.Contains(r.out, `"reason":"`+reason+`"`) {
 			t.Errorf("nothing with the reason %s in %s", reason, r.out)
@@ -197,16 +198,16 @@ func TestMirrorCheckFindsWhatIsMissing(t *testing.T) {
 		}
 	}
 	r = inside(t, "mirror", "check", "--wrong", mirror.Tree(dir))
-	r.want(t, exitFound)
+	r.want(t, cli.ExitFound)
 	if !strings.Contains(r.out, "style.css\tWRONG no file") || bytes.Count([]byte(r.out), []byte("\n")) != 2 {
 		t.Errorf("%s", r.out)
 	}
-	inside(t, "mirror", "check", t.TempDir()).want(t, exitUsage, "there is no mirror", "curtsy mirror rebuild")
+	inside(t, "mirror", "check", t.TempDir()).want(t, cli.ExitUsage, "there is no mirror", "curtsy mirror rebuild")
 }
 
 func TestMirrorSaysWhatIsWrong(t *testing.T) {
 	dir, _, r := mirrorSmall(t, "--quiet")
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	for _, tt := range []struct {
 		args []string
 		says string
@@ -219,7 +220,7 @@ func TestMirrorSaysWhatIsWrong(t *testing.T) {
 		{[]string{"serve", t.TempDir()}, "there is no mirror"},
 		{[]string{"serve", "--listen", "nowhere", dir}, "--listen nowhere"},
 	} {
-		inside(t, tt.args...).want(t, exitUsage, tt.says)
+		inside(t, tt.args...).want(t, cli.ExitUsage, tt.says)
 	}
 }
 
@@ -235,7 +236,7 @@ func TestMirrorCheckCountsAsTheSummaryDoes(t *testing.T) {
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
 	r := inside(t, "mirror", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
-	inside(t, "mirror", "check", dir).want(t, exitDone, "5 references lead to no file", "name 3 URLs that")
+	inside(t, "mirror", "check", dir).want(t, cli.ExitDone, "5 references lead to no file", "name 3 URLs that")
 	if !regexp.MustCompile(`URLs left absolute +3 \(`).MatchString(r.err) {
 		t.Errorf("the summary counts otherwise:\n%s", r.err)
 	}

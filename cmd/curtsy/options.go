@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -21,7 +23,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "say every decision")
-	inGroup(fs, "Output and settings")
+	cli.Group(fs, "Output and settings")
 }
 
 // placeFlags are those of a new crawl.
@@ -29,13 +31,13 @@ func (o *options) placeFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.dir, "dir", "", "new or empty `DIR` for the crawl (default\n./<host>-<UTC date>)")
 	fs.StringVar(&o.seeds, "seeds", "", "`FILE` of seeds, - for standard input; each line a URL and, after a tab, a tag")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "ask for robots.txt and nothing else; keep nothing")
-	inGroup(fs, "Seeds and directory")
+	cli.Group(fs, "Seeds and directory")
 }
 
 // check refuses what contradicts itself.
 func (o *options) check() error {
 	if o.quiet && o.verbose {
-		return usagef("--quiet and --verbose contradict each other")
+		return cli.Usagef("--quiet and --verbose contradict each other")
 	}
 	return nil
 }

@@ -12,24 +12,27 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
 	"curtsy/frontier/durable"
+	"curtsy/storage/plainly"
 )
 
 // newOptOut is the group of commands about those who do not want to be crawled.
-func newOptOut(std stdio) *cobra.Command {
+func newOptOut(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "optout",
 		Short: "Keep the lists of those who do not want to be crawled",
-		Args:  knownCommand,
+		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newOptOutAdd(std), newOptOutList(std))
 	return cmd
 }
 
-func newOptOutAdd(std stdio) *cobra.Command {
+func newOptOutAdd(std cli.Streams) *cobra.Command {
 	var user bool
 	var reason string
 	cmd := &cobra.Command{
@@ -47,12 +50,12 @@ func newOptOutAdd(std stdio) *cobra.Command {
 			path, err := crawldir.UserOptOut()
 			if !user {
 				if len(args) == 0 {
-					return usagef("optout add takes a crawl directory and entries, or --user and entries")
+					return cli.Usagef("optout add takes a crawl directory and entries, or --user and entries")
 				}
 				if err := crawldir.Require(args[0]); err != nil {
 					return err
 				}
-				path, args = inDir(args[0], crawldir.OptOutName), args[1:]
+				path, args = filepath.Join(args[0], crawldir.OptOutName), args[1:]
 				if err = mayWrite(path); err != nil {
 					return err
 				}
@@ -66,7 +69,7 @@ func newOptOutAdd(std stdio) *cobra.Command {
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "add to your own list, which holds for all your crawls")
 	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
-	inGroup(fs, "What to add")
+	cli.Group(fs, "What to add")
 	return cmd
 }
 
@@ -83,9 +86,9 @@ func mayWrite(path string) error {
 }
 
 // addOptOuts adds entries to a list.
-func addOptOuts(path string, texts []string, reason string, std stdio) error {
+func addOptOuts(path string, texts []string, reason string, std cli.Streams) error {
 	if len(texts) == 0 {
-		return usagef("nothing to add: name a host, .domain, address, network, or host/path")
+		return cli.Usagef("nothing to add: name a host, .domain, address, network, or host/path")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("opt-out list: %w", err)
@@ -96,12 +99,12 @@ func addOptOuts(path string, texts []string, reason string, std stdio) error {
 	case errors.As(err, &io):
 		return err
 	case err != nil:
-		return usagef("%w", err)
+		return cli.Usagef("%w", err)
 	}
 	if err := durable.Names(filepath.Dir(path)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%s added to %s", entries(added), plain(path))
+	fmt.Fprintf(std.Err, "%s added to %s", text.Entries(added), plainly.Lines(path))
 	if known := len(texts) - added; known > 0 {
 		fmt.Fprintf(std.Err, ", %d stood there already", known)
 	}
@@ -109,7 +112,7 @@ func addOptOuts(path string, texts []string, reason string, std stdio) error {
 	return nil
 }
 
-func newOptOutList(std stdio) *cobra.Command {
+func newOptOutList(std cli.Streams) *cobra.Command {
 	var user, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [flags] DIR",
@@ -122,7 +125,7 @@ func newOptOutList(std stdio) *cobra.Command {
 			dir := ""
 			if !user {
 				if len(args) != 1 {
-					return usagef("optout list takes one crawl directory, or --user")
+					return cli.Usagef("optout list takes one crawl directory, or --user")
 				}
 				dir = args[0]
 				if err := crawldir.Require(dir); err != nil {
@@ -130,11 +133,11 @@ func newOptOutList(std stdio) *cobra.Command {
 				}
 				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 				s.flags(flags)
-				if err := resolve(&s, flags, "", inDir(dir, crawldir.ConfigName)); err != nil {
+				if err := resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
 					return err
 				}
 			} else if len(args) > 0 {
-				return usagef("optout list --user takes no directory")
+				return cli.Usagef("optout list --user takes no directory")
 			}
 			if err := s.OpenLists(dir, nil); err != nil {
 				return err
@@ -144,19 +147,19 @@ func newOptOutList(std stdio) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "your own list, which holds for all your crawls")
-	inGroup(fs, "What to show")
+	cli.Group(fs, "What to show")
 	fs.BoolVar(&asJSON, "json", false, "print a JSON object for each entry")
-	inGroup(fs, "Output")
+	cli.Group(fs, "Output")
 	return cmd
 }
 
 // printOptOuts shows entries.
-func printOptOuts(lists *optout.Watch, asJSON bool, std stdio) error {
+func printOptOuts(lists *optout.Watch, asJSON bool, std cli.Streams) error {
 	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	for _, l := range lists.Lists() {
 		for _, e := range l.Entries() {
 			if !asJSON {
-				fmt.Fprintf(table, "%s\t%s\t%s:%d\n", oneLine(e.Text), oneLine(e.Reason), oneLine(l.Name()), e.Line)
+				fmt.Fprintf(table, "%s\t%s\t%s:%d\n", plainly.OneLine(e.Text), plainly.OneLine(e.Reason), plainly.OneLine(l.Name()), e.Line)
 				continue
 			}
 			err := json.NewEncoder(std.Out).Encode(struct {

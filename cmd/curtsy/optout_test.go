@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -19,7 +20,7 @@ import (
 func atHome(t *testing.T, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(context.Background(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &errs})
+	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}
 }
 
@@ -77,7 +78,7 @@ func wantOptOut(t *testing.T, r result, dir, seed string, web *crawltest.Web, en
 	if text := archiveText(t, dir); !strings.Contains(text, "opt-out-list: "+list.File+" sha256:"+list.SHA256) {
 		t.Error("the archive does not name the list")
 	}
-	r.want(t, exitIncomplete, "opt-out  "+list.File, "1 opt-out")
+	r.want(t, cli.ExitIncomplete, "opt-out  "+list.File, "1 opt-out")
 }
 
 func TestRule16_AListThatAFlagNamesBindsWhereverResumeIsCalled(t *testing.T) {
@@ -100,19 +101,19 @@ func TestRule16_AListThatAFlagNamesBindsWhereverResumeIsCalled(t *testing.T) {
 	if err := os.Remove(filepath.Join(here, "list.txt")); err != nil {
 		t.Fatal(err)
 	}
-	atHome(t, "resume", dir).want(t, exitUsage, "list.txt") // gone between two runs, it binds no less: it is asked for
+	atHome(t, "resume", dir).want(t, cli.ExitUsage, "list.txt") // gone between two runs, it binds no less: it is asked for
 }
 
 func TestRule16_TheUsersListBindsEveryCrawl(t *testing.T) {
 	home(t, "")
 	bakery, library, web := two(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "optout", "add", "--user", "--reason", "by mail", "x.test", site(bakery)).want(t, exitDone, "2 entries added")
-	atHome(t, "optout", "add", "--user", site(bakery)).want(t, exitDone, "0 entries added", "1 stood there already")
+	atHome(t, "optout", "add", "--user", "--reason", "by mail", "x.test", site(bakery)).want(t, cli.ExitDone, "2 entries added")
+	atHome(t, "optout", "add", "--user", site(bakery)).want(t, cli.ExitDone, "0 entries added", "1 stood there already")
 	r := atHome(t, "crawl", "--json", "--delay", "0", "--dir", dir, bakery, library)
 	wantOptOut(t, r, dir, bakery, web, site(bakery)+" # by mail", 2)
 
-	atHome(t, "optout", "add", dir, ".y.test").want(t, exitDone, "1 entry added to "+dir)
+	atHome(t, "optout", "add", dir, ".y.test").want(t, cli.ExitDone, "1 entry added to "+dir)
 	path, err := crawldir.UserOptOut()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestRule16_TheUsersListBindsEveryCrawl(t *testing.T) {
 	if own := atHome(t, "optout", "list", "--user", "--json"); strings.Count(own.out, "\n") != 2 || !strings.Contains(own.out, `{"entry":"x.test","reason":"by mail","file":`) {
 		t.Errorf("%s", own.out)
 	}
-	if r := atHome(t, "robots", "check", bakery); r.code != exitFailed || !strings.Contains(r.err, "opt-out") || requests(web, "bakery.test") != 0 {
+	if r := atHome(t, "robots", "check", bakery); r.code != cli.ExitFailed || !strings.Contains(r.err, "opt-out") || requests(web, "bakery.test") != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -142,11 +143,11 @@ func TestRule16_OptOutAddReachesARunningCrawl(t *testing.T) {
 	seed := web.LoopbackURL("bakery.test")
 	wait := begun(t, curtsy(t, "crawl", "--delay", "50ms", "--dir", dir, seed))
 	eventually(t, "five requests", func() bool { return requests(web, "bakery.test") >= 5 })
-	ended(t, curtsy(t, "optout", "add", dir, site(seed))).want(t, exitDone, "1 entry added")
-	if r := ended(t, curtsy(t, "optout", "list", dir)); r.code != exitDone || !strings.HasPrefix(r.out, site(seed)) {
+	ended(t, curtsy(t, "optout", "add", dir, site(seed))).want(t, cli.ExitDone, "1 entry added")
+	if r := ended(t, curtsy(t, "optout", "list", dir)); r.code != cli.ExitDone || !strings.HasPrefix(r.out, site(seed)) {
 		t.Errorf("%+v", r)
 	}
-	wait().want(t, exitDone, "has changed: 1 entry is in force", "opt-out")
+	wait().want(t, cli.ExitDone, "has changed: 1 entry is in force", "opt-out")
 	if n := requests(web, "bakery.test"); n < 5 || n > 3000 { // all pages and robots.txt would be 3001
 		t.Errorf("%d requests", n)
 	}
@@ -167,7 +168,7 @@ func TestRule16_WrongListsAndEntriesAreNamedBeforeAnythingIsMade(t *testing.T) {
 		{"--follow-rel follow", "nofollow, ugc, sponsored"},
 	} {
 		r := atHome(t, append([]string{"crawl", "--dir", dir, seed}, strings.Fields(tt.args)...)...)
-		r.want(t, exitUsage, tt.says)
+		r.want(t, cli.ExitUsage, tt.says)
 	}
 	if _, err := os.Stat(dir); err == nil || requests(web, "bakery.test") > 0 {
 		t.Errorf("something was made or asked for: %v", err)
@@ -181,7 +182,7 @@ func TestRule16_WrongListsAndEntriesAreNamedBeforeAnythingIsMade(t *testing.T) {
 		"optout list --user x":     "takes no directory",
 		"optout lst":               "did you mean list?",
 	} {
-		atHome(t, strings.Fields(args)...).want(t, exitUsage, says)
+		atHome(t, strings.Fields(args)...).want(t, cli.ExitUsage, says)
 	}
 	if path, err := crawldir.UserOptOut(); err == nil {
 		if _, err := os.Stat(path); err == nil {
@@ -203,7 +204,7 @@ func TestRule19_ChoicesArePrinted(t *testing.T) {
 	seed := web.LoopbackURL("bakery.test")
 	dir := filepath.Join(t.TempDir(), "d")
 	atHome(t, "crawl", "--delay", "0", "--dir", dir, seed).
-		want(t, exitDone, "--keep-noarchive", "--follow-rel", "nofollow,ugc", "noindex  1 page, kept")
+		want(t, cli.ExitDone, "--keep-noarchive", "--follow-rel", "nofollow,ugc", "noindex  1 page, kept")
 	if b, err := os.ReadFile(inDir(dir, crawldir.ConfigName)); err != nil || !strings.Contains(string(b), "keep-noarchive = true\n") {
 		t.Errorf("%v:\n%s", err, b)
 	}
@@ -211,10 +212,10 @@ func TestRule19_ChoicesArePrinted(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	r := atHome(t, "crawl", "--delay", "0", "--keep-noarchive=false", "--follow-rel", "ugc,sponsored", "--dir", dir+"2", seed)
-	r.want(t, exitDone, "(noarchive): 1 page")
+	r.want(t, cli.ExitDone, "(noarchive): 1 page")
 	if strings.Contains(r.err, "--follow-rel") || strings.Contains(r.err, "--keep-noarchive") {
 		t.Errorf("a default is printed:\n%s", r.err)
 	}
 	t.Setenv("CURTSY_KEEP_NOARCHIVE", "maybe")
-	atHome(t, "crawl", seed).want(t, exitUsage, "write true or false")
+	atHome(t, "crawl", seed).want(t, cli.ExitUsage, "write true or false")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -72,7 +73,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 			t.Errorf("%s --%s names %s: say in fileOptions what it does with it", name, f.Name, what)
 		})
 	}
-	visit(newRoot(stdio{}))
+	visit(newRoot(cli.Streams{}))
 	for option := range fileOptions {
 		if !met[option] {
 			t.Errorf("%s is in fileOptions and does not exist", option)
@@ -104,8 +105,8 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
-	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
-	shared("report", "--no-audit", d).want(t, exitDone)
+	inside(t, "mirror", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
+	shared("report", "--no-audit", d).want(t, cli.ExitDone)
 	segments, err := crawldir.Entries(inDir(d, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
@@ -115,7 +116,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := []byte("<!DOCTYPE html>\n<html><head><title>My garden</title></head></html>\n")
-	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, reportName+".html"), inDir(d, crawldir.ArchiveName+"/new"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, mirrorFile(t, d))}
+	outs := []string{segments[0], inDir(d, crawldir.ConfigName), inDir(d, crawldir.FrontierName), inDir(d, crawldir.ReportName+".html"), inDir(d, crawldir.ArchiveName+"/new"), inDir(d, crawldir.LedgerName+"/new"), inDir(d, mirrorFile(t, d))}
 	for _, ext := range []string{".html", ".wacz", ".svg", ".pprof", ".txt", ""} {
 		path := filepath.Join(mine, "garden"+ext)
 		if err := os.WriteFile(path, bytes.Repeat(page, 40), 0o600); err != nil {
@@ -129,7 +130,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 			continue
 		}
 		for _, out := range outs {
-			if option == "report --out" && strings.HasSuffix(out, reportName+".html") {
+			if option == "report --out" && strings.HasSuffix(out, crawldir.ReportName+".html") {
 				continue
 			}
 			whole := strings.HasSuffix(line, "OUT/..") || strings.Contains(line, "OUT/.. ")
@@ -138,7 +139,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 			}
 			fill := strings.NewReplacer("OUT/..", filepath.Dir(out), "OUT", out, "SEGMENT", segments[0], " D", " "+d)
 			r := inside(t, strings.Fields(fill.Replace(line))...)
-			if r.code == exitDone {
+			if r.code == cli.ExitDone {
 				t.Errorf("%s: exit code 0\n%s", fill.Replace(line), r.err)
 			}
 			if after := filesBelow(t, base); !maps.Equal(before, after) {
@@ -168,7 +169,7 @@ func TestAnOptionReplacesWhatItMade(t *testing.T) {
 	seed, _ := small(t)
 	base := t.TempDir()
 	d := filepath.Join(base, "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", d, seed).want(t, cli.ExitDone)
 	empty := filepath.Join(base, "empty.html")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -179,14 +180,14 @@ func TestAnOptionReplacesWhatItMade(t *testing.T) {
 			if out == os.DevNull && args[0] == "report" {
 				continue // its JSON form would stand beside it
 			}
-			inside(t, args...).want(t, exitDone)
-			inside(t, args...).want(t, exitDone)
+			inside(t, args...).want(t, cli.ExitDone)
+			inside(t, args...).want(t, cli.ExitDone)
 		}
 	}
-	inside(t, "audit", "--html", empty, d).want(t, exitDone)
-	inside(t, "report", "--no-audit", "--out", empty, d).want(t, exitUsage, "not a report of curtsy's making")
+	inside(t, "audit", "--html", empty, d).want(t, cli.ExitDone)
+	inside(t, "report", "--no-audit", "--out", empty, d).want(t, cli.ExitUsage, "not a report of curtsy's making")
 	link := filepath.Join(base, "link.html")
 	if err := os.Symlink(inDir(d, crawldir.FrontierName), link); err == nil {
-		inside(t, "audit", "--html", link, d).want(t, exitUsage, "not an audit page of curtsy's making")
+		inside(t, "audit", "--html", link, d).want(t, cli.ExitUsage, "not an audit page of curtsy's making")
 	}
 }

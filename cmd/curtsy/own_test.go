@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -21,7 +22,7 @@ func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
 		return ended(t, cmd)
 	}
 	first := as("identity", "own", "WWW.Your-Domain.org.")
-	first.want(t, exitDone, "https://www.your-domain.org"+crawler.OwnerPath, "--own-site www.your-domain.org")
+	first.want(t, cli.ExitDone, "https://www.your-domain.org"+crawler.OwnerPath, "--own-site www.your-domain.org")
 	if again := as("identity", "own", "www.your-domain.org"); again.out != first.out || !strings.HasPrefix(first.out, "curtsy-owner=") {
 		t.Errorf("%q, then %q", first.out, again.out)
 	}
@@ -47,7 +48,7 @@ func TestRule18_IdentityOwnMakesItsKeyOnceForTheUserAlone(t *testing.T) {
 	if err := os.WriteFile(keys[0], []byte("no key\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	as("identity", "own", "www.your-domain.org").want(t, exitFailed, "is damaged")
+	as("identity", "own", "www.your-domain.org").want(t, cli.ExitFailed, "is damaged")
 }
 
 // How much faster that is, is shown in virtual time; here, that the exchanges meet on real connections.
@@ -60,7 +61,7 @@ func TestRule18_PerHostOnRealConnections(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--quiet", "--delay", "0", "--per-host", "16", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--per-host", "16", "--dir", dir, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
 	judged(t, web, crawltest.Rules{Width: 16})
 	most, from := 0, map[string]bool{}
 	all := web.Referee().Requests()

@@ -23,6 +23,7 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 	"curtsy/storage/wacz"
 )
 
@@ -52,11 +53,11 @@ func newPack(std cli.Streams) *cobra.Command {
 func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error {
 	switch {
 	case o.to == "":
-		return cli.Usagef("name the file to write: curtsy pack -o FILE.wacz %s", word(dir))
+		return cli.Usagef("name the file to write: curtsy pack -o FILE.wacz %s", plainly.Argument(dir))
 	case !strings.HasSuffix(o.to, ".wacz"): // players go by it, and so the specification says
 		return cli.Usagef("--output %s: the name of a WACZ file ends in .wacz", o.to)
 	}
-	if err := mayWriteTo("--output", o.to, userfile.Kind{}); err != nil {
+	if err := cli.MayWrite("--output", o.to, userfile.Kind{}); err != nil {
 		return err
 	}
 	if err := crawldir.Require(dir); err != nil {
@@ -82,7 +83,7 @@ func whileStopped(ctx context.Context, dir string, do func(f frontier.Stored) er
 			notInUse(err))
 	}
 	if err != nil {
-		return damaged(err, dir)
+		return cli.Damaged(err, dir)
 	}
 	return errors.Join(do(f), f.Close())
 }
@@ -107,7 +108,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		return err
 	}
 	if n := stats.Queued + stats.InFlight + stats.Deferred; n > 0 {
-		parts.LeftOut = append(parts.LeftOut, fmt.Sprintf("The crawl is not finished: %s still to go.", several(n, "URL")))
+		parts.LeftOut = append(parts.LeftOut, fmt.Sprintf("The crawl is not finished: %s still to go.", plainly.Count(n, "URL")))
 	}
 	key, err := packKey()
 	if err != nil {
@@ -119,11 +120,11 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	}
 	for _, path := range index {
 		if err := cdxj.Sound(path); err != nil && !errors.Is(err, cdxj.ErrEmpty) { // one that has too few lines is found out later
-			return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, word(dir))
+			return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, plainly.Argument(dir))
 		}
 	}
 	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
-	parts.Lines = ledger.Read(inDir(dir, crawldir.LedgerName))
+	parts.Lines = ledger.Read(filepath.Join(dir, crawldir.LedgerName))
 	parts.Title, parts.Description = o.title, o.description
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
 	r, err := wacz.Create(ctx, o.to, parts)
@@ -131,31 +132,31 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.to)
 	}
 	if errors.Is(err, wacz.ErrIndex) {
-		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, word(dir))
+		return fmt.Errorf("%w; make it anew with curtsy warc index %s", err, plainly.Argument(dir))
 	}
 	if err != nil {
 		return err
 	}
 	for _, s := range parts.LeftOut {
-		fmt.Fprintf(std.Err, "note: %s\n", plain(s))
+		fmt.Fprintf(std.Err, "note: %s\n", plainly.Lines(s))
 	}
 	if r.NoArchive > 0 {
-		fmt.Fprintf(std.Err, "left out, because their pages ask not to be archived: %s\n", several(r.NoArchive, "record"))
+		fmt.Fprintf(std.Err, "left out, because their pages ask not to be archived: %s\n", plainly.Count(r.NoArchive, "record"))
 	}
 	if r.Elsewhere > 0 {
-		fmt.Fprintf(std.Err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", several(r.Elsewhere, "repeat"))
+		fmt.Fprintf(std.Err, "note: %s of what an earlier crawl archived: it is not in the file, and players show it only beside that archive\n", plainly.Count(r.Elsewhere, "repeat"))
 	}
 	if key == nil {
 		fmt.Fprintf(std.Err, "not signed: there is no ledger key in the configuration folder\n")
 	}
 	fmt.Fprintf(std.Err, "packed %s, %s, %s of archive: %s\nits manifest has the hash %s\n",
-		several(r.Pages, "page"), several(r.Records, "answer"), text.RoughSize(r.Octets), plain(o.to), r.Hash)
+		plainly.Count(r.Pages, "page"), plainly.Count(r.Records, "answer"), text.RoughSize(r.Octets), plainly.Lines(o.to), r.Hash)
 	return nil
 }
 
 // partsOf finds what of a crawl directory is packed, and what is not.
 func partsOf(dir string) (o wacz.Options, err error) {
-	archive, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
+	archive, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)
 	}
@@ -169,11 +170,11 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		}
 	}
 	if len(o.Segments) == 0 {
-		return o, fmt.Errorf("there is nothing to pack in %s: no segment is complete; begin or complete one with curtsy resume %s", inDir(dir, crawldir.ArchiveName), word(dir))
+		return o, fmt.Errorf("there is nothing to pack in %s: no segment is complete; begin or complete one with curtsy resume %s", filepath.Join(dir, crawldir.ArchiveName), plainly.Argument(dir))
 	}
 	// Numbers have five digits, or more: the shorter name is the earlier segment.
 	slices.SortStableFunc(o.Segments, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	lines, err := os.ReadDir(inDir(dir, crawldir.LedgerName))
+	lines, err := os.ReadDir(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)
 	}
@@ -183,9 +184,9 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		}
 	}
 	for _, name := range []string{"report.html", "report.json", "audit.json"} {
-		switch _, err := os.Lstat(inDir(dir, name)); {
+		switch _, err := os.Lstat(filepath.Join(dir, name)); {
 		case err == nil:
-			o.Files = append(o.Files, wacz.File{Name: "report/" + name, Path: inDir(dir, name)})
+			o.Files = append(o.Files, wacz.File{Name: "report/" + name, Path: filepath.Join(dir, name)})
 		case !errors.Is(err, fs.ErrNotExist):
 			return o, fmt.Errorf("pack: %w", err)
 		}

@@ -19,11 +19,9 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/storage/plainly"
 	reports "curtsy/storage/report"
 )
-
-// The names of a report in a crawl directory, without what says their form.
-const reportName = "report"
 
 type reportOptions struct {
 	host, out string
@@ -60,13 +58,13 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if err := mustHoldLedger(dir); err != nil {
 		return err
 	}
-	settings, remarks := changedSettings(inDir(dir, crawldir.ConfigName))
+	settings, remarks := changedSettings(filepath.Join(dir, crawldir.ConfigName))
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	ro := reports.Options{
-		Dir: whole, Ledger: inDir(dir, crawldir.LedgerName), WARC: inDir(dir, crawldir.ArchiveName), Host: o.host,
+		Dir: whole, Ledger: filepath.Join(dir, crawldir.LedgerName), WARC: filepath.Join(dir, crawldir.ArchiveName), Host: o.host,
 		Software: "curtsy/" + crawldir.Version, Now: time.Now(), Settings: settings, Remarks: remarks,
 	}
 	if !o.noAudit {
@@ -75,7 +73,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	r, err := reports.Make(ctx, ro)
 	switch {
 	case errors.Is(err, reports.ErrNoHost):
-		return cli.Usagef("%w; see the hosts with curtsy report %s", err, word(dir))
+		return cli.Usagef("%w; see the hosts with curtsy report %s", err, plainly.Argument(dir))
 	case errors.Is(err, reports.ErrHost):
 		return cli.Usagef("%w", err)
 	case err != nil:
@@ -107,7 +105,7 @@ func mustHoldLedger(dir string) error {
 	if err := crawldir.Inspect(dir); err != nil {
 		return err
 	}
-	fi, err := os.Stat(inDir(dir, crawldir.LedgerName))
+	fi, err := os.Stat(filepath.Join(dir, crawldir.LedgerName))
 	switch {
 	case err == nil && fi.IsDir():
 		return nil
@@ -115,8 +113,8 @@ func mustHoldLedger(dir string) error {
 		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 			return crawldir.NotDirectory(dir)
 		}
-		if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err == nil {
-			return fmt.Errorf("%s is missing: put it back; there is no report without it", inDir(dir, crawldir.LedgerName))
+		if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err == nil {
+			return fmt.Errorf("%s is missing: put it back; there is no report without it", filepath.Join(dir, crawldir.LedgerName))
 		}
 		return cli.Usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
 	}
@@ -126,11 +124,11 @@ func mustHoldLedger(dir string) error {
 // paths are where the page and its JSON form go. The host is the one that they are about, "" for the whole crawl.
 func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if o.out == "" {
-		name := reportName
+		name := crawldir.ReportName
 		if host != "" {
 			name += "-" + fileWord(host)
 		}
-		return inDir(dir, name+".html"), inDir(dir, name+".json"), nil
+		return filepath.Join(dir, name+".html"), filepath.Join(dir, name+".json"), nil
 	}
 	ext := filepath.Ext(o.out)
 	if strings.EqualFold(ext, ".json") {
@@ -140,12 +138,12 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
 		return "", "", cli.Usagef("-o %s: it is a directory; name a file in it", o.out)
 	}
-	made := userfile.Kind{Name: "a report", Mark: `<meta name="generator" content="curtsy report">`, Own: []string{reportName + ".html"}}
-	if err := mayWriteTo("-o", o.out, made); err != nil {
+	made := userfile.Kind{Name: "a report", Mark: `<meta name="generator" content="curtsy report">`, Own: []string{crawldir.ReportName + ".html"}}
+	if err := cli.MayWrite("-o", o.out, made); err != nil {
 		return "", "", err
 	}
-	made.Mark, made.Own = `"software": "curtsy/`, []string{reportName + ".json"}
-	return o.out, data, mayWriteTo("-o", data, made)
+	made.Mark, made.Own = `"software": "curtsy/`, []string{crawldir.ReportName + ".json"}
+	return o.out, data, cli.MayWrite("-o", data, made)
 }
 
 // fileWord makes a part of a file name of a host.
@@ -167,9 +165,9 @@ func fileWord(host string) string {
 // changedSettings reads the settings of a crawl and returns those that differ from the default. Who crawls is told
 // elsewhere. What cannot be read is said in the report.
 func changedSettings(path string) (changed []reports.Setting, remarks []string) {
-	l, err := readLayer(path, false)
+	l, err := config.ReadLayer(path, false)
 	if err != nil {
-		return nil, []string{"The settings of the crawl cannot be read: " + plain(err.Error())}
+		return nil, []string{"The settings of the crawl cannot be read: " + plainly.Lines(err.Error())}
 	}
 	var s settings
 	flags := pflag.NewFlagSet("report", pflag.ContinueOnError)
@@ -185,7 +183,7 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 			err = s.Set(name, given...)
 		}
 		if err != nil {
-			remarks = append(remarks, fmt.Sprintf("The setting %s cannot be read: %s", name, oneLine(err.Error())))
+			remarks = append(remarks, fmt.Sprintf("The setting %s cannot be read: %s", name, plainly.OneLine(err.Error())))
 			continue
 		}
 		if now := f.Value.String(); now != before {
@@ -198,33 +196,33 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 // unbracketed is the text of a setting without the brackets of a list.
 func unbracketed(s string) string {
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
-		return oneLine(s[1 : len(s)-1])
+		return plainly.OneLine(s[1 : len(s)-1])
 	}
-	return oneLine(s)
+	return plainly.OneLine(s)
 }
 
 // reportText is the report in a few lines.
 func reportText(r *reports.Report, page, data string) string {
 	var b strings.Builder
 	t := &r.Totals
-	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", several(t.Exchanges, "exchange"), several(r.Reached, "host"), several(t.Pages, "page"), r.Robots.Disallowed)
+	fmt.Fprintf(&b, "%s with %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "exchange"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)
 	if n := r.Crawl.Generations; n > 1 {
 		fmt.Fprintf(&b, "of %d generations together: what each of them decided counts in each\n", n)
 	}
 	if t.Gaps > 0 {
-		fmt.Fprintf(&b, "%s, the shortest %.3f s; %d shorter than what was due\n", several(t.Gaps, "pause"), t.LeastMs/1000, t.Short)
+		fmt.Fprintf(&b, "%s, the shortest %.3f s; %d shorter than what was due\n", plainly.Count(t.Gaps, "pause"), t.LeastMs/1000, t.Short)
 	}
 	if r.Unread > 0 {
-		fmt.Fprintf(&b, "%s of the ledger could not be read; the report says which\n", several(r.Unread, "line"))
+		fmt.Fprintf(&b, "%s of the ledger could not be read; the report says which\n", plainly.Count(r.Unread, "line"))
 	}
 	if a := r.Audit; a != nil {
 		switch {
 		case a.Failed != "":
-			fmt.Fprintf(&b, "no audit: %s\n", oneLine(a.Failed))
+			fmt.Fprintf(&b, "no audit: %s\n", plainly.OneLine(a.Failed))
 		default:
-			fmt.Fprintf(&b, "audit: %s, %s\n", several(a.Violations, "violation"), oneLine(a.Level))
+			fmt.Fprintf(&b, "audit: %s, %s\n", plainly.Count(a.Violations, "violation"), plainly.OneLine(a.Level))
 		}
 	}
-	fmt.Fprintf(&b, "page     %s\nJSON     %s\n", oneLine(page), oneLine(data))
+	fmt.Fprintf(&b, "page     %s\nJSON     %s\n", plainly.OneLine(page), plainly.OneLine(data))
 	return b.String()
 }

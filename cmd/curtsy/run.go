@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
@@ -28,29 +30,29 @@ type world struct {
 }
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
-func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) error {
+func runCrawl(ctx context.Context, s *settings, o *options, w world, std cli.Streams) error {
 	defer tuneMemory(s.MemoryLimit)()
-	voice := newVoice(std.Err, o)
+	display := progress.New(std.Err, o.quiet, o.dryRun)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	result, sig, err := runIn(ctx, s, o, w, voice)
+	result, sig, err := runIn(ctx, s, o, w, display)
 	summary := result.Summary
-	voice.finish()
+	display.Finish()
 	if err == nil && sig == nil && o.made && reachedNobody(summary) {
 		return withdraw(o, summary, std)
 	}
 	if err == nil && s.Mirror && !o.dryRun {
-		err = buildMirror(ctx, s, o, voice)
+		err = buildMirror(ctx, s, o, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, word(o.dir))
+		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, plainly.Argument(o.dir))
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case !o.quiet:
-		fmt.Fprint(std.Err, summaryText(summary, o.dir, w.dial == nil))
+		fmt.Fprint(std.Err, text.Summary(summary, o.dir, w.dial == nil))
 		if result.Changes != nil {
 			fmt.Fprint(std.Err, changesText(result.Changes))
 		}
@@ -58,7 +60,7 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 			fmt.Fprint(std.Err, o.mirrored.text())
 		}
 	case summary.Incomplete && sig == nil:
-		fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plain(word(o.dir)))
+		fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(o.dir)))
 	}
 	if o.json {
 		out := struct {
@@ -66,36 +68,36 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std stdio) 
 			Update *past.Changes `json:"update,omitempty"`
 			Mirror *built        `json:"mirror,omitempty"`
 		}{summary, result.Changes, o.mirrored}
-		if err := writeJSON(std.Out, out); err != nil {
+		if err := cli.WriteJSON(std.Out, out); err != nil {
 			return err
 		}
 	}
 	switch {
 	case sig != nil:
-		return interrupted(sig)
+		return cli.Interrupted(sig)
 	case summary.Incomplete:
-		return silent(exitIncomplete)
+		return cli.Silent(cli.ExitIncomplete)
 	}
 	return nil
 }
 
 // runIn runs the crawl in o.dir, unless it is finished already. Until it begins a signal ends the opening: something of
 // the directory may have to be made first, and take long. From then on it is asked to stop, and sig is the signal.
-func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) (r crawldir.Result, sig os.Signal, err error) {
+func runIn(ctx context.Context, s *settings, o *options, w world, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
-		Settings: &s.Settings, DryRun: o.dryRun, Say: func(n crawldir.Note) { voice.say("%s", cli.Note(n, o.dir)) },
+		Settings: &s.Settings, DryRun: o.dryRun, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
 		Resolve: w.resolve, Dial: w.dial, OpenFrontier: w.open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
-			s.announce(o, start, voice)
-			summary, sig, err = attend(ctx, start.Crawl, voice)
+			s.announce(o, start, display)
+			summary, sig, err = attend(ctx, start.Crawl, display)
 			return summary, err
 		},
 	}
 	if o.verbose {
-		opts.Line = voice.line
+		opts.Line = display.Line
 	}
 	var d *crawldir.Dir
-	err = untilSignal(ctx, func(ctx context.Context) (err error) {
+	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		d, err = crawldir.Open(ctx, o.dir, opts)
 		if err == nil && ctx.Err() != nil { // all was there, and still the crawl is not to begin
 			err = errors.Join(ctx.Err(), d.Close())
@@ -103,32 +105,32 @@ func runIn(ctx context.Context, s *settings, o *options, w world, voice *voice) 
 		return err
 	})
 	if errors.Is(err, frontier.ErrInUse) {
-		return r, nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, word(o.dir))
+		return r, nil, fmt.Errorf("%w; see how it is with curtsy status %s", err, plainly.Argument(o.dir))
 	}
 	if err != nil {
-		return r, nil, damaged(err, o.dir)
+		return r, nil, cli.Damaged(err, o.dir)
 	}
 	r, err = d.Run(ctx)
 	return r, sig, errors.Join(err, d.Close())
 }
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
-func (s *settings) announce(o *options, start crawldir.Start, voice *voice) {
+func (s *settings) announce(o *options, start crawldir.Start, display *progress.Display) {
 	foreign := start.Named || s.LoopbackForeign()
-	seeds := several(start.Seeds, "seed")
+	seeds := plainly.Count(start.Seeds, "seed")
 	switch {
 	case o.dryRun:
-		voice.say("asking for robots.txt alone, for %s", seeds)
+		display.Say("asking for robots.txt alone, for %s", seeds)
 	case o.again:
-		voice.say("going on with the crawl from %s in %s", seeds, o.dir)
+		display.Say("going on with the crawl from %s in %s", seeds, o.dir)
 	default:
-		voice.say("crawling from %s into %s", seeds, o.dir)
+		display.Say("crawling from %s into %s", seeds, o.dir)
 	}
 	if names := s.OwnNames(); len(names) > 0 && !o.dryRun {
-		voice.say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
+		display.Say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
 		foreign = false // the crawl says of each whether it is
 	}
 	if foreign && s.Delay < crawler.Floor {
-		voice.say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
+		display.Say("--delay %v acts on hosts of your own only; any other keeps %v", plainly.Duration(s.Delay), crawler.Floor)
 	}
 }

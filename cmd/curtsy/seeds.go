@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/seedlist"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
+	"curtsy/storage/plainly"
 )
 
 // maxComplaints is how many bad lines of a seed file are shown; the others are counted.
@@ -23,7 +26,7 @@ type seedSource struct {
 	file    *os.File // to be closed; nil for standard input
 	name    string   // of the list; empty without one
 	verbose bool
-	std     stdio
+	std     cli.Streams
 
 	bad  int64         // lines that are passed over
 	list *os.File      // where bad lines go that are not shown
@@ -32,13 +35,13 @@ type seedSource struct {
 
 // openSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a bad
 // line of a file is reported and passed over. Seeds there must be.
-func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource, error) {
+func openSeeds(args []string, file string, verbose bool, std cli.Streams) (*seedSource, error) {
 	s := &seedSource{verbose: verbose, std: std}
 	var given []frontier.Candidate
 	for _, a := range args {
 		c, err := crawldir.Seed(a, "")
 		if err != nil {
-			return nil, usagef("%w", err)
+			return nil, cli.Usagef("%w", err)
 		}
 		given = append(given, c)
 	}
@@ -50,12 +53,12 @@ func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource
 	default:
 		f, err := userfile.Open(file)
 		if err != nil {
-			return nil, usagef("seeds: %w", err)
+			return nil, cli.Usagef("seeds: %w", err)
 		}
 		s.name, s.file, list = file, f, f
 	}
 	if len(args) == 0 && list == nil {
-		return nil, usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
+		return nil, cli.Usagef("no seed: give a URL, as in curtsy crawl https://example.com/, or --seeds FILE")
 	}
 	s.Source = seedlist.New(given, s.name, list, s.complain)
 	return s, nil
@@ -63,7 +66,7 @@ func openSeeds(args []string, file string, verbose bool, std stdio) (*seedSource
 
 // complain reports a bad line: the first ones, and with verbose all of them, at once.
 func (s *seedSource) complain(wrong *seedlist.BadLine) (err error) {
-	text := oneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.Number, wrong.Why))
+	text := plainly.OneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.Number, wrong.Why))
 	if s.bad++; s.verbose || s.bad <= maxComplaints {
 		fmt.Fprintln(s.std.Err, text)
 	}
@@ -83,13 +86,13 @@ func (s *seedSource) complain(wrong *seedlist.BadLine) (err error) {
 // report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
 func (s *seedSource) report(dir string) error {
 	if s.Twice() > 0 {
-		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", several(s.Twice(), "seed"))
+		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", plainly.Count(s.Twice(), "seed"))
 	}
 	switch {
 	case s.bad <= maxComplaints:
 		return nil
 	case s.verbose || dir == "":
-		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plain(s.name), several(s.bad, "line"))
+		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plainly.Lines(s.name), plainly.Count(s.bad, "line"))
 		return nil
 	}
 	if err := s.out.Flush(); err != nil {
@@ -98,12 +101,12 @@ func (s *seedSource) report(dir string) error {
 	if _, err := s.list.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	path := inDir(dir, crawldir.BadSeedsName)
+	path := filepath.Join(dir, crawldir.BadSeedsName)
 	err := durable.File(path, func(w io.Writer) error { _, err := io.Copy(w, s.list); return err })
 	if err != nil {
 		return fmt.Errorf("seeds: %w", err)
 	}
-	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plain(s.name), several(s.bad, "line"), plain(path))
+	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plainly.Lines(s.name), plainly.Count(s.bad, "line"), plainly.Lines(path))
 	return nil
 }
 
@@ -120,7 +123,7 @@ func (s *seedSource) close() error {
 }
 
 // collectSeeds returns the seeds of the arguments and of a file all at once.
-func collectSeeds(args []string, file string, std stdio) (seeds []frontier.Candidate, err error) {
+func collectSeeds(args []string, file string, std cli.Streams) (seeds []frontier.Candidate, err error) {
 	from, err := openSeeds(args, file, false, std)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 	var errs bytes.Buffer
 	file := strings.Repeat("garbage \x1b[31m"+strings.Repeat("x", 5000)+"\n", 500) + "http://127.0.0.1:9/\n"
-	got, err := collectSeeds(nil, "-", stdio{In: strings.NewReader(file), Err: &errs})
+	got, err := collectSeeds(nil, "-", cli.Streams{In: strings.NewReader(file), Err: &errs})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -28,7 +29,7 @@ func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 
 func TestASeedFileWithoutAnyUsableSeedIsAnError(t *testing.T) {
 	var errs bytes.Buffer
-	_, err := collectSeeds(nil, "-", stdio{In: strings.NewReader("garbage\n"), Err: &errs})
+	_, err := collectSeeds(nil, "-", cli.Streams{In: strings.NewReader("garbage\n"), Err: &errs})
 	if err == nil || !strings.Contains(err.Error(), "no usable seed") || !strings.Contains(errs.String(), "standard input:1:") {
 		t.Errorf("%v, said %q", err, errs.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 )
 
@@ -66,7 +67,7 @@ func mute(t *testing.T) string {
 func unanswered(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", mute(t)).want(t, exitIncomplete)
+	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", mute(t)).want(t, cli.ExitIncomplete)
 	return dir
 }
 

@@ -68,7 +68,7 @@ func statusOf(ctx context.Context, dir string) (status.Status, error) {
 		return status.Status{}, fmt.Errorf("the crawl in %s is running, and does not say how it is: %w", dir, asked)
 	}
 	if err != nil {
-		return status.Status{}, damaged(err, dir)
+		return status.Status{}, cli.Damaged(err, dir)
 	}
 	st, err = status.Of(ctx, f)
 	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {

@@ -9,15 +9,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/totals"
 	"curtsy/storage"
+	"curtsy/storage/plainly"
 )
 
 // newUpdate crawls anew what was crawled before.
-func newUpdate(std stdio) *cobra.Command {
+func newUpdate(std cli.Streams) *cobra.Command {
 	var s settings
 	var o options
 	cmd := &cobra.Command{
@@ -31,7 +33,7 @@ func newUpdate(std stdio) *cobra.Command {
 			"interrupted update goes on with curtsy resume.",
 		Example: "  curtsy update news\n" +
 			"  curtsy update --max-pages 500 --json news",
-		Args: oneDir,
+		Args: cli.OneDir,
 	}
 	s.flags(cmd.Flags())
 	o.flags(cmd.Flags())
@@ -42,27 +44,27 @@ func newUpdate(std stdio) *cobra.Command {
 	return cmd
 }
 
-func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std stdio) error {
+func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, word(o.dir))
+		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	was, err := stoppedSettings(o.dir)
 	if err != nil {
 		return err
 	}
 	var g totals.Generation
-	err = untilSignal(ctx, func(ctx context.Context) (err error) {
+	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		g, err = crawldir.Update(ctx, o.dir, &was.Settings, &s.Settings)
 		return err
 	})
 	if err != nil {
-		return inUse(err, o.dir)
+		return cli.InUse(err, o.dir)
 	}
 	if !o.quiet {
-		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plain(o.dir), plain(word(o.dir)))
+		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plainly.Lines(o.dir), plainly.Lines(plainly.Argument(o.dir)))
 	}
 	o.again = true
 	return runCrawl(ctx, s, o, world{}, std)
@@ -82,6 +84,6 @@ func changesText(c *past.Changes) string {
 			fmt.Fprintf(&b, "  %-18s not known before the update is finished\n", r.name)
 		}
 	}
-	fmt.Fprintf(&b, "changes  %s\n", oneLine(filepath.Clean(c.File)))
+	fmt.Fprintf(&b, "changes  %s\n", plainly.OneLine(filepath.Clean(c.File)))
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
@@ -42,16 +43,16 @@ func TestRule21_LinksComeFromTheArchivedBody(t *testing.T) {
 // Each segment says which generation wrote it.
 func TestTheArchiveNamesItsGeneration(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	for name, want := range map[string]string{"curtsy-00000.warc.gz": "generation: 1\r\n", "curtsy-00001.warc.gz": "generation: 2\r\n"} {
 		r := inside(t, "warc", "cat", filepath.Join(dir, crawldir.ArchiveName, name), "0")
-		r.want(t, exitDone)
+		r.want(t, cli.ExitDone)
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%s does not say %q", name, want)
 		}
 	}
 	r := inside(t, "status", dir)
-	r.want(t, exitDone)
+	r.want(t, cli.ExitDone)
 	if !strings.Contains(r.out, "generation 2") {
 		t.Errorf("%s", r.out)
 	}
@@ -72,7 +73,7 @@ func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(web.Referee().Requests())
-	inside(t, "update", dir).want(t, exitDone, "the archive: http")
+	inside(t, "update", dir).want(t, cli.ExitDone, "the archive: http")
 	kinds := map[int]int{}
 	for _, r := range web.Referee().Requests()[before:] {
 		kinds[r.Status]++
@@ -86,7 +87,7 @@ func TestRule21_ADamagedArchiveMakesAnUpdateDearerOnly(t *testing.T) {
 // A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
 func TestARebuiltUpdateGoesOn(t *testing.T) {
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
-	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, cli.ExitDone)
 	b, err := os.ReadFile(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 		if err := os.WriteFile(inDir(copied, crawldir.FrontierName), spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		inside(t, "frontier", "rebuild", copied).want(t, exitDone)
+		inside(t, "frontier", "rebuild", copied).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
 		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {
 			continue // which generation it was is lost with the totals: it goes on as a crawl
@@ -194,11 +195,11 @@ func TestRule21_WhatMayNotBeKeptIsComparedByItsDigest(t *testing.T) {
 		s.Pages = maps.Clone(s.Pages)
 		s.Pages["/other"] = page("the second")
 	})
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	_, of := changesOf(t, dir)
 	if of["/same"].Change != "unchanged" || of["/other"].Change != "changed" {
 		t.Errorf("the same: %+v, another: %+v", of["/same"], of["/other"])
 	}
 	archiveClean(t, dir)
-	inside(t, "audit", dir).want(t, exitDone)
+	inside(t, "audit", dir).want(t, cli.ExitDone)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
@@ -27,7 +28,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "news [1]") // no pattern of file names
-	inside(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("news.test")).want(t, exitDone)
+	inside(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--dir", dir, web.LoopbackURL("news.test")).want(t, cli.ExitDone)
 	if err := os.WriteFile(inDir(dir, crawldir.NextName), []byte("half of it"), 0o600); err != nil { // by a kill
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 		s.Pages = maps.Clone(s.Pages)
 		s.Pages["/a"] = crawltest.Page{Status: 500}
 	})
-	inside(t, "update", "--quiet", dir).want(t, exitIncomplete)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitIncomplete)
 	if _, err := os.Stat(inDir(dir, crawldir.NextName)); err == nil {
 		t.Error("what the kill left is still there")
 	}
@@ -43,13 +44,13 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 	if _, known := counts[past.Unlinked]; counts[string(storage.ChangeGone)] != 0 || known || of["/a"].Change != "" {
 		t.Errorf("%v %v", counts, of)
 	}
-	inside(t, "update", "--quiet", dir).want(t, exitIncomplete) // its host still rests
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitIncomplete) // its host still rests
 	g, err := generationIn(t.Context(), inDir(dir, crawldir.FrontierName))
 	if err != nil || g.Number != 3 || g.Before != 0 || g.Lines == 0 {
 		t.Errorf("%v: the next is compared with what came after line %d: %+v", err, g.Before, g)
 	}
 	e := inside(t, "explain", dir, web.LoopbackURL("news.test")+"a")
-	e.want(t, exitDone)
+	e.want(t, cli.ExitDone)
 	if !e.says("generation 3 has not met it so far") || !e.says("unknown, in generation 3 of the crawl") {
 		t.Errorf("%s", e.out)
 	}
@@ -59,7 +60,7 @@ func TestRule21_AFailingSiteLosesNothing(t *testing.T) {
 func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 3))
 	seed := web.LoopbackURL("bakery.test")
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	_, of := changesOf(t, dir)
 	forbidden := ""
 	for path := range of {
@@ -67,12 +68,12 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 			forbidden = max(forbidden, path)
 		}
 	}
-	inside(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, exitDone)
-	inside(t, "update", dir).want(t, exitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
+	inside(t, "optout", "add", dir, "127.0.0.1"+forbidden).want(t, cli.ExitDone)
+	inside(t, "update", dir).want(t, cli.ExitDone, "gone (404, 410)    0\n", "not known now      1\n", "no longer linked   0\n")
 	if _, of = changesOf(t, dir); of[forbidden].Change != past.Unknown || of[forbidden].Before == nil {
 		t.Errorf("%s: %+v", forbidden, of[forbidden])
 	}
-	inside(t, "report", "--no-audit", dir).want(t, exitDone, "of 3 generations together")
+	inside(t, "report", "--no-audit", dir).want(t, cli.ExitDone, "of 3 generations together")
 	b, err := os.ReadFile(inDir(dir, "report.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -82,12 +83,12 @@ func TestRule21_WhatIsForbiddenNowIsNotKnownNow(t *testing.T) {
 		t.Errorf("%v: %d generations, %d identities", err, r.Crawl.Generations, len(r.Crawl.By))
 	}
 	e := inside(t, "explain", "--at", "2026-01-01", dir, seed)
-	e.want(t, exitDone)
+	e.want(t, cli.ExitDone)
 	if !e.says("the crawl had not begun") {
 		t.Errorf("%s", e.out)
 	}
 	e = inside(t, "explain", dir, strings.TrimSuffix(seed, "/")+"/nobody-links-to-it")
-	e.want(t, exitDone)
+	e.want(t, cli.ExitDone)
 	if !e.says("no page has led to it yet") {
 		t.Errorf("%s", e.out)
 	}

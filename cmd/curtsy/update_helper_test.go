@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawltest"
 )
 
@@ -18,7 +19,7 @@ func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir strin
 	t.Cleanup(func() { web.Close() })
 	dir = filepath.Join(t.TempDir(), "d")
 	args := append([]string{"crawl", "--quiet", "--delay", "0", "--dir", dir}, flags...)
-	inside(t, append(args, web.LoopbackURL(site.Name))...).want(t, exitDone)
+	inside(t, append(args, web.LoopbackURL(site.Name))...).want(t, cli.ExitDone)
 	return dir, web
 }
 
@@ -26,7 +27,7 @@ func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir strin
 func updated(t *testing.T, dir string, web *crawltest.Web) {
 	t.Helper()
 	before := len(web.Referee().Requests())
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	for _, r := range web.Referee().Requests()[before:] {
 		if r.Status != http.StatusNotModified {
 			t.Errorf("%s: status %d", r.Target, r.Status)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/crawltest"
@@ -56,7 +57,7 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	inside(t, append([]string{"warc", "check"}, files...)...).want(t, exitDone)
+	inside(t, append([]string{"warc", "check"}, files...)...).want(t, cli.ExitDone)
 	revisits = map[string]int{}
 	responses := map[string]bool{} // by URL, date and name
 	var referring []warc.Fields
@@ -116,7 +117,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 		s.Pages["/new"] = crawltest.Page{}
 	})
 	r := inside(t, "update", "--json", dir)
-	r.want(t, exitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, not asked   1\n",
+	r.want(t, cli.ExitDone, "generation 2", "new                1\n", "changed            1\n", "unchanged          5\n", "fresh, not asked   1\n",
 		"gone (404, 410)    1\n", "no longer linked   1\n", inDir(dir, crawldir.ChangesName))
 	counts, of := changesOf(t, dir)
 	if want := map[string]int64{"new": 1, "changed": 1, "unchanged": 5, "fresh": 1, "gone": 1, "unknown": 0, "unlinked": 1}; !maps.Equal(counts, want) {
@@ -148,7 +149,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 	}
 
 	// The second update in a row: what was confirmed once is confirmed again, what was spared is fresh still.
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	counts, of = changesOf(t, dir)
 	if want := map[string]int64{"new": 0, "changed": 0, "unchanged": 7, "fresh": 1, "gone": 0, "unknown": 0, "unlinked": 0}; !maps.Equal(counts, want) {
 		t.Errorf("%v, want %v", counts, want)
@@ -158,7 +159,7 @@ func TestRule21_UpdateSaysWhatChanged(t *testing.T) {
 	}
 	archiveClean(t, dir)
 	reopened(t, dir)
-	inside(t, "resume", dir).want(t, exitDone, "finished")
+	inside(t, "resume", dir).want(t, cli.ExitDone, "finished")
 }
 
 // An update keeps the pace and the rest that were due when the crawl ended, however soon it comes.
@@ -166,7 +167,7 @@ func TestRule21_AnUpdateAtOnceKeepsThePace(t *testing.T) {
 	dir, web := crawledOnce(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/": {Links: []string{"/last"}}, "/last": {Redirect: "/", RetryAfter: "1"},
 	}}, "--delay", "100ms")
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	judged(t, web, crawltest.Rules{Pace: 100 * time.Millisecond, Repeats: repeats})
 	if n := len(web.Referee().Requests()); n != 5 {
 		t.Errorf("%d requests, want 3 and then 2: robots.txt holds still", n)
@@ -180,23 +181,23 @@ func TestRule21_WhatHasNotEndedIsNotUpdated(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "update", dir).want(t, exitUsage, "holds no crawl")
+	inside(t, "update", dir).want(t, cli.ExitUsage, "holds no crawl")
 	inside(t, "crawl", "--quiet", "--delay", "0", "--max-time", "1ns", "--dir", dir, web.LoopbackURL("bakery.test"))
-	inside(t, "update", dir).want(t, exitUsage, "has not ended", "curtsy resume "+dir)
-	inside(t, "resume", "--quiet", "--max-time", "0", "--max-pages", "3", dir).want(t, exitDone)
+	inside(t, "update", dir).want(t, cli.ExitUsage, "has not ended", "curtsy resume "+dir)
+	inside(t, "resume", "--quiet", "--max-time", "0", "--max-pages", "3", dir).want(t, cli.ExitDone)
 
 	// A budget is an end. What is left is not known then, and says so.
-	inside(t, "update", "--max-pages", "2", dir).want(t, exitDone, "unchanged          2\n", "no longer linked   not known")
+	inside(t, "update", "--max-pages", "2", dir).want(t, cli.ExitDone, "unchanged          2\n", "no longer linked   not known")
 	if _, err := os.Stat(inDir(dir, crawldir.OldFrontier(1))); err != nil {
 		t.Error("the frontier before is gone before the update is finished")
 	}
-	inside(t, "resume", "--max-pages", "0", dir).want(t, exitDone, "unchanged          3\n", "new                6\n", "no longer linked   0\n")
+	inside(t, "resume", "--max-pages", "0", dir).want(t, cli.ExitDone, "unchanged          3\n", "new                6\n", "no longer linked   0\n")
 	if _, err := os.Stat(inDir(dir, crawldir.OldFrontier(1))); err == nil {
 		t.Error("the frontier before is still there")
 	}
 	// What an update did not come to is compared with the generation before that.
-	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, exitDone)
-	inside(t, "update", "--quiet", "--max-pages", "0", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", "--max-pages", "2", dir).want(t, cli.ExitDone)
+	inside(t, "update", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
 	if counts, _ := changesOf(t, dir); counts["unchanged"] != 9 || counts[past.Unlinked] != 0 {
 		t.Errorf("%v", counts)
 	}
@@ -216,7 +217,7 @@ func TestRule21_ARunningCrawlIsNotUpdated(t *testing.T) {
 	cmd := curtsy(t, "crawl", "--quiet", "--delay", "200ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	wait := begun(t, cmd)
 	eventually(t, "it runs", func() bool { return inside(t, "status", "--json", dir).says(`"state": "running"`) })
-	inside(t, "update", dir).want(t, exitFailed, "is running")
+	inside(t, "update", dir).want(t, cli.ExitFailed, "is running")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inside(t, "update", "--quiet", dir).want(t, exitDone)
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
 	counts, _ := changesOf(t, dir)
 	if counts["unchanged"] != 3 {
 		t.Errorf("%v", counts)
@@ -247,7 +248,7 @@ func TestRule21_LeftoversOfAKillDoNotHinderAnUpdate(t *testing.T) {
 	if err := os.Remove(inDir(dir, crawldir.ChangesName)); err != nil {
 		t.Fatal(err)
 	}
-	inside(t, "resume", dir).want(t, exitDone, "finished", "unchanged          3\n")
+	inside(t, "resume", dir).want(t, cli.ExitDone, "finished", "unchanged          3\n")
 	changesOf(t, dir)
 	judged(t, web, crawltest.Rules{Repeats: repeats})
 }
@@ -269,7 +270,7 @@ func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
 	}
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "d")
-	ended(t, curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, exitDone)
+	ended(t, curtsy(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))).want(t, cli.ExitDone)
 	web.Change("bakery.test", func(s *crawltest.Site) {
 		s.Pages = maps.Clone(s.Pages)
 		for i := 1; i < pages; i += 7 {
@@ -297,7 +298,7 @@ func TestRule21_AKilledUpdateGoesOn(t *testing.T) {
 		reopened(t, dir)
 	}
 	t.Logf("killed %d times in the midst of the update", within)
-	ended(t, curtsy(t, "resume", dir)).want(t, exitDone)
+	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone)
 	counts, of := changesOf(t, dir)
 	altered := int64((pages + 5) / 7)
 	if counts["changed"] != altered || counts["unchanged"] != int64(pages)-altered || len(of) != pages {

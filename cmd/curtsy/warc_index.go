@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
@@ -94,18 +96,18 @@ func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) 
 	options.Tell = func(context.Context, frontier.Closings) error { return later }
 	f, err := engine.Open(dir, options) // its lock is the directory's
 	if err != nil {
-		return inUse(err, dir)
+		return cli.InUse(err, dir)
 	}
 	defer func() {
 		if cerr := f.Close(); !errors.Is(cerr, later) {
 			err = errors.Join(err, cerr)
 		}
 	}()
-	if err := cdxj.Rebuild(ctx, inDir(dir, crawldir.ArchiveName), inDir(dir, crawldir.IndexName), func(what string) {
-		fmt.Fprintf(std.Err, "curtsy: %s; see curtsy warc check\n", plain(what))
+	if err := cdxj.Rebuild(ctx, filepath.Join(dir, crawldir.ArchiveName), filepath.Join(dir, crawldir.IndexName), func(what string) {
+		fmt.Fprintf(std.Err, "curtsy: %s; see curtsy warc check\n", plainly.Lines(what))
 	}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%s is made anew\n", plain(inDir(dir, crawldir.IndexName)))
+	fmt.Fprintf(std.Err, "%s is made anew\n", plainly.Lines(filepath.Join(dir, crawldir.IndexName)))
 	return nil
 }

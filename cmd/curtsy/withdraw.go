@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -23,7 +25,7 @@ func reachedNobody(s crawler.Summary) bool {
 
 // withdraw takes a directory away that this command made and that has no answer in it, so that the corrected command finds
 // it free.
-func withdraw(o *options, s crawler.Summary, std stdio) error {
+func withdraw(o *options, s crawler.Summary, std cli.Streams) error {
 	entries, err := os.ReadDir(o.dir)
 	for _, e := range entries {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(o.dir, e.Name())))
@@ -35,15 +37,15 @@ func withdraw(o *options, s crawler.Summary, std stdio) error {
 		if !o.quiet {
 			break // each was said when it came to pass
 		}
-		if i == maxShown {
-			fmt.Fprintf(std.Err, "… and %s\n", several(int64(len(s.Status.Resting)-i), "other"))
+		if i == text.MaxShown {
+			fmt.Fprintf(std.Err, "… and %s\n", plainly.Count(int64(len(s.Status.Resting)-i), "other"))
 			break
 		}
-		fmt.Fprintf(std.Err, "%s: %s\n", oneLine(r.Host), oneLine(plainly.Reason(r.Reason)))
+		fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(r.Host), plainly.OneLine(plainly.Reason(r.Reason)))
 	}
-	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: mend the address, or give the command again later\n", plain(o.dir))
+	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: mend the address, or give the command again later\n", plainly.Lines(o.dir))
 	if o.json {
-		err = errors.Join(err, writeJSON(std.Out, s))
+		err = errors.Join(err, cli.WriteJSON(std.Out, s))
 	}
-	return errors.Join(err, silent(exitIncomplete))
+	return errors.Join(err, cli.Silent(cli.ExitIncomplete))
 }

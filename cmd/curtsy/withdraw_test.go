@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
@@ -60,7 +61,7 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 		for _, dir := range []string{there, empty} {
 			args := []string{"crawl", "--delay", "0", "--contact", "crawl@library.org", "--dir", dir}
 			r := in(c.w, append(args, c.seeds...)...)
-			r.want(t, exitIncomplete, c.says, "nothing is kept", "again")
+			r.want(t, cli.ExitIncomplete, c.says, "nothing is kept", "again")
 			for _, host := range c.seeds {
 				if !strings.Contains(r.err, strings.TrimSuffix(host, "/")) {
 					t.Errorf("%s: %s is not named:\n%s", name, host, r.err)
@@ -74,10 +75,10 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && dir == empty && !os.IsNotExist(err) {
 				t.Errorf("%s: left in %s: %v %v", name, dir, left, err)
 			}
-			if q := in(c.w, append(append(args, "--quiet"), c.seeds...)...); strings.Count(q.err, c.says) != 1 || q.code != exitIncomplete {
+			if q := in(c.w, append(append(args, "--quiet"), c.seeds...)...); strings.Count(q.err, c.says) != 1 || q.code != cli.ExitIncomplete {
 				t.Errorf("%s, quiet: exit code %d, %q is not said once:\n%s", name, q.code, c.says, q.err)
 			}
-			shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+			shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 		}
 	}
 }
@@ -87,8 +88,8 @@ func TestACrawlThatReachedSomebodyKeepsItsDirectory(t *testing.T) {
 	well, _ := small(t)
 	for _, seed := range []string{well, mute(t)} {
 		dir := filepath.Join(t.TempDir(), "d")
-		shared("crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, exitIncomplete, "curtsy resume "+dir)
-		shared("resume", "--max-wait", "1s", dir).want(t, exitIncomplete, "curtsy resume "+dir)
+		shared("crawl", "--delay", "0", "--max-wait", "1s", "--dir", dir, seed, deadPort(t)).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
+		shared("resume", "--max-wait", "1s", dir).want(t, cli.ExitIncomplete, "curtsy resume "+dir)
 	}
 }
 
@@ -96,7 +97,7 @@ func TestACrawlThatReachedSomebodyKeepsItsDirectory(t *testing.T) {
 func TestOnlyTheCommandThatMadeADirectoryWithdrawsIt(t *testing.T) {
 	seed, web := small(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, exitDone)
+	shared("crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 	web.Close()
 	shared("update", "--delay", "0", "--max-wait", "1s", dir)
 	if _, err := os.Stat(inDir(dir, crawldir.FrontierName)); err != nil {

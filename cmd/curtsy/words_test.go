@@ -2,6 +2,8 @@ package main
 
 import (
 	"testing"
+
+	"curtsy/storage/plainly"
 )
 
 func TestHostileTextIsPlainOnATerminal(t *testing.T) {
@@ -13,7 +15,7 @@ func TestHostileTextIsPlainOnATerminal(t *testing.T) {
 		"bad \xff octet":       "bad � octet",
 		"\u009b31m (C1 codes)": `\u009b31m (C1 codes)`,
 	} {
-		if got := plain(in); got != want {
+		if got := plainly.Lines(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	IndexName    = "index"         // where the archive has what; made anew when it is missing
 	SpoolName    = "spool"         // bodies under way; emptied at each start
 	ChangesName  = "changes.json"  // what changed in the last generation
+	ReportName   = "report"        // what the crawl did, as .html and .json
 	BadSeedsName = "bad-seeds.txt" // lines of a seed list that were passed over
 
 	NextName    = FrontierName + ".update"  // the frontier of the next generation while it is built

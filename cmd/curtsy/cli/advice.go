@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -51,4 +52,28 @@ func Note(n crawldir.Note, dir string) string {
 			n.Text, frontier.ReasonQuarantined, plainly.Argument(dir), frontier.ReasonQuarantined, plainly.Argument(dir))
 	}
 	return n.Text
+}
+
+// Ordered makes a command that is wrong in itself a usage error.
+func Ordered(err error) error {
+	if crawler.BadOrder(err) {
+		return Usagef("%w", err)
+	}
+	return err
+}
+
+// InUse says what to do about a frontier that somebody has and that does not answer.
+func InUse(err error, dir string) error {
+	if errors.Is(err, frontier.ErrInUse) {
+		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and go on with curtsy resume after this", err, plainly.Argument(dir))
+	}
+	return Damaged(err, dir)
+}
+
+// Damaged says what to do about a frontier that is damaged.
+func Damaged(err error, dir string) error {
+	if errors.Is(err, frontier.ErrDamaged) {
+		return fmt.Errorf("%w\nSee what is wrong with curtsy frontier check %s, and save what is readable with curtsy frontier rebuild %s", err, plainly.Argument(dir), plainly.Argument(dir))
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/mirror"
+	"curtsy/storage/plainly"
 )
 
-// whileMirrored shows how far a mirror is, until do returns.
-func (v *voice) whileMirrored(ctx context.Context, p *mirror.Progress, do func() error) error {
-	if v.quiet {
+// WhileMirrored shows how far a mirror is, until do returns.
+func (v *Display) WhileMirrored(ctx context.Context, p *mirror.Progress, do func() error) error {
+	if v.Quiet {
 		return do()
 	}
 	over, end := context.WithCancel(ctx)
@@ -20,15 +22,15 @@ func (v *voice) whileMirrored(ctx context.Context, p *mirror.Progress, do func()
 	defer func() {
 		end()
 		beside.Wait()
-		v.finish()
+		v.Finish()
 	}()
 	return do()
 }
 
 // followMirror shows a line until ctx ends, as often as one of a crawl.
-func (v *voice) followMirror(ctx context.Context, p *mirror.Progress) {
+func (v *Display) followMirror(ctx context.Context, p *mirror.Progress) {
 	every := plainEvery / 5 // of something that takes seconds to minutes
-	if v.live {
+	if v.Live {
 		every = liveEvery
 	}
 	looks := time.NewTicker(every)
@@ -38,7 +40,7 @@ func (v *voice) followMirror(ctx context.Context, p *mirror.Progress) {
 		case <-ctx.Done():
 			return
 		case <-looks.C:
-			v.show(clockTime(time.Since(began)) + " " + mirrorLine(p))
+			v.Show(text.Clock(time.Since(began)) + " " + mirrorLine(p))
 		}
 	}
 }
@@ -46,7 +48,7 @@ func (v *voice) followMirror(ctx context.Context, p *mirror.Progress) {
 // mirrorLine is how far a mirror is.
 func mirrorLine(p *mirror.Progress) string {
 	if total := p.Total.Load(); total > 0 {
-		return fmt.Sprintf("mirror  %d of %s written", p.Written.Load(), several(total, "URL"))
+		return fmt.Sprintf("mirror  %d of %s written", p.Written.Load(), plainly.Count(total, "URL"))
 	}
-	return fmt.Sprintf("mirror  %s read from the archive", several(p.Read.Load(), "URL"))
+	return fmt.Sprintf("mirror  %s read from the archive", plainly.Count(p.Read.Load(), "URL"))
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 
 	"golang.org/x/term"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
-// voice is what people hear of a running crawl on standard error: one live line on a terminal, a plain line every ten
+// Display is what people hear of a running crawl on standard error: one live line on a terminal, a plain line every ten
 // seconds elsewhere, and sentences between them.
-type voice struct {
-	quiet, live bool
+type Display struct {
+	Quiet, Live bool
 	dry         bool          // there is nothing to estimate
 	columns     func() int    // of the terminal; 0 when unknown
-	deaf        chan struct{} // closed when standard error takes no more
+	Deaf        chan struct{} // closed when standard error takes no more
 
 	mu    sync.Mutex
 	w     io.Writer
@@ -36,13 +37,14 @@ const (
 	plainEvery = 10 * time.Second
 )
 
-func newVoice(w io.Writer, o *options) *voice {
-	v := &voice{w: w, quiet: o.quiet, dry: o.dryRun, deaf: make(chan struct{})}
+// New is a display on w, which is that of a terminal if w is one.
+func New(w io.Writer, quiet, dry bool) *Display {
+	v := &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{})}
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
 		return v
 	}
-	v.live = true
+	v.Live = true
 	v.columns = func() int {
 		columns, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
@@ -53,45 +55,53 @@ func newVoice(w io.Writer, o *options) *voice {
 	return v
 }
 
+// Every is the time between two lines.
+func (v *Display) Every() time.Duration {
+	if v.Live {
+		return liveEvery
+	}
+	return plainEvery
+}
+
 // print writes to standard error; called with mu held.
-func (v *voice) print(text string) {
+func (v *Display) print(text string) {
 	if _, err := io.WriteString(v.w, text); err != nil && !v.lost {
 		v.lost = true
-		close(v.deaf)
+		close(v.Deaf)
 	}
 }
 
-// say prints a sentence, above the live line if there is one.
-func (v *voice) say(format string, args ...any) {
-	if v.quiet {
+// Say prints a sentence, above the live line if there is one.
+func (v *Display) Say(format string, args ...any) {
+	if v.Quiet {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
-	v.print(plain(fmt.Sprintf(format, args...)) + "\n")
+	v.print(plainly.Lines(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // clear removes the live line; called with mu held.
-func (v *voice) clear() {
+func (v *Display) clear() {
 	if v.width > 0 {
 		v.print("\r" + strings.Repeat(" ", v.width) + "\r")
 		v.width = 0
 	}
 }
 
-// finish leaves the terminal clean.
-func (v *voice) finish() {
+// Finish leaves the terminal clean.
+func (v *Display) Finish() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
 }
 
-// show replaces the live line, or prints a plain one.
-func (v *voice) show(line string) {
+// Show replaces the live line, or prints a plain one.
+func (v *Display) Show(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.live {
+	if !v.Live {
 		v.print(line + "\n")
 		return
 	}
@@ -111,17 +121,13 @@ type watched interface {
 	Estimate(ctx context.Context) (status.Estimate, error)
 }
 
-// follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
+// Follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
 // a look at every host, so that they are made at 0, 1, 3, 7 and 15 seconds, and then every ten.
-func (v *voice) follow(ctx context.Context, c watched) {
-	if v.quiet {
+func (v *Display) Follow(ctx context.Context, c watched) {
+	if v.Quiet {
 		return
 	}
-	every := plainEvery
-	if v.live {
-		every = liveEvery
-	}
-	lines, looks := time.NewTicker(every), time.NewTimer(0)
+	lines, looks := time.NewTicker(v.Every()), time.NewTimer(0)
 	defer lines.Stop()
 	defer looks.Stop()
 	var said time.Duration
@@ -132,13 +138,13 @@ func (v *voice) follow(ctx context.Context, c watched) {
 			return
 		case <-lines.C:
 			if s, err := c.Status(ctx); err == nil {
-				v.show(progress(s))
+				v.Show(progress(s))
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)
 			if s, err := c.Status(ctx); err == nil && !v.dry {
 				if text := waits.look(s); text != "" {
-					v.say("%s", oneLine(text))
+					v.Say("%s", plainly.OneLine(text))
 				}
 			}
 			looks.Reset(pause)
@@ -148,7 +154,7 @@ func (v *voice) follow(ctx context.Context, c watched) {
 }
 
 // estimate says how long the crawl takes, if that is more than twice what was said, and returns what was said last.
-func (v *voice) estimate(ctx context.Context, c watched, said time.Duration) time.Duration {
+func (v *Display) estimate(ctx context.Context, c watched, said time.Duration) time.Duration {
 	s, err := c.Status(ctx)
 	if err != nil || s.State != "running" || v.dry {
 		return said
@@ -157,26 +163,26 @@ func (v *voice) estimate(ctx context.Context, c watched, said time.Duration) tim
 	if err != nil || e.Left < time.Second || e.Left <= 2*said {
 		return said
 	}
-	v.say("%s", e)
+	v.Say("%s", e)
 	return e.Left
 }
 
 // progress is a status in one line.
 func progress(s status.Status) string {
 	elapsed := time.Duration(s.Elapsed * float64(time.Second))
-	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", clockTime(elapsed), s.State,
-		s.Fetched, s.Queued+s.InFlight+s.Deferred, several(s.Hosts, "host"), roughSize(s.Bytes))
+	line := fmt.Sprintf("%s %s  %d fetched  %d to go  %s  %s", text.Clock(elapsed), s.State,
+		s.Fetched, s.Queued+s.InFlight+s.Deferred, plainly.Count(s.Hosts, "host"), text.RoughSize(s.Bytes))
 	if n := s.Failed; n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
 	}
 	if n := s.Parked + s.Retired + s.Refused; n > 0 {
-		line += "  " + several(n, "host") + " resting"
+		line += "  " + plainly.Count(n, "host") + " resting"
 	}
 	return line
 }
 
-// line says a line of the ledger, for -v.
-func (v *voice) line(l storage.Line) {
+// Line says a line of the ledger, for -v.
+func (v *Display) Line(l storage.Line) {
 	text := string(l.Decision)
 	if l.Outcome != "" {
 		text = string(l.Outcome)
@@ -191,7 +197,7 @@ func (v *voice) line(l storage.Line) {
 	if l.Count > 1 {
 		text += fmt.Sprintf(", and %d more like it", l.Count-1)
 	}
-	v.say("%s", oneLine(text))
+	v.Say("%s", plainly.OneLine(text))
 }
 
 // reasonOf is why a line says what it says; what went the usual way needs none.

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 	"curtsy/storage/plainly"
 )
@@ -25,23 +26,23 @@ const maxNamed = 3
 func (w *waiting) look(s status.Status) string {
 	still := w.looked && w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
 	w.exchanges, w.looked = s.Exchanges, true
-	hosts, text := "", ""
+	hosts, says := "", ""
 	switch left := s.Queued + s.Deferred; {
 	case s.State != "running" || left+s.InFlight == 0:
 	case s.InFlight == 0:
-		hosts, text = resting(s, left)
+		hosts, says = resting(s, left)
 	case still: // since the last look, a second before or more
-		hosts, text = answering(s)
+		hosts, says = answering(s)
 	}
-	if text == "" || hosts == w.said {
+	if says == "" || hosts == w.said {
 		return ""
 	}
 	w.said = hosts
-	return text + fmt.Sprintf("; Ctrl-C ends the crawl now and leaves %s for curtsy resume", several(s.Queued+s.Deferred+s.InFlight, "URL"))
+	return says + fmt.Sprintf("; Ctrl-C ends the crawl now and leaves %s for curtsy resume", plainly.Count(s.Queued+s.Deferred+s.InFlight, "URL"))
 }
 
 // resting names the hosts that a crawl waits for when all that have something left are left alone.
-func resting(s status.Status, left int64) (hosts, text string) {
+func resting(s status.Status, left int64) (hosts, says string) {
 	var names []string
 	first := math.Inf(1)
 	for _, r := range s.Resting {
@@ -55,11 +56,11 @@ func resting(s status.Status, left int64) (hosts, text string) {
 		return "", ""
 	}
 	slices.Sort(names)
-	return strings.Join(names, " "), fmt.Sprintf("only hosts that rest are left: %s; the next turn is in %v", named(names), fromSeconds(first).Round(time.Second))
+	return strings.Join(names, " "), fmt.Sprintf("only hosts that rest are left: %s; the next turn is in %v", named(names), text.Seconds(first).Round(time.Second))
 }
 
 // answering names the hosts that a crawl waits for when nothing came for a while.
-func answering(s status.Status) (hosts, text string) {
+func answering(s status.Status) (hosts, says string) {
 	var names []string
 	for _, q := range s.Longest {
 		if q.State == "" {

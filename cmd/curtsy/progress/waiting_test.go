@@ -1,13 +1,9 @@
-package main
+package progress
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,8 +50,8 @@ func TestAMirrorShowsItsProgress(t *testing.T) {
 	var b bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		var p mirror.Progress
-		v := &voice{w: &b}
-		err := v.whileMirrored(context.Background(), &p, func() error {
+		v := &Display{w: &b}
+		err := v.WhileMirrored(context.Background(), &p, func() error {
 			p.Read.Add(7)
 			time.Sleep(3 * time.Second)
 			p.Total.Store(10_000)
@@ -70,25 +66,4 @@ func TestAMirrorShowsItsProgress(t *testing.T) {
 	if got := b.String(); got != "00:02 mirror  7 URLs read from the archive\n00:04 mirror  2500 of 10000 URLs written\n" {
 		t.Errorf("%q", got)
 	}
-}
-
-// A mirror of a site on this machine is made without a contact. That files of other hosts are left out is said; whoever asks
-// for them is told what is missing.
-func TestAMirrorOfOnesOwnMachineNeedsNoContact(t *testing.T) {
-	home(t, "")
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<img src="http://pictures.example/x.png">`)
-	}))
-	defer site.Close()
-	dir := filepath.Join(t.TempDir(), "d")
-	atHome(t, "mirror", "--delay", "0", "--dir", dir, site.URL+"/").want(t, exitDone, "of other hosts is left out", "curtsy identity set --contact")
-	if b := atHome(t, "mirror", "check", dir); b.code != exitDone && !strings.Contains(b.out, "pictures.example") {
-		t.Errorf("%+v", b)
-	}
-	atHome(t, "mirror", "--requisites", "all", "--dir", dir+"2", site.URL+"/").want(t, exitUsage, "no contact")
 }

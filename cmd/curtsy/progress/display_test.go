@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -30,17 +30,17 @@ func (g growing) Estimate(context.Context) (status.Estimate, error) {
 }
 
 // heard is what is printed in d of a crawl.
-func heard(t *testing.T, d time.Duration, v *voice, state string, left func(time.Duration) time.Duration) {
+func heard(t *testing.T, d time.Duration, v *Display, state string, left func(time.Duration) time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), d)
 		defer cancel()
-		v.follow(ctx, growing{time.Now(), left, state})
+		v.Follow(ctx, growing{time.Now(), left, state})
 	})
 }
 
 func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
 	var b bytes.Buffer
-	v := &voice{w: &b}
+	v := &Display{w: &b}
 	heard(t, 35*time.Second, v, "running", func(time.Duration) time.Duration { return 3 * time.Second })
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[0], "about 3s") {
@@ -55,7 +55,7 @@ func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
 
 func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 	var b bytes.Buffer
-	heard(t, 95*time.Second, &voice{w: &b}, "running", func(d time.Duration) time.Duration {
+	heard(t, 95*time.Second, &Display{w: &b}, "running", func(d time.Duration) time.Duration {
 		switch {
 		case d == 0:
 			return time.Second // the seed alone
@@ -82,7 +82,7 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 
 func TestAnEndingCrawlIsNotEstimated(t *testing.T) {
 	var b bytes.Buffer
-	heard(t, 15*time.Second, &voice{w: &b}, "draining", func(time.Duration) time.Duration { return time.Hour })
+	heard(t, 15*time.Second, &Display{w: &b}, "draining", func(time.Duration) time.Duration { return time.Hour })
 	if strings.Contains(b.String(), "about") {
 		t.Errorf("%s", b.String())
 	}
@@ -90,7 +90,7 @@ func TestAnEndingCrawlIsNotEstimated(t *testing.T) {
 
 func TestQuietFollowsNothing(t *testing.T) {
 	var b bytes.Buffer
-	heard(t, time.Minute, &voice{w: &b, quiet: true}, "running", func(time.Duration) time.Duration { return time.Hour })
+	heard(t, time.Minute, &Display{w: &b, Quiet: true}, "running", func(time.Duration) time.Duration { return time.Hour })
 	if b.Len() > 0 {
 		t.Errorf("%s", b.String())
 	}
@@ -99,11 +99,11 @@ func TestQuietFollowsNothing(t *testing.T) {
 // The live line is one line: it never wraps, and a shorter one covers a longer one.
 func TestTheLiveLineFitsTheScreen(t *testing.T) {
 	var b bytes.Buffer
-	v := &voice{w: &b, live: true, columns: func() int { return 20 }}
-	v.show("0123456789012345678901234")
-	v.show("short")
-	v.say("a sentence")
-	v.finish()
+	v := &Display{w: &b, Live: true, columns: func() int { return 20 }}
+	v.Show("0123456789012345678901234")
+	v.Show("short")
+	v.Say("a sentence")
+	v.Finish()
 	if want := "\r0123456789012345678" + "\rshort" + strings.Repeat(" ", 14) + "\r     \r" + "a sentence\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
@@ -111,7 +111,7 @@ func TestTheLiveLineFitsTheScreen(t *testing.T) {
 
 func TestDumbTerminalsAndOtherWritersGetPlainLines(t *testing.T) {
 	t.Setenv("TERM", "dumb")
-	if v := newVoice(&bytes.Buffer{}, &options{}); v.live {
+	if v := New(&bytes.Buffer{}, false, false); v.Live {
 		t.Error("live on a buffer")
 	}
 }
@@ -121,11 +121,11 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
 func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
-	v := newVoice(io.Writer(broken{}), &options{})
-	v.say("one")
-	v.say("two")
+	v := New(io.Writer(broken{}), false, false)
+	v.Say("one")
+	v.Say("two")
 	select {
-	case <-v.deaf:
+	case <-v.Deaf:
 	default:
 		t.Error("not noticed")
 	}

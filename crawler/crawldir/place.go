@@ -1,0 +1,28 @@
+package crawldir
+
+import (
+	"os"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/storage/mirror"
+)
+
+// Place is what a crawl directory calls its own: no file that a user names is written over it.
+func Place() userfile.Place {
+	return userfile.Place{
+		Names: []string{
+			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, SpoolName, OptOutName, BadSeedsName, ChangesName,
+			crawler.ControlFile, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
+		},
+		Is: func(dir string) bool {
+			_, err := os.Lstat(in(dir, FrontierName))
+			return err == nil || isFolder(in(dir, ArchiveName)) && isFolder(in(dir, LedgerName))
+		},
+	}
+}
+
+func isFolder(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
