@@ -37,9 +37,9 @@ type Line struct {
 
 	// The exchange, when there was one.
 	Attempt   int            // 1 for the first; 0 without an exchange
-	Began     time.Time      // when the first octet of the request was sent
-	Took      time.Duration  // from then to the last octet of the answer, or the failure
-	FirstByte time.Duration  // from the request sent to the first octet of the answer; 0 when none came
+	Began     time.Time      // when the first byte of the request was sent
+	Took      time.Duration  // from then to the last byte of the answer, or the failure
+	FirstByte time.Duration  // from the request sent to the first byte of the answer; 0 when none came
 	Addr      netip.AddrPort // the address dialled
 	Outcome   Outcome        // what became of the URL
 	Interim   int            // answers that only announced it (1xx), which are not archived; at most 17

@@ -80,7 +80,7 @@ func TestStringsAreHostile(t *testing.T) {
 }
 
 // FuzzLine: a line is one line of printable text, encoding/json reads in it what was written, and parse gives back
-// the Line, octets that are no UTF-8 and parts of a microsecond excepted.
+// the Line, bytes that are no UTF-8 and parts of a microsecond excepted.
 func FuzzLine(f *testing.F) {
 	f.Add("http://a.test/", "Disallow: /\xff\u2028", "floor", int64(1), int64(1500), int64(-1), 3)
 	f.Add("\x00\"\\\x7f\U000e0041", "", "", int64(-1), int64(0), int64(1<<62), 0)
@@ -110,7 +110,7 @@ func FuzzLine(f *testing.F) {
 		if err := json.Unmarshal(b, &m); err != nil {
 			t.Fatal(err)
 		}
-		valid := func(s string) string { return string([]rune(s)) } // one U+FFFD for each bad octet
+		valid := func(s string) string { return string([]rune(s)) } // one U+FFFD for each bad byte
 		if m["url"] != valid(url) || m["decision"] != valid(url) || rule != "" && m["rule"] != valid(rule) {
 			t.Fatalf("%q %q: read %v", url, rule, m)
 		}

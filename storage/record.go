@@ -10,11 +10,11 @@ import (
 // Record is one exchange, page, robots.txt or redirect alike, as it crossed the connection.
 type Record struct {
 	URL      string            // the fetch URL
-	Time     time.Time         // when the first octet of the request was sent; kept to the microsecond, in UTC
+	Time     time.Time         // when the first byte of the request was sent; kept to the microsecond, in UTC
 	Addr     netip.AddrPort    // the address dialled
-	Request  []byte            // octets sent
-	Response *io.SectionReader // octets received, head and body with their transfer coding; nil when none came
-	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
+	Request  []byte            // bytes sent
+	Response *io.SectionReader // bytes received, head and body with their transfer coding; nil when none came
+	HeadSize int64             // bytes of Response that are its head, the empty line included; zero without a complete head
 
 	// PayloadDigest is the SHA-256 of the body without its transfer coding, its content coding kept (WARC 1.1
 	// 5.9), valid when HasPayload.
@@ -48,7 +48,7 @@ type Record struct {
 	Outlinks []Outlink
 }
 
-// MaxHead is the longest head of an answer that a crawl takes, interim responses included, in octets (politeness rule
+// MaxHead is the longest head of an answer that a crawl takes, interim responses included, in bytes (politeness rule
 // 24). Readers of archives take heads as long, and longer ones of other crawlers (warc.MaxHTTPHead).
 const MaxHead = 64 << 10
 

@@ -46,7 +46,7 @@ func TestAFullDiskAroundRotationAndPacking(t *testing.T) {
 	}
 }
 
-// leave fills the disk of dir so far that so many octets are left.
+// leave fills the disk of dir so far that so many bytes are left.
 func leave(t *testing.T, dir, ballast string, left int) {
 	t.Helper()
 	var fs syscall.Statfs_t

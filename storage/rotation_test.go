@@ -104,7 +104,7 @@ func appending(dir string, s sizes) (err error) {
 	if err != nil {
 		return err
 	}
-	const around = 1 << 10 // octets that stand around a body in the archive, at least
+	const around = 1 << 10 // bytes that stand around a body in the archive, at least
 	body, tag := int(s.segment-8*int64(s.body))/parts-around, int(s.ledger-8*int64(s.tag))/parts-around/4
 	next := 0
 	for ; next < parts; next++ {

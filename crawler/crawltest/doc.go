@@ -24,8 +24,8 @@
 // The Referee logs every request and proves or refutes, rule by rule, that a crawl was polite and complete. What it
 // reads off the servers' side is the whole evidence: it does not ask the crawler.
 //
-// Its clock never accuses wrongly. A request begins when its first octet has arrived, which is not before the crawler
-// sent it. An exchange ends just before the last octets of the answer are handed to the connection, which is not
+// Its clock never accuses wrongly. A request begins when its first byte has arrived, which is not before the crawler
+// sent it. An exchange ends just before the last bytes of the answer are handed to the connection, which is not
 // after the crawler could have read them. So a gap as measured is at least the gap that was kept, and no slack is
 // needed; what escapes is a gap that is short by less than the transfer takes.
 //
@@ -35,7 +35,7 @@
 //
 // # What misbehaves
 //
-// A Page or a robots.txt can be answered by a Raw, over the connection itself: octets that no server of HTTP would
+// A Page or a robots.txt can be answered by a Raw, over the connection itself: bytes that no server of HTTP would
 // send, late, without end or cut off. Package hostile has sites of that kind, each ill in one way. Such a site carries
 // an Expect, which says what a correct crawler does about it as far as a server can see that: how often it asks, how
 // much it takes, what it leaves alone and what it fetches all the same. The referee judges each by a row of its own,

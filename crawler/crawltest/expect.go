@@ -106,7 +106,7 @@ func (s sighting) String() string {
 	return fmt.Sprintf("%s, at most %s and %s each", evidence, size(s.octets), text.Seconds(s.longest))
 }
 
-// size writes octets so that orders of magnitude can be told.
+// size writes bytes so that orders of magnitude can be told.
 func size(n int64) string {
 	switch {
 	case n < 10<<10:

@@ -161,7 +161,7 @@ func (h *host) bare(name string) bool {
 	return h.port != "" && (name == "127.0.0.1" || name == "localhost")
 }
 
-// targetOf returns the octets of path and query on the request line.
+// targetOf returns the bytes of path and query on the request line.
 func targetOf(r *http.Request) string {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		return r.RequestURI
@@ -254,7 +254,7 @@ func zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// stored codes with Brotli up to 65,536 octets without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then an empty last
+// stored codes with Brotli up to 65,536 bytes without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then an empty last
 // one).
 func stored(body []byte) []byte {
 	head := uint32(len(body)-1)<<4 | 1<<20 // WBITS 16, not last, MNIBBLES 4, MLEN-1, ISUNCOMPRESSED

@@ -69,7 +69,7 @@ type pipeAddr string
 func (pipeAddr) Network() string  { return "pipe" }
 func (a pipeAddr) String() string { return string(a) }
 
-// timed is a listener whose connections tell the referee when octets cross them.
+// timed is a listener whose connections tell the referee when bytes cross them.
 type timed struct {
 	listener
 	referee *Referee
@@ -88,9 +88,9 @@ type wire struct {
 	net.Conn
 	referee *Referee
 
-	arrived time.Time // of the first octet since the last request was taken; zero when none came
-	latest  time.Time // of the latest octet
-	taken   *Exchange // the request that octets written belong to; nil before the first
+	arrived time.Time // of the first byte since the last request was taken; zero when none came
+	latest  time.Time // of the latest byte
+	taken   *Exchange // the request that bytes written belong to; nil before the first
 }
 
 func (c *wire) Read(p []byte) (int, error) {
@@ -101,7 +101,7 @@ func (c *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write notes the time before the octets go: the client cannot have had them earlier.
+// Write notes the time before the bytes go: the client cannot have had them earlier.
 func (c *wire) Write(p []byte) (int, error) {
 	x, wrote, ended := c.referee.wrote(c, time.Now())
 	n, err := c.Conn.Write(p)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Raw answers a request with octets of its own making, over the connection itself: this is how a site answers what no
+// Raw answers a request with bytes of its own making, over the connection itself: this is how a site answers what no
 // server of HTTP should. It reports whether it kept what it promised: that the
 // client left before the end is not its fault.
 //
@@ -132,7 +132,7 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Say returns a Raw that writes octets, which are a sound answer or not.
+// Say returns a Raw that writes bytes, which are a sound answer or not.
 func Say(octets string, sound bool) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 		_, _ = io.WriteString(conn, octets) // who left has seen enough
@@ -146,7 +146,7 @@ func Head(fields ...string) string {
 		strings.Join(append(fields, "", ""), "\r\n")
 }
 
-// Cut returns a Raw that writes octets and resets the connection.
+// Cut returns a Raw that writes bytes and resets the connection.
 func Cut(octets string) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 		_, _ = io.WriteString(conn, octets) // whoever left before has what he needs

@@ -26,12 +26,12 @@ type Referee struct {
 type Request struct {
 	Host      string // the site that was asked, whatever name it was asked by
 	Method    string
-	Target    string // path and query, the octets that were sent
+	Target    string // path and query, the bytes that were sent
 	UserAgent string
 	Remote    string      // the client's address and port; "pipe" over pipes
 	Header    http.Header // of the request
 
-	// Start is when the first octet of the request had arrived. End is just before the last octets of the answer were
+	// Start is when the first byte of the request had arrived. End is just before the last bytes of the answer were
 	// written; zero while there is no answer.
 	Start, End time.Time
 
@@ -49,7 +49,7 @@ type Exchange struct {
 	began  uint64    // which event the start was, and
 	ended  uint64    // the end: they order what happens at one instant, as it does in virtual time
 	over   bool      // the handler has returned
-	wrote  time.Time // just before octets of the answer were last written; zero before
+	wrote  time.Time // just before bytes of the answer were last written; zero before
 	failed bool      // answered by Page.FailFirst
 	robots bool      // may be a robots.txt: the body is kept
 	body   []byte    // as sent
@@ -58,7 +58,7 @@ type Exchange struct {
 // maxKept is how much of a robots.txt is kept: more than the 500 KiB that count (RFC 9309 2.5).
 const maxKept = 1 << 20
 
-// arrived notes that octets came over c.
+// arrived notes that bytes came over c.
 func (r *Referee) arrived(c *wire, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *Referee) arrived(c *wire, now time.Time) {
 	}
 }
 
-// wrote notes that octets are about to go over c. It returns what stood there before.
+// wrote notes that bytes are about to go over c. It returns what stood there before.
 func (r *Referee) wrote(c *wire, now time.Time) (x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *Referee) wrote(c *wire, now time.Time) (x *Exchange, wrote time.Time, e
 	return x, wrote, ended
 }
 
-// unwrote puts back what stood there before octets that could not be written: the client had left by then.
+// unwrote puts back what stood there before bytes that could not be written: the client had left by then.
 func (r *Referee) unwrote(x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,14 +127,14 @@ func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	}
 }
 
-// took notes that octets of the answer were taken by the connection.
+// took notes that bytes of the answer were taken by the connection.
 func (r *Referee) took(x *Exchange, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Octets += int64(n)
 }
 
-// keep keeps octets of the body of a robots.txt.
+// keep keeps bytes of the body of a robots.txt.
 func (r *Referee) keep(x *Exchange, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *Referee) end(x *Exchange, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.over, x.Cut = true, !whole
-	if x.End = time.Now(); x.wrote.IsZero() { // octets may still be written
+	if x.End = time.Now(); x.wrote.IsZero() { // bytes may still be written
 		r.count++
 		x.ended = r.count
 	}

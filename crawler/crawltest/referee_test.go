@@ -15,7 +15,7 @@ import (
 )
 
 // One exchange after the other can never look like two at once, whatever the size and shape of the answers: the end is
-// noted before the client can have read it. Over sockets, where the last octets arrive before the handler returns.
+// noted before the client can have read it. Over sockets, where the last bytes arrive before the handler returns.
 func TestExchangesInTurnNeverOverlap(t *testing.T) {
 	pages := map[string]Page{}
 	for _, n := range []int{1, 2047, 2048, 4095, 4096, 4097, 100_000, 3_000_000} {
@@ -51,7 +51,7 @@ func TestExchangesInTurnNeverOverlap(t *testing.T) {
 	}
 }
 
-// The end of a streamed answer is that of its last octets, in virtual time to the nanosecond.
+// The end of a streamed answer is that of its last bytes, in virtual time to the nanosecond.
 func TestEndIsWhenTheLastOctetsAreWritten(t *testing.T) {
 	web := New(&Site{Name: "a.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/sized" {

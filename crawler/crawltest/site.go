@@ -27,7 +27,7 @@ type Site struct {
 	// answers, so that coverage says nothing about them.
 	Handler http.Handler
 
-	// Latency passes before the first octet of every answer.
+	// Latency passes before the first byte of every answer.
 	Latency time.Duration
 
 	// Addrs are the addresses that look-ups of the name are answered with, one after the other, and the last from then
@@ -71,10 +71,10 @@ type Page struct {
 	// Header holds further fields of the answer. They win over those that are made.
 	Header map[string]string
 
-	// Delay passes before the first octet of the answer, beside the site's Latency.
+	// Delay passes before the first byte of the answer, beside the site's Latency.
 	Delay time.Duration
 
-	// Gzip and Brotli send the body coded, to who accepts that. Brotli takes up to 65,536 octets.
+	// Gzip and Brotli send the body coded, to who accepts that. Brotli takes up to 65,536 bytes.
 	Gzip, Brotli bool
 
 	// The first FailFirst GET requests are answered with FailStatus (zero means 503) and RetryAfter, if not empty, as the

@@ -24,7 +24,7 @@ func Key(target string) string {
 	return Spell(target)
 }
 
-// Spell decodes escaped unreserved octets, writes other escapes in upper case and escapes what cannot stand in a URI.
+// Spell decodes escaped unreserved bytes, writes other escapes in upper case and escapes what cannot stand in a URI.
 func Spell(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -66,7 +66,7 @@ func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	if err != nil {
 		return place{}, false
 	}
-	// Escaped first: url.URL.EscapedPath would encode a whole path anew for one octet that displeases it.
+	// Escaped first: url.URL.EscapedPath would encode a whole path anew for one byte that displeases it.
 	u, err := base.Parse(Spell(strings.TrimSpace(ref)))
 	if err != nil || u.Scheme != "http" {
 		return place{}, false

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// MaxAttrs is how many attributes of a page are looked at, beside MaxTags. Each takes a hundred octets of the tree and
-// more, and may be two octets long.
+// MaxAttrs is how many attributes of a page are looked at, beside MaxTags. Each takes a hundred bytes of the tree and
+// more, and may be two bytes long.
 const MaxAttrs = 1 << 19
 
 // attrLimit is a page up to its MaxAttrs-th attribute. It counts them as the HTML Standard reads tags (13.2.5.6 to
@@ -99,14 +99,14 @@ func (l *attrLimit) blank(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'
 }
 
-// open is for the octet behind "<".
+// open is for the byte behind "<".
 func (l *attrLimit) open(c byte) {
 	if l.state = inText; 'a' <= c|0x20 && c|0x20 <= 'z' || c == '/' {
 		l.state = inName
 	}
 }
 
-// inName is for an octet of a tag's name, or behind it. The "/" of an end tag is one, and begins an attribute nowhere.
+// inName is for a byte of a tag's name, or behind it. The "/" of an end tag is one, and begins an attribute nowhere.
 func (l *attrLimit) inName(c byte) {
 	switch {
 	case c == '>':
@@ -116,7 +116,7 @@ func (l *attrLimit) inName(c byte) {
 	}
 }
 
-// before is for an octet where an attribute may begin.
+// before is for a byte where an attribute may begin.
 func (l *attrLimit) before(c byte) {
 	switch {
 	case l.blank(c):
@@ -132,7 +132,7 @@ func (l *attrLimit) before(c byte) {
 	}
 }
 
-// inAttr is for an octet behind the first one of an attribute's name.
+// inAttr is for a byte behind the first one of an attribute's name.
 func (l *attrLimit) inAttr(c byte) {
 	switch {
 	case c == '=':
@@ -146,7 +146,7 @@ func (l *attrLimit) inAttr(c byte) {
 	}
 }
 
-// equals is for an octet before a value.
+// equals is for a byte before a value.
 func (l *attrLimit) equals(c byte) {
 	switch {
 	case l.blank(c):

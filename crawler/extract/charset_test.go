@@ -72,7 +72,7 @@ func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
 			}
 		}
 	}
-	// What is no UTF-16, though a meta element or the declaration says so, is UTF-8 (13.2.3.2; the octets were read as ASCII).
+	// What is no UTF-16, though a meta element or the declaration says so, is UTF-8 (13.2.3.2; the bytes were read as ASCII).
 	for contentType, body := range map[string]string{"text/html": "<meta charset=utf-16be><a href=/日>", xhtmlType: page} {
 		if p := extractAs(t, contentType, body); p.Charset != "utf-8" || lines(p) != "a href /%E6%97%A5" {
 			t.Errorf("%s: %s, %q", contentType, p.Charset, lines(p))

@@ -23,12 +23,12 @@ type Directives struct {
 	NoFollow  bool // nofollow, none
 	NoArchive bool // noarchive; nocache, which means the same
 
-	// UnavailableAfter is the date of unavailable_after, the first one, as it was written, in at most 64 octets. It is for
+	// UnavailableAfter is the date of unavailable_after, the first one, as it was written, in at most 64 bytes. It is for
 	// whoever serves the page later; a crawl goes by nothing but the answer it gets.
 	UnavailableAfter string
 
 	// Raw is what was read, as it was written after "X-Robots-Tag: " or "meta NAME: ": at most 16 texts of at most
-	// 256 octets. Other directives (max-snippet, notranslate, …) are about showing the page in results: recorded
+	// 256 bytes. Other directives (max-snippet, notranslate, …) are about showing the page in results: recorded
 	// here, and nothing to a crawl.
 	Raw []string
 
@@ -57,7 +57,7 @@ const (
 	maxRaw      = 16
 	maxRawText  = 256
 	maxDate     = 64
-	maxScan     = 512 << 10 // octets of a page without a tree that are looked at
+	maxScan     = 512 << 10 // bytes of a page without a tree that are looked at
 	everyone    = "robots"  // the name that addresses all robots; in a field also "*"
 	ourselves   = "curtsy"  // binds whatever the product token
 	fieldPrefix = "X-Robots-Tag: "

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// distinct writes pieces of text, each with another word in it, until they are so many octets.
+// distinct writes pieces of text, each with another word in it, until they are so many bytes.
 func distinct(most int, open, piece, end string) string {
 	var b strings.Builder
 	b.WriteString(open)
@@ -65,7 +65,7 @@ func hostileDistinct() map[string]Input {
 	return all
 }
 
-// What one page costs is bounded by its octets, whatever it has many of that is another each time: tags, attributes, names,
+// What one page costs is bounded by its bytes, whatever it has many of that is another each time: tags, attributes, names,
 // words, queries. Each is of the largest size that is read. Everything that is ever allocated counts, garbage too: what is
 // held at one time is less.
 func TestHostile_DistinctThingsAreBounded(t *testing.T) {

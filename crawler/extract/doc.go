@@ -3,10 +3,10 @@
 //
 // # One page
 //
-//  1. The body is read through a window of MaxParse octets. The rest is not looked at, and the page says so.
+//  1. The body is read through a window of MaxParse bytes. The rest is not looked at, and the page says so.
 //  2. The encoding is decided: byte order mark, Content-Type field, meta element, guess; in that order (HTML Standard
 //     13.2.3.2, as golang.org/x/net/html/charset has it). An encoding that does not exist counts as not named.
-//     UTF-8 is not decoded: octets that are not UTF-8 reach package canon as the site wrote them.
+//     UTF-8 is not decoded: bytes that are not UTF-8 reach package canon as the site wrote them.
 //  3. Parts that can lead nowhere are left out (see package prune); the tree is built of the rest, with scripting off,
 //     so that the contents of noscript are elements. A tree is what costs: for a usual page three quarters of the time
 //     when nothing is left out, for a hostile one forty times its size in memory and more. So no more than MaxTags tags
@@ -65,7 +65,7 @@
 // Style sheets (text/css), SVG documents and web manifests name requisites and nothing else here: their links, and
 // where a manifest starts, are for whoever has opened them. Package markup reads them, as it reads the style sheets in
 // pages, since the mirror writes anew what is found here (docs/adr/0010). The bounds are those of pages: MaxParse
-// octets, MaxLinks links, two large ones at once.
+// bytes, MaxLinks links, two large ones at once.
 //
 // # What is counted
 //

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	largeTree  = 512 << 10 // octets of input from which on a tree is large
+	largeTree  = 512 << 10 // bytes of input from which on a tree is large
 	largeTrees = 2         // how many of those exist at once
-	headSize   = 16 << 10  // octets of a page that tell its encoding, and that are scanned for directives if it is refused
-	usualPage  = 64 << 10  // octets of a page whose buffers are kept for others
+	headSize   = 16 << 10  // bytes of a page that tell its encoding, and that are scanned for directives if it is refused
+	usualPage  = 64 << 10  // bytes of a page whose buffers are kept for others
 )
 
 // Extractor reads pages. One serves a whole process and may be used concurrently.
@@ -54,7 +54,7 @@ func (x *Extractor) done(b *buffers) {
 	}
 }
 
-// fill reads up to most octets of src. Whole says that these are all.
+// fill reads up to most bytes of src. Whole says that these are all.
 func (b *buffers) fill(src *source, size int64, most int) (body []byte, whole bool) {
 	if enough := int(min(size, int64(most))) + 1; enough > len(b.body) { // one more, to see the end
 		b.body = make([]byte, enough)
@@ -82,7 +82,7 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	b := x.buffers.Get().(*buffers)
 	defer x.done(b)
 	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
-	most := largeTree + 1 // with one more octet the page is large
+	most := largeTree + 1 // with one more byte the page is large
 	if in.Size <= 0 || in.Size > largeTree {
 		most = headSize
 	}

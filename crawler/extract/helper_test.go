@@ -85,7 +85,7 @@ func mentions(p Page) int {
 	return n
 }
 
-// faulty fails after some octets.
+// faulty fails after some bytes.
 type faulty struct {
 	r   io.Reader
 	err error

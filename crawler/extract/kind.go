@@ -17,7 +17,7 @@ const (
 	KindManifest                 // a web manifest
 )
 
-// KindOf tells what a body is: by its media type; where the server names none, by its first octets, as IsHTML does, or
+// KindOf tells what a body is: by its media type; where the server names none, by its first bytes, as IsHTML does, or
 // else by the extension of the path it was asked for by. A type that is named is believed, but for web manifests, since
 // servers rarely know them.
 func KindOf(contentType, path string, head []byte) Kind {

@@ -56,7 +56,7 @@ func byExtract(t testing.TB, body string) (out []string) {
 	return out
 }
 
-// The tables of this package and of package markup are two, since one reads a tree and the other leaves octets as they
+// The tables of this package and of package markup are two, since one reads a tree and the other leaves bytes as they
 // are. Here each attribute is tried on each element: both find the same, of the same kind. Otherwise a mirror would keep
 // what it does not link to, or lack what it shows.
 func TestTables_EqualThoseOfMarkup(t *testing.T) {

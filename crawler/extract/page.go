@@ -12,7 +12,7 @@ import (
 // MaxLinks is how many links of a page are listed; the rest is counted (politeness rule 22).
 const MaxLinks = 6000
 
-// MaxParse is how many octets of a page are looked at (politeness rule 15).
+// MaxParse is how many bytes of a page are looked at (politeness rule 15).
 const MaxParse = 10 << 20
 
 // Input is a page as it was fetched.
@@ -20,8 +20,8 @@ type Input struct {
 	URL         canon.URL   // the fetch URL: references are relative to it where the page names no base
 	ContentType string      // value of the Content-Type, as mediatype.Value has it; may be empty
 	Header      http.Header // for X-Robots-Tag and Refresh; may be nil
-	Body        io.Reader   // octets with content codings removed; nil is an empty body
-	Size        int64       // octets of Body; zero or less means not known, and the tree is held to be large
+	Body        io.Reader   // bytes with content codings removed; nil is an empty body
+	Size        int64       // bytes of Body; zero or less means not known, and the tree is held to be large
 	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
 
 	// Previews has the pictures that meta elements name for others to show (og:image, twitter:image) listed as requisites.
@@ -47,7 +47,7 @@ type Page struct {
 	Robots Directives
 
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
-	// UnparsedAttrs, those behind the first MaxParse octets, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
+	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
 	// Empty if none is.
 	Unparsed string
 }

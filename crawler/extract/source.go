@@ -13,7 +13,7 @@ var errDone = errors.New("extract: cancelled")
 type source struct {
 	done <-chan struct{} // closed when the work is cancelled; looked at before each read
 	body io.Reader
-	left int64 // octets still allowed
+	left int64 // bytes still allowed
 	over bool  // there were more
 	err  error // why reading failed; nil at the end of the body
 }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// MaxTags is how many tags of a page are looked at. A node of the tree takes a hundred octets and more, and a tag may be
-// three octets long.
+// MaxTags is how many tags of a page are looked at. A node of the tree takes a hundred bytes and more, and a tag may be
+// three bytes long.
 const MaxTags = 1 << 18
 
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
-// what holds nothing, by a few octets that some mark takes back out of values and texts:
+// what holds nothing, by a few bytes that some mark takes back out of values and texts:
 //
 // The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
 // were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes, and a
@@ -51,10 +51,10 @@ const (
 const (
 	maxRoots = 64      // tags of html and body; conditional comments have some, too
 	maxAttrs = 6       // of a link that stays one, of formatting that becomes a comment
-	maxAhead = 2 << 10 // octets of a tag that are looked at
+	maxAhead = 2 << 10 // bytes of a tag that are looked at
 )
 
-// longest is how many octets tell a tag: "<", the longest name and what ends it.
+// longest is how many bytes tell a tag: "<", the longest name and what ends it.
 const longest = 1 + len("strike") + 1
 
 // newTame returns r, limited.
@@ -174,7 +174,7 @@ func telling(tag []byte) bool {
 	}
 }
 
-// end is endOf with more octets where those at hand are not enough, for tags of few attributes: what costs is each of them.
+// end is endOf with more bytes where those at hand are not enough, for tags of few attributes: what costs is each of them.
 func (t *tagLimit) end(tag []byte, i, name int) int {
 	if end := endOf(tag, name, maxAttrs); end >= 0 {
 		return end
@@ -182,7 +182,7 @@ func (t *tagLimit) end(tag []byte, i, name int) int {
 	return endOf(t.ahead(i, maxAhead), name, maxAttrs)
 }
 
-// ahead returns the n octets at i; at the end of the page there are less.
+// ahead returns the n bytes at i; at the end of the page there are less.
 func (t *tagLimit) ahead(i, n int) []byte {
 	b, _ := t.r.Peek(min(i+n, t.r.Size()))
 	return b[min(i, len(b)):]
@@ -202,7 +202,7 @@ func nameOf(tag []byte, name *[longest]byte) int {
 	return 0
 }
 
-// endOf returns where a start tag ends, whose name ends at name; -1 if that is not within the octets, or if it has more
+// endOf returns where a start tag ends, whose name ends at name; -1 if that is not within the bytes, or if it has more
 // than so many attributes (HTML Standard 13.2.5.32 to 13.2.5.40).
 func endOf(tag []byte, name, most int) int {
 	rest := tag[min(name, len(tag)):]

@@ -12,7 +12,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// maxTitle is how many octets of a title are kept.
+// maxTitle is how many bytes of a title are kept.
 const maxTitle = 1 << 10
 
 // requisites lists the elements that bring requisites, and by which attributes.
@@ -252,7 +252,7 @@ func has(n *html.Node, name string) bool {
 // strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
 func strip(s string) string { return strings.Trim(s, space) }
 
-// bounded returns a copy of s that is valid UTF-8 of at most n octets.
+// bounded returns a copy of s that is valid UTF-8 of at most n bytes.
 func bounded(s string, n int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), n)], ""))
 }

@@ -89,7 +89,7 @@ func (w *walker) text(doc *goquery.Document) {
 	}
 }
 
-// wholeXML reads all of a page. There should be about in.Size octets.
+// wholeXML reads all of a page. There should be about in.Size bytes.
 func wholeXML(in Input, head []byte, src *source) ([]byte, error) {
 	var b bytes.Buffer
 	if in.Size > 0 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred octets each.
+// maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred bytes each.
 const maxXMLAttrs = 1 << 12
 
 // crowded returns where the first tag begins that has more attributes than that, or all before it more than MaxAttrs, or the

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxFile is the largest list that is read, in octets: a million entries and more.
+// maxFile is the largest list that is read, in bytes: a million entries and more.
 const maxFile = 64 << 20
 
 // coarse is how long a change may go unseen by the clock of a file system (FAT counts in two seconds).

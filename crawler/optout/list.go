@@ -38,7 +38,7 @@ type place struct {
 // Name is what the list was called when it was parsed.
 func (l *List) Name() string { return l.name }
 
-// Digest is the SHA-256 of the list's octets.
+// Digest is the SHA-256 of the list's bytes.
 func (l *List) Digest() [32]byte { return l.digest }
 
 // Entries returns the entries in their order. The slice is the list's own.

@@ -14,8 +14,8 @@ import (
 
 const (
 	maxMistakes = 10       // mistakes of a list that are named
-	maxLine     = 16 << 10 // octets of a line
-	maxExcerpt  = 80       // octets of a line that are quoted
+	maxLine     = 16 << 10 // bytes of a line
+	maxExcerpt  = 80       // bytes of a line that are quoted
 )
 
 // Parse reads a list. name stands in errors, which name every bad line, up to ten.

@@ -22,7 +22,7 @@ func TestTraps_Rule22(t *testing.T) {
 		{"/a/b" + deep(4) + "/c", "repeat"},
 		{deep(3) + "/seg/", "repeat"},
 		{deep(3) + "?/seg/seg/seg", ""},
-		{"/ab/ab/ab/ab/ab", ""},            // 2 octets
+		{"/ab/ab/ab/ab/ab", ""},            // 2 bytes
 		{"/123/123/123/123/123", ""},       // digits only
 		{"/12a/12a/12a/12a", "repeat"},     // not digits only
 		{"//////", ""},                     // empty

@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// sniffed is how many octets are looked at before the reading begins.
+// sniffed is how many bytes are looked at before the reading begins.
 const sniffed = 1 << 10
 
 var (
@@ -29,7 +29,7 @@ var (
 	declared = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:-]+)`)
 )
 
-// decode turns octets into characters, and tells XML from text by the first of them that is not blank.
+// decode turns bytes into characters, and tells XML from text by the first of them that is not blank.
 func decode(octets io.Reader, contentType string) (r *clean, isXML bool, err error) {
 	b := bufio.NewReaderSize(octets, 4<<10)
 	head, _ := b.Peek(sniffed)
@@ -83,16 +83,16 @@ func first(pattern *regexp.Regexp, b []byte) string {
 // clean reads characters. A byte that is none, or none that XML 1.0 2.2 allows, becomes a spoil byte.
 type clean struct {
 	r    *bufio.Reader
-	base int64 // octets of the file before the first one of r
+	base int64 // bytes of the file before the first one of r
 
 	pending [utf8.UTFMax]byte // of the character that is given out
 	from, n int
-	read    int64 // octets given out
+	read    int64 // bytes given out
 	token   int   // of these, since the last token began
 	long    bool  // a token was too long
 }
 
-// spoil stands for an octet that is no character. DEL is allowed in XML, and no URL has one.
+// spoil stands for a byte that is no character. DEL is allowed in XML, and no URL has one.
 const spoil = 0x7F
 
 // spoilt reports whether an address has a character in it that was replaced, here or by a decoder.

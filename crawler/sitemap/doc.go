@@ -4,16 +4,16 @@
 //
 // # One pass
 //
-// Read goes through a file once, from its first octet to its last, and gives out each entry when it is complete. What
+// Read goes through a file once, from its first byte to its last, and gives out each entry when it is complete. What
 // it holds meanwhile is one entry and one token of XML, whatever the size of the file.
 //
-//		octets ─ gzip, if they begin so ─ the first MaxSize ─ encoding ─ characters ─┬─ XML: urlset, index, RSS, Atom
+//		bytes ─ gzip, if they begin so ─ the first MaxSize ─ encoding ─ characters ─┬─ XML: urlset, index, RSS, Atom
 //		                                                                             └─ lines of text
 //
-//	  - gzip is told by its first two octets, whatever name and header fields say, once.
+//	  - gzip is told by its first two bytes, whatever name and header fields say, once.
 //	  - The encoding is that of the byte order mark, else of the Content-Type field, else of the XML declaration (RFC 7303
 //	    3.2), else UTF-8. One that there is not counts as not named.
-//	  - Octets that are no UTF-8, and characters that XML 1.0 2.2 does not allow, are replaced; a URL that has one of them
+//	  - Bytes that are no UTF-8, and characters that XML 1.0 2.2 does not allow, are replaced; a URL that has one of them
 //	    is refused, for which one was meant is not known.
 //	  - The first character tells XML from a list of URLs, the root element which kind of XML it is.
 //

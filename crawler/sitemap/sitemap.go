@@ -15,12 +15,12 @@ import (
 // files"), and they hold for feeds and text alike.
 const (
 	MaxEntries = 50_000   // entries of one file
-	MaxSize    = 50 << 20 // octets of one file, without gzip
+	MaxSize    = 50 << 20 // bytes of one file, without gzip
 
-	maxToken = 256 << 10 // octets of one tag, text or comment
+	maxToken = 256 << 10 // bytes of one tag, text or comment
 	maxDepth = 64        // open elements
-	maxLine  = 33 << 10  // octets of an address: over what package canon looks at
-	maxField = 64        // octets of any other value
+	maxLine  = 33 << 10  // bytes of an address: over what package canon looks at
+	maxField = 64        // bytes of any other value
 )
 
 // Input is a file to read.
@@ -59,7 +59,7 @@ const (
 	ReasonTooMany  = "too many entries" // over MaxEntries
 	ReasonNoURL    = "no address"
 	ReasonSecond   = "second address" // of one entry
-	ReasonEncoding = "encoding"       // the address has octets that are no characters
+	ReasonEncoding = "encoding"       // the address has bytes that are no characters
 )
 
 // Report is what reading a file came to.
@@ -68,13 +68,13 @@ type Report struct {
 	Gzip    bool
 	Entries int            // given out
 	Refused map[string]int // entries that were not, by reason
-	Size    int64          // octets read, without gzip
+	Size    int64          // bytes read, without gzip
 	Finding *Finding       // why not all of it was read; nil when it was
 }
 
 // Finding is what stopped the reading.
 type Finding struct {
-	Offset int64  // how far it came, in octets of the file without gzip and as UTF-8
+	Offset int64  // how far it came, in bytes of the file without gzip and as UTF-8
 	Reason string // one of the words below
 	Detail string // in the words of who found it, or empty
 }
@@ -142,7 +142,7 @@ func (p *pass) read() error {
 	return err
 }
 
-// stop notes why the reading ends, unless that is known: a fault of the octets is the reason of what follows from it.
+// stop notes why the reading ends, unless that is known: a fault of the bytes is the reason of what follows from it.
 func (p *pass) stop(offset int64, reason, detail string) {
 	switch {
 	case p.report.Finding != nil:

@@ -218,7 +218,7 @@ func TestRead_OfDamagedXMLWhatCameBeforeCounts(t *testing.T) {
 	const good = set + `<url><loc>http://a.test/1</loc></url>`
 	for _, tt := range []struct {
 		name, rest, want string
-		at               int // octets into rest
+		at               int // bytes into rest
 	}{
 		{"cut off", "", "cut off", 0},
 		{"cut in an address", "<url><loc>http://a.test/2", "cut off", 25},

@@ -53,7 +53,7 @@ func (u *unzipped) Read(p []byte) (n int, err error) {
 	return 0, u.err
 }
 
-// window lets through so many octets and remembers how the reading of the rest ended.
+// window lets through so many bytes and remembers how the reading of the rest ended.
 type window struct {
 	r    io.Reader
 	left int64

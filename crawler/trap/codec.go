@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// MaxSize bounds the octets of a History.
+// MaxSize bounds the bytes of a History.
 const MaxSize = 3 << 10
 
 const version = 1

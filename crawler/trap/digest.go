@@ -170,7 +170,7 @@ type stream struct {
 	out  [sha256.Size]byte
 }
 
-const poured = 1 << 10 // octets
+const poured = 1 << 10 // bytes
 
 // newStream returns a stream with room for what is put together in its buffer.
 func newStream(room int) stream { return stream{hash: sha256.New(), buf: make([]byte, 0, room)} }
@@ -207,5 +207,5 @@ func (s *stream) sum() uint64 {
 	return Shape(s.hash.Sum(s.out[:0]))
 }
 
-// Shape is the shape of what is no HTML: of a digest of its octets.
+// Shape is the shape of what is no HTML: of a digest of its bytes.
 func Shape(sum []byte) uint64 { return binary.BigEndian.Uint64(sum) }

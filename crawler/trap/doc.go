@@ -24,7 +24,7 @@
 //
 // # Bounds, and on which side they err
 //
-// A History takes at most MaxSize octets, whatever the host does. The rest is forgotten, and everything that is
+// A History takes at most MaxSize bytes, whatever the host does. The rest is forgotten, and everything that is
 // forgotten makes a rule come late, never early:
 //
 //   - Counts are those of Misra and Gries (Finding repeated elements, 1982): of n URLs counted in a table of k

@@ -291,7 +291,7 @@ func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
 	}
 }
 
-// Any octets are refused, or mean a History that is written and read again as it is.
+// Any bytes are refused, or mean a History that is written and read again as it is.
 func FuzzRead(f *testing.F) {
 	var h History
 	for i := range 700 {

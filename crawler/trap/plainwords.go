@@ -40,7 +40,7 @@ func plainWords(s string, templates bool) (end, words int) {
 	return i, spaces + 1
 }
 
-// plainOctets is the beginning of plainWords: as far as eight octets at a time are plain and spaces, no two of these
+// plainOctets is the beginning of plainWords: as far as eight bytes at a time are plain and spaces, no two of these
 // next to each other.
 func plainOctets(s string, templates bool) (n, spaces int) {
 	const (
@@ -53,7 +53,7 @@ func plainOctets(s string, templates bool) (n, spaces int) {
 		if w&highs != 0 {
 			break
 		}
-		// With the high bits clear no sum below carries into the next octet.
+		// With the high bits clear no sum below carries into the next byte.
 		graphic := w + (0x80-' ')*ones      // high: not below a space
 		noSlash := w ^ '/'*ones + 0x7f*ones // high: no slash
 		space := ^(w ^ ' '*ones + 0x7f*ones) & highs
@@ -73,7 +73,7 @@ func plainOctets(s string, templates bool) (n, spaces int) {
 	return n, spaces
 }
 
-// eight are the first octets of s as one number, the first one lowest.
+// eight are the first bytes of s as one number, the first one lowest.
 func eight(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
@@ -97,7 +97,7 @@ func wordEnd(s string) (n int) {
 	return n
 }
 
-// octet is what an octet may be in a text.
+// octet is what a byte may be in a text.
 type octet uint8
 
 const (
@@ -107,7 +107,7 @@ const (
 	other        // a slash, or what white space beyond ASCII may begin with
 )
 
-// octets tells them apart. White space beyond ASCII begins with one of four octets of UTF-8: U+0085, U+00A0; U+1680;
+// octets tells them apart. White space beyond ASCII begins with one of four bytes of UTF-8: U+0085, U+00A0; U+1680;
 // U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F; U+3000.
 var octets = [256]octet{
 	'\t': space, '\n': space, '\v': space, '\f': space, '\r': space, ' ': space,

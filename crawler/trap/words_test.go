@@ -43,7 +43,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Each octet, at each place among eight, between words and within one.
+// Each byte, at each place among eight, between words and within one.
 func TestText_EachOctetAtEachPlace(t *testing.T) {
 	const around = "some of a page's words are here for it to stand in "
 	for at := range 24 {
@@ -80,7 +80,7 @@ func TestDigestsStayTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkText reads 8 KiB of text: as it is in most pages, with line breaks, with slashes, and of two octets a letter.
+// BenchmarkText reads 8 KiB of text: as it is in most pages, with line breaks, with slashes, and of two bytes a letter.
 func BenchmarkText(b *testing.B) {
 	for _, tt := range []struct{ name, line string }{
 		{"plain", "some words of a page, as they are in most: "}, {"lines", "some words of a page,\n    as they are in most\n"},

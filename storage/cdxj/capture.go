@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the most octets a line may have, its end included. Ours stay below 32 KiB.
+// maxLine is the most bytes a line may have, its end included. Ours stay below 32 KiB.
 const maxLine = 1 << 20
 
 // timeForm is a line's time: 14 digits, UTC.
@@ -28,7 +28,7 @@ type Line struct {
 	Mime     string // media type; "warc/revisit" for a revisit; empty without one
 	Status   int    // HTTP status; 0 without one
 	Digest   string // of the payload, without the algorithm's name; empty without one
-	Length   int64  // octets of the record's gzip member
+	Length   int64  // bytes of the record's gzip member
 	Offset   int64  // of the member in the file
 	Filename string // of the WARC file, without its folder
 }

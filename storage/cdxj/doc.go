@@ -5,7 +5,7 @@
 //
 // In a crawl directory, beside the archive in warc, the folder index has
 //
-//   - NAME-NNNNN.cdxj for each complete segment NAME-NNNNN.warc.gz: a line for each capture, sorted as octets;
+//   - NAME-NNNNN.cdxj for each complete segment NAME-NNNNN.warc.gz: a line for each capture, sorted as bytes;
 //   - NAME-NNNNN.cdxj.open for the segment being written: the same lines in the order of the segment;
 //   - originals: a log of the answers that later ones may refer to, by their payload's SHA-256.
 //
@@ -15,7 +15,7 @@
 // # Invariants
 //
 //   - A .cdxj file appears whole and durable, and depends on its segment alone: built while crawling and rebuilt from
-//     the archive it is the same, octet for octet.
+//     the archive it is the same, byte for byte.
 //   - What is in an .open file was appended to the archive before; after a kill the archive may hold more or less. So
 //     the lines of a segment that was left open are made anew from the segment (Mended), not mended themselves.
 //   - An original is referred to only while its record is in the archive: lines of the log that name a place behind the
@@ -25,7 +25,7 @@
 //
 // # Memory
 //
-// A payload takes about 12 octets of memory (table), whatever its URL: the table gives a place in the log, or in an
+// A payload takes about 12 bytes of memory (table), whatever its URL: the table gives a place in the log, or in an
 // index of an earlier crawl, and the whole digest is compared there. Sorting takes 8 MiB and temporary files.
 //
 // # What the package never does

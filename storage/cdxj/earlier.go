@@ -20,7 +20,7 @@ import (
 type earlier struct {
 	path string
 	f    *os.File
-	base int64 // the place of its first octet in the table
+	base int64 // the place of its first byte in the table
 	size int64
 }
 
@@ -73,7 +73,7 @@ func (e *earlier) read(ctx context.Context, see func(digest [32]byte, at int64))
 	}
 }
 
-// at returns the original at an octet of the index, as the index and, if it is at hand, the WARC file have it.
+// at returns the original at a byte of the index, as the index and, if it is at hand, the WARC file have it.
 func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool, err error) {
 	line, _, _, err := newLinesSize(io.NewSectionReader(e.f, place, e.size-place), 1<<10).next()
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -153,7 +153,7 @@ func lineFrom(f io.ReaderAt, offset, size int64) (at int64, line []byte, err err
 		line, _, _, err = newLinesSize(io.NewSectionReader(f, 0, size), stride).next()
 		return 0, line, err
 	}
-	in := newLinesSize(io.NewSectionReader(f, offset-1, size-offset+1), stride) // the newline before may be the octet before
+	in := newLinesSize(io.NewSectionReader(f, offset-1, size-offset+1), stride) // the newline before may be the byte before
 	if _, _, _, err = in.next(); err != nil {
 		return 0, nil, err
 	}

@@ -125,7 +125,7 @@ func tornLog(r io.Reader, see func(o original, at int64)) (end int64, err error)
 
 // cut says what a log's lines up to a place no longer hold for.
 type cut struct {
-	before int64 // lines of the log that begin before this octet
+	before int64 // lines of the log that begin before this byte
 	end    int64 // at this offset of the WARC file, and beyond
 }
 

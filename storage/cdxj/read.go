@@ -18,7 +18,7 @@ func newLines(r io.Reader) *lines { return newLinesSize(r, 64<<10) }
 
 func newLinesSize(r io.Reader, size int) *lines { return &lines{in: bufio.NewReaderSize(r, size)} }
 
-// next returns the next line with its newline, and where it begins; the octets hold until the next call. whole is false
+// next returns the next line with its newline, and where it begins; the bytes hold until the next call. whole is false
 // for a last line without its newline. At the end it returns io.EOF.
 func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 	l.buf, at = l.buf[:0], l.at

@@ -15,7 +15,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// emptyPayload is the digest of a payload of no octets. Nothing is saved by referring to one.
+// emptyPayload is the digest of a payload of no bytes. Nothing is saved by referring to one.
 var emptyPayload = sha256.Sum256(nil)
 
 // maxHTTPHead is how much of a block is searched for the end of its HTTP head. It is less than maxLine.

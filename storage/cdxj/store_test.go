@@ -71,7 +71,7 @@ func TestBuiltWhileCrawlingEqualsRebuilt(t *testing.T) {
 	}
 }
 
-// TestTornSegment cuts the archive of a killed crawl at every few octets: what the next run makes of its index is what
+// TestTornSegment cuts the archive of a killed crawl at every few bytes: what the next run makes of its index is what
 // the archive alone gives, and no revisit refers to what is gone.
 func TestTornSegment(t *testing.T) {
 	killed := t.TempDir()
@@ -84,7 +84,7 @@ func TestTornSegment(t *testing.T) {
 	}
 	for _, torn := range []struct {
 		name         string
-		journal, log int // octets lost of each
+		journal, log int // bytes lost of each
 	}{{"all was written", 0, 0}, {"the index is behind", 700, 300}, {"the index is torn", 5, 7}} {
 		t.Run(torn.name, func(t *testing.T) {
 			for end := 0; end <= len(archive); end += 397 {

@@ -10,7 +10,7 @@ const (
 	maxPlace  = 1<<placeBits - 2
 )
 
-// table finds places by a hash, in about 12 octets for each: open addressing with linear probing, 0.6 to 0.85 full.
+// table finds places by a hash, in about 12 bytes for each: open addressing with linear probing, 0.6 to 0.85 full.
 // The caller compares the record at a place: a table knows 34 bits of the hash. Each shard grows by itself,
 // so that no growth holds up much or doubles the memory. Hashes must come from a keyed function: of digests alone an
 // adversary could choose those that collide.

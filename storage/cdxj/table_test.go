@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMemoryOfAPayload: at no size does a payload take more than 16 octets, the heap's rounding included.
+// TestMemoryOfAPayload: at no size does a payload take more than 16 bytes, the heap's rounding included.
 func TestMemoryOfAPayload(t *testing.T) {
 	const n = 1_000_000
 	before := heapOctets()

@@ -10,7 +10,7 @@ import (
 	"hash"
 )
 
-// Hash is a running hash: it stands for every octet of a ledger up to a place.
+// Hash is a running hash: it stands for every byte of a ledger up to a place.
 type Hash [sha256.Size]byte
 
 // String is h in lower-case base16.
@@ -47,7 +47,7 @@ type running struct {
 
 func newRunning() *running { return &running{digest: sha256.New(), tail: [1]byte{'}'}} }
 
-// step moves the hash over a line: its octets without the chain part, which is body and the closing brace.
+// step moves the hash over a line: its bytes without the chain part, which is body and the closing brace.
 func (r *running) step(body []byte) {
 	r.digest.Reset()
 	r.digest.Write(r.h[:])
@@ -77,7 +77,7 @@ func (h Hash) message() []byte { return append([]byte("curtsy ledger head\n"), h
 // sealed is a line taken apart.
 type sealed struct {
 	body   []byte // without chain part and closing brace
-	stated []byte // the hash as the line states it: its first octets, or all
+	stated []byte // the hash as the line states it: its first bytes, or all
 	sig    []byte // nil without one
 }
 

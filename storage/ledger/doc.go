@@ -19,16 +19,16 @@
 // # The chain, schema 2
 //
 // Every line ends in its chain part, ,"chain":"DIGITS" before the closing brace, and behind that, in a signed head,
-// ,"sig":"DIGITS". The running hash is 32 zero octets before the first line, and with each line
+// ,"sig":"DIGITS". The running hash is 32 zero bytes before the first line, and with each line
 //
-//	h = SHA-256(h, the octets of the line without chain part and newline)
+//	h = SHA-256(h, the bytes of the line without chain part and newline)
 //
 // A decision states the first 16 digits of h with it: enough to name the line that was edited. A mark, which is a line
 // that begins with {"mark":, states all 64, so that the chain can be taken up again behind a break. The marks:
 //
 //   - begin is the first line of a segment: schema, the segment's number, how many decisions come before it, and the
 //     running hash before it, so that a segment can be checked alone and the last one is enough to go on from.
-//   - run begins a run of the crawl; cut is how many octets of a torn line the Open before it cut off, and
+//   - run begins a run of the crawl; cut is how many bytes of a torn line the Open before it cut off, and
 //     warcinfo_sha256 binds what the archive says of this run.
 //   - head, of why "segment" at the end of a complete segment and of why "end" where a run ended in good order: how
 //     many decisions come before it and, with a key, the public key (Ed25519, RFC 8032) and the signature of the words

@@ -92,7 +92,7 @@ func mend(path string) (size, end int64, err error) {
 }
 
 // whole returns the offset behind the last whole line of r. A NUL, which JSON never has, ends what is whole: a loss
-// of power can leave a stretch of them where octets never reached the disk.
+// of power can leave a stretch of them where bytes never reached the disk.
 func whole(r io.Reader) (end int64, err error) {
 	buf := make([]byte, 64<<10)
 	for at := int64(0); ; {

@@ -79,7 +79,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	closing(t, w)
 }
 
-// TestRoomOfTheChainPart: what Append takes, readers take, up to the octet.
+// TestRoomOfTheChainPart: what Append takes, readers take, up to the byte.
 func TestRoomOfTheChainPart(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})

@@ -72,7 +72,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// endless gives left octets of its pattern.
+// endless gives left bytes of its pattern.
 type endless struct {
 	pattern string
 	left    int64
@@ -89,7 +89,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestBombs: a few octets that unfold without end, or that ask for a large window, take no memory and are named.
+// TestBombs: a few bytes that unfold without end, or that ask for a large window, take no memory and are named.
 func TestBombs(t *testing.T) {
 	large := int64(64 << 20)
 	if long() {

@@ -172,7 +172,7 @@ func TestPackingBrokenOffAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestTornChainGoesOn: whatever octet a kill left as the last, the next run cuts the torn line, says how much it was,
+// TestTornChainGoesOn: whatever byte a kill left as the last, the next run cuts the torn line, says how much it was,
 // and the chain goes on from the line before.
 func TestTornChainGoesOn(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(made(t, testKey(1), 0, 1), "000000.jsonl"))

@@ -36,7 +36,7 @@ type Mark struct {
 	Before   Hash      // begin: the running hash before it
 	Software string    // begin: name/version; may be empty
 	Time     time.Time // run, head
-	Cut      int64     // run: octets that were cut off because a kill had torn a line
+	Cut      int64     // run: bytes that were cut off because a kill had torn a line
 	Warcinfo string    // run: the SHA-256 of the block of its warcinfo records, in hexadecimal digits; may be empty
 	Why      string    // head
 

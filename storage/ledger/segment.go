@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxSegment is how far a packed segment may unfold. Ours are about as long as Options.SegmentSize; a file handed
-	// to us may be a few octets that unfold without end.
+	// to us may be a few bytes that unfold without end.
 	maxSegment = 1 << 30
 	// maxWindow bounds what the decoder holds. Ours need no more.
 	maxWindow = 8 << 20
@@ -61,7 +61,7 @@ func (s *segmentFile) close() {
 	_ = s.file.Close()
 }
 
-// bounded is a reader that fails behind left octets.
+// bounded is a reader that fails behind left bytes.
 type bounded struct {
 	r    io.Reader
 	left int64

@@ -13,7 +13,7 @@ import (
 	"curtsy/storage"
 )
 
-// maxLine is the longest line, in octets. URLs and robots rules are bounded long before; it bounds what Read holds.
+// maxLine is the longest line, in bytes. URLs and robots rules are bounded long before; it bounds what Read holds.
 const maxLine = 8 << 20
 
 // bufferSize is how much is gathered before it is written without being asked.
@@ -23,7 +23,7 @@ const bufferSize = 64 << 10
 type Options struct {
 	Dir string // where the segments are; made if it does not exist
 
-	// SegmentSize is the size in octets from which on a segment is complete. Zero means 64 MiB.
+	// SegmentSize is the size in bytes from which on a segment is complete. Zero means 64 MiB.
 	SegmentSize int64
 
 	// Key signs the heads. Without one they are chained and not signed.
@@ -79,7 +79,7 @@ var _ storage.Ledger = (*Writer)(nil)
 
 var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
 
-// Cut returns the path of the segment that Open cut and the number of octets that were cut off; "" and 0 if it cut
+// Cut returns the path of the segment that Open cut and the number of bytes that were cut off; "" and 0 if it cut
 // nothing.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 

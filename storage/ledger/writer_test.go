@@ -239,7 +239,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// disk is a file on a disk that is full after left octets, and that fails to sync if told to.
+// disk is a file on a disk that is full after left bytes, and that fails to sync if told to.
 type disk struct {
 	file
 	left    int
@@ -278,7 +278,7 @@ func on(w *Writer, d *disk) *Writer {
 	return w
 }
 
-// TestDiskFull: whatever octet is the last that fits, the Writer says so from then on, and every synced line is
+// TestDiskFull: whatever byte is the last that fits, the Writer says so from then on, and every synced line is
 // found by the next.
 func TestDiskFull(t *testing.T) {
 	for size := 0; size < 1200; size += 29 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkHTML rewrites a page of many kinds of references in UTF-8. It reports octets of input per second.
+// BenchmarkHTML rewrites a page of many kinds of references in UTF-8. It reports bytes of input per second.
 func BenchmarkHTML(b *testing.B) {
 	in, err := os.ReadFile(filepath.Join("testdata", "torture.html"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// encoded returns a text as the octets of an encoding, with a byte order mark for UTF-16.
+// encoded returns a text as the bytes of an encoding, with a byte order mark for UTF-16.
 func encoded(t testing.TB, name, text string) []byte {
 	t.Helper()
 	e, canonical := charset.Lookup(name)
@@ -30,7 +30,7 @@ func encoded(t testing.TB, name, text string) []byte {
 }
 
 // Replacing references in a page and encoding it is the same as encoding it and replacing them: in encodings with
-// octets of ASCII within characters, too.
+// bytes of ASCII within characters, too.
 func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
 	for _, tt := range []struct{ charset, word string }{
 		{"utf-8", "日本語é"}, {"iso-8859-1", "Äéß"}, {"windows-1250", "čžŁ"}, {"windows-1251", "Привет"}, {"windows-1253", "Ελλά"}, {"koi8-r", "Мир"},

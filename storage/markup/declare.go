@@ -23,7 +23,7 @@ func first(e edit, to sink) (sink, func()) {
 	}, flush
 }
 
-// needsName reports whether it matters in which encoding the octets are read.
+// needsName reports whether it matters in which encoding the bytes are read.
 func (c coding) needsName(in []byte) bool {
 	switch c.Name {
 	case "utf-16be", "utf-16le", "iso-2022-jp":
@@ -34,7 +34,7 @@ func (c coding) needsName(in []byte) bool {
 	return !allASCII(in)
 }
 
-// allASCII looks at eight octets at a time: every page is looked at whole.
+// allASCII looks at eight bytes at a time: every page is looked at whole.
 func allASCII(in []byte) bool {
 	for ; len(in) >= 8; in = in[8:] {
 		if binary.LittleEndian.Uint64(in)&0x8080808080808080 != 0 {
@@ -63,7 +63,7 @@ func (s *splicer) lead() bool {
 	return true
 }
 
-// reach is within how many octets a browser looks for a page's charset (HTML Standard 4.2.5.5), less what is written.
+// reach is within how many bytes a browser looks for a page's charset (HTML Standard 4.2.5.5), less what is written.
 const reach = 1024 - 64
 
 // htmlDeclaration writes a meta element: as the first in the head, and before any other, which it overrules.

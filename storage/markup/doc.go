@@ -1,12 +1,12 @@
 // Package markup finds the references in pages, style sheets, SVG and web manifests, and writes others in their place.
-// Every octet that is not part of a replaced reference stays as it is. It does no I/O and knows nothing of what the
+// Every byte that is not part of a replaced reference stays as it is. It does no I/O and knows nothing of what the
 // references name: a Visit decides.
 //
 // # One document
 //
 //  1. The charset is decided: for pages as package charset decides (byte order mark, Content-Type, meta, guess), so
 //     that a reference has the same canonical key in both; for style sheets by CSS Syntax 3.2, for XML by RFC 7303.
-//     UTF-8 is not decoded. Another charset is, once to be read, and once more to find the octets of each place.
+//     UTF-8 is not decoded. Another charset is, once to be read, and once more to find the bytes of each place.
 //  2. Tags and attributes are found as the tokenizer of the HTML Standard (13.2.5) finds them, without a tree: only
 //     where foreign content (SVG, MathML) and templates begin and end is followed. Style sheets are the tokens of
 //     github.com/tdewolff/parse, but for url(…), which is read here by CSS Syntax 4.3.6: the library takes url("x" y())
@@ -34,7 +34,7 @@
 //
 // # Properties, held by tests
 //
-//	a Visit that replaces nothing                       leaves every octet
+//	a Visit that replaces nothing                       leaves every byte
 //	what is found in what was written                   is exactly the replacements
 //	replace, then encode                                equals encode, then replace
 //	pages whose elements are closed in order            give the references that package extract gives
@@ -42,7 +42,7 @@
 //
 // # What it costs
 //
-// Time is linear in the document's octets. Finding takes no more than four times their memory in all, whatever they
+// Time is linear in the document's bytes. Finding takes no more than four times their memory in all, whatever they
 // are; attributes that do not matter are not kept. Pages in srcdoc are read three deep. A tag with integrity or
 // crossorigin has at most 16,384 references rewritten. The output is no larger than
 // Options.Most. Options.Removed is told of parts that are not read.

@@ -19,7 +19,7 @@ var seeds = []string{
 
 var contentTypes = []string{"text/html; charset=utf-8", "text/html", "text/html; charset=shift_jis", "text/html; charset=iso-2022-jp", "text/html; charset=utf-16le", "text/html; charset=gb18030", "text/html; charset=windows-1251", "text/html; charset=big5"}
 
-// FuzzRewrite_FindsItsReplacements: a visitor that replaces nothing leaves every octet; and what one has written, and
+// FuzzRewrite_FindsItsReplacements: a visitor that replaces nothing leaves every byte; and what one has written, and
 // nothing else, is found in what comes out.
 func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 	for i, s := range seeds {
@@ -54,7 +54,7 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 			t.Fatalf("%q: %v", in, err)
 		}
 		if decidesAnew(in, out, o, kind) {
-			return // what is replaced was among the octets by which an encoding is guessed
+			return // what is replaced was among the bytes by which an encoding is guessed
 		}
 		var got []string
 		if _, err := rewrite(out, o, func(r Ref) (string, bool) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The memory that a page takes is a small multiple of its octets, whatever they are. (The octets themselves are the
+// The memory that a page takes is a small multiple of its bytes, whatever they are. (The bytes themselves are the
 // caller's; the text, and for a style sheet what the lexer reads, are counted here.)
 func TestHostile_MemoryIsInProportion(t *testing.T) {
 	const size = 2 << 20

@@ -90,7 +90,7 @@ func isDensity(s string) bool {
 	return err == nil && f >= 0
 }
 
-// inCandidate writes a URL for a candidate, whose first and last octet cannot be a comma.
+// inCandidate writes a URL for a candidate, whose first and last byte cannot be a comma.
 func inCandidate(u string) string {
 	if strings.HasPrefix(u, ",") {
 		u = "%2C" + u[1:]
@@ -150,7 +150,7 @@ func urlSign(s string, i int) (behind int, ok bool) {
 	return skip(s, i+1, space), true
 }
 
-// skip returns where, from i on, the first octet stands that is none of those.
+// skip returns where, from i on, the first byte stands that is none of those.
 func skip(s string, i int, these string) int {
 	return len(s) - len(strings.TrimLeft(s[i:], these))
 }

@@ -103,7 +103,7 @@ func (m *manifest) valueRead() {
 	}
 }
 
-// str takes a string that is a value; its octets begin behind before.
+// str takes a string that is a value; its bytes begin behind before.
 func (m *manifest) str(text string, before int) {
 	path := m.where()
 	role, ok := members[path]

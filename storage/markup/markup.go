@@ -23,7 +23,7 @@ type Options struct {
 	ContentType string    // value of the Content-Type field; it may name the charset
 	Charset     string    // for style sheets that name none: the charset of what links to them. Empty means UTF-8
 
-	// Intact reports that what replaces a reference has the very octets of the original and will be served by HTTP. Then
+	// Intact reports that what replaces a reference has the very bytes of the original and will be served by HTTP. Then
 	// the integrity attribute stays. Nil means never: a page opened as a file cannot check integrity at all, so it would
 	// not load what has one.
 	Intact func(Ref) bool
@@ -33,7 +33,7 @@ type Options struct {
 	Declare      bool // write the charset into a document that only its Content-Type, or what links to it, tells
 	Previews     bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
 
-	// Most is the most octets of what is written; zero means that there is no limit. References may become longer than
+	// Most is the most bytes of what is written; zero means that there is no limit. References may become longer than
 	// they were by any factor, and whoever writes a page decides how many there are. A larger document is ErrTooLarge.
 	Most int
 

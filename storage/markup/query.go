@@ -57,7 +57,7 @@ func encodedQuery(query string, e encoding.Encoding) string {
 			continue
 		}
 		one.Reset()
-		// The package writes character references itself, with octets that would end a parameter.
+		// The package writes character references itself, with bytes that would end a parameter.
 		if s, err := one.String(string(r)); err != nil || strings.HasPrefix(s, "&#") {
 			flush(i)
 			fmt.Fprintf(&b, "%%26%%23%d%%3B", r)

@@ -19,15 +19,15 @@ type edit struct {
 // sink takes edits in order of their places, none overlapping another.
 type sink func(edit)
 
-// splicer writes a document with its edits: whatever no edit touches is copied as the octets it was.
+// splicer writes a document with its edits: whatever no edit touches is copied as the bytes it was.
 type splicer struct {
 	in   []byte
 	c    coding
 	out  []byte
-	done int // octets of in that are written or replaced
+	done int // bytes of in that are written or replaced
 	at   cursor
 	err  error
-	most int // octets of out; 0: any number
+	most int // bytes of out; 0: any number
 
 	twin *splicer // makes the same edits in the text, to compare; of stateful encodings
 }
@@ -109,7 +109,7 @@ func (s *splicer) result() ([]byte, error) {
 	if s.twin == nil {
 		return s.out, nil
 	}
-	// Where octets mean what an escape long before them says, a cut may have changed the meaning of the rest.
+	// Where bytes mean what an escape long before them says, a cut may have changed the meaning of the rest.
 	want, _ := s.twin.result()
 	got, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), s.out[s.c.Mark:])
 	if err != nil || !bytes.Equal(got, want) {
@@ -118,12 +118,12 @@ func (s *splicer) result() ([]byte, error) {
 	return s.out, nil
 }
 
-// cursor finds the octets that a place in the text comes from. It decodes once more, for a table of all places would be
+// cursor finds the bytes that a place in the text comes from. It decodes once more, for a table of all places would be
 // larger than the document.
 type cursor struct {
 	dec       *encoding.Decoder
 	rest      []byte // not decoded yet
-	src, text int    // octets before rest, and of the text they are
+	src, text int    // bytes before rest, and of the text they are
 	buf       [1 << 12]byte
 }
 
@@ -155,7 +155,7 @@ func (c *cursor) to(text int) (int, error) {
 	return c.src, nil
 }
 
-// character decodes until something is written, and no more than so many octets of text if it can: a defect may be
+// character decodes until something is written, and no more than so many bytes of text if it can: a defect may be
 // written only along with what follows it.
 func (c *cursor) character(most int) error {
 	was := c.text

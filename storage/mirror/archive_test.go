@@ -66,7 +66,7 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 	}
 }
 
-// An octet that a disk got wrong changes no file: it is found, or it did not matter.
+// A byte that a disk got wrong changes no file: it is found, or it did not matter.
 func TestADamagedRecordGivesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	picture := strings.Repeat("the picture's octets ", 30)
@@ -169,7 +169,7 @@ func FuzzMapRoundTrip(f *testing.F) {
 	})
 }
 
-// A URL costs some 200 octets while a mirror is planned.
+// A URL costs some 200 bytes while a mirror is planned.
 func TestMemoryOfAPlan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes 100,000 entries")

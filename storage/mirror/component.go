@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of a name. File systems end at 255 octets (or UTF-16 units) for a component and 4,096 octets for a path;
+// The bounds of a name. File systems end at 255 bytes (or UTF-16 units) for a component and 4,096 bytes for a path;
 // the rest is left for where the mirror stands.
 const (
 	maxComponent = 240
@@ -75,7 +75,7 @@ func isPlain(part string) bool {
 	return true
 }
 
-// decode returns the octets that s begins with, at most those of one character, and how many octets of s each takes: 3
+// decode returns the bytes that s begins with, at most those of one character, and how many bytes of s each takes: 3
 // where they are escaped.
 func decode(s string) (octets []byte, width int) {
 	if _, ok := canon.Unescape(s); !ok {
@@ -166,7 +166,7 @@ func ends(name string) string {
 	return b.String()
 }
 
-// cutRunes returns the first octets of s, at most n of them, that are whole characters, with no escape cut through.
+// cutRunes returns the first bytes of s, at most n of them, that are whole characters, with no escape cut through.
 func cutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s

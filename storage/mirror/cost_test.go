@@ -68,7 +68,7 @@ func TestAFileTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkBuild makes the mirror of a site, afresh and again. Octets are those of the bodies.
+// BenchmarkBuild makes the mirror of a site, afresh and again. Bytes are those of the bodies.
 func BenchmarkBuild(b *testing.B) {
 	dir := b.TempDir()
 	octets := site(b, dir)

@@ -112,7 +112,7 @@ func (d *disk) parents(name string) error {
 	return nil
 }
 
-// create writes a file of the new tree: write gives its octets to f. A file that is there already is not overwritten.
+// create writes a file of the new tree: write gives its bytes to f. A file that is there already is not overwritten.
 func (d *disk) create(in *folders, name string, changed time.Time, write func(f *os.File) error) (err error) {
 	path := nextDir + "/" + name
 	if !in.next.has(path[:strings.LastIndexByte(path, '/')+1]) {
@@ -154,7 +154,7 @@ func (d *disk) old(in *folders, name string) os.FileInfo {
 	return fi
 }
 
-// equal reports whether a file of the tree before has these octets.
+// equal reports whether a file of the tree before has these bytes.
 func (d *disk) equal(in *folders, name string, octets []byte) bool {
 	dir, base, err := in.was.of(d.root, treeDir+"/"+name)
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 // # A function of the archive
 //
-// The tree is derived: which files there are, their names, their octets and dates depend on the set of archived
+// The tree is derived: which files there are, their names, their bytes and dates depend on the set of archived
 // answers, the ledger's reasons and the Options, and on nothing else: not on the order of records or segments, nor on
 // the tree before. It is built when a crawl has ended, with everything known, and can be built again at any time.
 //
@@ -36,20 +36,20 @@
 //
 // # What is shared with the tree before
 //
-// A file that is the same is a hard link to the one before. A document's is the same if its octets are, which are made
+// A file that is the same is a hard link to the one before. A document's is the same if its bytes are, which are made
 // anew in memory each time; any other's if it has the same name and, by the map before,
 // is of the same record, and its date is that of the record. Anybody who edits a file of the
 // mirror changes its date, and gets it back as it was.
 //
 // # Memory
 //
-// Some 200 octets for each archived URL, and while the list of missing URLs is made some 60 for each of those; a
+// Some 200 bytes for each archived URL, and while the list of missing URLs is made some 60 for each of those; a
 // document of at most 10 MiB for each processor; 8 MiB for each list that is sorted. Bodies are streamed. Check and
 // Handler have both lists in memory.
 //
 // # What the package never does
 //
-// It fetches nothing, writes nothing but below Options.Dir, runs no script, and changes no octet of a body but
+// It fetches nothing, writes nothing but below Options.Dir, runs no script, and changes no byte of a body but
 // references and what would block local files. The second of two builds in one
 // directory at once is refused (Linux, macOS, Windows); elsewhere they are its user's fault.
 package mirror

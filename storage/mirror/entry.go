@@ -57,7 +57,7 @@ const (
 	owner             // the file is its own: others may share it
 )
 
-// entry is an archived URL. There is one for each in memory: 96 octets and its texts.
+// entry is an archived URL. There is one for each in memory: 96 bytes and its texts.
 type entry struct {
 	key     string
 	name    string   // of its file; of a redirect its target, see targetOf
@@ -168,7 +168,7 @@ func (p *plan) fileOf(e *entry) *entry {
 	return nil
 }
 
-// maxPlace is the most octets of a place in a page that a redirect names: what is longer is none.
+// maxPlace is the most bytes of a place in a page that a redirect names: what is longer is none.
 const maxPlace = 1024
 
 // placeIn returns the fragment of a Location with its "#", or "".

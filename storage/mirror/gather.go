@@ -30,7 +30,7 @@ const (
 	maxHistory = 64
 	// maxNotes is how many notes a Summary has.
 	maxNotes = 100
-	// maxIndexLine is the most octets of a line of an index.
+	// maxIndexLine is the most bytes of a line of an index.
 	maxIndexLine = 1 << 20
 )
 

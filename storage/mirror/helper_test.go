@@ -146,7 +146,7 @@ func built(t testing.TB, o Options) Summary {
 	return s
 }
 
-// treeOf reads a tree: each file's octets and its date.
+// treeOf reads a tree: each file's bytes and its date.
 func treeOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

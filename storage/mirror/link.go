@@ -108,7 +108,7 @@ var (
 	tooLongSafe  = octets("-._~@=+/#%!$&*:;?|^[]{}`,()'")
 )
 
-// octets is a set of octets: letters, digits and these.
+// octets is a set of bytes: letters, digits and these.
 func octets(these string) *[256]bool {
 	var set [256]bool
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + these) {

@@ -22,12 +22,12 @@ type Entry struct {
 	File     string `json:"file"`               // slash-separated, below the mirror's directory
 	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
 	Status   int    `json:"status"`
-	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 octets
+	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes
 	Digest   string `json:"digest,omitempty"` // of the payload, as the archive has it
 	Record   string `json:"record,omitempty"` // id of the record that has the body
 	Date     string `json:"date,omitempty"`   // of that record
 	Seen     string `json:"seen,omitempty"`   // when the URL was last answered so, if that is later
-	Size     int64  `json:"size,omitempty"`   // of the file, in octets; not where a line before or behind has the same file
+	Size     int64  `json:"size,omitempty"`   // of the file, in bytes; not where a line before or behind has the same file
 	// Document says of a file in which references may stand whether they were replaced: Rewritten or Unread.
 	Document string `json:"document,omitempty"`
 	Older    string `json:"older,omitempty"` // "gone" or "error": why an older answer stands here
@@ -39,7 +39,7 @@ const (
 	Unread    = "unread"    // they were not: it is too large, or cannot be read
 )
 
-// maxMapLine is the most octets of a line of a map or list of ours: a URL has at most 8 KiB, a name 2 KiB.
+// maxMapLine is the most bytes of a line of a map or list of ours: a URL has at most 8 KiB, a name 2 KiB.
 const maxMapLine = 256 << 10
 
 // Map returns the lines of the mirror in dir, a tree with a map. Files that would not be in it are errors.

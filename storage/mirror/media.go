@@ -90,7 +90,7 @@ func extension(stem, ext, media string) (string, string) {
 		return stem + ext, ".txt"
 	case media != "" && active[lower] && !strings.HasSuffix(media, "+xml"):
 		return stem + ext, ".bin"
-	case active[lower] && lower != ".svg" && lower != ".xml": // of no type, and no page by its octets; or in XML, and none
+	case active[lower] && lower != ".svg" && lower != ".xml": // of no type, and no page by its bytes; or in XML, and none
 		return stem + ext, ".bin"
 	}
 	return stem, ext

@@ -222,7 +222,7 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 	return nil
 }
 
-// maxDetail is the most octets of a detail.
+// maxDetail is the most bytes of a detail.
 const maxDetail = 300
 
 // whyOf reads a line of the ledger. Its rank says how much it tells: a deferral says less than an outcome.

@@ -17,7 +17,7 @@ var hostile = func() []string {
 		"../x", "../../../../etc/passwd", "a/../../x", "%2e%2e/x", "%2e%2e%2fx", "..%2fx", "%2E%2E%5Cx", "..%5cx", "..%5C..%5Cx", `..\x`, `..\..\x`, "....//x", "..;/x", ".%2e/x",
 		"%252e%252e%252fx", "%c0%ae%c0%ae/x", "%uff0e%uff0e/x", "%EF%BC%8E%EF%BC%8E/x", "..%00/x", "a/..%2f..%2fx", "//etc/passwd", "/%2fetc/passwd", "C:/x", "c:%5cx", "C%3A%5Cx", "%5c%5chost%5cshare",
 		"~/x", "~root/x", "%7e/x", "$HOME/x", "%25HOME%25/x", "file:///etc/passwd", "?../../x", "?/../../x", "x?..%2f..%2fy",
-		// Octets that no name has, or that end one early.
+		// Bytes that no name has, or that end one early.
 		"a%00b", "a%00.html", "%00", "a%0ab", "a%0d%0ab", "a%09b", "a%7fb", "a%1b%5b31mb", "%ff%fe", "%80", "a%c2%85b", "%ed%a0%80", "%f4%90%80%80", "%e2%80%a8x", "%ef%bb%bfx",
 		// Devices of Windows, streams, and what its shell cuts off.
 		"CON", "con", "Con.txt", "con.tar.gz", "PRN", "AUX.html", "NUL", "nul.", "NUL%20", "COM1", "com9.js", "COM%C2%B9", "LPT1", "lpt%C2%B3.css", "CONIN$", "CONOUT$", "CLOCK$",

@@ -157,7 +157,7 @@ func TestNameIsFoundThoughItsHashesAreTaken(t *testing.T) {
 }
 
 func TestLongNamesAreCut(t *testing.T) {
-	long := strings.Repeat("%E4%BD%A0", 200) // 600 octets of UTF-8
+	long := strings.Repeat("%E4%BD%A0", 200) // 600 bytes of UTF-8
 	deep := strings.Repeat("/d", 500)
 	wide := strings.Repeat("/"+strings.Repeat("w", 200), 20)
 	lines := []string{

@@ -24,7 +24,7 @@ type Options struct {
 	// found so stays.
 	GoneBefore time.Time
 
-	// MaxBody is the most octets of a decoded body. Zero means 1 GiB.
+	// MaxBody is the most bytes of a decoded body. Zero means 1 GiB.
 	MaxBody int64
 
 	// Previews says that pictures which pages only name for others to show (og:image) belong to them: where they are not

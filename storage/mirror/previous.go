@@ -17,7 +17,7 @@ type previous struct {
 }
 
 // readPrevious reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and then
-// only documents are shared with it, whose octets are compared.
+// only documents are shared with it, whose bytes are compared.
 func readPrevious(dir string, notes *[]string) *previous {
 	b := &previous{dir: dir, seed: maphash.MakeSeed(), records: map[uint64]uint64{}}
 	for e, err := range Map(dir) {

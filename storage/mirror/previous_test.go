@@ -55,7 +55,7 @@ func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
 	}
 }
 
-// The mirror is derived: one whose map cannot be read is made anew, and shares but documents, whose octets are compared.
+// The mirror is derived: one whose map cannot be read is made anew, and shares but documents, whose bytes are compared.
 func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)

@@ -23,7 +23,7 @@ type place struct {
 type version struct {
 	*answer.Answer
 	at        place
-	sniffed   string // media type by its first octets, where it names none
+	sniffed   string // media type by its first bytes, where it names none
 	noArchive bool
 	decision  storage.Decision // of the metadata record; "" without one
 }

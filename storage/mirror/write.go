@@ -21,10 +21,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxDocument is the most octets of a document that is searched for references: as much as the crawler reads of a page.
+// maxDocument is the most bytes of a document that is searched for references: as much as the crawler reads of a page.
 const maxDocument = 10 << 20
 
-// maxRewritten is the most octets that such a document may become.
+// maxRewritten is the most bytes that such a document may become.
 const maxRewritten = 8 * maxDocument
 
 // writer writes the files of a plan.
@@ -217,7 +217,7 @@ func (w *writer) remove(r markup.Removal) {
 	w.removed[what]++
 }
 
-// put writes a file whose octets are known, unless the tree before has them.
+// put writes a file whose bytes are known, unless the tree before has them.
 func (w *writer) put(doc *document, name string, octets []byte, date time.Time) (int64, error) {
 	size := int64(len(octets))
 	if fi := w.old(doc, name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) && w.disk.equal(&doc.in, name, octets) {

@@ -6,7 +6,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// maxText is how many octets of a string from the crawl are shown.
+// maxText is how many bytes of a string from the crawl are shown.
 const maxText = 400
 
 // clean makes a string from the crawl fit to be shown: what is not printable, marks of writing direction among it, is

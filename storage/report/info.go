@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxInfo       = 64 << 10 // octets of a warcinfo record that are read
+	maxInfo       = 64 << 10 // bytes of a warcinfo record that are read
 	maxIdentities = 8
 )
 

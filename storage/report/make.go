@@ -127,7 +127,7 @@ type crowd struct {
 	more         bool // and there are more, that were not counted
 }
 
-// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 octets of a
+// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes of a
 // host, and names only of the best.
 func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error], want func(canon.Authority) bool, limit int) (crowd, error) {
 	seed := maphash.MakeSeed()

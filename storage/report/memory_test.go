@@ -98,7 +98,7 @@ func weighed(t *testing.T, hosts int) uint64 {
 	return s.most - before
 }
 
-// The report tells 1,000 hosts apart. Each further one costs a few octets, while it is found out which those are.
+// The report tells 1,000 hosts apart. Each further one costs a few bytes, while it is found out which those are.
 func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	const few, many, each = 2000, 16000, 128
 	const buffers = 512 << 10 // of a reader that is closed: whether they are collected before or after is chance

@@ -64,7 +64,7 @@ type Crawl struct {
 type Run struct {
 	Began time.Time `json:"began"`
 	Ended string    `json:"ended,omitempty"` // when it was closed; empty when it was not
-	Cut   int64     `json:"cut,omitempty"`   // octets of an unfinished line that the run before left
+	Cut   int64     `json:"cut,omitempty"`   // bytes of an unfinished line that the run before left
 }
 
 // Identity is what a warcinfo record says.

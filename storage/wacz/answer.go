@@ -49,7 +49,7 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	return a, nil
 }
 
-// bodyOf reads what stands in the first octets of an answer, its codings undone. A body that cannot be read counts as
+// bodyOf reads what stands in the first bytes of an answer, its codings undone. A body that cannot be read counts as
 // empty.
 func bodyOf(a *answer.Answer) *bufio.Reader {
 	body, err := a.Body(maxDecoded)

@@ -28,7 +28,7 @@ type bundle struct {
 	zip       *zip.Writer
 	when      time.Time
 	dir       string // of temporary files
-	plain     int64  // octets of an index that is not made ZipNum
+	plain     int64  // bytes of an index that is not made ZipNum
 	resources []resource
 	names     map[string]bool
 }
@@ -127,7 +127,7 @@ func packed(name string) bool {
 	return false
 }
 
-// add writes an entry, compressed unless it is already. open gives its octets from the beginning, as often as asked.
+// add writes an entry, compressed unless it is already. open gives its bytes from the beginning, as often as asked.
 func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, error)) error {
 	r, err := open()
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, e
 	return b.raw(ctx, name, zip.Deflate, m.print(), small.Size(), small.Section())
 }
 
-// stored writes an entry as it is. Its octets must be those that the print was made of.
+// stored writes an entry as it is. Its bytes must be those that the print was made of.
 func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) error {
 	m := newMeter()
 	if err := b.raw(ctx, name, zip.Store, p, p.size, io.TeeReader(r, m)); err != nil {

@@ -17,7 +17,7 @@
 //
 // A ZIP entry has its size and checksum in front of it unless they are put behind, and not every reader takes a stored
 // entry of that kind. So segments are read twice. The first pass reads their records: it finds pages and what must stay
-// out, and computes digests. The second copies octets, and fails if they are not those of the first. Memory does not
+// out, and computes digests. The second copies bytes, and fails if they are not those of the first. Memory does not
 // depend on the archive's size, but for the ids of seeds, and of pages that ask not to be archived, that the ledger
 // names. Lists and indexes are gathered in temporary files.
 //
@@ -32,7 +32,7 @@
 // # The same crawl gives the same file
 //
 // All dates are the crawl's, the last one of archive and ledger; signatures are deterministic (RFC 6979, RFC 8032). So
-// the same input, packed by the same program with the same key, gives the same octets.
+// the same input, packed by the same program with the same key, gives the same bytes.
 //
 // # Signatures
 //

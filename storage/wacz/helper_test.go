@@ -156,7 +156,7 @@ func packedBy(t testing.TB, o Options) *file {
 	return &file{t, b.Bytes(), z, r}
 }
 
-// read returns the octets of an entry; its checksum is checked on the way.
+// read returns the bytes of an entry; its checksum is checked on the way.
 func (f *file) read(name string) []byte {
 	f.t.Helper()
 	r, err := f.zip.Open(name)

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxPlain   = 2 << 20 // octets of an index that players are given whole
+	maxPlain   = 2 << 20 // bytes of an index that players are given whole
 	blockLines = 1024    // of a ZipNum block
-	maxLine    = 1 << 20 // octets of a line of an index
+	maxLine    = 1 << 20 // bytes of a line of an index
 )
 
 // ErrIndex is wrapped by what says that the index is not that of the segments.

@@ -36,7 +36,7 @@ type Options struct {
 	// LeftOut are sentences about what of the crawl is not in the file, for the manifest.
 	LeftOut []string
 
-	// PlainIndex is the size in octets up to which the index is one plain file. Zero means 2 MiB; above, it is ZipNum.
+	// PlainIndex is the size in bytes up to which the index is one plain file. Zero means 2 MiB; above, it is ZipNum.
 	PlainIndex int64
 
 	// Key is the ledger's key. Nil means a file without signatures.
@@ -86,7 +86,7 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 	return r, nil
 }
 
-// Write packs to w, which sees every octet once, in order.
+// Write packs to w, which sees every byte once, in order.
 func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	if len(o.Segments) == 0 {
 		return Result{}, errors.New("wacz: pack: there is no segment of an archive")

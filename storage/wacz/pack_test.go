@@ -197,7 +197,7 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 	}
 }
 
-// changing is a writer that lets a segment change once its first octet is written.
+// changing is a writer that lets a segment change once its first byte is written.
 type changing struct {
 	path string
 	done bool

@@ -18,7 +18,7 @@ type page struct {
 	Time  string `json:"ts"`
 	Title string `json:"title,omitempty"`
 	Seed  bool   `json:"seed,omitempty"`
-	Size  int64  `json:"size,omitempty"` // octets of the answer as archived
+	Size  int64  `json:"size,omitempty"` // bytes of the answer as archived
 }
 
 // stamp writes a time as RFC 3339, to the microsecond as the archive has it.

@@ -12,9 +12,9 @@ import (
 
 // Limits of what a page is read for its title.
 const (
-	maxDecoded = 512 << 10 // octets without their content coding
+	maxDecoded = 512 << 10 // bytes without their content coding
 	maxTitle   = 300       // characters
-	maxToken   = 64 << 10  // octets of one tag or text
+	maxToken   = 64 << 10  // bytes of one tag or text
 )
 
 // titleOf returns the title of an HTML page, or "" when it has none that is found within the limits. The page is from

@@ -24,8 +24,8 @@ const (
 func Ills() []Ill { return []Ill{Huge, Gzip, Brotli} }
 
 const (
-	hugeSize = 100 << 20 // octets, of markup like that of the sound pages, with links that lead to these
-	bombSize = 128 << 20 // octets that come out of the gzip bomb
+	hugeSize = 100 << 20 // bytes, of markup like that of the sound pages, with links that lead to these
+	bombSize = 128 << 20 // bytes that come out of the gzip bomb
 )
 
 // illPath is where the hostile page is.

@@ -24,12 +24,12 @@ const mostPages = 1 << 30
 // pieces are what pages are put together from.
 type pieces struct {
 	seed uint64
-	text [][]byte // paragraphs of some 330 octets, with a little markup
+	text [][]byte // paragraphs of some 330 bytes, with a little markup
 }
 
 const (
 	manyPieces = 512 // paragraphs
-	pieceSize  = 350 // octets of one, at least
+	pieceSize  = 350 // bytes of one, at least
 )
 
 func newPieces(seed uint64) pieces {

@@ -106,7 +106,7 @@ func (b *Web) serve(host int, c net.Conn) {
 			out, page = b.answer(out[:0], host, target)
 		}
 		// Noted before the answer, so that nobody who has the answer can find it missing; its end just before the
-		// octets go, so that no gap is measured shorter than it was kept.
+		// bytes go, so that no gap is measured shorter than it was kept.
 		at := h.note(request{page: page, start: start})
 		if !b.wait() {
 			return

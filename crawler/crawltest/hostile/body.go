@@ -13,9 +13,9 @@ import (
 
 // The measures of the ill bodies.
 const (
-	unending = 512 << 20 // octets after which an endless answer has proved its point, and ends
-	enough   = 300 << 20 // octets of one answer that a crawler may take
-	bombSize = 1 << 30   // octets of a bomb when it has gone off
+	unending = 512 << 20 // bytes after which an endless answer has proved its point, and ends
+	enough   = 300 << 20 // bytes of one answer that a crawler may take
+	bombSize = 1 << 30   // bytes of a bomb when it has gone off
 )
 
 // bodySites send too much.

@@ -56,7 +56,7 @@ func endlessHints(_ context.Context, conn net.Conn, _ *http.Request) bool {
 
 // frameSites end where they should not, or do not end where they should.
 func frameSites() []*crawltest.Site {
-	const page = "<!DOCTYPE html><title>Hm</title><p>Hm.</p>" // of 42 octets
+	const page = "<!DOCTYPE html><title>Hm</title><p>Hm.</p>" // of 42 bytes
 	const smuggled = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 40\r\n\r\n<a href=\"/smuggled.html\">smuggled</a>    "
 	const chunked = "Transfer-Encoding: chunked"
 	failing := crawltest.Expect{Most: 20}

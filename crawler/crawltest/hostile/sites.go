@@ -87,7 +87,7 @@ func ill(name, what string, sturdy bool, e crawltest.Expect, targets ...target) 
 	return s
 }
 
-// flow writes block again and again, until limit octets are written. It reports whether it came to that.
+// flow writes block again and again, until limit bytes are written. It reports whether it came to that.
 func flow(conn net.Conn, block []byte, limit int64) bool {
 	for limit > 0 {
 		n, err := conn.Write(block[:min(int64(len(block)), limit)])

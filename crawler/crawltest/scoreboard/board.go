@@ -52,7 +52,7 @@ const slowest = 20 * time.Second
 const hostileNumber = 24
 
 // New returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
-// stands in some of the robots.txt files: as it is given, and read up to the first octet that cannot be in one (RFC
+// stands in some of the robots.txt files: as it is given, and read up to the first byte that cannot be in one (RFC
 // 9309 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites of package hostile are always
 // there, and all of them if all says so: a crawl then takes some minutes more.
 func New(token string, all bool) *Board {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Clip makes text of a client's octets that can be printed, of at most n characters.
+// Clip makes text of a client's bytes that can be printed, of at most n characters.
 func Clip(s string, n int) string {
 	q := strconv.QuoteToGraphic(s)
 	return Shorten(q[1:len(q)-1], n)

@@ -24,7 +24,7 @@ func font(ext string, n int) (crawltest.Page, string) {
 // fontTable is a table of a font; they stand in the order of their tags.
 type fontTable struct{ tag, data string }
 
-// be writes numbers of 16 bits, most significant octet first.
+// be writes numbers of 16 bits, most significant byte first.
 func be(v ...int) string {
 	var b []byte
 	for _, n := range v {

@@ -9,7 +9,7 @@ import (
 
 // nameTargets are names that file systems, or who writes to them, find hard. Each is a page of its own.
 func nameTargets() []string {
-	long := strings.Repeat("long-", 46) // 230 octets
+	long := strings.Repeat("long-", 46) // 230 bytes
 	wide := strings.Repeat("%D0%B6", 120)
 	targets := []string{
 		// A file and a directory of one name, and what an extension added to one makes it.
@@ -26,7 +26,7 @@ func nameTargets() []string {
 		".hidden", "..data", "~user/", "-rf", "semi;colon=1", "a+b", "at@x", "and&or", "dollar$HOME", "tick%60.html", "it's.html", "index.html", "index.htm", "(paren).html", "comma,name.html", "tilde~1.html", "[bracket].html", "%7Bbrace%7D.html",
 		// Escapes that must stay escapes.
 		"slash%2fin", "slash/in", "question%3fmark", "percent%25", "percent%2541", "hash%23x", "nul%00x.html", "line%0Afeed.html", "tab%09.html", "bell%07.html", "esc%1B%5B31m.html", "%2e%2e%2fescape.html", "..%2f..%2fescape.html", "..%5c..%5cescape.html",
-		// Too long for a name, alike but for their ends; of two octets a letter; deep.
+		// Too long for a name, alike but for their ends; of two bytes a letter; deep.
 		long + "0123456789.html", long + "012345678901234567890123456789a.html", long + "012345678901234567890123456789b.html", wide + ".html", wide + "%D0%B7.html",
 		"one/two/three/four/five/six/seven/eight/nine/ten/eleven/twelve/end.html", "double//slash.html", "double/slash.html",
 		// Queries.

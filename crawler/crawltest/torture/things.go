@@ -63,7 +63,7 @@ func svg(w, h int, within string) string {
 
 // wav makes silence: a tenth of a second for each n.
 func wav(n int) (crawltest.Page, string) {
-	const rate = 4000 // samples of one octet a second
+	const rate = 4000 // samples of one byte a second
 	length := uint32(rate / 10 * n)
 	var b bytes.Buffer
 	put := func(v ...any) {

@@ -160,7 +160,7 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 	}
 }
 
-// Two webs are alike to the octet: what is said of one holds of the next.
+// Two webs are alike to the byte: what is said of one holds of the next.
 func TestOrdealIsTheSameEachTime(t *testing.T) {
 	a, b := New(), New()
 	for _, h := range a.Hosts() {
