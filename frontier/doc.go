@@ -76,7 +76,7 @@
 //     that archive and ledger are durable before the frontier says Done.
 //   - In flight means claimed and not yet durably finished. Delivery is at least once: a kill repeats at most
 //     what was in flight.
-//   - Finish never answers "full". A link over a cap is dropped with one of CapReasons, counted, and not marked seen.
+//   - Finish never answers "full". A link over a cap is dropped with the reason of that cap, counted, and not marked seen.
 //   - The seen-set is inserted into by the engine alone, after the token check. Seen may err towards "not seen".
 //   - After a reopen an authority is due no earlier than max(its stored not-before, now + its stored pace); after an
 //     unclean stop an authority with no stored pace waits Options.Pace. Never a burst, no park forgotten.

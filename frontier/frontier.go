@@ -168,7 +168,7 @@ type Options struct {
 	// MaxURLs, MaxURLsPerDomain and MaxURLsPerAuthority cap the URLs that became tasks: of the crawl, of each registrable
 	// domain (an address or a name without one counts as its own), of each authority. Zero means no cap. Seeds are not
 	// capped, and refused candidates neither count nor are capped. A link over several caps is counted for the first of
-	// them in the order of CapReasons.
+	// them in the order of the reasons below.
 	MaxURLs, MaxURLsPerDomain, MaxURLsPerAuthority int64
 
 	// MaxSize bounds what the engine keeps, in octets of its file (or what stands for them). When it is reached but for a
@@ -191,7 +191,8 @@ const (
 
 // Reasons that the frontier itself gives.
 const (
-	ReasonCapSize   = "cap: database size" // of a link that Options.MaxSize dropped, and so on: Stats.Capped
+	// Of a link that a cap dropped, in the order in which caps are asked: Stats.Capped.
+	ReasonCapSize   = "cap: database size"
 	ReasonCapCrawl  = "cap: crawl"
 	ReasonCapDomain = "cap: domain"
 	ReasonCapHost   = "cap: host"
@@ -202,11 +203,6 @@ const (
 
 	ReasonExpired = "lease expired" // not of a URL: the total, in Stats.Counts, of leases that expired
 )
-
-// CapReasons are the reasons of links that a cap dropped, in the order in which caps are asked.
-func CapReasons() []string {
-	return []string{ReasonCapSize, ReasonCapCrawl, ReasonCapDomain, ReasonCapHost}
-}
 
 // QuarantineStops is how many unclean stops a task must have been alone in flight at to be quarantined. See the package
 // comment.

@@ -92,7 +92,7 @@ type Stats struct {
 	Deferred   int64
 
 	Reasons map[Outcome]map[string]int64 // closed URLs by outcome and reason, empty reasons left out
-	Capped  map[string]int64             // links dropped by a cap, by reason (CapReasons); not part of Discovered
+	Capped  map[string]int64             // links dropped by a cap, by reason (ReasonCapSize, …); not part of Discovered
 	Counts  map[string]int64             // the sums of Result.Counts
 
 	Hosts    int64 // authorities known

@@ -50,7 +50,7 @@ type caps struct {
 }
 
 // capped returns the reason why a cap leaves no room for c, empty when there is room. The caps are asked in the order of
-// frontier.CapReasons. The caller calls checkSize when it is through.
+// their reasons in package frontier. The caller calls checkSize when it is through.
 func (cs *caps) capped(c *frontier.Candidate) string {
 	o := &cs.options
 	if o.MaxSize > 0 && cs.bytes()+textBytes(c) > o.MaxSize-reserve(o.MaxSize)/2 {

@@ -69,17 +69,8 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	return f, nil
 }
 
-// openRun reads the file, or makes it, and begins a run.
+// openRun reads the file and begins a run.
 func (ld loader) openRun() error {
-	var empty bool
-	if err := ld.f.db.View(func(tx *bbolt.Tx) error { empty = layout.IsEmpty(tx); return nil }); err != nil {
-		return err
-	}
-	if empty {
-		if err := dbfile.Update(ld.f.db, layout.Create); err != nil {
-			return err
-		}
-	}
 	if err := ld.f.db.View(ld.load); err != nil {
 		return err
 	}

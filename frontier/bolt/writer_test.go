@@ -12,7 +12,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 )
 
@@ -318,17 +317,6 @@ func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
-	if err := dbfile.Guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, frontier.ErrDamaged) ||
-		!strings.Contains(err.Error(), "assertion failed") {
-		t.Fatal(err)
-	}
-	boom := errors.New("boom")
-	if err := dbfile.Guard(func() error { return boom }); err != boom {
 		t.Fatal(err)
 	}
 }

@@ -57,20 +57,13 @@ func WriteInFlight(tx *bbolt.Tx, body []byte) error {
 	if body == nil {
 		return nil
 	}
-	b, err := tx.CreateBucketIfNotExists([]byte(flightBucket))
-	if err != nil {
-		return fmt.Errorf("record what is in flight: %w", err)
-	}
-	return b.Put([]byte(flightKey), seal(body))
+	return tx.Bucket([]byte(flightBucket)).Put([]byte(flightKey), seal(body))
 }
 
 // ReadInFlight returns the record in the file, also as it is stored.
 func ReadInFlight(tx *bbolt.Tx) (InFlight, []byte, error) {
-	var v []byte
-	if b := tx.Bucket([]byte(flightBucket)); b != nil {
-		v = b.Get([]byte(flightKey))
-	}
-	if v == nil {
+	v := tx.Bucket([]byte(flightBucket)).Get([]byte(flightKey))
+	if v == nil { // of a new file
 		return InFlight{}, InFlight{}.AppendTo(nil), nil
 	}
 	body, ok := unseal(v)

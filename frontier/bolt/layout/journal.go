@@ -31,7 +31,16 @@ const (
 	flightBucket = "flight"
 )
 
-// Journals lists all of them, to create and to check.
+// buckets lists all of them.
+func buckets() []string {
+	all := []string{MetaBucket, BlobBucket, flightBucket}
+	for _, j := range Journals() {
+		all = append(all, string(j))
+	}
+	return all
+}
+
+// Journals lists the journals.
 func Journals() []Journal {
 	return []Journal{SeenJournal, RecordJournal, DoneJournal, FoldedJournal, StateJournal, SeedJournal}
 }

@@ -21,9 +21,6 @@ func makeDB(t testing.TB) *bbolt.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.Update(Create); err != nil {
-		t.Fatal(err)
-	}
 	return db
 }
 

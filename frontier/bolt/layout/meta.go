@@ -36,20 +36,12 @@ type Meta struct {
 
 // Create makes the buckets of an empty file.
 func Create(tx *bbolt.Tx) error {
-	for _, j := range Journals() {
-		if _, err := tx.CreateBucketIfNotExists([]byte(j)); err != nil {
+	for _, name := range buckets() {
+		if _, err := tx.CreateBucket([]byte(name)); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{BlobBucket, flightBucket} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
-	}
-	b, err := tx.CreateBucketIfNotExists([]byte(MetaBucket))
-	if err != nil {
-		return err
-	}
+	b := tx.Bucket([]byte(MetaBucket))
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
 	for key, value := range map[string][]byte{
@@ -78,12 +70,6 @@ func getMeta(tx *bbolt.Tx, key string) []byte {
 	return append([]byte{}, body...)
 }
 
-// IsEmpty reports whether nothing has been put into the file since bbolt made it.
-func IsEmpty(tx *bbolt.Tx) bool {
-	k, _ := tx.Cursor().First()
-	return k == nil
-}
-
 // ReadMeta reads the meta bucket, and refuses a file that is not ours to read.
 func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 	b := tx.Bucket([]byte(MetaBucket))
@@ -102,9 +88,9 @@ func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 	case n < Format:
 		return Meta{}, nil, fmt.Errorf("format %d, and this version reads %d: %w", n, Format, frontier.ErrOlder)
 	}
-	for _, j := range Journals() {
-		if tx.Bucket([]byte(j)) == nil {
-			return Meta{}, nil, fmt.Errorf("it has no bucket %q: %w", j, frontier.ErrDamaged)
+	for _, name := range buckets() {
+		if tx.Bucket([]byte(name)) == nil {
+			return Meta{}, nil, fmt.Errorf("it has no bucket %q: %w", name, frontier.ErrDamaged)
 		}
 	}
 	if err := checkStamp(tx); err != nil {
@@ -116,8 +102,8 @@ func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 	}
 	c.Least = max(wall, c.Began.UnixNano())
 	secret, ok := unseal(b.Get([]byte(SecretKey)))
-	if !ok || len(secret) != 32 || tx.Bucket([]byte(BlobBucket)) == nil {
-		return Meta{}, nil, fmt.Errorf("meta bucket: secret or blobs: %w", frontier.ErrDamaged)
+	if !ok || len(secret) != 32 {
+		return Meta{}, nil, fmt.Errorf("meta bucket: secret: %w", frontier.ErrDamaged)
 	}
 	epoch := getMeta(tx, EpochKey)
 	clean := parser{b: getMeta(tx, cleanKey)}

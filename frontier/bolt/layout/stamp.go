@@ -29,13 +29,9 @@ func Restamp(tx *bbolt.Tx) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(stampKey), makeStamp(tx))
 }
 
-// readWall returns the time of the last writing; zero when there is none.
+// readWall returns the time of the last writing.
 func readWall(tx *bbolt.Tx) (int64, error) {
-	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(wallKey))
-	if v == nil {
-		return 0, nil
-	}
-	body, ok := unseal(v)
+	body, ok := unseal(tx.Bucket([]byte(MetaBucket)).Get([]byte(wallKey)))
 	if !ok || len(body) != 8 {
 		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", frontier.ErrDamaged)
 	}
@@ -53,11 +49,10 @@ func makeStamp(tx *bbolt.Tx) []byte {
 	return b
 }
 
-// checkStamp fails when the contents are not those that the last transaction stamped. A file from before there were
-// stamps has none.
+// checkStamp fails when the contents are not those that the last transaction stamped.
 func checkStamp(tx *bbolt.Tx) error {
 	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(stampKey))
-	if is := makeStamp(tx); v != nil && !bytes.Equal(v, is) {
+	if is := makeStamp(tx); !bytes.Equal(v, is) {
 		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, frontier.ErrDamaged)
 	}
 	return nil
