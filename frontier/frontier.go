@@ -158,6 +158,10 @@ type Options struct {
 	// each is told before it is durable; after a death in between it is told again. Nil tells nobody.
 	Tell func(ctx context.Context, c Closings) error
 
+	// Operator says that this opening is an operator's and no run's. An unclean stop before it stays one: a clean Close does
+	// not take it from the run that follows, which may know from elsewhere what the stop made the frontier forget.
+	Operator bool
+
 	// LeaseLength is how long a turn may last. Zero means 40 minutes.
 	LeaseLength time.Duration
 

@@ -25,6 +25,7 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 	}
 	f.dir, f.settings = dir, s
 	o, told := s.FrontierOptions(), f
+	o.Operator = true
 	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
 		return told.tell(ctx, func(e *evidence) error { return crawler.Tell(e.archive, e.ledger)(ctx, closed) })
 	}

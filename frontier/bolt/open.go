@@ -159,7 +159,12 @@ func (f *Frontier) Close() error {
 	err, floor := f.err, max(f.hosts.floor, f.oldFloor)
 	f.mu.Unlock()
 	if err == nil && !f.readOnly {
-		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error { return layout.WriteClean(tx, f.clock, floor) })
+		err = dbfile.Update(f.db, func(tx *bbolt.Tx) error {
+			if f.unclean && f.options.Operator {
+				return layout.WriteAsFound(tx, f.clock)
+			}
+			return layout.WriteClean(tx, f.clock, floor)
+		})
 		if err != nil {
 			err = dbfile.WriteError("mark the stop as clean in", f.path, err)
 		}

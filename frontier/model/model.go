@@ -121,6 +121,9 @@ func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.clean = m.err == nil && !m.crashed
+	if m.clean && m.dealer.unclean && m.dealer.options.Operator {
+		m.clean, m.flight = false, nil
+	}
 	return m.err
 }
 

@@ -165,6 +165,14 @@ func WriteEpoch(tx *bbolt.Tx, c Clock, epoch uint64) error {
 	return Stamp(tx, c)
 }
 
+// WriteAsFound ends an opening that leaves the stop before it to the next one as unclean. Nothing is in flight any more.
+func WriteAsFound(tx *bbolt.Tx, c Clock) error {
+	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
+		return err
+	}
+	return Stamp(tx, c)
+}
+
 // WriteClean ends an opening, of which a floor may be left, and nothing is in flight any more.
 func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {

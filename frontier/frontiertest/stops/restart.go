@@ -20,6 +20,7 @@ func restartRules() []stage.Rule {
 		{Name: "restart: after an unclean stop Options.Pace holds for authorities not known yet", Options: o, Crash: true, Test: restartUnknown},
 		{Name: "restart: a crash forgets no park and no deferral", Options: o, Crash: true, Test: restartCrash},
 		{Name: "restart: openings are counted, and Unclean is about the last stop", Options: o, Crash: true, Test: restartCounts},
+		{Name: "restart: an operator's clean stop leaves the next run an unclean one before it", Options: o, Crash: true, Test: restartOperator},
 	}
 }
 
@@ -150,4 +151,29 @@ func restartCounts(s *stage.Stage) {
 		stage.Want(s, "Restarts", st.Restarts, int64(n+1))
 		stage.Want(s, "Unclean", st.Unclean, crash)
 	}
+}
+
+func restartOperator(s *stage.Stage) {
+	s.Add(s.Links("a/0"))
+	s.Turn(1)
+	s.Sleep(frontier.GroupDelay + time.Millisecond)
+	s.Kill()
+	run, operator := s.Options, s.Options
+	operator.Operator = true
+	for range 2 {
+		s.Open(operator)
+		stage.Want(s, "Unclean", s.Stats().Unclean, true)
+		s.Close()
+	}
+	s.Open(run)
+	stage.Want(s, "Unclean", s.Stats().Unclean, true)
+	s.Sleep(run.Pace)
+	stage.Want(s, "stops", s.Turn(1).Tasks[0].Stops, 1)
+	s.Reopen()
+	stage.Want(s, "Unclean after the run", s.Stats().Unclean, false)
+	s.Close()
+	s.Open(operator)
+	s.Close()
+	s.Open(run)
+	stage.Want(s, "Unclean after an operator alone", s.Stats().Unclean, false)
 }

@@ -1,0 +1,97 @@
+package crawldir
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"curtsy/crawler"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+)
+
+// busy is a web whose one host answers with 503, and asks for a rest.
+func busy(t *testing.T, rest time.Duration) *crawltest.Web {
+	t.Helper()
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: strconv.Itoa(int(rest.Seconds()))},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	return web
+}
+
+// killed is the directory of a crawl as a kill between two commits leaves it: archive and ledger have its answer, the
+// frontier is that of before.
+func killed(t *testing.T, web *crawltest.Web) (dir string) {
+	t.Helper()
+	dir = in(t.TempDir(), "d")
+	s := Defaults()
+	s.Delay, s.MaxWait = 0, time.Second
+	seeds, err := SeedURLs(web.LoopbackURL("bakery.test"))
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []byte
+	_, err = Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
+		var err error
+		if before, err = os.ReadFile(in(dir, FrontierName)); err != nil {
+			t.Fatal(err)
+		}
+		return start.Crawl.Run(ctx)
+	}})
+	if err == nil {
+		err = os.WriteFile(in(dir, FrontierName), before, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A kill makes the frontier forget an answer that asks for a rest; the ledger knows it. The run that follows keeps the
+// rest, also when an operator changed the stopped crawl in between.
+func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
+	for name, operate := range map[string]func(f Stopped) error{
+		"nobody": nil,
+		"retry": func(f Stopped) error {
+			_, err := f.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Failed})
+			return err
+		},
+		"a look": func(Stopped) error { return nil },
+	} {
+		web := busy(t, time.Hour)
+		dir := killed(t, web)
+		asked := len(web.Referee().Requests())
+		for range 2 {
+			if operate == nil {
+				break
+			}
+			f, err := OpenStopped(t.Context(), dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := operate(f); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Run(t.Context(), dir, Options{})
+		if err != nil || r.EndedBy != crawler.EndedWaiting {
+			t.Errorf("%s: ended by %s, %v", name, r.EndedBy, err)
+		}
+		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
+			t.Errorf("%s: asked for %s before the rest was over", name, more[0].Target)
+		}
+	}
+}
