@@ -24,7 +24,7 @@ func newCrawl(std cli.Streams) *cobra.Command { return newCrawlIn(world{}, std) 
 
 // newCrawlIn is newCrawl in a world of its own.
 func newCrawlIn(w world, std cli.Streams) *cobra.Command {
-	var s settings
+	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
 		Use:   "crawl [flags] SEED…",
@@ -39,7 +39,7 @@ func newCrawlIn(w world, std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	o.placeFlags(fs)
-	s.flags(fs)
+	config.Flags(&s, fs)
 	o.flags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return crawl(cmd.Context(), fs, &s, &o, w, args, std)
@@ -47,11 +47,11 @@ func newCrawlIn(w world, std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w world, args []string, std cli.Streams) error {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, w world, args []string, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := resolve(s, flags, o.config, ""); err != nil {
+	if err := config.Resolve(s, flags, o.config, ""); err != nil {
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
@@ -73,7 +73,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, w
 }
 
 // prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns the seeds.
-func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, args []string, std cli.Streams) (seeds []frontier.Candidate, err error) {
+func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, args []string, std cli.Streams) (seeds []frontier.Candidate, err error) {
 	std.In = cli.StdinUntil(ctx, std.In)
 	from, err := openSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
@@ -84,14 +84,14 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options,
 	if err != nil {
 		return nil, err
 	}
-	s.stayHome(flags, first, o, std)
+	stayHome(s, flags, first, o, std)
 	if o.dryRun {
 		return rest(ctx, first, from, s)
 	}
 	if o.dir == "" {
 		o.dir = defaultDir(first, time.Now())
 	}
-	err = crawldir.Create(ctx, o.dir, &s.Settings, func() (batch []frontier.Candidate, err error) {
+	err = crawldir.Create(ctx, o.dir, s, func() (batch []frontier.Candidate, err error) {
 		if batch, first = first, nil; batch != nil {
 			return batch, nil
 		}
@@ -115,7 +115,7 @@ func defaultDir(seeds []frontier.Candidate, now time.Time) string {
 }
 
 // rest returns all seeds of which the first are known.
-func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *settings) ([]frontier.Candidate, error) {
+func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *crawldir.Settings) ([]frontier.Candidate, error) {
 	err := s.Check(seeds)
 	for err == nil {
 		var batch []frontier.Candidate
@@ -135,7 +135,7 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *
 
 // newResume goes on with a crawl.
 func newResume(std cli.Streams) *cobra.Command {
-	var s settings
+	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",
@@ -146,7 +146,7 @@ func newResume(std cli.Streams) *cobra.Command {
 			"  curtsy resume --max-pages 0 news",
 		Args: cli.OneDir,
 	}
-	s.flags(cmd.Flags())
+	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.dir = args[0]
@@ -156,7 +156,7 @@ func newResume(std cli.Streams) *cobra.Command {
 }
 
 // prepareResume reads the settings of a crawl that is to go on.
-func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
+func prepareResume(flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -166,14 +166,14 @@ func prepareResume(flags *pflag.FlagSet, s *settings, o *options, std cli.Stream
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}
-	if err := resolve(s, flags, o.config, filepath.Join(o.dir, crawldir.ConfigName)); err != nil {
+	if err := config.Resolve(s, flags, o.config, filepath.Join(o.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
 	config.WarnEnv(std.Err, crawldir.Names())
 	return s.Check(nil)
 }
 
-func resume(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
+func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}

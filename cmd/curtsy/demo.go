@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -59,9 +60,9 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		return fmt.Errorf("the demo's web: %w", err)
 	}
 	defer web.Close()
-	var s settings
+	var s crawldir.Settings
 	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
-	s.flags(flags)
+	config.Flags(&s, flags)
 	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
 	s.AllowNet = []string{web.Net().String()}
 	seeds, err := collectSeeds(web.Seeds(), "", std)
@@ -74,7 +75,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, leave(o, err == nil, std)) }()
 	}
-	if err := crawldir.CreateUnchecked(ctx, o.dir, &s.Settings, crawldir.Given(seeds)); err != nil {
+	if err := crawldir.CreateUnchecked(ctx, o.dir, &s, crawldir.Given(seeds)); err != nil {
 		return err
 	}
 	if !o.quiet {

@@ -19,7 +19,7 @@ import (
 
 // dryRun asks the seeds' hosts for robots.txt, in a directory that is thrown away, and shows what they say. A host
 // whose robots.txt cannot be had is asked once.
-func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candidate, std cli.Streams) (err error) {
+func dryRun(ctx context.Context, s *crawldir.Settings, o *options, seeds []frontier.Candidate, std cli.Streams) (err error) {
 	tmp, err := os.MkdirTemp("", "curtsy-dry-run-")
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func dryRun(ctx context.Context, s *settings, o *options, seeds []frontier.Candi
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	o.dir = filepath.Join(tmp, "crawl")
 	s.MaxWait = 2 * time.Second
-	if err := crawldir.Create(ctx, o.dir, &s.Settings, crawldir.Given(seeds)); err != nil {
+	if err := crawldir.Create(ctx, o.dir, s, crawldir.Given(seeds)); err != nil {
 		return err
 	}
 	display := progress.New(std.Err, o.quiet, o.dryRun)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
@@ -30,8 +31,8 @@ type explaining struct {
 	live    bool
 	json    bool
 
-	settings settings       // those of the crawl
-	config   crawler.Config // made of them
+	settings crawldir.Settings // those of the crawl
+	config   crawler.Config    // made of them
 	running  bool
 }
 
@@ -136,8 +137,8 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 // configure reads the settings of the crawl.
 func (x *explaining) configure() error {
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	x.settings.flags(flags)
-	if err := resolve(&x.settings, flags, "", filepath.Join(x.dir, crawldir.ConfigName)); err != nil {
+	config.Flags(&x.settings, flags)
+	if err := config.Resolve(&x.settings, flags, "", filepath.Join(x.dir, crawldir.ConfigName)); err != nil {
 		return err
 	}
 	if err := x.settings.OpenLists(x.dir, nil); err != nil {

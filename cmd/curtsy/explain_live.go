@@ -28,7 +28,7 @@ func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, locks.Close()) }()
-	q, err := inquiry.New(&x.settings.Settings, []canon.URL{x.url}, locks)
+	q, err := inquiry.New(&x.settings, []canon.URL{x.url}, locks)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -41,7 +40,7 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
-	s, err := settingsOf(dir)
+	s, err := config.Of(dir)
 	if err != nil {
 		return err
 	}
@@ -89,12 +88,4 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 	}
 	goOn(std, dir, running)
 	return nil
-}
-
-// settingsOf are the settings of the crawl in dir.
-func settingsOf(dir string) (*settings, error) {
-	var s settings
-	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	s.flags(flags)
-	return &s, resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName))
 }

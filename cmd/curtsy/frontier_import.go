@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
@@ -125,17 +126,17 @@ func completeDir(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, crawldir.ConfigName)); err == nil {
 		return nil
 	}
-	var s settings
+	var s crawldir.Settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	s.flags(flags)
-	if err := resolve(&s, flags, "", ""); err != nil {
+	config.Flags(&s, flags)
+	if err := config.Resolve(&s, flags, "", ""); err != nil {
 		return err
 	}
-	config, err := s.TOML()
+	text, err := s.TOML()
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(filepath.Join(dir, crawldir.ConfigName), config, 0o666); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, crawldir.ConfigName), text, 0o666); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -52,11 +53,11 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 		}
 		return true, cli.Ordered(err)
 	}
-	s, err := stoppedSettings(dir)
+	s, err := config.Of(dir)
 	if err != nil {
 		return false, err
 	}
-	stopped, err := crawldir.OpenStopped(ctx, dir, &s.Settings)
+	stopped, err := crawldir.OpenStopped(ctx, dir, s)
 	if err != nil {
 		return false, cli.InUse(err, dir)
 	}

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
@@ -95,27 +92,6 @@ func (r *retrials) run(ctx context.Context, dir string, std cli.Streams) (err er
 		goOn(std, dir, running)
 	}
 	return nil
-}
-
-// stoppedOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
-// next opening, and its rest is left to the one after.
-func stoppedOptions(dir string) (frontier.Options, error) {
-	s, err := stoppedSettings(dir)
-	if err != nil {
-		return frontier.Options{}, err
-	}
-	return s.FrontierOptions(), nil
-}
-
-// stoppedSettings are those of a crawl that does not run.
-func stoppedSettings(dir string) (*settings, error) {
-	var s settings
-	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	s.flags(flags)
-	if err := resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
-		return nil, err
-	}
-	return &s, nil
 }
 
 // apply has everything tried again that is asked for.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
@@ -36,11 +37,11 @@ func noise(seed uint64, n int) string {
 }
 
 // given makes a flag set as a command has it, with what the command line gave.
-func given(t *testing.T, args ...string) (*settings, *pflag.FlagSet) {
+func given(t *testing.T, args ...string) (*crawldir.Settings, *pflag.FlagSet) {
 	t.Helper()
-	var s settings
+	var s crawldir.Settings
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.flags(fs)
+	config.Flags(&s, fs)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
 
@@ -15,7 +17,7 @@ import (
 var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "max-body": "1GiB"}
 
 func newMirror(std cli.Streams) *cobra.Command {
-	var s settings
+	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
 		Use:   "mirror [flags] URL…",
@@ -34,7 +36,7 @@ func newMirror(std cli.Streams) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	o.placeFlags(fs)
-	s.flags(fs)
+	config.Flags(&s, fs)
 	o.flags(fs)
 	for name, value := range mirrorDefaults {
 		setDefault(fs.Lookup(name), value)
@@ -55,7 +57,7 @@ func newMirror(std cli.Streams) *cobra.Command {
 
 // stayHome leaves the files of other hosts out of the mirror of a site on this machine, when nobody could be told whom to
 // ask about it and nobody asked for them in so many words.
-func (s *settings) stayHome(flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
+func stayHome(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate, o *options, std cli.Streams) {
 	abroad := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
 	id := s.Identity()
 	if !s.Mirror || s.Requisites != "all" || flags.Changed("requisites") || abroad || id.CheckContact() == nil {

@@ -30,7 +30,7 @@ type built struct {
 }
 
 // buildMirror makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays.
-func buildMirror(ctx context.Context, s *settings, o *options, display *progress.Display) error {
+func buildMirror(ctx context.Context, s *crawldir.Settings, o *options, display *progress.Display) error {
 	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(o.dir))
 	var progress mirror.Progress
 	err := cli.UntilSignal(ctx, func(ctx context.Context) error {
@@ -46,7 +46,7 @@ func buildMirror(ctx context.Context, s *settings, o *options, display *progress
 }
 
 // mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
-func mirrorCrawl(ctx context.Context, s *settings, dir string, o mirror.Options) (b *built, err error) {
+func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *built, err error) {
 	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -107,7 +108,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if err := crawldir.Require(dir); err != nil {
 		return nil, err
 	}
-	s, err := settingsOf(dir)
+	s, err := config.Of(dir)
 	if err != nil {
 		return nil, err
 	}

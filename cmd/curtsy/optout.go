@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
@@ -121,7 +122,7 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 			"named, your own, and the crawl's. With --user, and without DIR, your own alone.",
 		Example: "  curtsy optout list news\n  curtsy optout list --user",
 		RunE: func(_ *cobra.Command, args []string) error {
-			var s settings
+			var s crawldir.Settings
 			dir := ""
 			if !user {
 				if len(args) != 1 {
@@ -132,8 +133,8 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 					return err
 				}
 				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-				s.flags(flags)
-				if err := resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
+				config.Flags(&s, flags)
+				if err := config.Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
 					return err
 				}
 			} else if len(args) > 0 {

@@ -169,9 +169,9 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 	if err != nil {
 		return nil, []string{"The settings of the crawl cannot be read: " + plainly.Lines(err.Error())}
 	}
-	var s settings
+	var s crawldir.Settings
 	flags := pflag.NewFlagSet("report", pflag.ContinueOnError)
-	s.flags(flags)
+	config.Flags(&s, flags)
 	for _, name := range crawldir.Names() {
 		given, ok, err := l.Texts(name)
 		if !ok || slices.Contains(config.IdentityNames(), name) && name != "agent" {

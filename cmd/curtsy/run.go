@@ -30,7 +30,7 @@ type world struct {
 }
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
-func runCrawl(ctx context.Context, s *settings, o *options, w world, std cli.Streams) error {
+func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, std cli.Streams) error {
 	defer tuneMemory(s.MemoryLimit)()
 	display := progress.New(std.Err, o.quiet, o.dryRun)
 	// From the run on they are caught until all is closed and said.
@@ -83,12 +83,12 @@ func runCrawl(ctx context.Context, s *settings, o *options, w world, std cli.Str
 
 // runIn runs the crawl in o.dir, unless it is finished already. Until it begins a signal ends the opening: something of
 // the directory may have to be made first, and take long. From then on it is asked to stop, and sig is the signal.
-func runIn(ctx context.Context, s *settings, o *options, w world, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
+func runIn(ctx context.Context, s *crawldir.Settings, o *options, w world, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
-		Settings: &s.Settings, DryRun: o.dryRun, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
+		Settings: s, DryRun: o.dryRun, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
 		Resolve: w.resolve, Dial: w.dial, OpenFrontier: w.open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
-			s.announce(o, start, display)
+			announce(s, o, start, display)
 			summary, sig, err = attend(ctx, start.Crawl, display)
 			return summary, err
 		},
@@ -115,7 +115,7 @@ func runIn(ctx context.Context, s *settings, o *options, w world, display *progr
 }
 
 // announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
-func (s *settings) announce(o *options, start crawldir.Start, display *progress.Display) {
+func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *progress.Display) {
 	foreign := start.Named || s.LoopbackForeign()
 	seeds := plainly.Count(start.Seeds, "seed")
 	switch {

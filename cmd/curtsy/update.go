@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
@@ -20,7 +21,7 @@ import (
 
 // newUpdate crawls anew what was crawled before.
 func newUpdate(std cli.Streams) *cobra.Command {
-	var s settings
+	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
 		Use:   "update [flags] DIR",
@@ -35,7 +36,7 @@ func newUpdate(std cli.Streams) *cobra.Command {
 			"  curtsy update --max-pages 500 --json news",
 		Args: cli.OneDir,
 	}
-	s.flags(cmd.Flags())
+	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.dir = args[0]
@@ -44,20 +45,20 @@ func newUpdate(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func update(ctx context.Context, flags *pflag.FlagSet, s *settings, o *options, std cli.Streams) error {
+func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
 	if _, err := crawler.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
-	was, err := stoppedSettings(o.dir)
+	was, err := config.Of(o.dir)
 	if err != nil {
 		return err
 	}
 	var g totals.Generation
 	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
-		g, err = crawldir.Update(ctx, o.dir, &was.Settings, &s.Settings)
+		g, err = crawldir.Update(ctx, o.dir, was, s)
 		return err
 	})
 	if err != nil {

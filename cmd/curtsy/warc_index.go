@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -88,7 +89,7 @@ func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) 
 	if _, err := crawler.Connect(ctx, dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running, and keeps its index itself", dir)
 	}
-	options, err := stoppedOptions(dir)
+	options, err := config.FrontierOptions(dir)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/phrasebook"
 	"curtsy/crawler/crawldir"
+	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
@@ -131,4 +132,14 @@ func Of(dir string) (*crawldir.Settings, error) {
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	Flags(&s, flags)
 	return &s, Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName))
+}
+
+// FrontierOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
+// next opening, and its rest is left to the one after.
+func FrontierOptions(dir string) (frontier.Options, error) {
+	s, err := Of(dir)
+	if err != nil {
+		return frontier.Options{}, err
+	}
+	return s.FrontierOptions(), nil
 }
