@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
@@ -91,7 +92,7 @@ func (w *world) crashed() {
 	w.t.Helper()
 	m := w.front.(*model.Model)
 	m.Crash()
-	m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 	w.t.Cleanup(func() { m.Close() })
 	w.front, w.cfg.Frontier = m, m
 }

@@ -42,7 +42,7 @@ func DefaultFollowRel() []string { return []string{"ugc", "sponsored"} }
 
 // Config is what a crawl needs. The zero value of each setting means its default.
 type Config struct {
-	Frontier frontier.Frontier // its Options.Barrier must be Barrier(Recorder, Ledger)
+	Frontier frontier.Frontier // its Options.Barrier must be record.Barrier(Recorder, Ledger)
 	Fetcher  fetcher
 	Recorder storage.Recorder
 	Ledger   storage.Ledger
@@ -130,17 +130,6 @@ type fetcher interface {
 
 // AtOnce is how many exchanges a crawl of so many workers has under way at most, those with slow hosts among them.
 func AtOnce(workers int) int { return inflight.New(workers).Most() }
-
-// Barrier returns what the frontier must call before each commit: it makes the records durable, then the lines that
-// name them.
-func Barrier(r storage.Recorder, l storage.Ledger) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := r.Sync(ctx); err != nil {
-			return err
-		}
-		return l.Sync(ctx)
-	}
-}
 
 // Validate says what is wrong with c, or nil.
 func (c Config) Validate() error {

@@ -195,3 +195,12 @@ func (c *Crawl) snapshot(ctx context.Context, dir, name string) error {
 type wantedHost struct {
 	Host string `json:"host"`
 }
+
+// steer obeys an operator's command. What it closes is told by Frontier, which was opened with record.Closed.
+func (c *Crawl) steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	if err := s.Check(); err != nil {
+		return frontier.Steered{}, badOrder{err}
+	}
+	defer c.live.Forget()
+	return c.cfg.Frontier.Steer(ctx, s)
+}

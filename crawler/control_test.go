@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 )
@@ -27,7 +28,7 @@ func served(t *testing.T) (dir string, stop func()) {
 func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
 	t.Helper()
 	a, l := &archive{}, &lines{}
-	front := model.New(frontier.Options{Barrier: Barrier(a, l)})
+	front := model.New(frontier.Options{Barrier: record.Barrier(a, l)})
 	t.Cleanup(func() { front.Close() })
 	f, err := fetch.New(fetch.Config{})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/scope"
@@ -28,8 +29,7 @@ type Crawl struct {
 	cfg       Config
 	scope     *scope.Scope
 	lined     *refusals.Recent // keys of refused URLs that have a line of the ledger
-	limiter   *refusals.Limiter
-	flusher   refusals.Flusher
+	record    *record.Writer
 	gate      *gate.Gate
 	redirects *gate.Redirects // of robots.txt to other hosts
 	extract   *extract.Extractor
@@ -51,8 +51,8 @@ type Crawl struct {
 	room *inflight.Limiter // of the exchanges in flight
 	crew chan struct{}     // one place for each worker that is at work and has no slow exchange
 
-	readers, writers inflight.CPU // of pages, and of records
-	buffers          resultbuf.Pool
+	readers inflight.CPU // of pages
+	buffers resultbuf.Pool
 
 	offScope string // the name of the rule that refuses what lies off the scope
 
@@ -96,8 +96,9 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	}
 	c := &Crawl{
 		cfg: cfg.withDefaults(), extract: extract.New(), clock: steady.Start(), dates: steady.NewDates(),
-		lined: refusals.NewRecent(), limiter: refusals.NewLimiter(refusals.MaxKinds), flusher: refusals.NewFlusher(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
+		lined: refusals.NewRecent(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
 	}
+	c.record = record.New(c.cfg.Recorder, c.cfg.Ledger, c.dates)
 	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	c.live = c.cfg.newLive()
 	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
-	c.readers, c.writers = inflight.NewCPU(), inflight.NewCPU()
+	c.readers = inflight.NewCPU()
 	c.draining, c.drain = context.WithCancelCause(context.Background())
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	return c, nil
@@ -177,12 +178,18 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	for range c.room.Most() {
 		g.Go(func() error { return c.work(gctx) })
 	}
-	beside.Go(func() error { return c.syncRefusals(context.WithoutCancel(ctx), over) })
+	beside.Go(func() error {
+		err := c.record.SyncIdle(context.WithoutCancel(ctx), over)
+		if err != nil {
+			c.end(EndedInterrupted)
+		}
+		return err
+	})
 	err := g.Wait()
 	close(over)
 	err = cmp.Or(err, beside.Wait())
 	c.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
-	rest := c.countRest(context.WithoutCancel(ctx))
+	rest := c.record.Flush(context.WithoutCancel(ctx))
 	if err = cmp.Or(err, rest); err != nil { // of two failures of our own state the first is the cause
 		return Summary{}, err
 	}

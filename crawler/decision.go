@@ -2,12 +2,16 @@ package crawler
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
 	"time"
 
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -26,7 +30,7 @@ type decision struct {
 	entry   *optout.Hit      // of an opt-out
 
 	// With an exchange:
-	evidence
+	record.Evidence
 	found   frontier.Candidate // the task as it was found
 	attempt int
 	pace    host.Pace // that was to be kept before it
@@ -72,15 +76,15 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 // line writes down what became of a task.
 func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome storage.Outcome) error {
 	found := task.Candidate
-	if d.ex != nil {
+	if d.Exchange != nil {
 		found = d.found
 	}
 	l := c.lineOf(v, found)
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
 	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, storage.Change(d.change)
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joined(d.asks.Raw), d.prefs
-	d.exchanged(&l)
-	if d.ex != nil {
+	d.Describe(&l)
+	if d.Exchange != nil {
 		v.imposes(&l)
 	}
 	if d.entry != nil {
@@ -94,6 +98,65 @@ func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decisi
 	if d.note != "" {
 		l.Reason += ": " + d.note
 	}
-	_, err := c.write(ctx, l, d.evidence)
+	_, err := c.record.Write(ctx, l, d.Evidence)
 	return err
+}
+
+// lineOf begins the line of a candidate.
+func (c *Crawl) lineOf(v *visit, of frontier.Candidate) storage.Line {
+	l := found.Line(of)
+	l.Own = c.isOwn(v, of.URL.Authority())
+	return l
+}
+
+// isOwn reports whether a is known to be the operator's own: the host of v, whose proof is at hand, or one that needs none.
+func (c *Crawl) isOwn(v *visit, a canon.Authority) bool {
+	if a == v.turn.Authority {
+		return v.own
+	}
+	return c.cfg.own(a)
+}
+
+// ruled puts a verdict of the host's policy into a line.
+func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
+	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, record.Plain(verdict.Rule), record.Plain(verdict.Group), record.Plain(verdict.RunnerUp)
+	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.memory.Source.Record
+	if verdict.Digest != ([32]byte{}) {
+		l.RobotsSHA256 = hex.EncodeToString(verdict.Digest[:])
+	}
+}
+
+// tellBarred writes down what of the findings of a turn an operator has barred has found: many lines are counted (package refusals).
+func (c *Crawl) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
+	for _, place := range added.Barred {
+		if _, err := c.record.Write(ctx, record.Dropped(c.lineOf(v, cs[place])), record.Evidence{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellLate writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
+// that were open still. Both are decided by the frontier alone, so that their lines can only follow.
+func (c *Crawl) tellLate(ctx context.Context, v *visit, finished frontier.Finished) error {
+	ctx = context.WithoutCancel(ctx) // what they tell has happened
+	if err := c.tellBarred(ctx, v, v.result.Found, finished.Added); err != nil {
+		return err
+	}
+	for _, t := range v.turn.Tasks {
+		if !slices.Contains(finished.Dropped, t.Print) {
+			continue
+		}
+		if _, err := c.record.Write(ctx, record.Dropped(c.lineOf(v, t.Candidate)), record.Evidence{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addGiven enters candidates that no turn has found.
+func (c *Crawl) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	added, err := c.cfg.Frontier.Add(ctx, cs)
+	err = errors.Join(err, c.record.Barred(ctx, cs, added))
+	return added, err
 }

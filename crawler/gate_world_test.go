@@ -15,6 +15,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/robots"
@@ -84,7 +85,7 @@ func (w *world) reopen() {
 	if err := m.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 	w.t.Cleanup(func() { m.Close() })
 	w.front, w.cfg.Frontier = m, m
 }

@@ -12,6 +12,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/hostile"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -208,7 +209,7 @@ func TestLine_TheGapAfterAKillIsNotKnown(t *testing.T) {
 		w.run()
 		m := w.front.(*model.Model)
 		m.Crash()
-		m = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+		m = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 		t.Cleanup(func() { m.Close() })
 		w.front, w.cfg.Frontier, w.cfg.MaxTime = m, m, 0
 		before := len(w.ledger.all)

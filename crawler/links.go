@@ -8,6 +8,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
@@ -186,7 +187,7 @@ func (c *Crawl) refuse(ctx context.Context, v *visit, f *findings) error {
 		}
 		line := c.lineOf(v, r.Candidate)
 		line.Decision, line.Reason, line.Outcome = storage.DecisionRefuse, r.Refused, storage.OutcomeDropped
-		if _, err := c.write(ctx, line, evidence{}); err != nil {
+		if _, err := c.record.Write(ctx, line, record.Evidence{}); err != nil {
 			return err
 		}
 	}

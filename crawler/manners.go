@@ -55,7 +55,7 @@ func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d 
 	if asks.NoArchive {
 		f.count(totals.NoArchive, 1)
 	}
-	d.headOnly = asks.NoArchive && !c.cfg.KeepNoArchive
+	d.HeadOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }
 
 // named makes a line name the entry that decided.

@@ -14,6 +14,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -125,7 +126,7 @@ func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 				t.Fatalf("the run ended with %v", err)
 			}
 			model.Crash()
-			model = model.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+			model = model.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 			t.Cleanup(func() { model.Close() })
 			w.front, w.cfg.Frontier, w.cfg.Recorder = model, model, w.archive
 			dropPages(t, model, "a.test", listed) // the sitemap was in flight: it comes last at its host

@@ -7,6 +7,7 @@ import (
 
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -65,7 +66,7 @@ func (c *Crawl) handleResponse(ctx context.Context, v *visit, x *attempt) (err e
 	}
 	d := decision{
 		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, pace: v.kept, gap: v.gap(c, ex.Start), found: x.found,
-		evidence: evidence{ex: ex, page: true},
+		Evidence: record.Evidence{Exchange: ex, Page: true},
 	}
 	switch {
 	case outlasted(ex) && !dialled(ex):
@@ -107,7 +108,7 @@ func (c *Crawl) handleWhole(ctx context.Context, v *visit, x *attempt, d decisio
 	if err != nil {
 		return err
 	}
-	d.outlinks, d.holds = outlinksOf(x.ex, r.page), m.confirmed
+	d.Outlinks, d.Confirmed = record.Outlinks(x.ex, r.page), m.confirmed
 	c.wishes(v, m.Exchange, r.page.Robots, &d, f)
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -83,7 +84,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	if !verdict.Allowed {
 		line.Reason = reasonOwnerRobots + string(verdict.Reason)
 		c.proved(v, false, line.Reason)
-		_, err := c.write(ctx, line, evidence{})
+		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return true, err
 	}
 	if c.draining.Err() != nil {
@@ -97,7 +98,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	}
 	line.Time, line.Reason = v.end, host.Aborted
 	cut := func(ctx context.Context) error {
-		_, err := c.write(ctx, line, evidence{})
+		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return err
 	}
 	if err != nil && late(ctx, err) {
@@ -113,7 +114,7 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 		line = storage.Line{Time: ex.End, URL: line.URL, Decision: storage.DecisionOwner, Reason: reasonOptOut, Own: line.Own}
 		named(&line, hit)
 		c.proved(v, false, reasonOptOut)
-		_, err := c.write(ctx, line, evidence{})
+		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return true, err
 	}
 	return false, c.tellProof(ctx, v, line, ex)
@@ -140,9 +141,9 @@ func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *
 	c.proved(v, ok, why)
 	v.imposes(&line)
 	line.Time, line.Reason = ex.End, why
-	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
-	e.exchanged(&line)
-	_, err = c.write(ctx, line, e)
+	e := record.Evidence{Exchange: ex, Outlinks: record.Outlinks(ex, extract.Page{})}
+	e.Describe(&line)
+	_, err = c.record.Write(ctx, line, e)
 	return err
 }
 

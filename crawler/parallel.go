@@ -107,7 +107,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 		x.readAhead() // or the body would be closed under its reader
 		if aborted && err == nil && (x.ex != nil || x.err != nil) {
 			d := decision{kind: storage.DecisionAllow, verdict: x.verdict, reason: host.Aborted, attempt: x.task.Attempts + 1, pace: p.v.kept}
-			d.ex, d.found, d.headOnly = x.ex, x.found, !p.c.cfg.KeepNoArchive
+			d.Exchange, d.found, d.HeadOnly = x.ex, x.found, !p.c.cfg.KeepNoArchive
 			err = p.c.line(context.WithoutCancel(ctx), p.v, x.task, d, storage.OutcomeDeferred)
 		}
 		if x.ex != nil {

@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -139,7 +140,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got po
 	if err != nil && late(ctx, err) {
 		got.Failure, line.Reason, line.Time = string(fetch.Timeout), reasonLease, v.end
 		got.asked = true
-		_, err := c.write(context.WithoutCancel(ctx), line, evidence{})
+		_, err := c.record.Write(context.WithoutCancel(ctx), line, record.Evidence{})
 		return got, err
 	}
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got po
 		named(&line, got.optOut)
 		got.Failure = reasonOptOut
 		got.asked = true
-		_, err := c.write(ctx, line, evidence{})
+		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return got, err
 	}
 	line.Gap = v.gap(c, ex.Start)
@@ -172,13 +173,13 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got po
 	if got.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
 		line.RobotsSHA256 = digestOf(got.Body)
 	}
-	e := evidence{ex: ex, outlinks: outlinksOf(ex, extract.Page{})}
+	e := record.Evidence{Exchange: ex, Outlinks: record.Outlinks(ex, extract.Page{})}
 	if ex.Status == http.StatusNotModified {
-		e.holds = w.Holds
+		e.Confirmed = w.Holds
 	}
-	e.exchanged(&line)
+	e.Describe(&line)
 	got.Date = c.dates.Of(ex.Start)
-	got.Record, err = c.write(ctx, line, e)
+	got.Record, err = c.record.Write(ctx, line, e)
 	got.asked = err == nil
 	return got, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -240,7 +241,7 @@ func TestRule07_AMendedCrawlDelayBringsTheHostBack(t *testing.T) {
 		}
 		time.Sleep(25 * time.Hour)
 		w.web.Change("bakery.test", func(s *crawltest.Site) { s.Robots.Body = "User-agent: *\nCrawl-delay: 3\n" })
-		w.front = m.Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger)})
+		w.front = m.Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger)})
 		w.cfg.Frontier, w.cfg.MaxWait = w.front, time.Hour
 		if s := w.run(); s.Status.Fetched != 3 || s.EndedBy != EndedDrained {
 			t.Errorf("%+v", s)

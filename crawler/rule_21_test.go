@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/record"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -72,7 +73,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*revisit.Earlier, erro
 // nextGeneration gives the crawl a frontier of its own, and what was archived so far as its past.
 func (w *world) nextGeneration() {
 	w.t.Helper()
-	w.front = model.New(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+	w.front = model.New(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 	w.t.Cleanup(func() { w.front.Close() })
 	for _, s := range w.seeds {
 		u := parse(w.t, s)

@@ -9,6 +9,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/inflight"
+	"curtsy/crawler/record"
 	"curtsy/storage"
 )
 
@@ -85,9 +86,9 @@ func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, e
 	exchanged()
 	line.Time, line.Reason = ex.End, host.Aborted
 	v.imposes(&line)
-	e := evidence{ex: ex}
-	e.exchanged(&line)
-	_, err := c.write(ctx, line, e)
+	e := record.Evidence{Exchange: ex}
+	e.Describe(&line)
+	_, err := c.record.Write(ctx, line, e)
 	return err
 }
 

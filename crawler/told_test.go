@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -15,7 +16,7 @@ import (
 // What an operator takes out of a running crawl has its lines, in the archive as in the ledger, before the command is answered.
 func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 	a, l := &archive{}, &lines{}
-	front := model.New(frontier.Options{Barrier: Barrier(a, l), Tell: Tell(a, l)})
+	front := model.New(frontier.Options{Barrier: record.Barrier(a, l), Tell: record.Closed(a, l)})
 	defer front.Close()
 	f, err := fetch.New(fetch.Config{})
 	if err != nil {
@@ -69,7 +70,7 @@ func TestADropThatCannotBeWrittenDownIsSaid(t *testing.T) {
 	broken := errors.New("no room")
 	a := &timed{err: broken}
 	a.refusedAt = append(a.refusedAt, time.Now().AddDate(0, 0, -1))
-	front := model.New(frontier.Options{Tell: Tell(a, &lines{})})
+	front := model.New(frontier.Options{Tell: record.Closed(a, &lines{})})
 	u := parse(t, "http://a.test/")
 	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u}}); err != nil {
 		t.Fatal(err)

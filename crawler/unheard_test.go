@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
 	"curtsy/storage"
@@ -50,7 +51,7 @@ func (l *lethal) crawl(t *testing.T) (s Summary) {
 			time.Sleep(10 * time.Second)
 			continue
 		}
-		m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Pace: Floor})
+		m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
 		t.Cleanup(func() { m.Close() })
 		w.front, w.cfg.Frontier = m, m
 	}

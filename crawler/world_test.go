@@ -12,6 +12,7 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/model"
@@ -136,7 +137,7 @@ func newWorldLeased(t *testing.T, lease time.Duration, seeds []string, web *craw
 func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltest.Web) *world {
 	t.Helper()
 	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}}
-	w.front = model.New(frontier.Options{Barrier: Barrier(w.archive, w.ledger), Tell: Tell(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
+	w.front = model.New(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Tell: record.Closed(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
 	t.Cleanup(func() { w.front.Close() })
 	var cs []frontier.Candidate
 	for _, s := range seeds {

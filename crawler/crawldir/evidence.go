@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"curtsy/crawler"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
@@ -113,5 +113,5 @@ func (e *evidence) tellQuarantined(ctx context.Context, f frontier.Engine) error
 	if err != nil {
 		return err
 	}
-	return crawler.TellQuarantined(ctx, e.archive, e.ledger, all)
+	return record.Quarantined(ctx, e.archive, e.ledger, all)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"curtsy/crawler"
+	"curtsy/crawler/record"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -157,13 +158,13 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 		if !whole(ctx) {
 			return errors.New("archive and ledger are not open")
 		}
-		return crawler.Tell(d.evidence.archive, d.evidence.ledger)(ctx, closed)
+		return record.Closed(d.evidence.archive, d.evidence.ledger)(ctx, closed)
 	}
 	o.Barrier = func(ctx context.Context) error {
 		if !whole(ctx) {
 			return nil
 		}
-		return crawler.Barrier(d.evidence.archive, d.evidence.ledger)(ctx)
+		return record.Barrier(d.evidence.archive, d.evidence.ledger)(ctx)
 	}
 	return sync.OnceFunc(func() { close(ready) })
 }

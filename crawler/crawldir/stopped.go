@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"curtsy/crawler"
+	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -27,7 +28,7 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 	o, told := s.FrontierOptions(), f
 	o.Operator = true
 	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
-		return told.tell(ctx, func(e *evidence) error { return crawler.Tell(e.archive, e.ledger)(ctx, closed) })
+		return told.tell(ctx, func(e *evidence) error { return record.Closed(e.archive, e.ledger)(ctx, closed) })
 	}
 	if f.Frontier, err = engine.Open(dir, o); err != nil {
 		return f, err
@@ -68,7 +69,7 @@ func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Add
 		return added, err
 	}
 	return added, errors.Join(err, f.tell(ctx, func(e *evidence) error {
-		return crawler.TellBarred(ctx, e.archive, e.ledger, cs, added)
+		return record.Barred(ctx, e.archive, e.ledger, cs, added)
 	}))
 }
 

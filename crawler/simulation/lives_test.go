@@ -18,6 +18,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	recorder "curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -176,7 +177,7 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 		Pace: crawler.Floor, LeaseLength: leaseLength,
 		Barrier: func(ctx context.Context) error {
 			l.referee.barrier()
-			return crawler.Barrier(e.archive, e.ledger)(ctx)
+			return recorder.Barrier(e.archive, e.ledger)(ctx)
 		},
 	})
 	must(err)
@@ -203,7 +204,7 @@ func (l *lives) open(ctx context.Context, t *testing.T) *evidence {
 	}
 	quarantined, err := e.front.Quarantined(ctx)
 	must(err)
-	must(crawler.TellQuarantined(ctx, e.archive, e.ledger, quarantined))
+	must(recorder.Quarantined(ctx, e.archive, e.ledger, quarantined))
 	var seeds []frontier.Candidate
 	for i := range l.w.roots {
 		u, err := canon.Parse(nameOf(i) + "/p/0")

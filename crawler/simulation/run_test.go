@@ -17,6 +17,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/inflight"
+	recorder "curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -111,7 +112,7 @@ func (p *play) crawl(t *testing.T, path string) {
 	before := runtime.NumGoroutine()
 	sink := countedLedger{&p.sink}
 	front, err := bolt.Open(path, frontier.Options{
-		Barrier: crawler.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
+		Barrier: recorder.Barrier(&p.sink, sink), Pace: crawler.Floor, LeaseLength: leaseLength,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -130,7 +131,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	if err != nil {
 		return err
 	}
-	return crawler.TellQuarantined(ctx, c.archive, book{c.ledger, c}, quarantined)
+	return record.Quarantined(ctx, c.archive, book{c.ledger, c}, quarantined)
 }
 
 // barrier is the frontier's, and notes what is durable.
@@ -138,7 +139,7 @@ func (c *crawl) barrier(ctx context.Context) error {
 	if <-c.ready; c.archive == nil || c.ledger == nil {
 		return nil
 	}
-	if err := crawler.Barrier(c.archive, c.ledger)(ctx); err != nil {
+	if err := record.Barrier(c.archive, c.ledger)(ctx); err != nil {
 		return err
 	}
 	c.durable(evidence(c.dir))
@@ -177,7 +178,7 @@ func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
 	if <-c.ready; c.archive == nil || c.ledger == nil {
 		return errors.New("there is no ledger")
 	}
-	return crawler.Tell(c.archive, book{c.ledger, c})(ctx, closed)
+	return record.Closed(c.archive, book{c.ledger, c})(ctx, closed)
 }
 
 // evidence are the files that archive and ledger append to.

@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
+	recorder "curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
@@ -106,7 +107,7 @@ func crawl(t *testing.T, dir string) {
 		must(err)
 		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256()})
 		must(err)
-		front := model.New(frontier.Options{Barrier: crawler.Barrier(archive, book), Pace: crawler.Floor})
+		front := model.New(frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())
 		f, err := fetch.New(fetch.Config{Identity: identity, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir()})
 		must(err)
