@@ -19,8 +19,9 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	if r.Totals.Records == 0 {
 		return nil, ErrNothing
 	}
-	a.addresses()
+	a.take(a.pace.Flush())
 	a.rows()
+	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.robots.Judged
 	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })
 	r.Measures = a.measures(ours)
 	r.CannotShow = a.cannotShow(ours)
@@ -49,12 +50,21 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		r.Confirmed.OfExchanges = r.Totals.Exchanges
 	}
 	for _, c := range finding.Codes() {
-		if n := a.count[c]; n != nil {
+		if n := a.codes[c]; n != nil {
 			r.Counts = append(r.Counts, *n)
 		}
 	}
 	r.Clean = r.Totals.Violations == 0
 	return r, nil
+}
+
+// rows judges the exchanges of each host as a whole.
+func (a *audit) rows() {
+	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
+		if f, short := a.hosts[name].pace.Whole(name); short {
+			a.report(f)
+		}
+	}
 }
 
 // measures say what was required.

@@ -2,17 +2,15 @@
 // other. It takes nobody's word: it reads the archived robots.txt again, with package robots/naive, a second reading of
 // RFC 9309 that shares no code with the crawler's, and recomputes every verdict, pause and digest from the records.
 //
-// # How it reads
+// # How it judges
 //
-// Files are read once, in the order given, record by record. Records are put together to exchanges: a request, its
-// response or revisit, and the metadata about both. They belong together when one names the other in
-// WARC-Concurrent-To, or else when they are neighbours with the same URI and date. What has not found its other half
-// within a small window goes on alone.
+// Package evidence reads the files and joins their records to exchanges. Each exchange is held to the families of rules in
+// their order (judge.go), by the state of its authority (scheme, host, port): which robots.txt is valid and since when
+// (package policy, over the texts of package rules), when the last exchange ended and until when the server asked for rest
+// (package pacing). By what measure, package measure says. Judges give findings (package finding) as values; Run alone counts
+// them. Then the witnesses see the exchange: the ledger (reconcile), the access logs (accesslog), a WACZ file (bundle).
 //
-// An exchange is judged by the state of its authority (scheme, host, port): which robots.txt is valid and since when,
-// when the last exchange ended, until when the server asked for rest. That state is all that is kept, so memory grows
-// with the number of hosts and not with the archive. The text of a robots.txt lies in a temporary file; what was
-// parsed of it, in a cache of bounded size.
+// That state is all that is kept, so memory grows with the number of hosts and not with the archive.
 //
 // # What is required
 //

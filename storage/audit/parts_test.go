@@ -205,39 +205,6 @@ func TestNothingToAudit(t *testing.T) {
 	}
 }
 
-// The median is exact for few pauses, and near for many.
-func TestMedian(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 10, 63, 1000, 100000} {
-		var g gaps
-		for i := range n {
-			g.add(time.Duration((i*7919)%n) * time.Millisecond)
-		}
-		want, got := float64(n-1)/2, float64(g.median())/1e6
-		if near := 0.2 * float64(n); n < maxSample && got != want || got < want-near || got > want+near {
-			t.Errorf("of 0…%d ms: %v ms", n-1, got)
-		}
-		if g.least != 0 || g.n != int64(n) || len(g.sample) > maxSample {
-			t.Errorf("of 0…%d ms: %+v", n-1, g)
-		}
-	}
-}
-
-func TestTokenOf(t *testing.T) {
-	for agent, want := range map[string]string{
-		"Lantern/1.0 (+https://x.test)": "Lantern",
-		"Wget/1.21.3":                   "Wget",
-		"Mozilla/5.0 (compatible; heritrix/3.4.0 +http://x)": "heritrix",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36": "",
-		"Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)": "",
-		"my_bot-x 1": "my_bot-x",
-		"":           "",
-	} {
-		if got := tokenOf(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
-		}
-	}
-}
-
 // The JSON form has the fields that docs/audit.md names.
 func TestJSONNamesAreDocumented(t *testing.T) {
 	a := ours(t)

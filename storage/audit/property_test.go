@@ -98,7 +98,7 @@ func (w *world) step(a *archive) *worldSite {
 var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
 	finding.RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
 	finding.RobotsExpired: func(w *world, a *archive, s *worldSite) {
-		a.add(fetch{url: s.url + "/", at: s.learned + 24*time.Hour + 2*grace})
+		a.add(fetch{url: s.url + "/", at: s.learned + 24*time.Hour + 2*time.Minute})
 	},
 	finding.RobotsUnreachable: func(w *world, a *archive, s *worldSite) {
 		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, status: 500 + w.r.IntN(99)})

@@ -2,10 +2,12 @@ package audit
 
 import (
 	"context"
-	"time"
 
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/pacing"
+	"curtsy/storage/audit/policy"
 	"curtsy/storage/audit/rules"
 )
 
@@ -16,23 +18,16 @@ type audit struct {
 	hosts map[string]*host
 	texts *rules.Store // of robots.txt
 	read  *evidence.Reader
-
 	info  *evidence.Info // the last warcinfo record before what is judged
-	addrs map[string]*address
-	hops  map[string][]hop // what robots.txt redirected to, by key
+	clock clock
 
-	runNo       int       // of runs of ours, as their files tell
-	runBegan    time.Time // as the last warcinfo says; zero when it does not
-	begun, last time.Time // of the file that was just begun, and the latest end since the clock was set
-	steps       int       // how often it was set back
-	stepAt      time.Time // the first date behind the last time
-
-	startsKept int // of all hosts
-
-	absent int64 // answers that request and metadata name, and that are not there
+	records  records
+	requests requests
+	pace     *pacing.Judge
+	robots   *policy.Judge
 
 	found map[codeAt]int
-	count map[finding.Code]*Count
+	codes map[finding.Code]*Count
 	quiet *host // stands for no host in particular
 }
 
@@ -48,15 +43,35 @@ func newAudit(o Options) (*audit, error) {
 		return nil, err
 	}
 	a := &audit{
-		o: o, r: &Result{Version: Version, Level: SelfConsistent}, texts: t,
-		hosts: map[string]*host{}, addrs: map[string]*address{}, hops: map[string][]hop{},
-		found: map[codeAt]int{}, count: map[finding.Code]*Count{}, quiet: &host{},
+		o: o, r: &Result{Version: Version, Level: SelfConsistent}, hosts: map[string]*host{}, texts: t,
+		records: records{mayLack: o.LeftOut}, pace: pacing.NewJudge(),
+		found: map[codeAt]int{}, codes: map[finding.Code]*Count{}, quiet: &host{},
 	}
 	a.read = evidence.NewReader(evidence.Options{Files: o.Files, Ours: o.Ours, Texts: t}, a.report)
+	a.robots = policy.NewJudge(t, func(name string) *policy.Host { return &a.host(name).policy }, a.read.Expect)
 	return a, nil
 }
 
 func (a *audit) close() { a.texts.Close() }
+
+// measure is by what is judged next.
+func (a *audit) measure() measure.Measure {
+	return measure.Measure{Told: measure.Told{Floor: a.o.Floor, Token: a.o.Token, Strict: a.o.Strict, Ledger: a.o.Ours}, Info: a.info}
+}
+
+// host returns what is known of an authority, and makes it known.
+func (a *audit) host(name string) *host {
+	h := a.hosts[name]
+	if h == nil {
+		h = &host{name: name, steps: a.clock.steps}
+		a.hosts[name] = h
+	}
+	if h.steps != a.clock.steps {
+		h.steps = a.clock.steps
+		h.setBack(a.clock.stepAt)
+	}
+	return h
+}
 
 // next judges what comes next in the files.
 func (a *audit) next(ctx context.Context, ev evidence.Event) error {
@@ -72,7 +87,7 @@ func (a *audit) next(ctx context.Context, ev evidence.Event) error {
 		}
 		return nil
 	}
-	a.boundary(ev.Info)
+	a.clock.boundary(ev.Info)
 	for _, w := range a.o.Witnesses {
 		if err := w.Info(ctx, ev.Info, a.report); err != nil {
 			return err
@@ -81,16 +96,27 @@ func (a *audit) next(ctx context.Context, ev evidence.Event) error {
 	return nil
 }
 
+// take counts what a judge says.
+func (a *audit) take(l finding.List) {
+	for _, f := range l.Findings {
+		a.report(f)
+	}
+	for _, d := range l.Doubts {
+		a.r.Totals.Unprovable++
+		a.host(d.Authority).unprove(d)
+	}
+}
+
 // report counts a finding, and keeps it unless there are too many of its kind.
 func (a *audit) report(f finding.Finding) {
 	h := a.quiet
 	if f.Authority != "" {
 		h = a.host(f.Authority)
 	}
-	c := a.count[f.Code]
+	c := a.codes[f.Code]
 	if c == nil {
 		c = &Count{Code: f.Code}
-		a.count[f.Code] = c
+		a.codes[f.Code] = c
 	}
 	c.Found++
 	if f.Note {

@@ -22,9 +22,9 @@ func (h *host) dated(x *evidence.Joined) {
 		if l := e.Line; l != nil {
 			made = made.Add(min(l.FirstByte, e.Took) / 2)
 		}
-		h.skew.add(at.Add(time.Second / 2).Sub(made))
+		h.skew.Add(at.Add(time.Second / 2).Sub(made))
 	}
 }
 
 // mostSkew is more than any clock is off by that is still a clock. What is further off is a date that somebody chose.
-const mostSkew = 100 * 365 * day
+const mostSkew = 100 * 365 * 24 * time.Hour

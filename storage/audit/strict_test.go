@@ -12,8 +12,8 @@ func unread(value string, after time.Duration) func(a *archive) {
 	return func(a *archive) {
 		a.robots(rule)
 		a.add(fetch{url: site + "/a", at: 2 * s, status: 429, head: "Retry-After: " + value + "\r\n"})
-		if after > day {
-			a.add(fetch{url: site + "/robots.txt", at: day + time.Minute, body: rule})
+		if after > 24*time.Hour {
+			a.add(fetch{url: site + "/robots.txt", at: 24*time.Hour + time.Minute, body: rule})
 		}
 		a.add(fetch{url: site + "/b", at: after})
 	}

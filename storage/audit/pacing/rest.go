@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const hearing = time.Second
 
 // restful checks that e came after the rest that the server asked for, or that an error asks for. What was under way
 // when the server said so, as several exchanges may be with the operator's own hosts, is not held against it.
-func (a *audit) restful(e *evidence.Exchange, to *host) {
+func (j *Judge) restful(e *evidence.Exchange, to *Host) {
 	const tolerance = 10 * time.Millisecond
 	from := to.restAt
 	if e.Own {
@@ -34,30 +34,30 @@ func (a *audit) restful(e *evidence.Exchange, to *host) {
 	}
 	switch {
 	case early(to.rest):
-		a.report(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
+		j.found.Add(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
 	case early(to.backoff.Add(-slack(afterBusy))):
-		a.report(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
+		j.found.Add(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
 	}
 }
 
 // rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
-func (a *audit) rest(h *evidence.Joined, to *host) {
+func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
 	s := e.Status
-	busy, given := s == 429 || s == 503, a.retryGiven(h)
+	busy, given := s == 429 || s == 503, j.retryGiven(h)
 	to.mayRest = time.Time{}
 	if e.LeftOut != "" {
 		if busy || s >= 500 {
-			a.unprove(to, finding.RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
+			j.found.Doubt(e.Authority, finding.RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
 		}
 		return
 	}
 	for _, v := range h.Answer.RetryAfter {
-		until, ok := a.until(strings.TrimSpace(v), e.End())
+		until, ok := j.until(strings.TrimSpace(v), e.End())
 		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
 		}
-		if a.ours() && e.Unread() { // it may have been heard, or not
+		if j.m.Ours() && e.Unread() { // it may have been heard, or not
 			if until.After(to.mayRest) {
 				to.mayRest = until
 			}
@@ -68,7 +68,7 @@ func (a *audit) rest(h *evidence.Joined, to *host) {
 			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s, finding.Clock(e.Began))
 		}
 	}
-	if !a.strict() || a.ours() && e.Unread() {
+	if !j.m.Promises() || j.m.Ours() && e.Unread() {
 		return
 	}
 	wait := time.Duration(0)
@@ -85,13 +85,13 @@ func (a *audit) rest(h *evidence.Joined, to *host) {
 }
 
 // retryGiven reports whether an answer has a Retry-After that means something with it (docs/politeness.md, rule 11).
-func (a *audit) retryGiven(h *evidence.Joined) bool {
+func (j *Judge) retryGiven(h *evidence.Joined) bool {
 	s := h.Exchange.Status
-	if s != 429 && s != 503 && !(a.strict() && (s >= 300 && s < 400 || h.Exchange.Robots)) {
+	if s != 429 && s != 503 && !(j.m.Promises() && (s >= 300 && s < 400 || h.Exchange.Robots)) {
 		return false
 	}
 	for _, v := range h.Answer.RetryAfter {
-		if _, ok := a.until(strings.TrimSpace(v), h.Exchange.End()); ok && strings.TrimSpace(v) != "" {
+		if _, ok := j.until(strings.TrimSpace(v), h.Exchange.End()); ok && strings.TrimSpace(v) != "" {
 			return true
 		}
 	}
@@ -100,14 +100,14 @@ func (a *audit) retryGiven(h *evidence.Joined) bool {
 
 // until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own archives,
 // and nothing for those of others.
-func (a *audit) until(v string, now time.Time) (t time.Time, ok bool) {
+func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
 	if d, isNumber := httpfield.Seconds(v); isNumber {
 		t, ok = now.Add(d), true
 	} else {
 		t, ok = httpfield.Date(v)
 	}
 	if !ok || t.Sub(now) > 365*day {
-		return now.Add(day), a.strict()
+		return now.Add(day), j.m.Promises()
 	}
 	return t, true
 }

@@ -1,4 +1,4 @@
-package audit
+package policy
 
 import (
 	"slices"
@@ -47,11 +47,11 @@ const (
 )
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
-func (a *audit) robots(h *evidence.Joined, own *host) {
+func (j *Judge) robots(h *evidence.Joined, own *Host) {
 	p := h.Exchange.Asked()
 	key := p.Key
 	asked := p.Authority + p.Target
-	waiting := a.due(key, &h.Exchange)
+	waiting := j.due(key, &h.Exchange)
 	isFirst := p.IsRobots()
 	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})
@@ -59,51 +59,51 @@ func (a *audit) robots(h *evidence.Joined, own *host) {
 	for _, w := range waiting {
 		to := own
 		if w.origin != p.Authority {
-			to = a.host(w.origin)
+			to = j.host(w.origin)
 		}
-		a.learn(h, to, w, asked)
+		j.learn(h, to, w, asked)
 	}
 }
 
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
-func (a *audit) learn(h *evidence.Joined, to *host, w hop, asked string) {
+func (j *Judge) learn(h *evidence.Joined, to *Host, w hop, asked string) {
 	e, now := &h.Exchange, h.Exchange.End()
 	s := e.Status
 	if to.policy.kind == unasked && to.firstRobots.IsZero() || e.Began.Before(to.firstRobots) {
 		to.firstRobots = e.Began
 	}
 	if h.HasRequest {
-		to.asker = e.Agent
+		to.Asker = e.Agent
 	}
 	switch {
 	case !e.Answered || s == 0:
-		a.fail(to, now, "no answer")
-	case a.ours() && e.Cut == evidence.CutUnread:
-		a.fail(to, now, "an answer that breaks HTTP")
+		j.fail(to, now, "no answer")
+	case j.m.Ours() && e.Cut == evidence.CutUnread:
+		j.fail(to, now, "an answer that breaks HTTP")
 	case s == 304:
-		a.renew(h, to, now)
+		j.renew(h, to, now)
 	case s >= 300 && s < 400:
-		a.follow(h, to, w, asked)
-	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !a.ours() && !h.Answer.Whole()):
-		a.unread(h, to)
+		j.follow(h, to, w, asked)
+	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !j.m.Ours() && !h.Answer.Whole()):
+		j.unread(h, to)
 	case s >= 200 && s < 300:
-		a.text(h, to, now)
-	case (s == 429 || s == 408 || s == 425) && a.strict(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
-		a.fail(to, now, "status "+strconv.Itoa(s))
-	case (s == 401 || s == 403) && a.ours() && a.info.Standard == "draft1996":
+		j.text(h, to, now)
+	case (s == 429 || s == 408 || s == 425) && j.m.Promises(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
+		j.fail(to, now, "status "+strconv.Itoa(s))
+	case (s == 401 || s == 403) && j.m.Ours() && j.m.Info.Standard == "draft1996":
 		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s), record: e.Record}
 	case s >= 400 && s < 500:
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
 	default:
-		a.fail(to, now, "status "+strconv.Itoa(s))
+		j.fail(to, now, "status "+strconv.Itoa(s))
 	}
 }
 
 // fail makes everything of a host disallowed (RFC 9309 2.3.1.4), unless a text is at hand: 2.4 lets that be used for
 // longer while robots.txt cannot be reached. This crawler uses it until it expires.
-func (a *audit) fail(to *host, now time.Time, why string) {
-	if to.policy.kind == ruled && (!a.strict() || now.Before(to.policy.expires)) {
-		if !a.strict() {
+func (j *Judge) fail(to *Host, now time.Time, why string) {
+	if to.policy.kind == ruled && (!j.m.Promises() || now.Before(to.policy.expires)) {
+		if !j.m.Promises() {
 			to.policy.expires = now.Add(30 * day)
 		}
 		return
@@ -112,25 +112,25 @@ func (a *audit) fail(to *host, now time.Time, why string) {
 }
 
 // renew makes the text at hand hold for longer (RFC 9111 4.3.4).
-func (a *audit) renew(h *evidence.Joined, to *host, now time.Time) {
+func (j *Judge) renew(h *evidence.Joined, to *Host, now time.Time) {
 	switch {
 	case to.policy.text.Known:
-		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(a.life(h, now))
+		to.policy.kind, to.policy.since, to.policy.expires = ruled, now, now.Add(j.life(h, now))
 		to.policy.record, to.policy.used, to.forgot = h.Exchange.Record, false, false
-	case a.ours() && to.policy.kind != unclear:
-		a.fail(to, now, "status 304, and no earlier robots.txt")
+	case j.m.Ours() && to.policy.kind != unclear:
+		j.fail(to, now, "status 304, and no earlier robots.txt")
 	default:
 		to.policy = policy{kind: unclear, since: now, expires: now.Add(day), why: "status 304, and the robots.txt that holds is not in the files"}
 	}
 }
 
 // text makes the body of an answer the policy.
-func (a *audit) text(h *evidence.Joined, to *host, now time.Time) {
+func (j *Judge) text(h *evidence.Joined, to *Host, now time.Time) {
 	e := &h.Exchange
-	next := policy{kind: ruled, since: now, expires: now.Add(a.life(h, now)), record: e.Record}
+	next := policy{kind: ruled, since: now, expires: now.Add(j.life(h, now)), record: e.Record}
 	switch {
-	case e.Status == 206 && a.ours():
-		a.fail(to, now, "status 206, and no range was asked for")
+	case e.Status == 206 && j.m.Ours():
+		j.fail(to, now, "status 206, and no range was asked for")
 		return
 	case h.Bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
 		next.text = to.policy.text
@@ -139,17 +139,17 @@ func (a *audit) text(h *evidence.Joined, to *host, now time.Time) {
 	case !h.Kept && !h.Bodyless:
 		next.kind, next.why = unclear, "the redirect to it was met after it"
 	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
-		a.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
+		j.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
-	case e.Cut != "" && !a.ours() && h.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
+	case e.Cut != "" && !j.m.Ours() && h.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
 		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+") before the 500 KiB that must be read (RFC 9309 2.5)"
-	case h.Incomplete != "" && h.Text.Length == 0 && !a.ours():
+	case h.Incomplete != "" && h.Text.Length == 0 && !j.m.Ours():
 		next.kind, next.why = unclear, "its text is not in the archive: "+h.Incomplete
 	case h.Incomplete != "":
-		a.fail(to, now, "incomplete: "+h.Incomplete)
+		j.fail(to, now, "incomplete: "+h.Incomplete)
 		return
-	case h.TextFault != "" && a.ours():
-		a.fail(to, now, h.TextFault)
+	case h.TextFault != "" && j.m.Ours():
+		j.fail(to, now, h.TextFault)
 		return
 	case h.TextFault != "":
 		next.kind, next.why = unclear, h.TextFault
@@ -164,8 +164,8 @@ func (a *audit) text(h *evidence.Joined, to *host, now time.Time) {
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
 // Cache-Control says; this crawler promises that too (RFC 9111 4.2).
-func (a *audit) life(h *evidence.Joined, now time.Time) time.Duration {
-	if !a.strict() {
+func (j *Judge) life(h *evidence.Joined, now time.Time) time.Duration {
+	if !j.m.Promises() {
 		return day
 	}
 	fresh, given := time.Duration(0), false
@@ -200,7 +200,7 @@ func (a *audit) life(h *evidence.Joined, now time.Time) time.Duration {
 }
 
 // unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. What is at hand stays so.
-func (a *audit) unread(h *evidence.Joined, to *host) {
+func (j *Judge) unread(h *evidence.Joined, to *Host) {
 	if to.policy.kind != unasked {
 		return
 	}

@@ -1,9 +1,7 @@
-package audit
+package pacing
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -13,7 +11,7 @@ import (
 
 // row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
 // are too short in sum, though each for itself may be long enough for all that the dates tell.
-func (a *audit) row(h *evidence.Joined, to *host, required time.Duration) (pauses.Short, bool) {
+func (j *Judge) row(h *evidence.Joined, to *Host, required time.Duration) (pauses.Short, bool) {
 	e := &h.Exchange
 	again := seenAs{e.URL, e.Began}
 	if (!h.HasRequest || !h.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
@@ -34,19 +32,19 @@ type seenAs struct {
 }
 
 // hasty reports pauses that were too short in sum.
-func (a *audit) hasty(e *evidence.Exchange, s pauses.Short, by string) {
-	a.report(e.Finding(finding.Gap,
+func (j *Judge) hasty(e *evidence.Exchange, s pauses.Short, by string) {
+	j.found.Add(e.Finding(finding.Gap,
 		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", finding.Round(s.Due), s.Pauses, by),
 		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
 }
 
-// rows judges the exchanges of each host as a whole, where their records are in no order.
-func (a *audit) rows() {
-	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
-		if s, short := a.hosts[name].row.Whole(); short {
-			a.report(finding.Finding{Code: finding.Gap, Authority: name, Time: s.Since,
-				Required: fmt.Sprintf("at least %s for %d pauses", finding.Round(s.Due), s.Pauses),
-				Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of their dates", finding.Round(s.Most))})
-		}
+// Whole judges the exchanges of a host as a whole, where their records are in no order.
+func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
+	s, short := h.row.Whole()
+	if !short {
+		return f, false
 	}
+	return finding.Finding{Code: finding.Gap, Authority: authority, Time: s.Since,
+		Required: fmt.Sprintf("at least %s for %d pauses", finding.Round(s.Due), s.Pauses),
+		Observed: fmt.Sprintf("at most %s for all exchanges with the host, whose records are not in the order of their dates", finding.Round(s.Most))}, true
 }

@@ -1,4 +1,4 @@
-package audit
+package policy
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 // detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
 // authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
 // so, and what the rules at hand forbid is named.
-func (a *audit) detour(h *evidence.Joined, to *host) error {
+func (j *Judge) detour(h *evidence.Joined, to *Host) error {
 	e, p := &h.Exchange, &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
 		return nil
@@ -19,17 +19,17 @@ func (a *audit) detour(h *evidence.Joined, to *host) error {
 	const why = "a robots.txt redirects here, "
 	switch p.kind {
 	case unasked:
-		if !a.ours() && a.fromElsewhere(e) {
-			a.unprove(to, finding.RobotsMissing, why+"and this host's own was not asked for", 0, 0)
+		if !j.m.Ours() && j.fromElsewhere(e) {
+			j.found.Doubt(e.Authority, finding.RobotsMissing, why+"and this host's own was not asked for", 0, 0)
 		}
 		return nil
 	case unreachable:
-		if a.fromElsewhere(e) {
-			a.unprove(to, finding.RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
+		if j.fromElsewhere(e) {
+			j.found.Doubt(e.Authority, finding.RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
 		}
 		return nil
 	}
-	vs, err := a.pageVerdicts(to, e.Target, e.Agent)
+	vs, err := j.pageVerdicts(to, e.Target, e.Agent)
 	if err != nil {
 		return err
 	}
@@ -37,12 +37,12 @@ func (a *audit) detour(h *evidence.Joined, to *host) error {
 		switch {
 		case v.Allowed:
 			continue
-		case a.ours() || !a.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
-			a.unprove(to, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
+		case j.m.Ours() || !j.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
+			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
-			f := e.Finding(finding.Disallowed, a.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+			f := e.Finding(finding.Disallowed, j.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
 			f.Note = true
-			a.report(f)
+			j.found.Add(f)
 		}
 		return nil
 	}
@@ -50,8 +50,8 @@ func (a *audit) detour(h *evidence.Joined, to *host) error {
 }
 
 // fromElsewhere reports whether e follows redirects from other authorities alone.
-func (a *audit) fromElsewhere(e *evidence.Exchange) bool {
-	for _, w := range a.hops[e.Asked().Key] {
+func (j *Judge) fromElsewhere(e *evidence.Exchange) bool {
+	for _, w := range j.hops[e.Asked().Key] {
 		if w.origin == e.Authority && !w.served(e) {
 			return false
 		}

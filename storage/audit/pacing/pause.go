@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"fmt"
@@ -13,75 +13,72 @@ import (
 // slack is what the clocks of records may differ by from the one that the crawl kept its pauses with.
 func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 
-// timing checks the pause before e, and that it began when it could.
-func (a *audit) timing(h *evidence.Joined, to *host) {
+// timing checks the pause before an exchange, and that it began when it could.
+func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	e := &h.Exchange
 	if e.Began.IsZero() {
-		a.unprove(to, finding.Gap, "a record has no date", 0, 0)
+		j.found.Doubt(e.Authority, finding.Gap, "a record has no date", 0, 0)
 		return
 	}
-	if to.met && to.file != e.File {
-		to.cross(a.ours() && to.run != a.runNo)
-	}
-	a.restful(e, to)
-	a.addressed(e)
+	j.restful(e, to)
+	j.addressed(e)
 	if !to.met {
 		if to.lost {
-			a.unprove(to, finding.Gap, "the clock was set back before it", 0, 0)
+			j.found.Doubt(e.Authority, finding.Gap, "the clock was set back before it", 0, 0)
 		}
-		a.row(h, to, 0)
+		j.row(h, to, 0)
 		return
 	}
-	t := a.terms(e, to)
-	required, by := t.standing(a.strict(), e.Own)
-	if to.gaps.n == 0 || required < to.lowest {
-		to.lowest = required
+	t := j.terms(e, to, site)
+	required, by := t.standing(j.m.Promises(), e.Own)
+	if to.Gaps.N() == 0 || required < to.Lowest {
+		to.Lowest = required
 	}
-	if required > to.required {
-		to.required, to.requiredBy = required, by
+	if required > to.Required {
+		to.Required, to.RequiredBy = required, by
 	}
 	lanes := e.Own && required == 0 // politeness rule 18: several exchanges at once
 	required, by = t.all(required, by)
-	if l := e.Line; a.ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != storage.ByAddress {
+	if l := e.Line; j.m.Ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != storage.ByAddress {
 		required, by = l.Pace, string(l.PaceBy)+", as the crawl says itself"
 	}
 	late := e.Began // what has a whole second may have begun at its end
-	if a.ours() {
+	if j.m.Ours() {
 		late = late.Add(e.Resolution)
 	}
 	if late.Before(to.began) && !lanes {
-		a.row(h, to, required)
-		if a.ours() {
-			a.report(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
+		j.row(h, to, required)
+		if j.m.Ours() {
+			j.found.Add(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
-		a.backwards(h, to, required, by)
+		j.backwards(h, to, required, by)
 		return
 	}
-	if !a.ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (seenAs{e.URL, e.Began}) {
+	if !j.m.Ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (seenAs{e.URL, e.Began}) {
 		return // the other half of that exchange, whose records lie far apart
 	}
-	a.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
-	a.toldGap(e, to, &t)
+	j.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
+	j.toldGap(e, to, &t)
 	to.was = t
 }
 
 // backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their records
 // are, between the starts of any two exchanges was the pause that is due.
-func (a *audit) backwards(h *evidence.Joined, to *host, required time.Duration, by string) {
+func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, by string) {
 	e := &h.Exchange
-	due := min(required, to.lowest)
+	due := min(required, to.Lowest)
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
-		a.report(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
+		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
 			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, finding.Round(in))))
 		return
 	}
-	a.unprove(to, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
+	j.found.Doubt(e.Authority, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
 }
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. As much as may be
 // is not known to be required.
-func (a *audit) pause(h *evidence.Joined, to *host, required time.Duration, by string, may time.Duration, lanes bool) {
+func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by string, may time.Duration, lanes bool) {
 	e := &h.Exchange
 	most := e.Began.Add(e.Resolution).Sub(to.end)
 	least := e.Began.Sub(to.end) - to.res
@@ -92,13 +89,13 @@ func (a *audit) pause(h *evidence.Joined, to *host, required time.Duration, by s
 	if lanes && middle < 0 {
 		return
 	}
-	a.r.Totals.Gaps++
-	to.gaps.add(max(middle, 0))
-	to.gaps.bounds = to.gaps.bounds || !to.ended
-	sum, short := a.row(h, to, required)
+	j.Gaps++
+	to.Gaps.Add(max(middle, 0))
+	to.StartToStart = to.StartToStart || !to.ended
+	sum, short := j.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		a.report(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
+		j.found.Add(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
 		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
 		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
@@ -107,32 +104,32 @@ func (a *audit) pause(h *evidence.Joined, to *host, required time.Duration, by s
 		if !to.ended {
 			f.Observed += " since its start"
 		}
-		a.report(f)
+		j.found.Add(f)
 	case short:
-		a.hasty(e, sum, by)
+		j.hasty(e, sum, by)
 	case !to.ended && required > 0:
-		a.unprove(to, finding.Gap, "the archive does not say when exchanges end", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when exchanges end", least, most)
 	case !to.ended:
-		a.unprove(to, finding.InFlight, "the archive does not say when exchanges end", least, most)
+		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not say when exchanges end", least, most)
 	case least+slack(required) < required:
-		a.unprove(to, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
 	case least+slack(may) < may:
-		a.unprove(to, finding.Gap, "the archive does not say when answers began, five times which is due", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when answers began, five times which is due", least, most)
 	}
 }
 
 // toldGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
 // in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone on with a new
 // file.
-func (a *audit) toldGap(e *evidence.Exchange, to *host, t *terms) {
+func (j *Judge) toldGap(e *evidence.Exchange, to *Host, t *terms) {
 	l := e.Line
-	if l == nil || !a.ours() {
+	if l == nil || !j.m.Ours() {
 		return
 	}
 	at := func(required, observed string) {
 		f := e.Finding(finding.GapTold, required, observed)
 		f.Place = e.LineAt
-		a.report(f)
+		j.found.Add(f)
 	}
 	seen := e.Began.Sub(to.end)
 	if to.file == e.File && to.told && !e.Own && !l.Own {
@@ -141,14 +138,14 @@ func (a *audit) toldGap(e *evidence.Exchange, to *host, t *terms) {
 		} else {
 			at("a clock that was ahead by "+finding.Round(to.ahead)+" before", "the crawl says that it was ahead by "+finding.Round(l.Ahead))
 		}
-		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || a.o.Ours) {
-			a.hidden(e, to, seen)
+		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || j.m.Ledger) {
+			j.hidden(e, to, seen)
 		}
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
 		f := e.Finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
-		a.report(f)
+		j.found.Add(f)
 	} else if told {
 		at("the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap))
 	}
@@ -158,7 +155,7 @@ func (a *audit) toldGap(e *evidence.Exchange, to *host, t *terms) {
 	case l.Pace+slack(required) < required:
 		at("the pace that was due: "+finding.Round(required)+", "+by, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
-		if can := a.whoAsked(l, to, t, required); can != "" {
+		if can := j.whoAsked(l, to, t, required); can != "" {
 			at("who asked for the pace: "+can, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 		}
 	}
@@ -166,20 +163,19 @@ func (a *audit) toldGap(e *evidence.Exchange, to *host, t *terms) {
 
 // hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An attempt
 // that reached no server has no record, but a line: the ledger knows.
-func (a *audit) hidden(e *evidence.Exchange, to *host, seen time.Duration) {
-	if e.Since = to.end; !a.o.Ours {
-		a.unprove(to, finding.GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
+func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
+	if e.Since = to.end; !j.m.Ledger {
+		j.found.Doubt(e.Authority, finding.GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
 	}
 }
 
 // after makes e what is known of its authority.
-func (a *audit) after(h *evidence.Joined, to *host) {
+func (j *Judge) after(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
-	a.owned(h, to)
 	if e.Began.IsZero() {
 		return
 	}
-	a.starts(h, to)
+	j.starts(h, to)
 	if !to.met || e.Began.After(to.began) {
 		to.began, to.latest = e.Began, seenAs{e.URL, e.Began}
 	}
@@ -189,8 +185,7 @@ func (a *audit) after(h *evidence.Joined, to *host) {
 			to.ahead = e.Line.Ahead
 		}
 	}
-	to.met, to.lost, to.run = true, false, a.runNo
-	a.rest(h, to)
-	a.heard(h, to)
-	to.dated(h)
+	to.met, to.lost = true, false
+	j.rest(h, to)
+	j.heard(h, to)
 }

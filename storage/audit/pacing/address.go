@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"container/heap"
@@ -28,46 +28,46 @@ const (
 const connecting = 20 * time.Second
 
 // addressed counts a start at an address (docs/politeness.md, rule 10).
-func (a *audit) addressed(e *evidence.Exchange) {
-	if !a.strict() || e.Own || !e.Addr.IsValid() {
+func (j *Judge) addressed(e *evidence.Exchange) {
+	if !j.m.Promises() || e.Own || !e.Addr.IsValid() {
 		return
 	}
-	at := a.addressOf(e)
+	at := j.addressOf(e)
 	delay := leastDelay
-	if a.ours() {
-		delay = max(a.info.IPDelay, delay)
+	if j.m.Ours() {
+		delay = max(j.m.Info.IPDelay, delay)
 	}
 	heap.Push(&at.starts, start{e.Began, e.Authority, e.Place, delay})
 	for len(at.starts) > maxStarts || e.Began.Sub(at.starts[0].t) > keptBack {
-		a.start(at)
+		j.start(at)
 	}
 }
 
 // leastDelay is the least that the pace of an address can be set to (docs/politeness.md, rule 10).
 const leastDelay = 100 * time.Millisecond
 
-func (a *audit) addressOf(e *evidence.Exchange) *address {
+func (j *Judge) addressOf(e *evidence.Exchange) *address {
 	name := block(e.Addr)
-	at := a.addrs[name]
+	at := j.addrs[name]
 	if at == nil {
 		at = &address{}
-		a.addrs[name] = at
+		j.addrs[name] = at
 	}
 	return at
 }
 
 // start counts the earliest start that was kept back.
-func (a *audit) start(at *address) {
+func (j *Judge) start(at *address) {
 	s := heap.Pop(&at.starts).(start)
 	if s.t.Before(at.last) {
 		return // it took longer than the window is wide: nothing can be said of it
 	}
 	delay := s.delay
 	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
-		a.unprove(a.host(s.authority), finding.AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
+		j.found.Doubt(s.authority, finding.AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
-		a.report(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
+		j.found.Add(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,
 			Required: "starts " + delay.String() + " apart at one address (docs/politeness.md, rule 10)",
 			Observed: "so many before it that it began " + finding.Round(at.due.Sub(s.t)) + " too early"})
 		at.due = s.t
@@ -79,11 +79,11 @@ func (a *audit) start(at *address) {
 	at.due = at.due.Add(delay)
 }
 
-// addresses counts what is kept back.
-func (a *audit) addresses() {
-	for _, at := range a.addrs {
+// flush counts what is kept back.
+func (j *Judge) flush() {
+	for _, at := range j.addrs {
 		for len(at.starts) > 0 {
-			a.start(at)
+			j.start(at)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"slices"
@@ -14,17 +14,17 @@ const longestError = time.Hour
 // whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange before
 // had ended, whose rest it keeps. It returns what that one did ask for, or "" when all is well. Errors are held against
 // their schedule alone, since attempts that reached no server leave no record.
-func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Duration) string {
+func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Duration) string {
 	same := func(name string, may ...time.Duration) string {
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
 			return ""
 		}
 		return name + " asked for " + finding.Round(max(slices.Max(may), 0))
 	}
-	if older := len(a.standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
+	if older := len(j.m.Standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
 	}
-	if (to.policy.kind == unasked || to.forgot) && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
+	if t.unsure && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // it may have been read when another host's robots.txt redirected here, before a kill or a step of the clock
 	}
 	switch l.PaceBy {
@@ -35,7 +35,7 @@ func (a *audit) whoAsked(l *storage.Line, to *host, t *terms, required time.Dura
 	case storage.ByRequestRate:
 		return same("Request-rate", t.rate, to.was.rate)
 	case storage.ByRateLimit, storage.ByRetryAfter:
-		if to.reduced {
+		if to.Reduced {
 			return "" // an answer that is left out may have
 		}
 		if l.PaceBy == storage.ByRetryAfter {

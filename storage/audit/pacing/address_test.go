@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"net/netip"

@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/httpfield"
+	"curtsy/storage/audit/measure"
 )
 
 // terms are the pauses that are due before an exchange, by who asks for them (docs/politeness.md, rules 7, 9 and 14).
@@ -17,6 +18,7 @@ type terms struct {
 	limit              time.Duration // what RateLimit spaces requests by
 	answer             time.Duration // for the host's response times: at least this
 	mayAnswer          time.Duration // and it may be so much, where the archive does not say when an answer began
+	unsure             bool          // the crawl may know of another robots.txt than the one at hand, or of none
 }
 
 // The words with which findings name who asks.
@@ -31,22 +33,23 @@ const (
 )
 
 // terms are what is due before e.
-func (a *audit) terms(e *evidence.Exchange, to *host) (t terms) {
-	t.floor = a.o.Floor
-	if a.strict() {
+func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
+	t.unsure = site.Unasked || site.Forgotten
+	t.floor = j.m.Floor
+	if j.m.Promises() {
 		t.settled = time.Second
-		if a.ours() {
-			t.settled = max(a.info.Floor, t.settled)
+		if j.m.Ours() {
+			t.settled = max(j.m.Info.Floor, t.settled)
 		}
-		t.floor = max(a.o.Floor, t.settled)
+		t.floor = max(j.m.Floor, t.settled)
 	}
 	if e.Own {
 		t.floor = 0
 	}
-	if !to.forgot || !e.Robots { // else it asks for robots.txt since it does not know it
-		t.delay, t.rate = a.sitePace(to, e.Agent)
+	if !site.Forgotten || !e.Robots { // else it asks for robots.txt since it does not know it
+		t.delay, t.rate = site.Delay, site.Rate
 	}
-	if !a.strict() {
+	if !j.m.Promises() {
 		t.rate = 0 // it asks for a mean, and for no pause; that it is kept as one is this crawler's promise
 		return t
 	}
@@ -86,25 +89,6 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 	return d, by
 }
 
-// sitePace is what the robots.txt of a host asks for: as Crawl-delay, and as Request-rate.
-func (a *audit) sitePace(to *host, agent string) (delay, rate time.Duration) {
-	if !to.policy.text.Known || to.policy.kind != ruled {
-		return 0, 0
-	}
-	var d, r float64
-	for _, token := range a.tokens(agent) {
-		if said, err := a.texts.Pace(to.policy.text, token); err == nil {
-			d, r = max(d, said.Delay), max(r, said.Rate)
-		}
-	}
-	const year = 365 * 24 * 3600
-	return time.Duration(min(d, year) * float64(time.Second)), time.Duration(min(r, year) * float64(time.Second))
-}
-
-// atKill is how many of a host's last exchanges a crawl may not know of after a kill, though they are archived: the
-// frontier's commit comes after them. Whether there was one, between two files, the archive alone does not say.
-const atKill = 2
-
 // answers are the last response times of a host, the newest last.
 type answers struct{ last []answerTime }
 
@@ -117,7 +101,7 @@ type answerTime struct {
 // counted is how many response times make the usual one; with those that may be forgotten, so many are kept.
 const (
 	usualOf   = 5
-	maxUnsure = 2 * atKill
+	maxUnsure = 2 * measure.AtKill
 )
 
 func (s *answers) add(t answerTime) {
@@ -129,7 +113,7 @@ func (s *answers) add(t answerTime) {
 
 // cross notes that the archive goes on in another file.
 func (s *answers) cross() {
-	for i := max(0, len(s.last)-atKill); i < len(s.last); i++ {
+	for i := max(0, len(s.last)-measure.AtKill); i < len(s.last); i++ {
 		s.last[i].unsure = true
 	}
 }
@@ -175,40 +159,36 @@ func usual(ds []time.Duration) time.Duration {
 	return ds[len(ds)/2]
 }
 
-// cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that the one
+// Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that the one
 // before may have been killed.
-func (h *host) cross(killed bool) {
+func (h *Host) Cross(killed bool) {
 	h.answers.cross()
-	if h.spacedFor < atKill {
+	if h.spacedFor < measure.AtKill {
 		h.spaced = 0
 	}
 	if !killed {
 		return
 	}
-	if h.restFor < atKill {
+	if h.restFor < measure.AtKill {
 		h.rest, h.backoff = time.Time{}, time.Time{}
-	}
-	h.forgot = h.learnedFor <= atKill
-	if h.learnedFor <= atKill+1 { // so may be what its text was used for since
-		h.policy.used = false
 	}
 }
 
 // heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
-func (a *audit) heard(h *evidence.Joined, to *host) {
+func (j *Judge) heard(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
-	if !a.strict() {
+	if !j.m.Promises() {
 		return
 	}
-	to.spacedFor, to.emptied = min(to.spacedFor+1, atKill), 0
-	to.restFor, to.learnedFor, to.forgot = min(to.restFor+1, atKill), min(to.learnedFor+1, atKill+2), to.forgot && e.Robots
+	to.spacedFor, to.emptied = min(to.spacedFor+1, measure.AtKill), 0
+	to.restFor = min(to.restFor+1, measure.AtKill)
 	l := e.Line
 	switch {
 	case e.Own: // several at once are in no order
 		to.answers.last = nil
 	case l != nil && l.FirstByte > 0:
 		if e.Ended && l.FirstByte > e.Took {
-			a.report(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
+			j.found.Add(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
 		}
 		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
 	case e.Answered && e.Status != 0:
@@ -218,18 +198,18 @@ func (a *audit) heard(h *evidence.Joined, to *host) {
 		}
 		to.answers.add(answerTime{most: most})
 	}
-	a.limited(h, to)
+	j.limited(h, to)
 }
 
 // limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
-func (a *audit) limited(h *evidence.Joined, to *host) {
+func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
 	q := httpfield.RateLimit(h.Answer.RateLimit)
 	if q.Given {
 		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
 	}
 	switch {
-	case !q.Given || e.Own || a.retryGiven(h):
+	case !q.Given || e.Own || j.retryGiven(h):
 		return
 	case e.Unread(): // whether the crawl could make anything of its head is not known
 		to.spaced = 0

@@ -1,4 +1,4 @@
-package audit
+package pacing
 
 import (
 	"slices"
@@ -21,19 +21,19 @@ const (
 type starts []int64
 
 // starts keeps a start.
-func (a *audit) starts(h *evidence.Joined, to *host) {
+func (j *Judge) starts(h *evidence.Joined, to *Host) {
 	e := &h.Exchange
-	if a.ours() || e.Own || !h.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
+	if j.m.Ours() || e.Own || !h.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
 		return
 	}
-	if len(to.starts) >= maxDates || a.startsKept >= maxAllDates && len(to.starts) > 0 {
+	if len(to.starts) >= maxDates || j.kept >= maxAllDates && len(to.starts) > 0 {
 		to.starts = slices.Delete(to.starts, 0, 1)
-		a.startsKept--
+		j.kept--
 	}
 	at := e.Began.UnixMicro()
 	i, _ := slices.BinarySearch(to.starts, at)
 	to.starts = slices.Insert(to.starts, i, at)
-	a.startsKept++
+	j.kept++
 }
 
 // crowded returns how many exchanges near a date, that one among them, are the nearest to breaking a pause, and the time in

@@ -1,4 +1,4 @@
-package audit
+package policy
 
 import (
 	"slices"
@@ -28,8 +28,8 @@ type hop struct {
 
 // due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
 // that was killed may have to go on where it was.
-func (a *audit) due(key string, e *evidence.Exchange) (waiting []hop) {
-	all := a.hops[key]
+func (j *Judge) due(key string, e *evidence.Exchange) (waiting []hop) {
+	all := j.hops[key]
 	spare := -1
 	for i := range all {
 		if !all[i].served(e) {
@@ -37,8 +37,8 @@ func (a *audit) due(key string, e *evidence.Exchange) (waiting []hop) {
 			spare++
 		}
 	}
-	if !a.ours() {
-		delete(a.hops, key)
+	if !j.m.Ours() {
+		delete(j.hops, key)
 		return waiting
 	}
 	for i := range all {
@@ -59,50 +59,50 @@ func (w *hop) served(e *evidence.Exchange) bool {
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).
-func (a *audit) follow(h *evidence.Joined, to *host, w hop, asked string) {
+func (j *Judge) follow(h *evidence.Joined, to *Host, w hop, asked string) {
 	now := h.Exchange.End()
 	p, err := weburl.Resolve(h.Exchange.URL, h.Answer.Location.Value)
 	chain := append(slices.Clip(w.chain), asked)
 	switch {
 	case h.Answer.Location.Value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
-		if a.strict() {
-			a.fail(to, now, "a redirect that leads nowhere")
+		if j.m.Promises() {
+			j.fail(to, now, "a redirect that leads nowhere")
 			return
 		}
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
-	case w.n >= a.mostHops() && len(a.standards()) > 1: // an older document permits no such thing
-		a.fail(to, now, "more redirects than are followed")
-	case w.n >= a.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
+	case w.n >= j.mostHops() && len(j.m.Standards()) > 1: // an older document permits no such thing
+		j.fail(to, now, "more redirects than are followed")
+	case w.n >= j.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
 	default:
 		k := p.Key
-		a.read.Expect(h)
-		if len(a.hops) >= maxWaiting {
-			a.forgetHop()
+		j.expect(h)
+		if len(j.hops) >= maxWaiting {
+			j.forgetHop()
 		}
-		waiting := slices.DeleteFunc(a.hops[k], func(o hop) bool { return o.origin == to.name })
+		waiting := slices.DeleteFunc(j.hops[k], func(o hop) bool { return o.origin == w.origin })
 		if len(waiting) < 1000 {
-			a.hops[k] = append(waiting, hop{origin: to.name, n: w.n + 1, chain: chain})
+			j.hops[k] = append(waiting, hop{origin: w.origin, n: w.n + 1, chain: chain})
 		}
 	}
 }
 
 // mostHops is how many redirects of a robots.txt in a row are followed, by the document that the archive declares.
-func (a *audit) mostHops() int {
-	if a.ours() && a.info.Standard == "draft1996" {
+func (j *Judge) mostHops() int {
+	if j.m.Ours() && j.m.Info.Standard == "draft1996" {
 		return oldHops
 	}
 	return maxHops
 }
 
 // forgetHop forgets one redirect, rather one that was followed.
-func (a *audit) forgetHop() {
+func (j *Judge) forgetHop() {
 	one := ""
-	for old, waiting := range a.hops {
+	for old, waiting := range j.hops {
 		one = old
 		if !slices.ContainsFunc(waiting, func(w hop) bool { return w.file == "" }) {
 			break
 		}
 	}
-	delete(a.hops, one)
+	delete(j.hops, one)
 }

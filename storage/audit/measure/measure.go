@@ -1,0 +1,99 @@
+// Package measure says by what measure an exchange is judged: what the archive declares of its making, and what the audit was
+// told. Settings are believed when they bind the crawl more.
+package measure
+
+import (
+	"strings"
+	"time"
+
+	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/rules"
+)
+
+// Told is what the audit was told, whatever the archive says.
+type Told struct {
+	Floor  time.Duration // the shortest pause between two exchanges of a host that is not the operator's own; zero for none
+	Token  string        // the product token; "" for what the archive names
+	Strict bool          // other crawlers are held to this crawler's promises, too
+	Ledger bool          // a ledger of this crawler stands beside the archive
+}
+
+// Measure is by what an exchange is judged.
+type Measure struct {
+	Told
+
+	Info *evidence.Info // the last warcinfo record before it; nil without one
+}
+
+// Ours reports whether the archive says that this crawler made it.
+func (m Measure) Ours() bool { return m.Info != nil && m.Info.Ours }
+
+// Promises reports whether the archive is held to this crawler's promises (docs/politeness.md).
+func (m Measure) Promises() bool { return m.Ours() || m.Strict }
+
+// Declared is the product token that the audit or the archive names, or "".
+func (m Measure) Declared() string {
+	if m.Token != "" {
+		return m.Token
+	}
+	if m.Info != nil && m.Info.Token != "" {
+		return m.Info.Token
+	}
+	if m.Info != nil && !m.Info.Ours {
+		return TokenOf(m.Info.Agent)
+	}
+	return ""
+}
+
+// Tokens are the product tokens that bind an exchange.
+func (m Measure) Tokens(agent string) []string {
+	t := m.Declared()
+	if t == "" {
+		t = TokenOf(agent)
+	}
+	if m.Ours() && !strings.EqualFold(t, evidence.OurToken) {
+		if t == "" {
+			return []string{evidence.OurToken}
+		}
+		return []string{t, evidence.OurToken}
+	}
+	return []string{t}
+}
+
+// Standards are the documents that bind the archive: an older one only adds refusals (docs/politeness.md, rule 6).
+func (m Measure) Standards() []string {
+	if m.Info != nil && (m.Info.Standard == "draft1996" || m.Info.Standard == "std1994") {
+		return []string{"rfc9309", m.Info.Standard}
+	}
+	return []string{"rfc9309"}
+}
+
+// Binding is whom the robots.txt files of the archive bind, and by which documents.
+func (m Measure) Binding(agent string) rules.Binding {
+	return rules.Binding{Tokens: m.Tokens(agent), Standards: m.Standards()}
+}
+
+// TokenOf derives a product token from a User-Agent: the name of its first product, or of the one that a browser's
+// comment declares it compatible with. It is "" for a browser.
+func TokenOf(agent string) string {
+	name := agent
+	if strings.HasPrefix(agent, "Mozilla/") {
+		_, rest, ok := strings.Cut(agent, "compatible;")
+		if !ok {
+			return ""
+		}
+		name = strings.TrimLeft(rest, " ")
+	}
+	i := strings.IndexFunc(name, func(r rune) bool { return (r|0x20 < 'a' || r|0x20 > 'z') && r != '-' && r != '_' })
+	if i < 0 {
+		i = len(name)
+	}
+	if name = name[:i]; strings.EqualFold(name, "MSIE") {
+		return ""
+	}
+	return name
+}
+
+// AtKill is how many of a host's last exchanges a crawl may not know of after a kill, though they are archived: the
+// frontier's commit comes after them. Whether there was one, between two files, the archive alone does not say.
+const AtKill = 2

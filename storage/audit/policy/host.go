@@ -1,0 +1,50 @@
+package policy
+
+import (
+	"time"
+
+	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/rules"
+)
+
+// Host is what the archive shows of an authority's robots.txt, and of those before it. The zero Host was not asked for any.
+type Host struct {
+	Asker string // the User-Agent that asked for robots.txt
+
+	policy     policy
+	learnedFor int        // exchanges since its text was learned and with that one, at most measure.AtKill+2
+	forgot     bool       // a kill may have made the crawl forget it
+	before     rules.Text // the text that held before this one
+
+	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when it has none
+	payload     string    // the payload digest of the last answer with a text
+}
+
+// Kind says in a word how the last robots.txt binds.
+func (h *Host) Kind() string { return h.policy.kind.String() }
+
+// Unasked reports whether the archive has no exchange for its robots.txt.
+func (h *Host) Unasked() bool { return h.policy.kind == unasked }
+
+// Forgotten reports whether a kill may have made the crawl forget its robots.txt.
+func (h *Host) Forgotten() bool { return h.forgot }
+
+// Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
+func (h *Host) Heard(robots bool) {
+	h.learnedFor, h.forgot = min(h.learnedFor+1, measure.AtKill+2), h.forgot && robots
+}
+
+// Killed notes that the crawl may have been killed before it knew of its last exchanges with the host.
+func (h *Host) Killed() {
+	h.forgot = h.learnedFor <= measure.AtKill
+	if h.learnedFor <= measure.AtKill+1 { // so may be what its text was used for since
+		h.policy.used = false
+	}
+}
+
+// SetBack notes that the clock was set back to an instant: robots.txt is as old, at least, as that.
+func (h *Host) SetBack(to time.Time) {
+	if p := &h.policy; p.since.After(to) {
+		p.expires, p.since = p.expires.Add(to.Sub(p.since)), to
+	}
+}
