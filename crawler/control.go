@@ -73,22 +73,11 @@ func writeControl(path string, at controlAddress) error {
 	if err != nil {
 		return err
 	}
-	tmp := path + ".new"
-	for _, old := range []string{path, tmp} { // a link among them is removed, not followed
-		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("crawler: control interface: %w", err)
-		}
-	}
-	f, err := durable.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // a link is removed, not followed
 		return fmt.Errorf("crawler: control interface: %w", err)
 	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		return fmt.Errorf("crawler: control interface: %w", errors.Join(err, os.Remove(tmp)))
+	if err := durable.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("crawler: control interface: %w", err)
 	}
 	return nil
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -73,22 +70,12 @@ func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjs
 	if _, err := os.Lstat(path); err == nil {
 		return ended, cli.Usagef("%s exists: name a new file with --output, or remove it first", path)
 	}
-	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
+	err = durable.New(path, func(w io.Writer) (err error) {
+		ended, err = exportTo(ctx, f, w)
+		return err
+	})
 	if err != nil {
-		return ended, fmt.Errorf("export: %w", &fs.PathError{Op: "write", Path: path, Err: err})
-	}
-	tmp := out.Name()
-	defer func() {
-		if err != nil {
-			os.Remove(tmp)
-		}
-	}()
-	ended, err = exportTo(ctx, f, out)
-	if err = errors.Join(err, out.Chmod(0o600), out.Sync(), out.Close()); err != nil {
 		return ended, fmt.Errorf("export: %w", err)
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return ended, err
-	}
-	return ended, durable.Names(filepath.Dir(path))
+	return ended, nil
 }

@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"curtsy/frontier/durable"
 )
 
 // keySize is the size of a secret in bytes.
@@ -57,16 +60,8 @@ func (k KeyFile) Make(path string) ([]byte, error) {
 	}
 	key = make([]byte, keySize)
 	rand.Read(key)
-	tmp, err := os.CreateTemp(filepath.Dir(path), k.Name+".new-*") // mode 0600
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.what, err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString(hex.EncodeToString(key) + "\n")
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", k.what, err)
-	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = durable.New(path, func(w io.Writer) error { _, err := io.WriteString(w, hex.EncodeToString(key)+"\n"); return err })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s: %w", k.what, err)
 	}
 	return k.Read(path)

@@ -8,17 +8,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/durable"
 
 	"go.etcd.io/bbolt"
 )
 
 // Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that was
 // applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the process
-// would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path, under its
-// name and a suffix, and takes its name when it is durable; after an error nothing of it is left.
+// would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path, and takes its name when it is durable; after an error nothing of it is left.
 //
 // It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy crawl
 // grows by what is committed during the copy.
@@ -30,7 +29,7 @@ func (f *Frontier) Snapshot(ctx context.Context, path string) error {
 	return nil
 }
 
-func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
+func (f *Frontier) snapshot(ctx context.Context, path string) error {
 	if err := vacant(path); err != nil {
 		return err
 	}
@@ -39,26 +38,7 @@ func (f *Frontier) snapshot(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close() // a second time, maybe
-			os.Remove(file.Name())
-		}
-	}()
-	if err := f.copyTo(ctx, file); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return dbfile.Publish(file.Name(), path)
+	return durable.New(path, func(w io.Writer) error { return f.copyTo(ctx, w) })
 }
 
 // vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.

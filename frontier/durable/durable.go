@@ -11,6 +11,7 @@ package durable
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -46,9 +47,41 @@ func Output(path string, write func(io.Writer) error) error {
 		return errors.Join(buffered(f, write), f.Close())
 	}
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		return beside(path, 0o666, write, Names)
+		return beside(path, 0o666, write, os.Rename, Names)
 	}
 	return File(path, write)
+}
+
+// New is File with which nothing is replaced, and whose file nobody else may read: what stands at path already is
+// fs.ErrExist. Of two that make a file at one time, one does.
+func New(path string, write func(io.Writer) error) error {
+	return beside(path, 0o600, write, link, Names)
+}
+
+// Publish gives a file that is durable its name, which nothing may have, or it is fs.ErrExist. It makes that durable: of a
+// file whose name is lost, everything is.
+func Publish(fresh, path string) error {
+	if err := link(fresh, path); err != nil {
+		return err
+	}
+	return Names(filepath.Dir(path))
+}
+
+// link gives a file another name, and takes the one that it had: a link, unlike a rename, never replaces a file.
+func link(fresh, path string) error {
+	err := os.Link(fresh, path)
+	switch {
+	case err == nil:
+		_ = os.Remove(fresh) // a second name that stays does no harm
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	// A file system without links: the next best.
+	if _, none := os.Lstat(path); !errors.Is(none, fs.ErrNotExist) {
+		return cmp.Or(none, fs.ErrExist)
+	}
+	return os.Rename(fresh, path)
 }
 
 // replace is File with permissions and a way to make names durable.
@@ -56,11 +89,13 @@ func replace(path string, perm fs.FileMode, write func(io.Writer) error, names f
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
 		return foreign("write", path, kind(fi.Mode()))
 	}
-	return beside(path, perm, write, names)
+	return beside(path, perm, write, os.Rename, names)
 }
 
-// beside writes a file under another name and renames it.
-func beside(path string, perm fs.FileMode, write func(io.Writer) error, names func(dir string) error) (err error) {
+// beside writes a file under another name, and has place give it its own.
+func beside(
+	path string, perm fs.FileMode, write func(io.Writer) error, place func(fresh, path string) error, names func(dir string) error,
+) (err error) {
 	f, err := draft(path, perm)
 	if err != nil {
 		return of(path, err)
@@ -82,7 +117,7 @@ func beside(path string, perm fs.FileMode, write func(io.Writer) error, names fu
 			return of(path, err)
 		}
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := place(f.Name(), path); err != nil {
 		return of(path, err)
 	}
 	if runtime.GOOS != "windows" {

@@ -67,3 +67,41 @@ func TestNamesOfADirectoryThatIsNotThereAreAnError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A new file never takes the place of another, is for its owner alone, and of several that are made at one time there is
+// one, whole.
+func TestNewReplacesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "own.key")
+	errs := make(chan error)
+	for i := range 8 {
+		go func() {
+			errs <- durable.New(path, func(w io.Writer) error {
+				_, err := io.WriteString(w, strings.Repeat(string(rune('a'+i)), 9000))
+				return err
+			})
+		}()
+	}
+	made := 0
+	for range 8 {
+		if err := <-errs; err == nil {
+			made++
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Error(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || made != 1 || len(b) != 9000 || strings.Trim(string(b), string(b[:1])) != "" {
+		t.Errorf("%d made, %d bytes, error %v", made, len(b), err)
+	}
+	if fi, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v, error %v", fi.Mode(), err)
+	}
+	failed := errors.New("failed")
+	if err := durable.New(filepath.Join(dir, "x"), func(io.Writer) error { return failed }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("%v, %v: something is left over", names, err)
+	}
+}

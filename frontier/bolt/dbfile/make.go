@@ -1,11 +1,9 @@
 package dbfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"go.etcd.io/bbolt"
 
@@ -29,7 +27,7 @@ func makeNew(path string, create func(*bbolt.Tx) error) error {
 		err = cerr
 	}
 	if err == nil {
-		err = Publish(fresh, path)
+		err = durable.Publish(fresh, path)
 	}
 	if err != nil {
 		os.Remove(fresh)
@@ -39,23 +37,4 @@ func makeNew(path string, create func(*bbolt.Tx) error) error {
 		return WriteError("make", path, err)
 	}
 	return nil
-}
-
-// Publish gives a file its name, which nothing may have, or it is os.ErrExist: a link, unlike a rename, never replaces a
-// file. It makes that durable: of a file whose name is lost, everything is.
-func Publish(fresh, path string) error {
-	switch err := os.Link(fresh, path); {
-	case err == nil:
-		os.Remove(fresh) // a second name that stays does no harm
-	case errors.Is(err, os.ErrExist):
-		return err
-	default: // a file system without links: the next best
-		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			return cmp.Or(err, os.ErrExist)
-		}
-		if err := os.Rename(fresh, path); err != nil {
-			return err
-		}
-	}
-	return durable.Names(filepath.Dir(path))
 }

@@ -197,7 +197,7 @@ func (b *builder) place() error {
 	if err := b.complete(); err != nil {
 		return err
 	}
-	if err := dbfile.Publish(b.beside, b.path); err != nil {
+	if err := durable.Publish(b.beside, b.path); err != nil {
 		return err
 	}
 	b.beside = ""
