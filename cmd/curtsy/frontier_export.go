@@ -40,7 +40,7 @@ func export(ctx context.Context, dir, to string, std cli.Streams) error {
 	}
 	var ended ndjson.Ended
 	err := cli.UntilSignal(ctx, func(ctx context.Context) error {
-		return reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) {
+		return cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) {
 			if to == "" {
 				ended, err = exportTo(ctx, f, std.Out)
 				return err

@@ -67,7 +67,7 @@ func newFrontierCheck(std cli.Streams) *cobra.Command {
 		Args:    cli.OneDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
-			return frontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
+			return cli.FrontierFile(cmd.Context(), dir, func(_ context.Context, path string) error {
 				found, err := engine.Check(path)
 				if errors.Is(err, frontier.ErrDamaged) {
 					found, err = append(found, plainly.Error(err)), nil

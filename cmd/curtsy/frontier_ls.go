@@ -51,7 +51,7 @@ func newFrontierLs(std cli.Streams) *cobra.Command {
 			if err := l.check(); err != nil {
 				return err
 			}
-			return reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
+			return cli.Reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
 		},
 	}
 	fs := cmd.Flags()

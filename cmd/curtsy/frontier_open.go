@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -13,7 +11,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
 )
 
@@ -63,36 +60,6 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	}
 	err = do(stopped)
 	return false, cli.Ordered(errors.Join(err, stopped.Close()))
-}
-
-// frontierFile has do look at a file with the frontier of the crawl in dir: its own when it is stopped, a snapshot that
-// the running crawl writes and that is removed afterwards.
-func frontierFile(ctx context.Context, dir string, do func(ctx context.Context, path string) error) error {
-	if err := crawldir.Require(dir); err != nil {
-		return err
-	}
-	remote, asked := crawler.Connect(ctx, dir)
-	if asked != nil {
-		return do(ctx, filepath.Join(dir, crawldir.FrontierName))
-	}
-	return cli.UntilSignal(ctx, func(ctx context.Context) error { // what is as large as the frontier is not left behind
-		path, err := remote.Snapshot(ctx)
-		if err != nil {
-			return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
-		}
-		return errors.Join(do(ctx, path), os.Remove(path))
-	})
-}
-
-// reading has do read the frontier of the crawl in dir, running or not.
-func reading(ctx context.Context, dir string, do func(ctx context.Context, f frontier.Stored) error) error {
-	return frontierFile(ctx, dir, func(ctx context.Context, path string) error {
-		f, err := engine.OpenReadOnly(path)
-		if err != nil {
-			return cli.InUse(err, dir)
-		}
-		return cli.Damaged(errors.Join(do(ctx, f), f.Close()), dir)
-	})
 }
 
 // mustNotRun refuses a crawl that is running, for what would take its file from under it.

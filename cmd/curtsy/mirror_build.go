@@ -47,7 +47,7 @@ func buildMirror(ctx context.Context, s *crawldir.Settings, o *options, display 
 
 // mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
 func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *built, err error) {
-	err = whileStopped(ctx, dir, func(f frontier.Stored) error {
+	err = cli.WhileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {
 				return nil // a crawl that came to nothing has no mirror
@@ -158,7 +158,7 @@ func (b *built) text() string {
 // firstSeed is the URL that a crawl began with, as far as that can be known.
 func firstSeed(ctx context.Context, dir string) string {
 	var first canon.URL
-	err := reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+	err := cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
 		for seed, err := range f.AllSeeds(ctx) {
 			if err != nil {
 				return err

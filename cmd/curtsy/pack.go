@@ -16,11 +16,9 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
-	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
@@ -67,32 +65,8 @@ func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error
 		return err
 	}
 	return cli.UntilSignal(ctx, func(ctx context.Context) error {
-		return whileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
+		return cli.WhileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 	})
-}
-
-// whileStopped has do work on a crawl that does not run, and does not begin to until do is done.
-func whileStopped(ctx context.Context, dir string, do func(f frontier.Stored) error) error {
-	_, asked := crawler.Connect(ctx, dir)
-	f, err := engine.OpenReadOnly(dir)
-	if asked == nil || errors.Is(err, frontier.ErrInUse) {
-		if err == nil {
-			err = f.Close() // it ended in between; the user is told the same, and the next try works
-		}
-		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), or wait for its end, and give the command again", dir),
-			notInUse(err))
-	}
-	if err != nil {
-		return cli.Damaged(err, dir)
-	}
-	return errors.Join(do(f), f.Close())
-}
-
-func notInUse(err error) error {
-	if errors.Is(err, frontier.ErrInUse) {
-		return nil
-	}
-	return err
 }
 
 func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptions, std cli.Streams) error {
