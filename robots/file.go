@@ -123,7 +123,8 @@ func (l *linter) record(r record) {
 		if r.field == allow || r.field == disallow {
 			l.warn(r.written, "rule-before-agent", "the rule binds nobody, because no User-agent line stands before it (RFC 9309 2.2.2): write \"User-agent: *\" above it")
 		} else {
-			l.warn(r.written, "record-before-agent", "%v binds nobody, because no User-agent line stands before it: write \"User-agent: *\" above it", r.field)
+			l.warn(r.written, "record-before-agent",
+				"%v binds nobody, because no User-agent line stands before it: write \"User-agent: *\" above it", r.field)
 		}
 		return
 	}

@@ -9,11 +9,12 @@ import (
 
 // How long answers are used, and how long a failure makes wait.
 const (
-	maxLife       = 24 * time.Hour  // RFC 9309 2.4: a copy should not be used for longer
-	minLife       = 5 * time.Minute // so that a server that forbids caching is not asked twice for each page
-	firstRetry    = time.Minute     // doubled with each failure in a row
-	maxRetry      = time.Hour
-	maxRetryAfter = 24 * time.Hour // what a server may ask for here; a longer rest of the whole host is the crawler's matter
+	maxLife    = 24 * time.Hour  // RFC 9309 2.4: a copy should not be used for longer
+	minLife    = 5 * time.Minute // so that a server that forbids caching is not asked twice for each page
+	firstRetry = time.Minute     // doubled with each failure in a row
+	maxRetry   = time.Hour
+	// what a server may ask for here; a longer rest of the whole host is the crawler's matter
+	maxRetryAfter = 24 * time.Hour
 )
 
 // header is what net/http calls Header: canonical names, a value per line.

@@ -14,7 +14,8 @@ func (l *linter) first() {
 		l.warnAt(1, 1, "bom", "the file begins with a byte order mark; we pass over it, others read it as part of the first line: save the file as UTF-8 without one")
 	}
 	if l.wide {
-		l.warnAt(1, 1, "utf-16", "the file is in UTF-16; we read it, but to most readers it says nothing: save it as UTF-8 (RFC 9309 2.3)")
+		l.warnAt(1, 1, "utf-16",
+			"the file is in UTF-16; we read it, but to most readers it says nothing: save it as UTF-8 (RFC 9309 2.3)")
 	}
 	switch {
 	case f&HTML != 0:
@@ -29,22 +30,26 @@ func (l *linter) legible(r record) bool {
 	written, value := r.written.in(l.text), r.value.in(l.text)
 	for i := 0; i < len(value); i++ {
 		if octets[value[i]]&control != 0 {
-			l.warn(span{from: r.value.from + uint32(i)}, "control-octet", "the line is ignored, because octet %#02x is not allowed in a value (RFC 9309 2.2): remove it", value[i])
+			l.warn(span{from: r.value.from + uint32(i)}, "control-octet",
+				"the line is ignored, because octet %#02x is not allowed in a value (RFC 9309 2.2): remove it", value[i])
 			return false
 		}
 	}
 	if !utf8.ValidString(written) {
 		i := strings.IndexFunc(written, func(c rune) bool { return c == utf8.RuneError })
-		l.warn(span{from: r.written.from + uint32(i)}, "invalid-utf8", "the line is no UTF-8, and its octets are compared one by one: save the file as UTF-8, or escape them as %%XX")
+		l.warn(span{from: r.written.from + uint32(i)}, "invalid-utf8",
+			"the line is no UTF-8, and its octets are compared one by one: save the file as UTF-8, or escape them as %%XX")
 	}
 	if rest := l.text[r.written.to:l.start.to]; strings.HasPrefix(rest, "#") && r.value.len() > 0 {
-		l.warn(span{from: r.written.to}, "comment-in-value", "the value ends at #, which begins a comment: write %%23 if it is part of the value, or put a space before it")
+		l.warn(span{from: r.written.to}, "comment-in-value",
+			"the value ends at #, which begins a comment: write %%23 if it is part of the value, or put a space before it")
 	}
 	right := r.field.String()
 	switch {
 	case r.field == unknown:
 	case r.forgotten:
-		l.warn(r.key, "missing-colon", "%s is read as %q, but not by everyone: write a colon after the field", quote(written), right+": "+clip(value))
+		l.warn(r.key, "missing-colon", "%s is read as %q, but not by everyone: write a colon after the field", quote(written),
+			right+": "+clip(value))
 	case !strings.EqualFold(r.key.in(l.text), right):
 		l.warn(r.key, "typo-key", "%s is read as %s, but not by everyone: write %s", quote(r.key.in(l.text)), right, right)
 	}
@@ -70,9 +75,11 @@ func (l *linter) checkAgent(r record) {
 		l.warn(r.value, "bad-agent", "%s names nobody: write a product token, which has only letters, \"_\" and \"-\" (RFC 9309 2.2.1), or \"*\" for all", quote(value))
 	case rest == "":
 	case next != "" && (octets[next[0]]&inToken != 0 || next[0] == '*'):
-		l.warn(span{from: r.value.to - uint32(len(next))}, "two-agents-on-a-line", "only %q is named; %s is passed over: write a User-agent line for each", clip(token), quote(next))
+		l.warn(span{from: r.value.to - uint32(len(next))}, "two-agents-on-a-line",
+			"only %q is named; %s is passed over: write a User-agent line for each", clip(token), quote(next))
 	default:
-		l.warn(span{from: r.value.to - uint32(len(rest))}, "version-in-agent", "only %q counts; %s is passed over: write the product token alone (RFC 9309 2.2.1)", clip(token), quote(rest))
+		l.warn(span{from: r.value.to - uint32(len(rest))}, "version-in-agent",
+			"only %q counts; %s is passed over: write the product token alone (RFC 9309 2.2.1)", clip(token), quote(rest))
 	}
 }
 
@@ -82,17 +89,22 @@ func (l *linter) checkPath(r record) {
 		return
 	}
 	if path[0] != '/' && path[0] != '*' {
-		l.warn(r.value, "no-slash", "the rule matches nothing, because a path begins with \"/\": write \"%v: /%s\"", r.field, clip(path))
+		l.warn(r.value, "no-slash", "the rule matches nothing, because a path begins with \"/\": write \"%v: /%s\"", r.field,
+			clip(path))
 		return
 	}
 	if i := strings.IndexAny(path, " \t"); i >= 0 {
-		l.warn(span{from: r.value.from + uint32(i)}, "blank-in-path", "the white space is read as %%20, part of one path: write it so, or write a line for each path")
+		l.warn(span{from: r.value.from + uint32(i)}, "blank-in-path",
+			"the white space is read as %%20, part of one path: write it so, or write a line for each path")
 	}
 	if i := strings.IndexByte(path, '$'); i >= 0 && i < len(path)-1 {
-		l.warn(span{from: r.value.from + uint32(i)}, "dollar-in-path", "a \"$\" that is not last stands for itself (RFC 9309 2.2.3): write %%24 if that is meant")
+		l.warn(span{from: r.value.from + uint32(i)}, "dollar-in-path",
+			"a \"$\" that is not last stands for itself (RFC 9309 2.2.3): write %%24 if that is meant")
 	}
 	if len(path) > 1 && path[len(path)-1] == '*' {
-		l.warn(span{from: r.value.to - 1}, "star-at-end", "a path matches whatever begins with it, so that a last \"*\" only makes the rule longer: write %q", strings.TrimRight(clip(path), "*"))
+		l.warn(span{from: r.value.to - 1}, "star-at-end",
+			"a path matches whatever begins with it, so that a last \"*\" only makes the rule longer: write %q",
+			strings.TrimRight(clip(path), "*"))
 	}
 }
 
@@ -123,8 +135,9 @@ func (l *linter) checkUnknown(r record) {
 	l.warn(r.key, "unknown-key", "%s is passed over: RFC 9309 has no such field", quote(key))
 }
 
-// near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands measure the names of
-// their flags with another distance, which counts swapped letters once; this package imports the standard library alone.
+// near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands measure the
+// names of their flags with another distance, which counts swapped letters once; this package imports the standard
+// library alone.
 func near(a, b string) bool {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -156,7 +169,8 @@ func (l *linter) judge() {
 	for _, g := range l.file.Groups {
 		if len(g.Rules) == 0 && len(g.Agents) > 0 {
 			a := g.Agents[0]
-			l.warnAt(a.Line, a.Column, "empty-group", "the group has no rules, and so allows everything (RFC 9309 2.2.2): write an empty Disallow if that is meant")
+			l.warnAt(a.Line, a.Column, "empty-group",
+				"the group has no rules, and so allows everything (RFC 9309 2.2.2): write an empty Disallow if that is meant")
 		}
 		alone := !slices.ContainsFunc(g.tokens(), func(name string) bool { return named[name] > 1 })
 		l.compare(g.Rules, alone)
@@ -197,11 +211,13 @@ func (l *linter) compare(all []Rule, alone bool) {
 			continue
 		}
 		if other := before[1-access]; other != nil {
-			l.warnAt(r.Line, r.Column, "contradiction", "line %d says the opposite, and the Allow wins (RFC 9309 2.2.2): remove one", other.Line)
+			l.warnAt(r.Line, r.Column, "contradiction",
+				"line %d says the opposite, and the Allow wins (RFC 9309 2.2.2): remove one", other.Line)
 		}
 		before[access] = r
 		lines[pattern] = before
-		rules = append(rules, rule{pattern: span{uint32(from), uint32(len(text))}, line: int32(i), parent: -1, allow: r.Allow})
+		rules = append(rules,
+			rule{pattern: span{uint32(from), uint32(len(text))}, line: int32(i), parent: -1, allow: r.Allow})
 	}
 	if alone {
 		l.shadowed(all, newRuleset(string(text), rules, RFC9309))
@@ -219,6 +235,7 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 			continue
 		}
 		out, by := all[r.line], all[s.plain[r.parent].line]
-		l.warnAt(out.Line, out.Column, "shadowed-rule", "the rule changes nothing, because line %d (%s) covers what it matches: remove it", by.Line, quote(by.Path))
+		l.warnAt(out.Line, out.Column, "shadowed-rule",
+			"the rule changes nothing, because line %d (%s) covers what it matches: remove it", by.Line, quote(by.Path))
 	}
 }

@@ -288,7 +288,8 @@ func flagsOf(ex Exchange) (f Flags) {
 	if media == "text/html" || media == "application/xhtml+xml" || bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
 		f |= HTML
 	}
-	if family == "image" || family == "video" || media == "application/zip" || bytes.IndexByte(head, 0) >= 0 && utf16Order(head) == nil {
+	if family == "image" || family == "video" || media == "application/zip" || bytes.IndexByte(head, 0) >= 0 &&
+		utf16Order(head) == nil {
 		f |= Binary
 	}
 	if bytes.HasPrefix(ex.Body, []byte(byteOrderMark)) || utf16Order(head) != nil && head[0]|head[1] == 0xFF {

@@ -194,8 +194,10 @@ func (p *Policy) Standard() Standard { return p.standard }
 // Size returns about how many octets of memory the policy holds, for caches that are bounded in octets.
 func (p *Policy) Size() int {
 	more := p.records()
-	values := len(p.names) + len(more.sitemaps) + len(more.licenses) + len(more.visitTimes) + len(more.usages) + len(more.signals)
-	return policySize + len(p.rules.text) + (len(p.rules.plain)+len(p.rules.wild))*ruleSize + (len(p.rules.keys)+len(p.rules.next))*8 + values*16
+	values := len(p.names) + len(more.sitemaps) + len(more.licenses) + len(more.visitTimes) + len(more.usages) +
+		len(more.signals)
+	return policySize + len(p.rules.text) + (len(p.rules.plain)+len(p.rules.wild))*ruleSize +
+		(len(p.rules.keys)+len(p.rules.next))*8 + values*16
 }
 
 // String returns the policy as a robots.txt that says the same to the same crawler, by the same standard, and nothing

@@ -23,7 +23,8 @@ func outranks(a, b *rule) bool { return byRank(*a, *b) < 0 }
 // byRank puts first the rule with more octets, then the Allow (RFC 9309 2.2.2), then the first in the file, which
 // changes no answer but says which line is named.
 func byRank(a, b rule) int {
-	return cmp.Or(cmp.Compare(b.pattern.len(), a.pattern.len()), cmp.Compare(b.access(), a.access()), cmp.Compare(a.line, b.line))
+	return cmp.Or(cmp.Compare(b.pattern.len(), a.pattern.len()), cmp.Compare(b.access(), a.access()),
+		cmp.Compare(a.line, b.line))
 }
 
 func (r rule) access() int {

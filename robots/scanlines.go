@@ -60,8 +60,8 @@ func (s span) withoutComment(text string) span {
 	return s
 }
 
-// read takes a line without comment apart. A line without a colon is accepted if it is a field that we know and one more word: people
-// forget it, and to miss a Disallow is the worse error.
+// read takes a line without comment apart. A line without a colon is accepted if it is a field that we know and one
+// more word: people forget it, and to miss a Disallow is the worse error.
 func read(text string, line span) (r record, ok bool) {
 	r.written = line.trim(text)
 	if r.written.len() == 0 {
@@ -98,7 +98,8 @@ const (
 )
 
 // fieldNames are the names in their right spelling.
-var fieldNames = [...]string{"", "User-agent", "Allow", "Disallow", "Crawl-delay", "Request-rate", "Visit-time", "Content-Usage", "Content-Signal", "Sitemap", "License"}
+var fieldNames = [...]string{"", "User-agent", "Allow", "Disallow", "Crawl-delay", "Request-rate", "Visit-time",
+	"Content-Usage", "Content-Signal", "Sitemap", "License"}
 
 func (f field) String() string { return fieldNames[f] }
 

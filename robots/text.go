@@ -10,8 +10,9 @@ import (
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// textOf returns what is read of a body: UTF-8, or what ought to be, without what lies beyond MaxBody. RFC 9309 2.3 asks
-// for UTF-8; a file in UTF-16 is read as well, for otherwise every line of it would be none, and all would be allowed.
+// textOf returns what is read of a body: UTF-8, or what ought to be, without what lies beyond MaxBody. RFC 9309 2.3
+// asks for UTF-8; a file in UTF-16 is read as well, for otherwise every line of it would be none, and all would be
+// allowed.
 func textOf(body []byte) string {
 	order := utf16Order(body)
 	if order == nil {
@@ -35,8 +36,8 @@ func textOf(body []byte) string {
 	return string(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 }
 
-// utf16Order tells a body in UTF-16 by its byte order mark or, without one, by its first two characters being ASCII; nil
-// for any other.
+// utf16Order tells a body in UTF-16 by its byte order mark or, without one, by its first two characters being ASCII;
+// nil for any other.
 func utf16Order(body []byte) binary.ByteOrder {
 	if len(body) < 4 {
 		return nil

@@ -18,7 +18,8 @@ type Reason string
 
 // The reasons.
 const (
-	NoRules      Reason = "no rules"          // no group applies, or the group that does has no rules: allowed (RFC 9309 2.2.1, 2.2.2)
+	// no group applies, or the group that does has no rules: allowed (RFC 9309 2.2.1, 2.2.2)
+	NoRules      Reason = "no rules"
 	NoMatch      Reason = "no match"          // no rule of the group matches: allowed (2.2.2)
 	AllowRule    Reason = "allow rule"        // the most specific match is an Allow
 	DisallowRule Reason = "disallow rule"     // the most specific match is a Disallow

@@ -69,7 +69,8 @@ func (l *linter) finish() {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if l.more > 0 {
-		l.file.Warnings = append(l.file.Warnings, Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: mend these first", l.more)})
+		l.file.Warnings = append(l.file.Warnings,
+			Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: mend these first", l.more)})
 	}
 }
 

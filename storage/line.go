@@ -16,8 +16,9 @@ type Line struct {
 	Seed     string   // the seed it descends from
 	Tag      string   // that seed's tag
 	Decision Decision // which part of the story decided
-	Reason   string   // in that part's words: a robots.Reason, a canon.Reason, the name of a rule, or one of those in words.go
-	Own      bool     // the host is the operator's own (politeness rule 18)
+	// in that part's words: a robots.Reason, a canon.Reason, the name of a rule, or one of those in words.go
+	Reason string
+	Own    bool // the host is the operator's own (politeness rule 18)
 
 	// The robots verdict, when one was asked for.
 	RobotsLine   int    // line of robots.txt, from 1; 0 when no line decided
@@ -30,10 +31,12 @@ type Line struct {
 
 	Pace   time.Duration // the pause that was due before the exchange
 	PaceBy PaceBy        // who asked for it
-	Gap    time.Duration // from the end of the previous exchange with the authority to the start of this one; 0 when none is known
+	// from the end of the previous exchange with the authority to the start of this one; 0 when none is known
+	Gap time.Duration
 
-	Rest   time.Duration // the rest, from the end of this exchange, that its answer imposed on the host beyond the pace; 0 for none
-	RestBy PaceBy        // who asked for it
+	// the rest, from the end of this exchange, that its answer imposed on the host beyond the pace; 0 for none
+	Rest   time.Duration
+	RestBy PaceBy // who asked for it
 
 	// The exchange, when there was one.
 	Attempt   int            // 1 for the first; 0 without an exchange

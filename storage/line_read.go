@@ -29,8 +29,8 @@ func ParseLine(b []byte) (Line, error) {
 
 var errNoObject = errors.New("a line is one JSON object")
 
-// members gives name and value of each member of a JSON object to f. It exists for its speed: encoding/json reads a line
-// into a struct by reflection, in some four times the time, and there is a line for every URL ever met.
+// members gives name and value of each member of a JSON object to f. It exists for its speed: encoding/json reads a
+// line into a struct by reflection, in some four times the time, and there is a line for every URL ever met.
 func members(b []byte, f func(name string, value []byte) error) error {
 	if !json.Valid(b) {
 		if err := json.Unmarshal(b, new(struct{})); err != nil {

@@ -14,7 +14,8 @@ type Record struct {
 	Addr     netip.AddrPort    // the address dialled
 	Request  []byte            // bytes sent
 	Response *io.SectionReader // bytes received, head and body with their transfer coding; nil when none came
-	HeadSize int64             // bytes of Response that are its head, the empty line included; zero without a complete head
+	// bytes of Response that are its head, the empty line included; zero without a complete head
+	HeadSize int64
 
 	// PayloadDigest is the SHA-256 of the body without its transfer coding, its content coding kept (WARC 1.1
 	// 5.9), valid when HasPayload.

@@ -14,7 +14,8 @@ const (
 	DecisionHold     Decision = "hold"     // a trap's history; the reason names the rule
 	DecisionOptOut   Decision = "opt-out"  // an opt-out list has it: line, rule and list are those of its entry
 	DecisionRobots   Decision = "robots"   // an exchange for robots.txt
-	DecisionOwner    Decision = "owner"    // an exchange for the proof that a host is the operator's own, or why there was none
+	// an exchange for the proof that a host is the operator's own, or why there was none
+	DecisionOwner Decision = "owner"
 )
 
 // Kind is how a URL was found. Empty is for what is no task.
@@ -61,8 +62,8 @@ const (
 	OutcomeDeferred   Outcome = "deferred" // it comes again
 )
 
-// Change is what became of a URL since the crawl's generation before. It is empty in the first one, and where nothing was
-// learned.
+// Change is what became of a URL since the crawl's generation before. It is empty in the first one, and where nothing
+// was learned.
 type Change string
 
 // Changes.
@@ -90,9 +91,10 @@ const (
 	ReasonCoding         = "coding"          // the body arrived whole, its content coding is broken
 	ReasonAborted        = "aborted"         // the crawl was
 	ReasonTooSlow        = "too slow"        // longer than one exchange may take
-	ReasonSlow           = "slow"            // less than the least speed came, or others needed the place of a slow exchange
-	ReasonLease          = "lease"           // it took longer than a lease allows
-	ReasonPanic          = "panic"           // a defect of ours
+	// less than the least speed came, or others needed the place of a slow exchange
+	ReasonSlow  = "slow"
+	ReasonLease = "lease" // it took longer than a lease allows
+	ReasonPanic = "panic" // a defect of ours
 )
 
 // Reasons that name a rule begin with the part that has it.

@@ -14,8 +14,8 @@ import (
 )
 
 // Demo returns the web of the demonstration: twelve authorities that between them show what a polite crawler has to
-// cope with. Text, colours and pictures depend on seed; names, links and behaviour do not. A crawl that keeps one second
-// between exchanges, and leaves alone what it should, asks at most thirteen times at each host.
+// cope with. Text, colours and pictures depend on seed; names, links and behaviour do not. A crawl that keeps one
+// second between exchanges, and leaves alone what it should, asks at most thirteen times at each host.
 func Demo(seed uint64) *Web {
 	d := demo{seed}
 	return New(
@@ -83,7 +83,8 @@ func (d draft) style(path string) {
 func (d draft) picture(path string) {
 	r := d.chance(d.Name, path)
 	img := image.NewNRGBA(image.Rect(0, 0, 16, 16))
-	from, to := color.NRGBA{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256)), 255}, color.NRGBA{255, 255, 255, 255}
+	from, to := color.NRGBA{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256)), 255},
+		color.NRGBA{255, 255, 255, 255}
 	for y := range 16 {
 		for x := range 16 {
 			if img.Set(x, y, to); (x/4+y/4)%2 == 0 {

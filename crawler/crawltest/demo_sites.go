@@ -16,7 +16,8 @@ Disallow: /*?print=
 `, "the rye starter", "the morning shift", "a tray of rolls")
 	s.add("/", Page{
 		Title: "Bread since 1987", Embeds: []string{"/style.css"},
-		Links: []string{"/bread/", "/cakes/", "/kitchen/", "/kitchen/tour/", "/prices.pdf", "contact.html", "http://library.test/", "http://market.test/"},
+		Links: []string{"/bread/", "/cakes/", "/kitchen/", "/kitchen/tour/", "/prices.pdf", "contact.html",
+			"http://library.test/", "http://market.test/"},
 	})
 	s.style("/style.css")
 	s.page("/bread/", "Bread", "rye.html", "wheat.html", "rye.html?print=1")
@@ -24,7 +25,8 @@ Disallow: /*?print=
 	s.page("/cakes/", "Cakes", "plum.html", "cheese.html", "./plum.html?print=1", "../bread/")
 	s.pages("/bread/wheat.html", "/cakes/plum.html", "/cakes/cheese.html", "/contact.html")
 	s.page("/kitchen/tour/", "A tour of the kitchen", "../recipes.html", "../staff.html")
-	s.pages("/kitchen/", "/kitchen/recipes.html", "/kitchen/staff.html", "/bread/rye.html?print=1", "/cakes/plum.html?print=1")
+	s.pages("/kitchen/", "/kitchen/recipes.html", "/kitchen/staff.html", "/bread/rye.html?print=1",
+		"/cakes/plum.html?print=1")
 	s.Pages["/prices.pdf"] = Page{Body: "%PDF-1.4\n%%EOF\n"}
 	return s.Site
 }
@@ -32,8 +34,10 @@ Disallow: /*?print=
 // library: no robots.txt of its own, compressed pages, and the file that the museum's robots.txt redirects to.
 func (d demo) library() *Site {
 	s := d.site("library.test", "", "a borrowed atlas", "the reading room", "an overdue novel")
-	s.page("/", "The town library", "/shelves/", "/hours.html", "/rules.html", "http://museum.test/", "http://archive.test/")
-	s.page("/shelves/", "Shelves", "astronomy.html", "botany.html", "cookery.html", "drama.html", "engines.html", "fables.html")
+	s.page("/", "The town library", "/shelves/", "/hours.html", "/rules.html", "http://museum.test/",
+		"http://archive.test/")
+	s.page("/shelves/", "Shelves", "astronomy.html", "botany.html", "cookery.html", "drama.html", "engines.html",
+		"fables.html")
 	for _, shelf := range []string{"astronomy", "botany", "cookery", "drama", "engines", "fables"} {
 		s.add("/shelves/"+shelf+".html", Page{Gzip: true, Links: []string{"./", "/hours.html#today"}})
 	}
@@ -47,7 +51,8 @@ func (d demo) library() *Site {
 func (d demo) museum() *Site {
 	s := d.site("museum.test", "", "the oldest clock", "the whale", "a Roman coin")
 	s.Robots = Robots{Status: 301, Redirect: "http://library.test/for-others/museum-robots.txt"}
-	s.add("/", Page{Title: "The museum", Embeds: []string{"style.css"}, Links: []string{"/halls/", "/visit.html", "/depot/", "http://garden.test/"}})
+	s.add("/", Page{Title: "The museum", Embeds: []string{"style.css"},
+		Links: []string{"/halls/", "/visit.html", "/depot/", "http://garden.test/"}})
 	s.style("/style.css")
 	s.page("/halls/", "Halls", "1.html", "2.html", "3.html", "4.html")
 	s.pages("/halls/1.html", "/halls/2.html", "/halls/3.html", "/halls/4.html", "/visit.html")
@@ -73,7 +78,8 @@ func (d demo) garden() *Site {
 
 // observatory: few pages, and a Crawl-delay.
 func (d demo) observatory() *Site {
-	s := d.site("observatory.test", "User-agent: *\nCrawl-delay: 1.5\nDisallow: /raw/\n", "the great refractor", "a lost comet", "the night assistant")
+	s := d.site("observatory.test", "User-agent: *\nCrawl-delay: 1.5\nDisallow: /raw/\n", "the great refractor",
+		"a lost comet", "the night assistant")
 	s.page("/", "The observatory", "/moon.html", "/planets/", "/raw/", "http://theatre.test/")
 	s.page("/planets/", "Planets", "mars.html", "venus.html", "saturn.html")
 	s.pages("/moon.html", "/planets/mars.html", "/planets/venus.html", "/planets/saturn.html")
@@ -88,13 +94,15 @@ func (d demo) theatre() *Site {
 	s.Robots = Robots{Status: 503, Body: "closed for rehearsals\n"}
 	s.page("/", "The theatre", "/plays/", "/tickets.html", "/cast.html")
 	s.page("/plays/", "Plays", "tempest.html", "seagull.html", "tartuffe.html", "faust.html")
-	s.pages("/plays/tempest.html", "/plays/seagull.html", "/plays/tartuffe.html", "/plays/faust.html", "/tickets.html", "/cast.html")
+	s.pages("/plays/tempest.html", "/plays/seagull.html", "/plays/tartuffe.html", "/plays/faust.html", "/tickets.html",
+		"/cast.html")
 	return s.Site
 }
 
 // harbour: redirects of all kinds.
 func (d demo) harbour() *Site {
-	s := d.site("harbour.test", "# Everybody is welcome.\nUser-agent: *\nDisallow:\n", "the pilot boat", "the harbour master")
+	s := d.site("harbour.test", "# Everybody is welcome.\nUser-agent: *\nDisallow:\n", "the pilot boat",
+		"the harbour master")
 	s.page("/", "The harbour", "/old-pier", "/ferry", "/loop/east", "/loop/still", "/tide/1", "/boats.html")
 	s.Pages["/old-pier"] = Page{Status: 301, Redirect: "/pier.html"}
 	s.Pages["/ferry"] = Page{Status: 307, Redirect: "http://station.test/timetable.html"}
@@ -111,7 +119,8 @@ func (d demo) harbour() *Site {
 // station: a slow page, and one that at first asks for rest.
 func (d demo) station() *Site {
 	s := d.site("station.test", "User-agent: *\nDisallow: /signal-box/\n", "the last train", "a forgotten umbrella")
-	s.page("/", "The station", "/busy.html", "/slow.html", "/platforms/", "/timetable.html", "/signal-box/", "http://harbour.test/")
+	s.page("/", "The station", "/busy.html", "/slow.html", "/platforms/", "/timetable.html", "/signal-box/",
+		"http://harbour.test/")
 	s.add("/busy.html", Page{FailFirst: 1, FailStatus: 429, RetryAfter: "2"})
 	s.add("/slow.html", Page{Delay: 300 * time.Millisecond})
 	s.page("/platforms/", "Platforms", "1.html", "2.html", "3.html")
@@ -129,7 +138,8 @@ func (d demo) archive() *Site {
 	s.pages("/years/1998.html", "/years/1999.html", "/years/2000.html")
 	s.add("/withdrawn.html", Page{Status: 410})
 	s.Traps = []Trap{{Prefix: "/attic/", Most: 10, Page: func(target string) Page {
-		return Page{Title: "The attic", Text: prose.Paragraphs(d.chance(s.Name, target), s.subjects), Links: []string{"/", "older/"}}
+		return Page{Title: "The attic", Text: prose.Paragraphs(d.chance(s.Name, target), s.subjects),
+			Links: []string{"/", "older/"}}
 	}}}
 	return s.Site
 }
@@ -144,8 +154,10 @@ func (d demo) school() *Site {
 	s.page("/classes/", "Classes", "one.html", "two.html")
 	s.pages("/classes/one.html", "/classes/two.html")
 	s.add("/lunch.html", Page{Robots: "noindex", Links: []string{"/menu.html"}})
-	s.add("/board.html", Page{Robots: "nofollow", Embeds: []string{"/board.png"}, Links: []string{"/board/1.html", "/board/2.html"}})
-	s.add("/notes.html", Page{Header: map[string]string{"X-Robots-Tag": "noindex, nofollow"}, Links: []string{"/notes/1.html", "/notes/2.html"}})
+	s.add("/board.html",
+		Page{Robots: "nofollow", Embeds: []string{"/board.png"}, Links: []string{"/board/1.html", "/board/2.html"}})
+	s.add("/notes.html", Page{Header: map[string]string{"X-Robots-Tag": "noindex, nofollow"},
+		Links: []string{"/notes/1.html", "/notes/2.html"}})
 	s.picture("/board.png")
 	s.pages("/menu.html", "/login", "/board/1.html", "/board/2.html", "/notes/1.html", "/notes/2.html", "/grades/")
 	return s.Site
@@ -170,7 +182,8 @@ func (d demo) atlas() *Site {
 
 // market: styles, scripts and pictures; a page with a base; and a robots.txt that welcomes only one crawler.
 func (d demo) market() *Site {
-	s := d.site("market.test", "User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /office/\n", "the fishmonger", "a crate of pears")
+	s := d.site("market.test", "User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /office/\n", "the fishmonger",
+		"a crate of pears")
 	s.add("/", Page{
 		Title: "Market day", Embeds: []string{"/style.css", "/clock.js", "/logo.png"},
 		Links: []string{"/stalls/", "/offers.html", "/office/", "http://school.test/"},

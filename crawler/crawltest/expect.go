@@ -126,7 +126,8 @@ func (t *Trial) see(h *host) sighting {
 	fault := func(x *Exchange, format string, args ...any) { s.found = append(s.found, t.Find(x, format, args...)) }
 	for _, x := range t.hosts[h.name] {
 		s.requests++
-		at = at || site.Addrs == nil && len(e.At) == 0 || slices.ContainsFunc(e.At, func(target string) bool { return Key(target) == x.key })
+		at = at || site.Addrs == nil && len(e.At) == 0 ||
+			slices.ContainsFunc(e.At, func(target string) bool { return Key(target) == x.key })
 		s.octets = max(s.octets, x.Octets)
 		if !x.End.IsZero() {
 			s.longest = max(s.longest, x.End.Sub(x.Start))

@@ -93,7 +93,8 @@ func (s *served) page(k string) *leaf {
 	if s.Handler != nil {
 		return nil
 	}
-	return leafOf(at, Page{Type: "text/html", Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page."})
+	return leafOf(at,
+		Page{Type: "text/html", Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page."})
 }
 
 // trapped returns the trap that a key is in; nil for none, and for a page that there is.
@@ -254,8 +255,8 @@ func zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// stored codes with Brotli up to 65,536 bytes without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then an empty last
-// one).
+// stored codes with Brotli up to 65,536 bytes without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then
+// an empty last one).
 func stored(body []byte) []byte {
 	head := uint32(len(body)-1)<<4 | 1<<20 // WBITS 16, not last, MNIBBLES 4, MLEN-1, ISUNCOMPRESSED
 	out := append([]byte{byte(head), byte(head >> 8), byte(head >> 16)}, body...)

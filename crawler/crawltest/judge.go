@@ -49,9 +49,12 @@ type judge struct {
 // judges are the rules in the order of a Report.
 func (t *Trial) judges() []judge {
 	return []judge{
-		{RobotsFirst, t.robotsFirst}, {RobotsObeyed, t.robotsObeyed}, {RobotsDown, t.robotsDown}, {RobotsFresh, t.robotsFresh},
-		{Pace, t.pace}, {CrawlDelay, t.crawlDelay}, {InFlight, t.inFlight}, {RetryAfter, t.retryAfter}, {Identity, t.identity},
-		{Manners, t.manners}, {NoFollow, t.noFollow}, {Traps, t.traps}, {Scope, t.scope}, {Coverage, t.coverage}, {Once, t.once},
+		{RobotsFirst, t.robotsFirst}, {RobotsObeyed, t.robotsObeyed}, {RobotsDown, t.robotsDown},
+		{RobotsFresh, t.robotsFresh},
+		{Pace, t.pace}, {CrawlDelay, t.crawlDelay}, {InFlight, t.inFlight}, {RetryAfter, t.retryAfter},
+		{Identity, t.identity},
+		{Manners, t.manners}, {NoFollow, t.noFollow}, {Traps, t.traps}, {Scope, t.scope}, {Coverage, t.coverage},
+		{Once, t.once},
 	}
 }
 
@@ -100,8 +103,8 @@ func (t *Trial) Only(hosts ...string) *Trial {
 	return &part
 }
 
-// Forbids says which rule of robots.txt forbids what x asked for: of the file that was had then, or else of the one that the
-// host has. It is empty if none does.
+// Forbids says which rule of robots.txt forbids what x asked for: of the file that was had then, or else of the one
+// that the host has. It is empty if none does.
 func (t *Trial) Forbids(x *Exchange) string {
 	if by := at(t.held[x.Host], x).disallows(t.tokens, x.Target); by != "" {
 		return by
@@ -112,8 +115,8 @@ func (t *Trial) Forbids(x *Exchange) string {
 	return ""
 }
 
-// HadRobots reports whether, when x began, its host's robots.txt had been answered with something that lasts, or was still
-// on its way.
+// HadRobots reports whether, when x began, its host's robots.txt had been answered with something that lasts, or was
+// still on its way.
 func (t *Trial) HadRobots(x *Exchange) bool { return at(t.held[x.Host], x).had() }
 
 // Trial sorts out the log, to be judged by rules.
@@ -124,7 +127,8 @@ func (r *Referee) Trial(rules Rules) *Trial {
 	if rules.Token == "" {
 		rules.Token = DefaultToken
 	}
-	t := &Trial{web: r.web, Rules: rules, tokens: tokensOf(rules.Token), all: r.exchanges(), hosts: map[string][]*Exchange{}}
+	t := &Trial{web: r.web, Rules: rules, tokens: tokensOf(rules.Token), all: r.exchanges(),
+		hosts: map[string][]*Exchange{}}
 	for _, x := range t.all {
 		t.hosts[x.Host] = append(t.hosts[x.Host], x)
 	}
@@ -199,7 +203,8 @@ func (t *Trial) robotsObeyed() Row {
 			found = append(found, t.Find(x, "though %s (served at %s)", why, t.When(p.since)))
 		}
 	})
-	return Sum(RobotsObeyed, checked, fmt.Sprintf("%s at %s with rules, all allowed", plainly.Count(checked, "request"), plainly.Count(len(ruledBy), "host")), found)
+	return Sum(RobotsObeyed, checked, fmt.Sprintf("%s at %s with rules, all allowed", plainly.Count(checked, "request"),
+		plainly.Count(len(ruledBy), "host")), found)
 }
 
 func (t *Trial) robotsDown() Row {
@@ -245,7 +250,8 @@ func (t *Trial) identity() Row {
 		case first == nil:
 			first = x
 		case x.UserAgent != first.UserAgent:
-			found = append(found, t.Find(x, "as %s, but at %s as %s", text.Quote(x.UserAgent), t.When(first.Start), text.Quote(first.UserAgent)))
+			found = append(found,
+				t.Find(x, "as %s, but at %s as %s", text.Quote(x.UserAgent), t.When(first.Start), text.Quote(first.UserAgent)))
 		}
 	}
 	evidence := ""

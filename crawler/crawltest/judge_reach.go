@@ -73,7 +73,8 @@ func (t *Trial) traps() Row {
 		}
 		checked += len(asked)
 	}
-	return Sum(Traps, checked, fmt.Sprintf("left %s, after %s at most", plainly.Count(checked, "trap"), plainly.Count(most, "request")), InOrder(found))
+	return Sum(Traps, checked, fmt.Sprintf("left %s, after %s at most", plainly.Count(checked, "trap"),
+		plainly.Count(most, "request")), InOrder(found))
 }
 
 func (t *Trial) scope() Row {
@@ -114,7 +115,8 @@ func (t *Trial) coverage() Row {
 			f.Text = "never fetched; linked from " + via.String()
 		}
 		if n := len(requests); n > 0 {
-			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", plainly.Count(n, "time"), requests[n-1].Status, t.When(requests[n-1].End))
+			f.Text = fmt.Sprintf("asked for %s, the last answer %d at %s, and not again", plainly.Count(n, "time"),
+				requests[n-1].Status, t.When(requests[n-1].End))
 		}
 		found = append(found, f)
 	}
@@ -145,7 +147,8 @@ func (t *Trial) once() Row {
 			}
 		}
 	}
-	evidence := fmt.Sprintf("%s, %s that invited a retry", plainly.Count(len(answered), "URL"), plainly.Count(retries, "answer"))
+	evidence := fmt.Sprintf("%s, %s that invited a retry", plainly.Count(len(answered), "URL"),
+		plainly.Count(retries, "answer"))
 	if repeats > 0 {
 		evidence += fmt.Sprintf(", %s of the %d allowed", plainly.Count(repeats, "repeat"), t.Rules.Repeats)
 	}

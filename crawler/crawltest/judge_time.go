@@ -69,7 +69,8 @@ func (t *Trial) pace() Row {
 	}
 	evidence := ""
 	if checked > 0 {
-		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), text.Precise(least.Length), least.Next.Host, t.Rules.Pace)
+		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), text.Precise(least.Length),
+			least.Next.Host, t.Rules.Pace)
 	}
 	return Sum(Pace, checked, evidence, InOrder(found))
 }
@@ -93,7 +94,8 @@ func (t *Trial) crawlDelay() Row {
 			}
 		}
 		if checked += n; n > 0 {
-			evidence = append(evidence, fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), text.Precise(least), h.name, asked))
+			evidence = append(evidence,
+				fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), text.Precise(least), h.name, asked))
 		}
 	}
 	return Sum(CrawlDelay, checked, strings.Join(evidence, "; "), InOrder(found))

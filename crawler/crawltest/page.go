@@ -127,7 +127,8 @@ func render(at place, p Page) string {
 	}
 	var b strings.Builder
 	esc := html.EscapeString
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"%s\">\n<title>%s</title>\n", esc(p.Charset), esc(title))
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"%s\">\n<title>%s</title>\n",
+		esc(p.Charset), esc(title))
 	if p.Robots != "" {
 		fmt.Fprintf(&b, "<meta name=\"robots\" content=\"%s\">\n", esc(p.Robots))
 	}

@@ -161,7 +161,8 @@ func Drip(long time.Duration, head, piece string, every time.Duration) Raw {
 	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
 		piece, err := []byte(piece), error(nil)
 		begun := time.Now()
-		for _, err = conn.Write([]byte(head)); err == nil && (long < 0 || time.Since(begun) < long); _, err = conn.Write(piece) {
+		for _, err = conn.Write([]byte(head)); err == nil && (long < 0 || time.Since(begun) < long); _,
+			err = conn.Write(piece) {
 			if !Wait(ctx, every) {
 				return false // nobody knows whether it would have come to its end
 			}

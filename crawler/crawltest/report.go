@@ -163,7 +163,8 @@ func (r Report) WriteTable(w io.Writer) error {
 			if h.Gaps > 0 {
 				gap = text.Precise(h.Gap)
 			}
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", text.Clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required, h.Flying)
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%v\t%d\n", text.Clip(h.Host, 40), h.Requests, h.Robots, h.Pages, gap, h.Required,
+				h.Flying)
 		}
 	})
 	verdict := "no violation"

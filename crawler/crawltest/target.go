@@ -82,8 +82,8 @@ func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	return place{h.name, Key(target)}, true
 }
 
-// Leads returns what a reference on the page of a URL leads to, both in the web's own names; ok is false when that is outside
-// the web or no http URL.
+// Leads returns what a reference on the page of a URL leads to, both in the web's own names; ok is false when that is
+// outside the web or no http URL.
 func (w *Web) Leads(from, ref string) (to string, ok bool) {
 	at, ok := w.resolve(place{}, from)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 const MaxAttrs = 1 << 19
 
 // attrLimit is a page up to its MaxAttrs-th attribute. It counts them as the HTML Standard reads tags (13.2.5.6 to
-// 13.2.5.40), wherever something looks like one, and so counts too many in comments, scripts and the like: where those end
-// only a parser knows, and who wants to hide attributes must not be able to call them a script.
+// 13.2.5.40), wherever something looks like one, and so counts too many in comments, scripts and the like: where those
+// end only a parser knows, and who wants to hide attributes must not be able to call them a script.
 type attrLimit struct {
 	r    io.Reader
 	left int

@@ -222,7 +222,8 @@ func (d *Directives) keep(text string) {
 // binds reports whether directives for a name bind us, be there a version behind it ("curtsy/1.0") or not.
 func binds(name, token string) bool {
 	name, _, _ = strings.Cut(name, "/")
-	return strings.EqualFold(name, everyone) || strings.EqualFold(name, ourselves) || token != "" && strings.EqualFold(name, token)
+	return strings.EqualFold(name, everyone) || strings.EqualFold(name, ourselves) || token != "" &&
+		strings.EqualFold(name, token)
 }
 
 // isRobotName reports whether the text before a colon in a field addresses a robot. Part of a date does not, and
@@ -255,7 +256,8 @@ func isDirective(s string) bool {
 		return true
 	}
 	switch s {
-	case unavailableAfter, "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex", "notranslate",
+	case unavailableAfter, "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex",
+		"notranslate",
 		"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noyaca", "all", "index", "follow", "archive":
 		return true
 	}

@@ -110,8 +110,8 @@ func failed(in Input, err error) error {
 	return fmt.Errorf("extract: read the body of %s: %w", in.URL, err)
 }
 
-// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns is
-// worth nothing if src failed meanwhile.
+// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns
+// is worth nothing if src failed meanwhile.
 func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
@@ -159,8 +159,8 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	return page
 }
 
-// parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first of
-// them; it is empty when it has all.
+// parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first
+// of them; it is empty when it has all.
 func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
 	limit := newAttrLimit(r)
 	input := newTagLimit(limit)

@@ -47,8 +47,8 @@ type Page struct {
 	Robots Directives
 
 	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
-	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some.
-	// Empty if none is.
+	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or MaxAttrs attributes; UnparsedParts, all of
+	// what is no page; UnparsedXML, perhaps some. Empty if none is.
 	Unparsed string
 }
 

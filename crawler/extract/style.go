@@ -51,7 +51,8 @@ func (w *walker) declarations(n *html.Node) {
 
 // presents lists the presentation attributes whose values may name a document.
 var presents = map[string]bool{
-	"clip-path": true, "cursor": true, "fill": true, "filter": true, "marker": true, "marker-end": true, "marker-mid": true, "marker-start": true,
+	"clip-path": true, "cursor": true, "fill": true, "filter": true, "marker": true, "marker-end": true,
+	"marker-mid": true, "marker-start": true,
 	"mask": true, "stroke": true,
 }
 

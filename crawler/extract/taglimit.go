@@ -16,12 +16,12 @@ const MaxTags = 1 << 18
 // tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
 // what holds nothing, by a few bytes that some mark takes back out of values and texts:
 //
-// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew that
-// were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes, and a
-// page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an attribute
-// has a ">", which would end a comment, or may name a picture, a meta that says nothing but that. Where SVG or MathML has
-// begun they become a meta, too, which ends these as they do; and where a script has a comment, in which "<!" means more to
-// the parser than to the Standard.
+// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them anew
+// that were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes,
+// and a page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an
+// attribute has a ">", which would end a comment, or may name a picture, a meta that says nothing but that. Where SVG
+// or MathML has begun they become a meta, too, which ends these as they do; and where a script has a comment, in which
+// "<!" means more to the parser than to the Standard.
 //
 // Links with many attributes, or very long. They are opened anew likewise, one at a time, but with all that they have:
 // they become an area, which links likewise.
@@ -148,7 +148,8 @@ func (t *tagLimit) instead(p []byte, i int) string {
 // styled reports whether a font is one that ends SVG and MathML (HTML Standard 13.2.6.5).
 func styled(tag []byte) bool {
 	tag = bytes.ToLower(tag)
-	return bytes.Contains(tag, []byte("color")) || bytes.Contains(tag, []byte("face")) || bytes.Contains(tag, []byte("size"))
+	return bytes.Contains(tag, []byte("color")) || bytes.Contains(tag, []byte("face")) ||
+		bytes.Contains(tag, []byte("size"))
 }
 
 // begins reports whether a tag begins so, in any case.
@@ -156,8 +157,8 @@ func begins(tag []byte, with string) bool {
 	return len(tag) >= len(with) && bytes.EqualFold(tag[:len(with)], []byte(with))
 }
 
-// telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a script
-// that loads pictures late.
+// telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a
+// script that loads pictures late.
 func telling(tag []byte) bool {
 	if bytes.ContainsAny(tag, ">(") {
 		return true
@@ -174,7 +175,8 @@ func telling(tag []byte) bool {
 	}
 }
 
-// end is endOf with more bytes where those at hand are not enough, for tags of few attributes: what costs is each of them.
+// end is endOf with more bytes where those at hand are not enough, for tags of few attributes: what costs is each of
+// them.
 func (t *tagLimit) end(tag []byte, i, name int) int {
 	if end := endOf(tag, name, maxAttrs); end >= 0 {
 		return end
@@ -188,7 +190,8 @@ func (t *tagLimit) ahead(i, n int) []byte {
 	return b[min(i, len(b)):]
 }
 
-// nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that matter.
+// nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that
+// matter.
 func nameOf(tag []byte, name *[longest]byte) int {
 	for i, c := range tag[1:min(len(tag), longest)] {
 		switch {

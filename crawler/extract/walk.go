@@ -83,7 +83,8 @@ func base(doc *goquery.Document, own canon.URL) canon.URL {
 		switch scheme, _, _ := strings.Cut(href, ":"); {
 		case err == nil:
 			return u
-		case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") || strings.EqualFold(scheme, "javascript"):
+		case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") ||
+			strings.EqualFold(scheme, "javascript"):
 			return own // 4.2.3: as if it were not there
 		}
 		return canon.URL{}
@@ -202,7 +203,8 @@ func (w *walker) svg(n *html.Node) {
 func (w *walker) meta(n *html.Node) {
 	content := restore(attr(n, "content"))
 	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
-	if w.in.Previews && (markup.IsPreview(attr(n, "property")) || markup.IsPreview(attr(n, "name")) || markup.IsPreview(attr(n, "itemprop"))) {
+	if w.in.Previews && (markup.IsPreview(attr(n, "property")) || markup.IsPreview(attr(n, "name")) ||
+		markup.IsPreview(attr(n, "itemprop"))) {
 		w.links.add(content, Link{Element: "meta", Attr: "content", Embed: true})
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {

@@ -10,8 +10,8 @@ import (
 // maxXMLAttrs is how many attributes an element may have. The decoder keeps all of a tag's, at a hundred bytes each.
 const maxXMLAttrs = 1 << 12
 
-// crowded returns where the first tag begins that has more attributes than that, or all before it more than MaxAttrs, or the
-// end of the body.
+// crowded returns where the first tag begins that has more attributes than that, or all before it more than MaxAttrs,
+// or the end of the body.
 func crowded(body []byte) int {
 	all := 0
 	for i := 0; i < len(body); {
@@ -45,8 +45,8 @@ func behindXML(s []byte, mark string) int {
 	return len(s)
 }
 
-// tagXML returns where a tag ends, and how many attributes it has at most: a lenient decoder needs no "=", but something
-// between.
+// tagXML returns where a tag ends, and how many attributes it has at most: a lenient decoder needs no "=", but
+// something between.
 func tagXML(s []byte) (end, attrs int) {
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; c {

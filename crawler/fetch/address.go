@@ -20,9 +20,10 @@ func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at most
-// three, in the resolver's order, but that the second is of the other kind than the first if there is one. Look-ups are bounded in number, shared, and remembered for a minute. The error is a
-// *Failure (the first refusal when no address passes), or that of ctx.
+// Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at
+// most three, in the resolver's order, but that the second is of the other kind than the first if there is one.
+// Look-ups are bounded in number, shared, and remembered for a minute. The error is a *Failure (the first refusal when
+// no address passes), or that of ctx.
 func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	addrs, err := f.addresses(ctx, a)
 	if err != nil && ctx.Err() != nil {
@@ -63,8 +64,9 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	}
 }
 
-// mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the other
-// kind than the first (RFC 8305 4): where one kind leads nowhere, a host with many addresses of that kind is still reached.
+// mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the
+// other kind than the first (RFC 8305 4): where one kind leads nowhere, a host with many addresses of that kind is
+// still reached.
 func mixed(addrs []netip.AddrPort) []netip.AddrPort {
 	first := addrs[0].Addr().Is4()
 	other := slices.IndexFunc(addrs, func(ap netip.AddrPort) bool { return ap.Addr().Is4() != first })

@@ -101,7 +101,8 @@ func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most
 		return false, err
 	case resp.ContentLength < 0 && !chunked && l.unclosed():
 		x.Truncated = CutDisconnect
-		return false, &Failure{Incomplete, errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}
+		return false, &Failure{Incomplete,
+			errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}
 	case err != nil:
 		return true, &Failure{Coding, fmt.Errorf("%s: %w", strings.Join(undo, ", "), err)}
 	}

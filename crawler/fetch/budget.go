@@ -6,9 +6,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// budget bounds the octets per second that all connections together bring (politeness rule 15). Octets are paid for after
-// they were read: whoever has read may not read on before its share of the past is due, and meanwhile TCP slows the other
-// side down. A nil budget is endless.
+// budget bounds the octets per second that all connections together bring (politeness rule 15). Octets are paid for
+// after they were read: whoever has read may not read on before its share of the past is due, and meanwhile TCP slows
+// the other side down. A nil budget is endless.
 type budget struct{ limiter *rate.Limiter }
 
 // maxBurst bounds what may be read at once, and so how uneven the rate is within a second.

@@ -22,7 +22,8 @@ type Config struct {
 	Identity Identity
 
 	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
-	// that the name does not exist. It is asked at most 64 times at once, those not counted that take over a second. Nil means the system's resolver.
+	// that the name does not exist. It is asked at most 64 times at once, those not counted that take over a second. Nil
+	// means the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
@@ -86,8 +87,8 @@ type Config struct {
 	KeepAlive time.Duration
 }
 
-// The defaults of Config that are settings elsewhere. The least speed is slower than the slowest modem still in use, faster
-// than any trickle that only means to hold a connection.
+// The defaults of Config that are settings elsewhere. The least speed is slower than the slowest modem still in use,
+// faster than any trickle that only means to hold a connection.
 const (
 	DefaultMaxBody    = 100 << 20
 	DefaultLeastSpeed = 100 // octets per second

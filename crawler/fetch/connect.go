@@ -15,7 +15,8 @@ import (
 
 // connect returns a fresh connection to a, at only unless that is zero, under watch. Failure of the world is a
 // *Failure. x.Addr becomes the address that was dialled last.
-func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort, end time.Time) (*connection, error) {
+func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort,
+	end time.Time) (*connection, error) {
 	addrs := []netip.AddrPort{only}
 	var err error
 	if only.IsValid() {

@@ -140,7 +140,8 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 	}
 	sent := time.Now()
 	l.await(r.FirstByteTimeout)
-	resp, begin, err := f.readHead(x, l, r.FirstByteTimeout) //nolint:bodyclose // a body holds nothing, and its Close would read on to the end
+	resp, begin, err := f.readHead(x, l,
+		r.FirstByteTimeout) //nolint:bodyclose // a body holds nothing, and its Close would read on to the end
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)
 	}
@@ -173,7 +174,8 @@ func (l *connection) stale(n int, err error) error {
 
 // readHead reads the head of the final response, which begins at octet begin of what l kept. The head limit is below
 // what a spool keeps in memory, so no disk can fail here.
-func (f *Fetcher) readHead(x *Exchange, l *connection, patience time.Duration) (resp *http.Response, begin int64, err error) {
+func (f *Fetcher) readHead(x *Exchange, l *connection, patience time.Duration) (resp *http.Response, begin int64,
+	err error) {
 	for {
 		resp, err = http.ReadResponse(l.br, nil)
 		if err == nil {

@@ -102,8 +102,9 @@ type Exchange struct {
 
 	Request  []byte            // octets sent
 	Response *io.SectionReader // octets of the final response as they crossed the connection; nil when none came
-	HeadSize int64             // octets of Response that are its head, the empty line included; zero without a complete head
-	Interim  int               // interim responses (1xx) before it, not part of Response
+	// octets of Response that are its head, the empty line included; zero without a complete head
+	HeadSize int64
+	Interim  int // interim responses (1xx) before it, not part of Response
 
 	// Protocols are the protocols spoken, the upper one first: "http/1.1", or "http/1.0" when the answer says so, and
 	// above TLS its version, as "tls/1.3". Nil when nothing was sent.

@@ -23,18 +23,20 @@ const (
 	TLS            Class = storage.ReasonTLS            // handshake or certificate, or an alert later on
 	Timeout        Class = storage.ReasonTimeout        // any of the time-outs but that of the look-up
 	Reset          Class = storage.ReasonReset          // the connection ended before a complete response head
-	Protocol       Class = storage.ReasonProtocol       // not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
-	Incomplete     Class = storage.ReasonIncomplete     // the connection ended within the body
-	Coding         Class = storage.ReasonCoding         // the body arrived whole, its content coding is broken
-	Stopped        Class = storage.ReasonAborted        // the caller ended it, for a reason that is none of the host's: see Fetcher.Do
+	// not HTTP/1.x: malformed or oversized head, broken chunks, too many interim responses
+	Protocol   Class = storage.ReasonProtocol
+	Incomplete Class = storage.ReasonIncomplete // the connection ended within the body
+	Coding     Class = storage.ReasonCoding     // the body arrived whole, its content coding is broken
+	// the caller ended it, for a reason that is none of the host's: see Fetcher.Do
+	Stopped Class = storage.ReasonAborted
 )
 
 // ErrWhole is wrapped by a Failure of class Timeout that Config.WholeTimeout caused. That is a limit of ours: the
 // host may still have been sending.
 var ErrWhole = errors.New("whole time of the exchange is over")
 
-// ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that the
-// caller ended because it was slow and others waited.
+// ErrSlow is wrapped by a Failure of class Timeout of an answer that came more slowly than Config.LeastSpeed, or that
+// the caller ended because it was slow and others waited.
 var ErrSlow = errors.New("too slow")
 
 // Failure is why an exchange brought no complete response.

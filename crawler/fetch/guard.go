@@ -19,9 +19,10 @@ type refused struct {
 // globally reachable, the class D and E space, and the metadata services of cloud machines. The first match gives the
 // reason.
 var refusedIPv4 = []refused{
-	{netip.MustParsePrefix("169.254.169.254/32"), "metadata service"},      // of most clouds, in link-local space
-	{netip.MustParsePrefix("100.100.100.200/32"), "metadata service"},      // Alibaba Cloud, in shared space
-	{netip.MustParsePrefix("168.63.129.16/32"), "metadata service"},        // Azure: a virtual public address of every host
+	{netip.MustParsePrefix("169.254.169.254/32"), "metadata service"}, // of most clouds, in link-local space
+	{netip.MustParsePrefix("100.100.100.200/32"), "metadata service"}, // Alibaba Cloud, in shared space
+	// Azure: a virtual public address of every host
+	{netip.MustParsePrefix("168.63.129.16/32"), "metadata service"},
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},                    // "this network", RFC 791 3.2
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},                       // RFC 1918
 	{netip.MustParsePrefix("100.64.0.0/10"), "shared (carrier-grade NAT)"}, // RFC 6598
@@ -72,7 +73,8 @@ type embedding struct {
 }
 
 var embeddings = []embedding{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12, false, true, "NAT64"},               // RFC 6052: how IPv6-only networks reach IPv4
+	// RFC 6052: how IPv6-only networks reach IPv4
+	{netip.MustParsePrefix("64:ff9b::/96"), 12, false, true, "NAT64"},
 	{netip.MustParsePrefix("2002::/16"), 2, false, true, "6to4"},                    // RFC 3056
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12, false, false, "IPv4-translated"}, // RFC 2765
 	{netip.MustParsePrefix("2001::/32"), 12, true, false, "Teredo client"},          // RFC 4380 4

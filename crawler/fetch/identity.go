@@ -63,7 +63,8 @@ func (id Identity) From() string {
 func (id Identity) Validate() error {
 	token := id.ProductToken()
 	if len(token) > maxToken || strings.Trim(token, letters+"-_") != "" || strings.Trim(token, "-_") == "" {
-		return fmt.Errorf("fetch: agent %q: a product token has letters, \"-\" and \"_\" only (RFC 9309 2.2.1), at most %d", token, maxToken)
+		return fmt.Errorf("fetch: agent %q: a product token has letters, \"-\" and \"_\" only (RFC 9309 2.2.1), at most %d",
+			token, maxToken)
 	}
 	if taken := takenBy(token); taken != "" {
 		return fmt.Errorf("fetch: agent %q: is that of %s; choose a name of your own", token, taken)

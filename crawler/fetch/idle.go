@@ -8,8 +8,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// idleLines are the connections that wait for their host's next turn: at most one per authority, or as many as a request
-// allows for (Request.Lines), maxIdle in all, each for a life. A connection is either in here or in the hands of one exchange.
+// idleLines are the connections that wait for their host's next turn: at most one per authority, or as many as a
+// request allows for (Request.Lines), maxIdle in all, each for a life. A connection is either in here or in the hands
+// of one exchange.
 type idleLines struct {
 	life time.Duration // negative keeps none
 
@@ -19,8 +20,8 @@ type idleLines struct {
 	over  bool
 }
 
-// take returns an idle connection to a that can be used, or nil. One to another address than only, unless that is zero, is
-// closed: the exchange goes elsewhere now.
+// take returns an idle connection to a that can be used, or nil. One to another address than only, unless that is zero,
+// is closed: the exchange goes elsewhere now.
 func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *connection {
 	for {
 		l := s.remove(a)

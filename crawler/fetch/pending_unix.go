@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// hasPendingInput reports whether something waits to be read on an idle connection: its end, or octets that nobody asked for,
-// which must not be taken for the answer to the next request (RFC 9112 9.2). It looks without taking. Where the
-// connection is no socket it cannot tell; a dead one then shows when it is used.
+// hasPendingInput reports whether something waits to be read on an idle connection: its end, or octets that nobody
+// asked for, which must not be taken for the answer to the next request (RFC 9112 9.2). It looks without taking. Where
+// the connection is no socket it cannot tell; a dead one then shows when it is used.
 func (l *connection) hasPendingInput() bool {
 	conn := l.conn
 	if l.socket != nil {

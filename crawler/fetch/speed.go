@@ -2,8 +2,8 @@ package fetch
 
 import "time"
 
-// leastSpeed holds an answer to a least speed: in each span of time from its first octet on, so many octets must come. The
-// zero value asks for nothing.
+// leastSpeed holds an answer to a least speed: in each span of time from its first octet on, so many octets must come.
+// The zero value asks for nothing.
 type leastSpeed struct {
 	octets int64         // that must come in a span; zero or less for any
 	over   time.Duration // how long a span is

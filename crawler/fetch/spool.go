@@ -11,8 +11,8 @@ import (
 // spoolFirst is how many bytes a body has room for in memory at first.
 const spoolFirst = 8 << 10
 
-// spooled keeps what is read of an exchange, to be read again. Its memory is used again by the next: whoever reads a body that
-// is closed is told so.
+// spooled keeps what is read of an exchange, to be read again. Its memory is used again by the next: whoever reads a
+// body that is closed is told so.
 type spooled struct {
 	*spool.Spool
 	pool   *sync.Pool

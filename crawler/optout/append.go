@@ -77,7 +77,8 @@ func write(path, text string) error {
 	}
 	n, err := f.WriteString(text)
 	if err != nil && n > 0 {
-		end, serr := f.Seek(0, io.SeekCurrent) // where the write ended; nobody else adds to a list between the two on a full disk
+		// where the write ended; nobody else adds to a list between the two on a full disk
+		end, serr := f.Seek(0, io.SeekCurrent)
 		if serr == nil {
 			serr = f.Truncate(end - int64(n))
 		}

@@ -94,7 +94,8 @@ func (l *List) enter(text string, at int) error {
 	case strings.HasPrefix(site, "*."):
 		return fmt.Errorf("write %s for the domain and everything below it", site[1:])
 	case strings.Contains(path, "*"):
-		return fmt.Errorf("a path holds for all that begins so, and * would stand for itself; write %s", text[:strings.IndexByte(text, '*')])
+		return fmt.Errorf("a path holds for all that begins so, and * would stand for itself; write %s",
+			text[:strings.IndexByte(text, '*')])
 	case site[0] == '.':
 		if schemed || slashed {
 			return errors.New("a domain with everything below it takes no scheme and no path")

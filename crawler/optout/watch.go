@@ -174,6 +174,7 @@ func (w *Watch) remember(l *List) {
 		return
 	}
 	w.versions = append(w.versions, Version{
-		File: filepath.Base(l.name), SHA256: hex.EncodeToString(l.digest[:]), Entries: len(l.entries), Since: time.Now().UTC(),
+		File: filepath.Base(l.name), SHA256: hex.EncodeToString(l.digest[:]), Entries: len(l.entries),
+		Since: time.Now().UTC(),
 	})
 }

@@ -108,7 +108,8 @@ func (c Config) traps() (map[string]int, error) {
 	for name, n := range c.Traps {
 		short := strings.TrimPrefix(name, "trap:")
 		if _, ok := ns[short]; !ok {
-			return nil, fmt.Errorf("scope: trap %q: there is no such trap; there are cycle, depth, percent, repeat, segments", name)
+			return nil, fmt.Errorf("scope: trap %q: there is no such trap; there are cycle, depth, percent, repeat, segments",
+				name)
 		}
 		if n < 0 || n == 1 && (short == "repeat" || short == "cycle") {
 			return nil, fmt.Errorf("scope: trap %q: %d is too small; 0 switches the trap off", name, n)

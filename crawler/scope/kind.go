@@ -28,7 +28,8 @@ func parseKinds(list string, items []string) (kinds, error) {
 		case len(item) > 1 && item[0] == '.' && !strings.ContainsAny(item, "/?# \t*"):
 			k.extensions = append(k.extensions, item)
 		default:
-			return k, fmt.Errorf("scope: %s %d, %q: write a media type (image/png, image/*) or an extension (.pdf)", list, i+1, item)
+			return k, fmt.Errorf("scope: %s %d, %q: write a media type (image/png, image/*) or an extension (.pdf)", list, i+1,
+				item)
 		}
 	}
 	return k, nil

@@ -32,10 +32,12 @@ func priorityOf(s string) float64 {
 var dates = []string{
 	"2006-01-02", time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01", "2006",
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
-	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
+	"2 Jan 2006 15:04:05 MST",
 	"Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700", "2 Jan 06 15:04:05 MST",
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "2 Jan 2006 15:04 -0700", "2 Jan 2006 15:04 MST",
-	"Mon, 2 Jan 06 15:04 -0700", "Mon, 2 Jan 06 15:04 MST", "2 Jan 06 15:04 -0700", "2 Jan 06 15:04 MST", // RFC 822 5.1: seconds may be left out
+	// RFC 822 5.1: seconds may be left out
+	"Mon, 2 Jan 06 15:04 -0700", "Mon, 2 Jan 06 15:04 MST", "2 Jan 06 15:04 -0700", "2 Jan 06 15:04 MST",
 }
 
 // dateOf reads a date; the zero time when it cannot. A zone that is not said is UTC.

@@ -19,7 +19,8 @@ func (h *History) Append(b []byte) []byte {
 	if len(h.paths)+len(h.templates)+len(h.windows)+len(h.shapes)+len(h.parents) == 0 {
 		return b
 	}
-	b = append(slices.Grow(b, 64+8*(len(h.paths)+len(h.templates)+len(h.parents))+32*len(h.windows)+2*len(h.shapes)), version)
+	b = append(slices.Grow(b, 64+8*(len(h.paths)+len(h.templates)+len(h.parents))+32*len(h.windows)+2*len(h.shapes)),
+		version)
 	for _, entries := range [][]entry{h.paths, h.templates} {
 		b = binary.AppendUvarint(b, uint64(len(entries)))
 		for _, e := range entries {

@@ -12,12 +12,12 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// leastWords is how many words a page must have for its text to be compared: a page of pictures says nothing, and two of
-// them are not copies for that.
+// leastWords is how many words a page must have for its text to be compared: a page of pictures says nothing, and two
+// of them are not copies for that.
 const leastWords = 8
 
-// Digester reads a page and says what it says, as two digests of the words that are handed to Text, split at white space,
-// and of the URLs that are handed to Embed.
+// Digester reads a page and says what it says, as two digests of the words that are handed to Text, split at white
+// space, and of the URLs that are handed to Embed.
 //
 //	text    the words one after the other, out of which are taken the page's own URL (whole, without its scheme, path
 //	        and query, path; as it is and percent-decoded; with or without the slash at the end) and the session ids
@@ -151,8 +151,8 @@ func (d *Digester) add(word string, folded bool) {
 	d.shape.pour()
 }
 
-// Digests returns the digests of what was taken. The text is zero if there were too few words to compare; the shape if it
-// was left out.
+// Digests returns the digests of what was taken. The text is zero if there were too few words to compare; the shape if
+// it was left out.
 func (d *Digester) Digests() (text, shape uint64) {
 	if d.words >= leastWords {
 		text = d.text.sum() | 1

@@ -28,8 +28,8 @@ const maxCopy = 200
 // Names are the names of the rules without "trap:", in order.
 func Names() []string { return []string{"copy", "queries", "template"} }
 
-// Set gives the rule of that name, with or without "trap:", another number; 0 switches it off. known is false if there is
-// no such rule here.
+// Set gives the rule of that name, with or without "trap:", another number; 0 switches it off. known is false if there
+// is no such rule here.
 func (l *Limits) Set(name string, n int) (known bool) {
 	if n <= 0 {
 		n = -1

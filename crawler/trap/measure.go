@@ -35,8 +35,8 @@ func (m *measures) into(shape uint64) uint64 {
 	return shape ^ m.sum
 }
 
-// isMeasure reports whether a word is a fraction, or a number in groups of thousands, perhaps with a sign or a unit: digits on
-// both sides of one point or comma, which are not a day and a month.
+// isMeasure reports whether a word is a fraction, or a number in groups of thousands, perhaps with a sign or a unit:
+// digits on both sides of one point or comma, which are not a day and a month.
 func isMeasure(word string) bool {
 	at := strings.IndexAny(word, ".,")
 	if at < 1 || at == len(word)-1 || !digit(word[at-1]) || !digit(word[at+1]) {

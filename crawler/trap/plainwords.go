@@ -111,6 +111,7 @@ const (
 // U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F; U+3000.
 var octets = [256]octet{
 	'\t': space, '\n': space, '\v': space, '\f': space, '\r': space, ' ': space,
-	'0': number, '1': number, '2': number, '3': number, '4': number, '5': number, '6': number, '7': number, '8': number, '9': number, '#': number,
+	'0': number, '1': number, '2': number, '3': number, '4': number, '5': number, '6': number, '7': number, '8': number,
+	'9': number, '#': number,
 	'/': other, 0xc2: other, 0xe1: other, 0xe2: other, 0xe3: other,
 }

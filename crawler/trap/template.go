@@ -60,8 +60,8 @@ func run(s string) (end int, digits bool) {
 func digit(c byte) bool  { return '0' <= c && c <= '9' }
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// maxIDs is how many session ids of a URL are looked for on its page. An address has room for hundreds, and a page for a
-// million words.
+// maxIDs is how many session ids of a URL are looked for on its page. An address has room for hundreds, and a page for
+// a million words.
 const maxIDs = 16
 
 // ids returns the session ids in s, the first of them.

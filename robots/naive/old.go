@@ -75,7 +75,8 @@ func records(body []byte, also string) (all []recordOf) {
 func binding(all []recordOf, token string) []rule {
 	for _, r := range all {
 		for _, agent := range r.agents {
-			if len(r.rules) > 0 && token != "" && span(token, letters+"-_") == len(token) && contains(lower(agent), lower(token)) {
+			if len(r.rules) > 0 && token != "" && span(token, letters+"-_") == len(token) &&
+				contains(lower(agent), lower(token)) {
 				return r.rules
 			}
 		}

@@ -6,9 +6,11 @@ func ends(s string, c rune) bool {
 	return all[len(all)-1] == c
 }
 
-// blanks are what is taken off the ends of fields and values: white space (RFC 9309 2.2, WS), and the spaces of Unicode.
+// blanks are what is taken off the ends of fields and values: white space (RFC 9309 2.2, WS), and the spaces of
+// Unicode.
 var blanks = []string{
-	" ", "\t", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+	" ", "\t", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
+	"\u2008",
 	"\u2009", "\u200A", "\u202F", "\u205F", "\u3000",
 	"\xA0", // of ISO 8859, unless it is the end of a character
 }

@@ -1,6 +1,7 @@
 package naive
 
-// Written returns a line of body, from 1, without its comment and the white space around it: a rule as its author wrote it.
+// Written returns a line of body, from 1, without its comment and the white space around it: a rule as its author wrote
+// it.
 func Written(body []byte, line int) string {
 	all := lines(body)
 	if line < 1 || line > len(all) {
@@ -10,8 +11,8 @@ func Written(body []byte, line int) string {
 	return trim(said)
 }
 
-// Group returns the value of the user-agent line that makes a rule bind the crawler by RFC 9309, the first of its group that
-// does; for line 0, of the first group that binds it at all. It is empty where none does.
+// Group returns the value of the user-agent line that makes a rule bind the crawler by RFC 9309, the first of its group
+// that does; for line 0, of the first group that binds it at all. It is empty where none does.
 func Group(body []byte, token string, line int) string {
 	own := Named(body, token)
 	heading, first, of := false, "", ""

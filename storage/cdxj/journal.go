@@ -142,8 +142,8 @@ func (s *Store) remake(ctx context.Context, path, file string, torn bool) error 
 	return scanFile(ctx, path, file, torn, s.add)
 }
 
-// remakeWhole is remake for a complete segment. One that is damaged is no reason to end the crawl: what can be read of it is
-// indexed, and the rest is said.
+// remakeWhole is remake for a complete segment. One that is damaged is no reason to end the crawl: what can be read of
+// it is indexed, and the rest is said.
 func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 	err := s.remake(ctx, path, file, false)
 	if pathErr := (*fs.PathError)(nil); err == nil || ctx.Err() != nil || errors.As(err, &pathErr) {

@@ -64,8 +64,8 @@ func Lookup(paths []string, url string) iter.Seq2[Line, error] {
 	}
 }
 
-// keys returns the keys that captures of a URL may have: that of the URL as a crawler asks for it and, where another tool
-// may have archived it as it was written, that as well. They differ in the case of what has to be escaped.
+// keys returns the keys that captures of a URL may have: that of the URL as a crawler asks for it and, where another
+// tool may have archived it as it was written, that as well. They differ in the case of what has to be escaped.
 func keys(url string) []string {
 	all := []string{Key(url)}
 	if u, err := canon.Parse(url); err == nil && Key(u.String()) != all[0] {
@@ -153,7 +153,8 @@ func lineFrom(f io.ReaderAt, offset, size int64) (at int64, line []byte, err err
 		line, _, _, err = newLinesSize(io.NewSectionReader(f, 0, size), stride).next()
 		return 0, line, err
 	}
-	in := newLinesSize(io.NewSectionReader(f, offset-1, size-offset+1), stride) // the newline before may be the byte before
+	// the newline before may be the byte before
+	in := newLinesSize(io.NewSectionReader(f, offset-1, size-offset+1), stride)
 	if _, _, _, err = in.next(); err != nil {
 		return 0, nil, err
 	}

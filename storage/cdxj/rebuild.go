@@ -13,8 +13,8 @@ import (
 )
 
 // Rebuild makes the index in indexDir anew from the archive in warcDir alone. Nobody may be writing either. A segment
-// that a killed crawl left open gets a journal, up to where it is torn. Indexes of segments that are gone are removed. It
-// tells damaged, unless that is nil, of each complete segment that could not be read from end to end.
+// that a killed crawl left open gets a journal, up to where it is torn. Indexes of segments that are gone are removed.
+// It tells damaged, unless that is nil, of each complete segment that could not be read from end to end.
 func Rebuild(ctx context.Context, warcDir, indexDir string, damaged func(what string)) error {
 	if damaged == nil {
 		damaged = func(string) {}

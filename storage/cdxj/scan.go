@@ -56,7 +56,8 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	case (kind == "metadata" || kind == "resource") && mediatype.Parse(media).Name == "application/warc-fields":
 		return c, nil
 	default:
-		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url, Type: mediatype.Parse(media).Name}
+		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url,
+			Type: mediatype.Parse(media).Name}
 	}
 	if c.Date, err = rec.Date(); err != nil {
 		return c, fmt.Errorf("%w: %w", errFields, err)
@@ -79,7 +80,8 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	c.Status, c.Type = warc.StatusAndType(head[:min(len(head), readHead)])
 	// An answer that was cut, or kept without its body, cannot stand in for another. Nor does robots.txt: it is kept whole
 	// always. An error page is no page that another may be said to repeat.
-	c.Repeatable = kind == "response" && 200 <= c.Status && c.Status <= 299 && head != nil && rec.Length > int64(len(head)) && rec.Fields.Get("WARC-Truncated") == "" &&
+	c.Repeatable = kind == "response" && 200 <= c.Status && c.Status <= 299 && head != nil &&
+		rec.Length > int64(len(head)) && rec.Fields.Get("WARC-Truncated") == "" &&
 		!strings.HasSuffix(strings.ToLower(path.Base(withoutQuery(c.URL))), "robots.txt")
 	c.original = worth(&c.Entry)
 	return c, nil
@@ -87,7 +89,8 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 
 // worth reports whether later answers may refer to that of e.
 func worth(e *warc.Entry) bool {
-	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) && whole(e.File) && whole(e.ID)
+	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) &&
+		whole(e.File) && whole(e.ID)
 }
 
 func withoutQuery(url string) string {
@@ -124,7 +127,8 @@ type records interface {
 
 // scan gives each capture to see, in the order of the file. It tells bad of a record whose fields cannot be read, and
 // goes on; without bad that is an error.
-func scan(ctx context.Context, rd records, file string, bad func(offset int64, err error), see func(c *capture) error) error {
+func scan(ctx context.Context, rd records, file string,
+	bad func(offset int64, err error), see func(c *capture) error) error {
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {

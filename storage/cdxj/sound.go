@@ -12,8 +12,8 @@ import (
 // ErrEmpty says that an index has no line: that of a segment without an answer has none, and one that lost them all.
 var ErrEmpty = errors.New("the index is empty")
 
-// Sound reads a complete index and says what is wrong in it: lines that are torn, no CDXJ, or out of order. That lines are
-// missing between others it cannot tell. Nothing but the file at path is read.
+// Sound reads a complete index and says what is wrong in it: lines that are torn, no CDXJ, or out of order. That lines
+// are missing between others it cannot tell. Nothing but the file at path is read.
 func Sound(path string) error {
 	f, err := durable.Open(path)
 	if err != nil {

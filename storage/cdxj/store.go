@@ -56,8 +56,8 @@ var (
 )
 
 // Open opens the index in the crawl directory dir, or begins it, and reads the indexes of earlier crawls for their
-// payloads. The index of a complete segment that has none is made, which takes as long as the segment is large; broken off
-// by ctx, the next Open does it. The archive must be opened after it, and closed before it.
+// payloads. The index of a complete segment that has none is made, which takes as long as the segment is large; broken
+// off by ctx, the next Open does it. The archive must be opened after it, and closed before it.
 func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err error) {
 	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed()}
 	defer func() {
@@ -139,8 +139,8 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 // Notes returns what a user should know of the earlier indexes, a sentence each.
 func (s *Store) Notes() []string { return s.notes }
 
-// Damaged returns what a user should know of complete segments that could not be read from end to end when their index was
-// made, a sentence each.
+// Damaged returns what a user should know of complete segments that could not be read from end to end when their index
+// was made, a sentence each.
 func (s *Store) Damaged() []string { return s.damaged }
 
 // catchUp makes the index of complete segments that have none, and voids what the log says of segments that are gone.

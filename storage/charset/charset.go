@@ -1,5 +1,5 @@
-// Package charset decides how the bytes of a document are text, for whoever reads one: a page gets the same charset from the
-// crawler that follows its links and from the mirror that rewrites them. It is pure.
+// Package charset decides how the bytes of a document are text, for whoever reads one: a page gets the same charset
+// from the crawler that follows its links and from the mirror that rewrites them. It is pure.
 package charset
 
 import (
@@ -21,7 +21,8 @@ const (
 	ByHeader Decider = "header" // charset of the Content-Type field
 	ByMeta   Decider = "meta"   // a meta element in the first 1,024 bytes
 	ByGuess  Decider = "guess"  // UTF-8 if the first 1,024 bytes are, and not plain ASCII; else windows-1252
-	ByXML    Decider = "xml"    // an XML declaration in UTF-16; of a page in XML, one that names it or, by naming none, UTF-8
+	// an XML declaration in UTF-16; of a page in XML, one that names it or, by naming none, UTF-8
+	ByXML Decider = "xml"
 )
 
 // Charset is how the bytes of a document are text.

@@ -35,8 +35,8 @@ func isPage(src *bufio.Reader) bool {
 	return strings.HasPrefix(t, "text/html") || strings.HasPrefix(t, "text/xml")
 }
 
-// unbrotli decodes a brotli stream (RFC 7932). Its window is 16 MiB at most: "large window brotli" is no content coding,
-// and the library refuses it.
+// unbrotli decodes a brotli stream (RFC 7932). Its window is 16 MiB at most: "large window brotli" is no content
+// coding, and the library refuses it.
 type unbrotli struct {
 	src   bufio.Reader
 	z     brotli.Reader
@@ -112,7 +112,8 @@ func (u *unzstd) Read(p []byte) (int, error) {
 // zstdBegins reports whether octets begin a frame (RFC 8878 3.1.1, 3.1.2), as far as they go.
 func zstdBegins(head []byte) bool {
 	const frame = "\x28\xb5\x2f\xfd"
-	return bytes.HasPrefix([]byte(frame), head) || len(head) == 4 && head[0]&0xF0 == 0x50 && string(head[1:]) == "\x2a\x4d\x18"
+	return bytes.HasPrefix([]byte(frame), head) || len(head) == 4 && head[0]&0xF0 == 0x50 &&
+		string(head[1:]) == "\x2a\x4d\x18"
 }
 
 // start sets the decoder on the source. One goroutine decodes, the caller's: with more of them a decoder would have
@@ -121,7 +122,8 @@ func (u *unzstd) start() (err error) {
 	if u.z != nil {
 		return u.z.Reset(&u.src)
 	}
-	u.z, err = zstd.NewReader(&u.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+	u.z, err = zstd.NewReader(&u.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxZstdWindow))
 	return err
 }
 

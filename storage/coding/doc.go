@@ -1,5 +1,5 @@
-// Package coding undoes content codings (RFC 9110 8.4). Crawler, mirror, audit, WACZ and commands read bodies through it,
-// so that what one of them can read, all can, and to the same octets.
+// Package coding undoes content codings (RFC 9110 8.4). Crawler, mirror, audit, WACZ and commands read bodies through
+// it, so that what one of them can read, all can, and to the same octets.
 //
 // # What counts as a coding
 //
@@ -17,7 +17,8 @@
 //
 // # Bounds
 //
-// A window of 16 MiB for br, whose large windows are refused, of 8 MiB for zstd (RFC 9659), of 32 KiB for the others; 128
-// MiB between two codings, so that no small body costs hours. How much comes out is the caller's to bound: readers give
-// what they have as it comes. Window says how much a body's decoders may keep: who has many bodies at once sums it up.
+// A window of 16 MiB for br, whose large windows are refused, of 8 MiB for zstd (RFC 9659), of 32 KiB for the others;
+// 128 MiB between two codings, so that no small body costs hours. How much comes out is the caller's to bound: readers
+// give what they have as it comes. Window says how much a body's decoders may keep: who has many bodies at once sums it
+// up.
 package coding

@@ -14,8 +14,8 @@ var others = map[string]bool{
 	"sdch": true, "bzip2": true, "x-bzip2": true, "xz": true, "lzma": true,
 }
 
-// Of reads the Content-Encoding of an answer: the codings to undo, the first applied first. stays is its value if one of
-// them cannot be undone, or there are too many: then the body stays as it is.
+// Of reads the Content-Encoding of an answer: the codings to undo, the first applied first. stays is its value if one
+// of them cannot be undone, or there are too many: then the body stays as it is.
 func Of(h http.Header) (undo []string, stays string) {
 	values := h["Content-Encoding"]
 	for _, v := range values {

@@ -30,8 +30,8 @@ type Reader struct {
 	chain []decoder
 }
 
-// NewReader returns a reader of src without codings, as Of returns them. Close it to give its decoders back to the pool;
-// without a pool there is no need.
+// NewReader returns a reader of src without codings, as Of returns them. Close it to give its decoders back to the
+// pool; without a pool there is no need.
 func NewReader(src io.Reader, undo []string, p *Pool) *Reader {
 	return newReader(src, undo, p, maxBetween)
 }

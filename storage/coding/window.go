@@ -1,7 +1,7 @@
 package coding
 
-// Window is how many octets of what was decoded the decoders of undo may keep, for a body that begins with first. For br that
-// is what its first octet declares (RFC 7932 9.1), unless another coding lies over it and hides that.
+// Window is how many octets of what was decoded the decoders of undo may keep, for a body that begins with first. For
+// br that is what its first octet declares (RFC 7932 9.1), unless another coding lies over it and hides that.
 func Window(undo []string, first byte) (octets int64) {
 	for _, coding := range undo {
 		switch {

@@ -15,8 +15,8 @@ var (
 	robotsWord  = []byte(`,"decision":"robots"`)
 )
 
-// Asked sums up the exchanges of the ledger in dir, all those whose lines name a record. It parses no line as JSON and so
-// reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
+// Asked sums up the exchanges of the ledger in dir, all those whose lines name a record. It parses no line as JSON and
+// so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
 func Asked(dir string) (a storage.Asked, err error) {
 	numbers, err := segments(dir)
 	if err != nil {

@@ -145,7 +145,8 @@ func (c *checker) decision(s sealed, err error) {
 		c.lose("a decision states %d digits of the running hash, not %d", 2*len(s.stated), shortHex)
 	}
 	if c.run.step(s.body); !bytes.Equal(s.stated, c.run.h[:min(len(s.stated), len(c.run.h))]) {
-		c.lose("it was edited, or lines before it were added, removed or moved: it states %s, and %s is right", hex.EncodeToString(s.stated), hex.EncodeToString(c.run.h[:shortHex/2]))
+		c.lose("it was edited, or lines before it were added, removed or moved: it states %s, and %s is right",
+			hex.EncodeToString(s.stated), hex.EncodeToString(c.run.h[:shortHex/2]))
 	}
 	c.lines, c.here = c.lines+1, c.here+1
 	if c.after++; c.after == 1 {
@@ -160,7 +161,8 @@ func (c *checker) mark(m *Mark, s sealed) {
 	}
 	c.run.step(s.body)
 	if m.Chain != c.run.h && !c.lost {
-		c.say(Broken, "the mark was edited, or lines before it were added, removed or moved: it states %s, and %s is right", m.Chain, c.run.h)
+		c.say(Broken, "the mark was edited, or lines before it were added, removed or moved: it states %s, and %s is right",
+			m.Chain, c.run.h)
 	}
 	// From here on there is a hash to go on from, whatever was before.
 	c.run.h, c.lost = m.Chain, false
@@ -185,7 +187,8 @@ func (c *checker) beginMark(m *Mark) {
 		c.say(Broken, "it was segment %d", m.Segment)
 	case c.from:
 	case m.Before != c.run.h && !c.lost:
-		c.say(Broken, "it goes on from %s, and the segment before ends in %s: lines were removed between them", m.Before, c.run.h)
+		c.say(Broken, "it goes on from %s, and the segment before ends in %s: lines were removed between them", m.Before,
+			c.run.h)
 	}
 	if m.Lines != c.lines && !c.from {
 		c.say(WrongCounts, "it counts %d decisions before it, and there are %d", m.Lines, c.lines)
@@ -218,7 +221,8 @@ func (c *checker) end() {
 		return
 	}
 	if c.after > 0 {
-		c.found = append(c.found, Problem{AfterHead, c.afterAt[0], c.afterAt[1], fmt.Sprintf("from here on %d decisions stand under no head", c.after)})
+		c.found = append(c.found, Problem{AfterHead, c.afterAt[0], c.afterAt[1],
+			fmt.Sprintf("from here on %d decisions stand under no head", c.after)})
 	}
 	if c.now != WhyEnd {
 		c.say(NoEnd, "the last run did not end in good order: it still runs, it was killed, or lines were cut off")

@@ -44,11 +44,12 @@
 //
 // # Writing
 //
-// Begin makes the mark of a run durable before its first exchange. Append encodes into a buffer; Sync writes it and makes
-// it durable. A kill loses at most the lines since the last Sync, of which MaxUnsynced are of exchanges. The first failure of a write or a sync poisons the Writer: it cannot know what reached the disk, so it
-// refuses everything after. Without Begin the marks of segment and run come with the first line behind them: such a run
-// leaves none without a line, unless it has to end one that was killed. A goroutine packs complete segments while lines are appended,
-// and Close waits for it. Broken off anywhere it leaves one whole reading; the next Open does it again.
+// Begin makes the mark of a run durable before its first exchange. Append encodes into a buffer; Sync writes it and
+// makes it durable. A kill loses at most the lines since the last Sync, of which MaxUnsynced are of exchanges. The
+// first failure of a write or a sync poisons the Writer: it cannot know what reached the disk, so it refuses everything
+// after. Without Begin the marks of segment and run come with the first line behind them: such a run leaves none
+// without a line, unless it has to end one that was killed. A goroutine packs complete segments while lines are
+// appended, and Close waits for it. Broken off anywhere it leaves one whole reading; the next Open does it again.
 //
 // # Reading
 //

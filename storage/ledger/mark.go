@@ -107,7 +107,8 @@ func parseMark(line []byte, s sealed) (*Mark, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return nil, err
 	}
-	m := &Mark{Kind: j.Mark, Schema: j.Schema, Segment: j.Segment, Lines: j.Lines, Software: j.Software, Time: j.Time, Cut: j.Cut, Warcinfo: j.Warcinfo, Why: j.Why, Sig: s.sig}
+	m := &Mark{Kind: j.Mark, Schema: j.Schema, Segment: j.Segment, Lines: j.Lines, Software: j.Software, Time: j.Time,
+		Cut: j.Cut, Warcinfo: j.Warcinfo, Why: j.Why, Sig: s.sig}
 	if len(s.stated) != len(m.Chain) {
 		return nil, fmt.Errorf("a mark states all of the running hash")
 	}
@@ -145,5 +146,6 @@ func isDigest(s string) bool {
 
 // Signed reports whether m is a head whose signature is right.
 func (m *Mark) Signed() bool {
-	return len(m.Key) == ed25519.PublicKeySize && len(m.Sig) == ed25519.SignatureSize && ed25519.Verify(m.Key, m.Chain.message(), m.Sig)
+	return len(m.Key) == ed25519.PublicKeySize && len(m.Sig) == ed25519.SignatureSize &&
+		ed25519.Verify(m.Key, m.Chain.message(), m.Sig)
 }

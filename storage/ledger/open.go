@@ -29,7 +29,8 @@ func openOn(o Options, sys system) (*Writer, error) {
 	if o.Warcinfo != "" && !isDigest(o.Warcinfo) {
 		return nil, fmt.Errorf("ledger: the digest %.80q of a warcinfo record is none in SHA-256", o.Warcinfo)
 	}
-	w := &Writer{dir: o.Dir, limit: o.SegmentSize, key: o.Key, software: o.Software, warcinfo: o.Warcinfo, sys: sys, opened: time.Now(), chain: newRunning(), ended: true}
+	w := &Writer{dir: o.Dir, limit: o.SegmentSize, key: o.Key, software: o.Software, warcinfo: o.Warcinfo, sys: sys,
+		opened: time.Now(), chain: newRunning(), ended: true}
 	if w.limit == 0 {
 		w.limit = 64 << 20
 	}

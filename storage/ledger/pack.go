@@ -43,7 +43,8 @@ func (w *Writer) packAll(done chan struct{}) {
 		w.mu.Unlock()
 		if err := packSegment(w.sys, w.dir, number); err != nil {
 			w.mu.Lock()
-			w.packer.err = fmt.Errorf("ledger: pack %s (it stays as it is, and the next open packs it): %w", path(w.dir, number), err)
+			w.packer.err = fmt.Errorf("ledger: pack %s (it stays as it is, and the next open packs it): %w",
+				path(w.dir, number), err)
 			w.mu.Unlock()
 		}
 	}

@@ -21,7 +21,8 @@ type Entry struct {
 	Line    storage.Line // when there is neither
 
 	// Chain is the running hash up to here and with this line. It is zero in a segment of schema 1, and behind a break or
-	// a missing segment to the end: what equals a head that was lodged elsewhere so proves all lines with a chain before it.
+	// a missing segment to the end: what equals a head that was lodged elsewhere so proves all lines with a chain before
+	// it.
 	Chain Hash
 }
 

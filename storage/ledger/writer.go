@@ -37,8 +37,8 @@ type Options struct {
 	Warcinfo string
 }
 
-// MaxUnsynced is how many lines of exchanges there may be that are not durable: Append syncs before there are more. So a
-// kill leaves at most that many exchanges in an archive without their lines, and those that were being written down.
+// MaxUnsynced is how many lines of exchanges there may be that are not durable: Append syncs before there are more. So
+// a kill leaves at most that many exchanges in an archive without their lines, and those that were being written down.
 const MaxUnsynced = 256
 
 // Writer appends lines to a ledger. It is a storage.Ledger; its methods may be called concurrently.
@@ -142,7 +142,8 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 func (w *Writer) ready() {
 	if !w.begun {
 		w.begun = true
-		w.mark(Mark{Kind: KindBegin, Schema: Schema, Segment: w.number, Lines: w.lines, Before: w.chain.h, Software: w.software})
+		w.mark(Mark{Kind: KindBegin, Schema: Schema, Segment: w.number, Lines: w.lines, Before: w.chain.h,
+			Software: w.software})
 	}
 	if !w.going {
 		w.going, w.ended = true, false
@@ -214,7 +215,8 @@ func (w *Writer) complete() error {
 
 // poison stops the Writer for good.
 func (w *Writer) poison(did string, err error) error {
-	w.err = fmt.Errorf("ledger: %s %s (nothing more is written; the next open repairs it): %w", did, path(w.dir, w.number), err)
+	w.err = fmt.Errorf("ledger: %s %s (nothing more is written; the next open repairs it): %w", did,
+		path(w.dir, w.number), err)
 	return w.err
 }
 

@@ -92,7 +92,8 @@ func (d *doc) removed(r Removal) {
 	}
 }
 
-// styles hands on the edits of a style sheet, or of the declarations in an attribute, whose references are otherwise as r.
+// styles hands on the edits of a style sheet, or of the declarations in an attribute, whose references are otherwise as
+// r.
 func (d *doc) styles(text string, r Ref, to sink) {
 	mentions(text, func(m mention) {
 		r := r

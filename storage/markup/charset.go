@@ -10,8 +10,8 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// coding is how the bytes of a document are text, and whether the document itself says so: of a page that is only looked at
-// where it matters.
+// coding is how the bytes of a document are text, and whether the document itself says so: of a page that is only
+// looked at where it matters.
 type coding struct {
 	charset.Charset
 	told bool
@@ -56,7 +56,8 @@ func metaNames(in []byte, name string) bool {
 // metaCharset finds what may be a meta element's charset. Whether it is one, DetermineEncoding has decided.
 var metaCharset = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([-_.:a-z0-9]+)`)
 
-// cssCoding decides on a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, what links to it, UTF-8.
+// cssCoding decides on a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, what links to it,
+// UTF-8.
 func cssCoding(in []byte, o Options) coding {
 	if c, ok := charset.Marked(in); ok {
 		return coding{c, true}

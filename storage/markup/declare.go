@@ -86,8 +86,8 @@ func htmlDeclaration(s, name string) edit {
 
 var doctype = regexp.MustCompile(`(?is)^(?:\s+|<!--.{0,500}?-->)*<!doctype[^>]*>`)
 
-// doctypeAt returns where a page's doctype ends; 0 if it has none. Behind anything else than it a page would be shown in
-// quirks mode.
+// doctypeAt returns where a page's doctype ends; 0 if it has none. Behind anything else than it a page would be shown
+// in quirks mode.
 func doctypeAt(s string) int {
 	if m := doctype.FindStringIndex(s[:min(len(s), reach)]); m != nil {
 		return m[1]

@@ -82,8 +82,10 @@ func (f *foreign) cut(n int) { f.open = f.open[:min(n, len(f.open))] }
 // breaksOut reports whether a start tag ends foreign content.
 func breaksOut(t *tag) bool {
 	switch t.name {
-	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3", "h4",
-		"h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span",
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
+		"h3", "h4",
+		"h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s", "small",
+		"span",
 		"strong", "strike", "sub", "sup", "table", "tt", "u", "ul", "var":
 		return true
 	case "font":
@@ -96,8 +98,10 @@ func breaksOut(t *tag) bool {
 // whose elements are closed in order. The names are of elements that foreign content has not.
 func closesAround(name string) bool {
 	switch name {
-	case "article", "aside", "body", "button", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "footer", "form", "h1", "h2",
-		"h3", "h4", "h5", "h6", "header", "html", "label", "li", "main", "nav", "ol", "p", "br", "section", "span", "table", "tbody",
+	case "article", "aside", "body", "button", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "footer",
+		"form", "h1", "h2",
+		"h3", "h4", "h5", "h6", "header", "html", "label", "li", "main", "nav", "ol", "p", "br", "section", "span", "table",
+		"tbody",
 		"td", "th", "thead", "tr", "ul":
 		return true
 	}

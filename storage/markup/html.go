@@ -62,7 +62,8 @@ func baseBy(href string, own canon.URL) canon.URL {
 	switch scheme, _, _ := strings.Cut(href, ":"); {
 	case err == nil:
 		return u
-	case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") || strings.EqualFold(scheme, "javascript"):
+	case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") ||
+		strings.EqualFold(scheme, "javascript"):
 		return own // 4.2.3: as if it were not there
 	}
 	return canon.URL{}
@@ -166,7 +167,8 @@ func (h *htmlDoc) metaUse(t *tag) (use, bool) {
 	if strings.EqualFold(h.value(t, "http-equiv"), "refresh") {
 		return use{Refresh, plainURL}, true
 	}
-	preview := h.o.Previews && (IsPreview(h.value(t, "property")) || IsPreview(h.value(t, "name")) || IsPreview(h.value(t, "itemprop")))
+	preview := h.o.Previews &&
+		(IsPreview(h.value(t, "property")) || IsPreview(h.value(t, "name")) || IsPreview(h.value(t, "itemprop")))
 	return use{Preview, plainURL}, preview
 }
 

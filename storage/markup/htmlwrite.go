@@ -81,7 +81,8 @@ func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
 	case t.foreign:
 	case t.name == "base" && h.o.RemoveBase:
 		always = []string{"href"}
-	case t.name == "meta" && h.o.RemovePolicy && strings.EqualFold(strip(h.value(t, "http-equiv")), "content-security-policy") && blocksFiles(h.value(t, "content")):
+	case t.name == "meta" && h.o.RemovePolicy &&
+		strings.EqualFold(strip(h.value(t, "http-equiv")), "content-security-policy") && blocksFiles(h.value(t, "content")):
 		always = []string{"http-equiv", "content"}
 	}
 	for _, key := range []string{"crossorigin", "integrity"} {
@@ -126,8 +127,8 @@ func (h *htmlDoc) release(t *tag, always, ifLocal []string, local, intact bool) 
 	h.edits = h.edits[:0]
 }
 
-// instead returns what stands where an attribute was: nothing, unless a "=" follows, which begins a name there and would
-// become the sign of what was before.
+// instead returns what stands where an attribute was: nothing, unless a "=" follows, which begins a name there and
+// would become the sign of what was before.
 func instead(rest string) string {
 	for i := range len(rest) {
 		switch c := rest[i]; {

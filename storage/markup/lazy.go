@@ -39,7 +39,8 @@ func LazyAttr(name string) LazyForm { return lazyAttrs[name] }
 // Graph protocol, as Twitter, Windows and schema.org have it.
 func IsPreview(name string) bool {
 	switch strings.ToLower(strip(name)) {
-	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src", "msapplication-tileimage",
+	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src",
+		"msapplication-tileimage",
 		"msapplication-square70x70logo", "msapplication-square150x150logo", "msapplication-wide310x150logo",
 		"msapplication-square310x310logo", "image", "thumbnail", "thumbnailurl":
 		return true

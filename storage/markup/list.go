@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Candidates calls found with the places of the URLs of the image candidates in a srcset attribute, in order (HTML Standard
-// 4.8.4.3.10, "parse a srcset attribute"). A comma may be part of a URL; candidates whose descriptors a browser rejects are
-// left out. White space in parentheses splits here what the Standard keeps together; a descriptor with parentheses is
-// invalid either way.
+// Candidates calls found with the places of the URLs of the image candidates in a srcset attribute, in order (HTML
+// Standard 4.8.4.3.10, "parse a srcset attribute"). A comma may be part of a URL; candidates whose descriptors a
+// browser rejects are left out. White space in parentheses splits here what the Standard keeps together; a descriptor
+// with parentheses is invalid either way.
 func Candidates(s string, found func(start, end int)) {
 	at := 0
 	for {
@@ -83,7 +83,8 @@ func isPositive(s string) bool {
 
 // isDensity reports whether s is a valid floating-point number (2.3.4.3) that is not negative.
 func isDensity(s string) bool {
-	if s == "" || strings.Trim(s, "0123456789.eE+-") != "" || s[0] == '+' || strings.HasSuffix(s, ".") || strings.Contains(strings.ToLower(s), ".e") {
+	if s == "" || strings.Trim(s, "0123456789.eE+-") != "" || s[0] == '+' || strings.HasSuffix(s, ".") ||
+		strings.Contains(strings.ToLower(s), ".e") {
 		return false
 	}
 	f, err := strconv.ParseFloat(s, 64)

@@ -93,7 +93,8 @@ func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
 }
 
 // rewrite decodes a document, lets read find the edits, and makes them.
-func rewrite(in []byte, o Options, visit Visit, c coding, declare func(text, name string) edit, read func(*work, string, sink) error) ([]byte, error) {
+func rewrite(in []byte, o Options, visit Visit, c coding,
+	declare func(text, name string) edit, read func(*work, string, sink) error) ([]byte, error) {
 	s := splicer{in: in, c: c, most: o.Most}
 	text, err := s.text()
 	if err != nil {

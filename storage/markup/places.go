@@ -19,8 +19,8 @@ type use struct {
 	form form
 }
 
-// places says where references stand, by element and attribute. Those of input, link and meta depend on other attributes,
-// see htmlDoc.use. Elements of SVG have "svg:" before their name; "*" is any element.
+// places says where references stand, by element and attribute. Those of input, link and meta depend on other
+// attributes, see htmlDoc.use. Elements of SVG have "svg:" before their name; "*" is any element.
 var places = map[string]map[string]use{
 	"a":          {"href": {Link, plainURL}},
 	"applet":     {"archive": {Embed, plainURL}},
@@ -37,24 +37,25 @@ var places = map[string]map[string]use{
 	"frame":      {"src": {Frame, plainURL}, "longdesc": {Cite, plainURL}},
 	"iframe":     {"src": {Frame, plainURL}, "srcdoc": {Frame, page}, "longdesc": {Cite, plainURL}},
 	"image":      {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}}, // becomes img, HTML Standard 13.2.6.4.7
-	"img":        {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}, "lowsrc": {Embed, plainURL}, "dynsrc": {Embed, plainURL}, "longdesc": {Cite, plainURL}},
-	"input":      {"src": {Embed, plainURL}, "formaction": {Service, plainURL}},
-	"ins":        {"cite": {Cite, plainURL}},
-	"link":       {"href": {Link, plainURL}, "imagesrcset": {Embed, sourceSet}},
-	"meta":       {"content": {Refresh, plainURL}},
-	"object":     {"data": {Embed, plainURL}},
-	"q":          {"cite": {Cite, plainURL}},
-	"script":     {"src": {Script, plainURL}},
-	"source":     {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}},
-	"table":      {"background": {Embed, plainURL}},
-	"tbody":      {"background": {Embed, plainURL}},
-	"td":         {"background": {Embed, plainURL}},
-	"tfoot":      {"background": {Embed, plainURL}},
-	"th":         {"background": {Embed, plainURL}},
-	"thead":      {"background": {Embed, plainURL}},
-	"tr":         {"background": {Embed, plainURL}},
-	"track":      {"src": {Embed, plainURL}},
-	"video":      {"src": {Embed, plainURL}, "poster": {Embed, plainURL}},
+	"img": {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}, "lowsrc": {Embed, plainURL},
+		"dynsrc": {Embed, plainURL}, "longdesc": {Cite, plainURL}},
+	"input":  {"src": {Embed, plainURL}, "formaction": {Service, plainURL}},
+	"ins":    {"cite": {Cite, plainURL}},
+	"link":   {"href": {Link, plainURL}, "imagesrcset": {Embed, sourceSet}},
+	"meta":   {"content": {Refresh, plainURL}},
+	"object": {"data": {Embed, plainURL}},
+	"q":      {"cite": {Cite, plainURL}},
+	"script": {"src": {Script, plainURL}},
+	"source": {"src": {Embed, plainURL}, "srcset": {Embed, sourceSet}},
+	"table":  {"background": {Embed, plainURL}},
+	"tbody":  {"background": {Embed, plainURL}},
+	"td":     {"background": {Embed, plainURL}},
+	"tfoot":  {"background": {Embed, plainURL}},
+	"th":     {"background": {Embed, plainURL}},
+	"thead":  {"background": {Embed, plainURL}},
+	"tr":     {"background": {Embed, plainURL}},
+	"track":  {"src": {Embed, plainURL}},
+	"video":  {"src": {Embed, plainURL}, "poster": {Embed, plainURL}},
 
 	"*":          {"style": {Embed, styles}},
 	"svg:a":      {"href": {Link, plainURL}},
@@ -62,8 +63,9 @@ var places = map[string]map[string]use{
 	"svg:*": {
 		"href": {Embed, plainURL}, "xlink:href": {Embed, plainURL},
 		"clip-path": {Embed, styles}, "cursor": {Embed, styles}, "fill": {Embed, styles}, "filter": {Embed, styles},
-		"marker": {Embed, styles}, "marker-end": {Embed, styles}, "marker-mid": {Embed, styles}, "marker-start": {Embed, styles},
-		"mask": {Embed, styles}, "stroke": {Embed, styles},
+		"marker": {Embed, styles}, "marker-end": {Embed, styles}, "marker-mid": {Embed, styles},
+		"marker-start": {Embed, styles},
+		"mask":         {Embed, styles}, "stroke": {Embed, styles},
 	},
 }
 
@@ -150,7 +152,8 @@ func blocksFiles(policy string) bool {
 		name = strings.ToLower(strip(name))
 		switch {
 		case strings.HasSuffix(name, "-src"), strings.HasSuffix(name, "-src-elem"), strings.HasSuffix(name, "-src-attr"),
-			name == "upgrade-insecure-requests", name == "block-all-mixed-content", name == "base-uri", name == "require-sri-for":
+			name == "upgrade-insecure-requests", name == "block-all-mixed-content", name == "base-uri",
+			name == "require-sri-for":
 			return true
 		}
 	}

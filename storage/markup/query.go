@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// EncodeQuery returns a reference of a document in that charset with its query as a browser sends it: what is no ASCII is
-// encoded in the document's charset, not in UTF-8, and what the charset lacks becomes a character reference (URL Standard
-// 5.1, percent-encode after encoding; HTML Standard 2.4.3, encoding-parse a URL). UTF-16 counts as UTF-8, and so does "".
-// All else of a URL is UTF-8 whatever the document is in, and so are the references of style sheets.
+// EncodeQuery returns a reference of a document in that charset with its query as a browser sends it: what is no ASCII
+// is encoded in the document's charset, not in UTF-8, and what the charset lacks becomes a character reference (URL
+// Standard 5.1, percent-encode after encoding; HTML Standard 2.4.3, encoding-parse a URL). UTF-16 counts as UTF-8, and
+// so does "". All else of a URL is UTF-8 whatever the document is in, and so are the references of style sheets.
 func EncodeQuery(ref, charsetName string) string {
 	from := strings.IndexByte(ref, '?')
 	if charsetName == "" || charsetName == "utf-8" || from < 0 || isASCII(ref[from:]) {
@@ -35,8 +35,8 @@ func EncodeQuery(ref, charsetName string) string {
 	return ref[:from+1] + encodedQuery(query, c.Encoding) + fragment
 }
 
-// japanese has what the encoders of the Encoding Standard (12.2.2, 12.3.2, 13.2) write for characters that x/text refuses:
-// the minus sign is the full-width one, and yen sign and overline stand where ASCII has "\\" and "~".
+// japanese has what the encoders of the Encoding Standard (12.2.2, 12.3.2, 13.2) write for characters that x/text
+// refuses: the minus sign is the full-width one, and yen sign and overline stand where ASCII has "\\" and "~".
 var japanese = map[string]*strings.Replacer{
 	"shift_jis":   strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
 	"euc-jp":      strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
@@ -68,7 +68,8 @@ func encodedQuery(query string, e encoding.Encoding) string {
 	return b.String()
 }
 
-// appendQuery percent-encodes what is no ASCII or in the query percent-encode set (URL Standard 1.3, for special schemes).
+// appendQuery percent-encodes what is no ASCII or in the query percent-encode set (URL Standard 1.3, for special
+// schemes).
 func appendQuery(b *strings.Builder, octets string) {
 	for i := range len(octets) {
 		if c := octets[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"#<>'`, c) >= 0 {

@@ -25,7 +25,8 @@ const (
 	Preview                  // a picture that a page names for others to show: og:image
 )
 
-var roleNames = [...]string{"link", "refresh", "cite", "service", "base", "embed", "script", "style", "frame", "manifest", "lazy", "preview"}
+var roleNames = [...]string{"link", "refresh", "cite", "service", "base", "embed", "script", "style", "frame",
+	"manifest", "lazy", "preview"}
 
 // String returns the name of the role in small letters.
 func (r Role) String() string {

@@ -193,7 +193,8 @@ func rawEnd(s string, i int, name string) int {
 
 // ends reports whether s, behind "</", is the end tag of an element.
 func ends(s, name string) bool {
-	return len(s) > len(name) && strings.EqualFold(s[:len(name)], name) && (s[len(name)] == '/' || s[len(name)] == '>' || isSpace(s[len(name)]))
+	return len(s) > len(name) && strings.EqualFold(s[:len(name)], name) &&
+		(s[len(name)] == '/' || s[len(name)] == '>' || isSpace(s[len(name)]))
 }
 
 // scriptEnd is rawEnd for scripts, which may hide an end tag behind "<!--" and "<script" (13.2.5.15 to 13.2.5.31).

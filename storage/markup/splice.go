@@ -127,8 +127,8 @@ type cursor struct {
 	buf       [1 << 12]byte
 }
 
-// slack is how near to a place the cursor goes in great steps: near it, one character at a time, since a decoder may read
-// beyond what it writes.
+// slack is how near to a place the cursor goes in great steps: near it, one character at a time, since a decoder may
+// read beyond what it writes.
 const slack = 16
 
 var errPlace = errors.New("markup: a place in the text is between no two characters of the document")

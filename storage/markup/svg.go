@@ -2,8 +2,8 @@ package markup
 
 import "strings"
 
-// runXML goes through a document in XML that holds SVG. Elements are told by their names, whatever their prefixes, and so
-// is a page's element in it (foreignObject). A document that is not well formed is read as far as it goes.
+// runXML goes through a document in XML that holds SVG. Elements are told by their names, whatever their prefixes, and
+// so is a page's element in it (foreignObject). A document that is not well formed is read as far as it goes.
 func (h *htmlDoc) runXML() {
 	h.self = h.base == h.o.URL
 	x := xmlScanner{s: h.s, instruction: h.instruction}
@@ -105,7 +105,8 @@ func (h *htmlDoc) instruction(start, end int) {
 		if at = a.after; a.keyIn(s) != "href" {
 			continue
 		}
-		if new, ok := h.ask(Ref{Raw: decode(s[a.start:a.end]), Element: "xml-stylesheet", Attr: "href", Role: Style, Charset: h.charset}); ok {
+		if new, ok := h.ask(Ref{Raw: decode(s[a.start:a.end]), Element: "xml-stylesheet", Attr: "href", Role: Style,
+			Charset: h.charset}); ok {
 			h.to(h.whole(&a, new))
 		}
 		return

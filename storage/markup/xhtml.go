@@ -6,8 +6,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// xhtmlDoc rewrites a page in XML: as the parser of XML reads it, in which "/>" ends any element, no element has raw text,
-// and what an element is depends on where it stands.
+// xhtmlDoc rewrites a page in XML: as the parser of XML reads it, in which "/>" ends any element, no element has raw
+// text, and what an element is depends on where it stands.
 type xhtmlDoc struct {
 	htmlDoc
 	open []string // elements that are not closed, of those that change what is in them

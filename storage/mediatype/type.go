@@ -54,8 +54,8 @@ func Parse(value string) Type {
 	return t
 }
 
-// Name returns the name that the value of a Content-Type field names, and keeps nothing of value. The two that most answers
-// have need no memory.
+// Name returns the name that the value of a Content-Type field names, and keeps nothing of value. The two that most
+// answers have need no memory.
 func Name(value []byte) string {
 	if bytes.IndexByte(value, ',') < 0 {
 		name, _, _ := bytes.Cut(value, []byte(";"))
@@ -102,8 +102,8 @@ func Sniff(head []byte) string {
 	}
 }
 
-// IsPage reports whether a body is a page: by the type that its server named, which is believed, and where it named none,
-// by its first octets.
+// IsPage reports whether a body is a page: by the type that its server named, which is believed, and where it named
+// none, by its first octets.
 func (t Type) IsPage(head []byte) bool {
 	return t.IsHTML() || t.Unnamed() && Sniff(head) == "text/html"
 }

@@ -104,8 +104,8 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 	return o, nil
 }
 
-// stemOf returns what a segment is called without its extensions. Its index is called by that; that of two segments with
-// one stem may be of either.
+// stemOf returns what a segment is called without its extensions. Its index is called by that; that of two segments
+// with one stem may be of either.
 func stemOf(segment string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(segment), ".open"), ".gz"), ".warc")
 }

@@ -83,7 +83,8 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp), removed: map[string]int64{}, bad: map[*entry]state{}}
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp),
+			removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)
 		o.Total.Store(int64(len(g.plan.entries)))
@@ -121,10 +122,12 @@ func (w *writer) lists(temp string, s *Summary) (err error) {
 
 func (w *writer) summary() Summary {
 	s := Summary{
-		URLs: int64(len(w.plan.entries)), Files: w.files.Load(), Pages: w.pages.Load(), Redirects: w.redirects.Load(), Octets: w.octets.Load(),
+		URLs: int64(len(w.plan.entries)), Files: w.files.Load(), Pages: w.pages.Load(), Redirects: w.redirects.Load(),
+		Octets:  w.octets.Load(),
 		Written: w.written.Load(), Shared: w.shared.Load(), Rewritten: w.rewritten.Load(), Unread: w.unread.Load(),
-		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{}, MissingEmbeds: map[Reason]int64{},
-		Nowhere: w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
+		Kept: w.kept.Load(), Stale: w.stale.Load(), Left: map[Reason]int64{}, Missing: map[Reason]int64{},
+		MissingEmbeds: map[Reason]int64{},
+		Nowhere:       w.nowhere.Load(), Removed: w.removed, OffWeb: w.skipped, Unreadable: w.lost, Notes: w.notes,
 	}
 	for i := range w.plan.entries {
 		if e := &w.plan.entries[i]; w.plan.fileOf(e) == nil {

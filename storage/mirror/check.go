@@ -117,7 +117,8 @@ func (c *checker) file(e Entry) ([]Broken, error) {
 	var found []Broken
 	_, err = find(in, markup.Options{URL: base, ContentType: e.Type, Previews: true}, func(ref markup.Ref) (string, bool) {
 		if b, ok := c.ref(ref); ok && len(found) < maxBroken {
-			b.File, b.Ref, b.Element, b.Attr = e.File, strings.Clone(ref.Raw), strings.Clone(ref.Element), strings.Clone(ref.Attr)
+			b.File, b.Ref, b.Element, b.Attr = e.File, strings.Clone(ref.Raw), strings.Clone(ref.Element),
+				strings.Clone(ref.Attr)
 			found = append(found, b)
 		}
 		return "", false

@@ -100,7 +100,8 @@ func escape(b *strings.Builder, c byte) {
 
 // devices are the names that Windows keeps for devices, whatever extension follows.
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
-var devices = map[string]bool{"CON": true, "PRN": true, "AUX": true, "NUL": true, "CLOCK$": true, "CONIN$": true, "CONOUT$": true}
+var devices = map[string]bool{"CON": true, "PRN": true, "AUX": true, "NUL": true, "CLOCK$": true, "CONIN$": true,
+	"CONOUT$": true}
 
 func device(stem string) bool {
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))

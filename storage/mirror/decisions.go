@@ -12,8 +12,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// decisions yields what the crawler decided: the lines of the ledger in dir, or if that is empty what the archive says of
-// them, which is the same: refusals as records of their own, and the rest beside each exchange.
+// decisions yields what the crawler decided: the lines of the ledger in dir, or if that is empty what the archive says
+// of them, which is the same: refusals as records of their own, and the rest beside each exchange.
 func (o *opened) decisions(dir string) iter.Seq2[storage.Line, error] {
 	if dir != "" {
 		return ledger.Read(dir)

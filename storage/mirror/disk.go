@@ -49,7 +49,8 @@ func openDisk(dir string, o *Options) (*disk, error) {
 		_ = root.Close() // only opened
 		return nil, fmt.Errorf("mirror: another build works in %s; wait until it has ended: %w", dir, err)
 	}
-	d := &disk{root: root, lock: lock, path: dir, step: o.step, exchange: exchange, sync: syncTree, made: map[string]bool{}}
+	d := &disk{root: root, lock: lock, path: dir, step: o.step, exchange: exchange, sync: syncTree,
+		made: map[string]bool{}}
 	if d.step == nil {
 		d.step = func(string) error { return nil }
 	}

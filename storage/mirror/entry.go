@@ -131,7 +131,8 @@ type plan struct {
 // index makes the entries known to find. They do not move after that.
 func (p *plan) index() {
 	slices.SortFunc(p.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
-	p.seed, p.slots = maphash.MakeSeed(), make([]int32, 1<<bits.Len(uint(2*len(p.entries)))) //nolint:gosec // no length is negative
+	p.seed, p.slots = maphash.MakeSeed(),
+		make([]int32, 1<<bits.Len(uint(2*len(p.entries)))) //nolint:gosec // no length is negative
 	for i := range p.entries {
 		if at := p.slot(p.entries[i].key); p.slots[at] == 0 {
 			p.slots[at] = int32(i) + 1 //nolint:gosec // there are fewer

@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// folder keeps a directory open: URLs that follow each other mostly have their files in one, and a name of several parts
-// is looked up part by part. The zero value is ready.
+// folder keeps a directory open: URLs that follow each other mostly have their files in one, and a name of several
+// parts is looked up part by part. The zero value is ready.
 type folder struct {
 	name string
 	root *os.Root

@@ -93,8 +93,8 @@ func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error)
 	return g, nil
 }
 
-// scan reads the merged index. The captures of a URL have one key of the index, and so stand together, with those of its
-// spellings.
+// scan reads the merged index. The captures of a URL have one key of the index, and so stand together, with those of
+// its spellings.
 func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxIndexLine+1)
@@ -138,7 +138,8 @@ func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) e
 		if len(h.captures) == maxHistory {
 			h.captures = h.captures[1:]
 		}
-		h.captures = append(h.captures, capture{place{int32(seg), l.Offset, l.Length}, l.Time}) //nolint:gosec // there are fewer
+		h.captures = append(h.captures,
+			capture{place{int32(seg), l.Offset, l.Length}, l.Time}) //nolint:gosec // there are fewer
 	}
 	return errors.Join(in.Err(), flush())
 }
@@ -168,7 +169,8 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		if err != nil {
 			return e, false, err
 		}
-		if a.decision == storage.DecisionRobots || a.decision == storage.DecisionOwner || a.decision == "" && h.url.Path() == "/robots.txt" {
+		if a.decision == storage.DecisionRobots || a.decision == storage.DecisionOwner || a.decision == "" &&
+			h.url.Path() == "/robots.txt" {
 			continue // asked for by the crawler for itself
 		}
 		e, err := g.judge(from, a, h.url)
@@ -243,7 +245,8 @@ func (g *gatherer) cannotRead(at place, err error) {
 
 // judge says what an answer is to the mirror.
 func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, error) {
-	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.Date.UnixMicro(), status: uint16(a.status()), final: -1} //nolint:gosec // three digits
+	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.Date.UnixMicro(),
+		status: uint16(a.status()), final: -1} //nolint:gosec // three digits
 	if a.ID == "" && a.status() == 0 {
 		e.state = isDamaged
 		return e, nil
@@ -295,7 +298,8 @@ func (g *gatherer) judgeBody(e *entry, a, body *version) {
 		if mediatype.Parse(contentType).Unnamed() {
 			contentType = body.sniffed
 		}
-		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset, body.at.length
+		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset,
+			body.at.length
 		if d := answer.Digest(body.Digest); d != "" {
 			sum := sha256.Sum256([]byte(d))
 			copy(e.sum[:], sum[:])

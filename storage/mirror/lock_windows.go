@@ -26,7 +26,8 @@ func lockDir(root *os.Root) (*os.File, error) {
 	}
 	switch {
 	case errors.Is(err, windows.ERROR_SHARING_VIOLATION), errors.Is(err, windows.ERROR_DELETE_PENDING),
-		errors.Is(err, windows.ERROR_ACCESS_DENIED), errors.Is(err, windows.ERROR_FILE_NOT_FOUND): // or it is just being removed
+		// or it is just being removed
+		errors.Is(err, windows.ERROR_ACCESS_DENIED), errors.Is(err, windows.ERROR_FILE_NOT_FOUND):
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	case err != nil:
 		return nil, nil //nolint:nilerr // see above

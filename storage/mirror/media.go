@@ -11,7 +11,8 @@ import (
 // extensions are those that fit a media type; the first is given where none does. Types that are not here keep what
 // their URL has.
 var extensions = map[string][]string{
-	"text/html":                     {".html", ".htm", ".shtml"}, // as .xhtml a browser takes it for XML, which it need not be
+	// as .xhtml a browser takes it for XML, which it need not be
+	"text/html":                     {".html", ".htm", ".shtml"},
 	"application/xhtml+xml":         {".xhtml", ".xht"},
 	"text/css":                      {".css"},
 	"text/javascript":               {".js", ".mjs", ".cjs"},
@@ -56,7 +57,8 @@ var extensions = map[string][]string{
 }
 
 // active are the extensions that make a browser run what is in a file: no other type may have them.
-var active = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".xht": true, ".shtml": true, ".svg": true, ".xml": true, ".mhtml": true, ".mht": true, ".hta": true}
+var active = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".xht": true, ".shtml": true, ".svg": true,
+	".xml": true, ".mhtml": true, ".mht": true, ".hta": true}
 
 // split cuts the extension off a name: a dot in it and at most eleven letters or digits, as "webmanifest" has.
 func split(name string) (stem, ext string) {
@@ -99,8 +101,8 @@ func extension(stem, ext, media string) (string, string) {
 // rewriter is a function of markup that rewrites documents of one kind.
 type rewriter func(in []byte, o markup.Options, visit markup.Visit) ([]byte, error)
 
-// rewriterOf returns how documents of a media type are rewritten; nil for those that are copied as they are. Servers that do
-// not know the type of a web manifest, or of any file, are common: then the file's name tells it.
+// rewriterOf returns how documents of a media type are rewritten; nil for those that are copied as they are. Servers
+// that do not know the type of a web manifest, or of any file, are common: then the file's name tells it.
 func rewriterOf(contentType, file string) rewriter {
 	base := path.Base(strings.ToLower(file))
 	switch mediatype.Parse(contentType).Name {

@@ -52,7 +52,8 @@ func (w why) after(was why) bool {
 }
 
 func newAbsent(temp string) *absent {
-	return &absent{lines: newSorter(temp), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{}, shut: map[string]why{}}
+	return &absent{lines: newSorter(temp), seed: maphash.MakeSeed(), why: map[uint64]why{}, hosts: map[string]why{},
+		shut: map[string]why{}}
 }
 
 // add notes that a file names u.

@@ -45,7 +45,8 @@ type naming struct {
 
 // name returns the names of pages, and which of them has its file for itself or lends it to others.
 func name(p named) (names []string, owners []bool) {
-	n := &naming{named: p, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.len()), names: make([]string, p.len()), owners: make([]bool, p.len())}
+	n := &naming{named: p, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.len()),
+		names: make([]string, p.len()), owners: make([]bool, p.len())}
 	n.apart = n.schemesApart()
 	for _, f := range reserved {
 		n.dirs[n.folded(f)] = struct{}{}

@@ -16,8 +16,8 @@ type previous struct {
 	records map[uint64]uint64 // by hashes of the file's name and of what tells the record
 }
 
-// readPrevious reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and then
-// only documents are shared with it, whose bytes are compared.
+// readPrevious reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and
+// then only documents are shared with it, whose bytes are compared.
 func readPrevious(dir string, notes *[]string) *previous {
 	b := &previous{dir: dir, seed: maphash.MakeSeed(), records: map[uint64]uint64{}}
 	for e, err := range Map(dir) {

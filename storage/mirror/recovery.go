@@ -62,7 +62,8 @@ func (d *disk) checkLeftovers() error {
 }
 
 func (d *disk) inTheWay(name string) error {
-	return fmt.Errorf("mirror: %s is in the way, and no build left it there; move it away, under another name", filepath.Join(d.path, name))
+	return fmt.Errorf("mirror: %s is in the way, and no build left it there; move it away, under another name",
+		filepath.Join(d.path, name))
 }
 
 // temporary reports whether what stands under the name of the temporary directory holds nothing but what a build puts
@@ -103,7 +104,8 @@ func (d *disk) ours(tree string) error {
 	}
 	defer f.Close()
 	if names, _ := f.Readdirnames(1); len(names) > 0 {
-		return fmt.Errorf("mirror: %s has files and no %s, so that it is no mirror; move it away", filepath.Join(d.path, tree), MapFile)
+		return fmt.Errorf("mirror: %s has files and no %s, so that it is no mirror; move it away",
+			filepath.Join(d.path, tree), MapFile)
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 
 // ServeOptions say which mirror is shown, and how.
 type ServeOptions struct {
-	Tree  string // its directory, see Tree
-	Start string // URL of the page that "/" leads to; without one, or if the mirror does not have it, the first page of a host
+	Tree string // its directory, see Tree
+	// URL of the page that "/" leads to; without one, or if the mirror does not have it, the first page of a host
+	Start string
 
 	// Offline has browsers load nothing from elsewhere.
 	Offline bool
@@ -26,9 +27,9 @@ type ServeOptions struct {
 }
 
 // Handler shows a mirror to browsers of this machine: its files with the types that they had, the addresses of the web
-// as far as they have a file, and of what is missing the reason. It lists no directory, and answers only to names of this
-// machine, so that a page elsewhere cannot have it read out under a name of its own (DNS rebinding). All hosts of the
-// mirror are one origin to a browser: their scripts can read each other's pages.
+// as far as they have a file, and of what is missing the reason. It lists no directory, and answers only to names of
+// this machine, so that a page elsewhere cannot have it read out under a name of its own (DNS rebinding). All hosts of
+// the mirror are one origin to a browser: their scripts can read each other's pages.
 type Handler struct {
 	options ServeOptions
 
@@ -225,5 +226,6 @@ func refuse(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	w.WriteHeader(status)
 	title, text = html.EscapeString(title), html.EscapeString(text)
-	w.Write([]byte("<!DOCTYPE html><meta charset=utf-8><title>" + title + "</title><h1>" + title + "</h1><p>" + text + "</p>\n"))
+	w.Write([]byte("<!DOCTYPE html><meta charset=utf-8><title>" + title + "</title><h1>" + title + "</h1><p>" + text +
+		"</p>\n"))
 }

@@ -20,7 +20,8 @@ func exchange(a, b string) error {
 	return nil
 }
 
-// syncTree makes everything below a directory durable: the whole file system, which is one call for any number of files.
+// syncTree makes everything below a directory durable: the whole file system, which is one call for any number of
+// files.
 func syncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -110,7 +110,8 @@ func (o *opened) readMetadata(from *warc.Places, a *version) {
 	if a.at.length <= 0 {
 		return
 	}
-	in, err := from.Lenient(o.segments[a.at.segment], warc.Stretch{Offset: a.at.offset + a.at.length, Length: metadataOctets}, nil)
+	in, err := from.Lenient(o.segments[a.at.segment],
+		warc.Stretch{Offset: a.at.offset + a.at.length, Length: metadataOctets}, nil)
 	if err != nil {
 		return
 	}

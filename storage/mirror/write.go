@@ -73,8 +73,8 @@ func (w *writer) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// entry writes what an entry has in the mirror: its file, if that is its own, and its line of the map. A redirect's line
-// is made of its final entry's record.
+// entry writes what an entry has in the mirror: its file, if that is its own, and its line of the map. A redirect's
+// line is made of its final entry's record.
 func (w *writer) entry(e *entry, doc *document) error {
 	to := w.plan.fileOf(e)
 	if to == nil {
@@ -147,7 +147,8 @@ type document struct {
 }
 
 // file writes the file of an entry, or shares it with the tree before.
-func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string, err error) {
+func (w *writer) file(e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (size int64, read string,
+	err error) {
 	archived, err := answer.Read(rec, 0)
 	if err != nil {
 		return 0, "", asDamage(err)
@@ -194,9 +195,10 @@ func (w *writer) rewrite(e *entry, rewrite rewriter, in []byte) ([]byte, error) 
 		return nil, err
 	}
 	var failed error
-	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews, missing: func(to canon.URL, embed bool) {
-		failed = errors.Join(failed, w.absent.add(to, embed, e.name))
-	}, nowhere: func() { w.nowhere.Add(1) }}
+	link := linker{plan: w.plan, url: u, file: e.name, previews: w.options.Previews,
+		missing: func(to canon.URL, embed bool) {
+			failed = errors.Join(failed, w.absent.add(to, embed, e.name))
+		}, nowhere: func() { w.nowhere.Add(1) }}
 	out, err := rewrite(in, markup.Options{
 		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
 		Removed: w.remove, Most: maxRewritten,
@@ -220,7 +222,8 @@ func (w *writer) remove(r markup.Removal) {
 // put writes a file whose bytes are known, unless the tree before has them.
 func (w *writer) put(doc *document, name string, octets []byte, date time.Time) (int64, error) {
 	size := int64(len(octets))
-	if fi := w.old(doc, name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) && w.disk.equal(&doc.in, name, octets) {
+	if fi := w.old(doc, name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) &&
+		w.disk.equal(&doc.in, name, octets) {
 		if done, err := w.share(name); done || err != nil {
 			return size, err
 		}
@@ -234,8 +237,10 @@ func (w *writer) put(doc *document, name string, octets []byte, date time.Time) 
 
 // copy writes a body as it is. The file before is the same if it has the same name and is of the same record, and its
 // date is that of the record: who changed it since changed its date.
-func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, src io.Reader, date time.Time) (size int64, read string, err error) {
-	if fi := w.old(doc, e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() && w.before.has(e.name, rec) {
+func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, src io.Reader,
+	date time.Time) (size int64, read string, err error) {
+	if fi := w.old(doc, e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() &&
+		w.before.has(e.name, rec) {
 		if done, err := w.share(e.name); done || err != nil {
 			return fi.Size(), "", err
 		}

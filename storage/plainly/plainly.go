@@ -139,7 +139,8 @@ func escaped(s string, shown func(r rune) bool) string {
 // packages are the parts of curtsy whose names errors begin with.
 var packages = []string{
 	"frontier/bolt: ", "frontier/ndjson: ", "frontier: ", "crawler: ", "fetch: ", "hostlock: ", "scope: ", "optout: ",
-	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ", "canon: ", "toml: ",
+	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ", "canon: ",
+	"toml: ",
 }
 
 // Error says an error in plain words: without the names of packages and system calls.
@@ -229,7 +230,8 @@ func ofFile(path string, err error) string {
 
 // cannotBeMade says that a file or folder could not be made for want of a place.
 func cannotBeMade(path string) string {
-	return path + " cannot be made: there is no folder " + filepath.Dir(path) + ", or it takes nothing new; name another place"
+	return path + " cannot be made: there is no folder " + filepath.Dir(path) +
+		", or it takes nothing new; name another place"
 }
 
 // cause is the innermost reason.

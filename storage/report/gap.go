@@ -9,8 +9,8 @@ import (
 	"curtsy/storage"
 )
 
-// The bins of a histogram of gaps: their edges are multiples of the pause that was due, binsPerDecade to a factor of ten,
-// so that the pause itself is an edge and no bin holds both what kept it and what did not.
+// The bins of a histogram of gaps: their edges are multiples of the pause that was due, binsPerDecade to a factor of
+// ten, so that the pause itself is an edge and no bin holds both what kept it and what did not.
 const (
 	binsPerDecade = 40
 	lowBin        = -4 * binsPerDecade
@@ -61,7 +61,8 @@ type gaps struct {
 
 // varying are the paces that differ from one exchange to the next.
 var varying = []storage.PaceBy{
-	storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByAddress, storage.ByRateLimit, storage.ByRobots,
+	storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByAddress, storage.ByRateLimit,
+	storage.ByRobots,
 }
 
 func (p *pauses) add(gap, pace time.Duration, by string) {

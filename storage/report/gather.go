@@ -182,7 +182,8 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	}
 	if g.only && len(g.asked) < maxAsked {
 		g.asked = append(g.asked, Request{
-			Time: from, URL: clean(l.URL), Status: l.Status, Type: clean(l.Type), Octets: octets, GapMs: ms(l.Gap), PaceMs: ms(l.Pace),
+			Time: from, URL: clean(l.URL), Status: l.Status, Type: clean(l.Type), Octets: octets, GapMs: ms(l.Gap),
+			PaceMs: ms(l.Pace),
 		})
 	}
 }
@@ -243,7 +244,8 @@ func (g *gathering) result() *Report {
 	r := &Report{
 		Version: Version, Totals: g.total.result(), Robots: g.robots, Throughput: g.line, Gaps: g.pauses.list(),
 		Statuses: g.statuses.list(), Types: g.types.list(), Errors: g.errors.list(), Traps: g.traps.list(),
-		Truncated: g.truncated.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(), Prefs: g.prefs.list(),
+		Truncated: g.truncated.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
+		Prefs: g.prefs.list(),
 		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
 	}
 	r.Totals.State, r.Totals.Robots, r.Totals.Own = "", "", false
@@ -263,7 +265,8 @@ func (g *gathering) result() *Report {
 		}
 	}
 	slices.SortFunc(r.Hosts, func(a, b Host) int {
-		return cmp.Or(compareBool(b.Own, a.Own), cmp.Compare(b.Exchanges, a.Exchanges), cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(compareBool(b.Own, a.Own), cmp.Compare(b.Exchanges, a.Exchanges), cmp.Compare(b.Lines, a.Lines),
+			cmp.Compare(a.Name, b.Name))
 	})
 	if g.others.Lines > 0 {
 		others := g.others.result()
@@ -276,7 +279,8 @@ func (g *gathering) result() *Report {
 	}
 	slices.SortFunc(r.Robots.Rules, func(a, b Rule) int {
 		return cmp.Or(compareBool(a.Allowed, b.Allowed), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Host, b.Host),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Group, b.Group))
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason),
+			cmp.Compare(a.Group, b.Group))
 	})
 	return r
 }

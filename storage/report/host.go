@@ -111,7 +111,8 @@ func failed(l *storage.Line) bool {
 	if l.Decision == storage.DecisionRobots {
 		return unavailable(l)
 	}
-	return l.Outcome == storage.OutcomeFailed || l.Outcome == storage.OutcomeDeferred && l.Reason != "redirect to its own key" && l.Reason != storage.ReasonAborted
+	return l.Outcome == storage.OutcomeFailed || l.Outcome == storage.OutcomeDeferred &&
+		l.Reason != "redirect to its own key" && l.Reason != storage.ReasonAborted
 }
 
 // unavailable reports whether an exchange for robots.txt left it unknown what the site wants (RFC 9309 2.3.1.4).

@@ -65,7 +65,8 @@ func (r *Report) identity(id *Identity) {
 	if len(by) > 0 {
 		before := by[len(by)-1]
 		before.Since = id.Since
-		if before.Software == id.Software && before.Operator == id.Operator && before.Contact == id.Contact && before.Agent == id.Agent &&
+		if before.Software == id.Software && before.Operator == id.Operator && before.Contact == id.Contact &&
+			before.Agent == id.Agent &&
 			before.Robots == id.Robots && before.Purpose == id.Purpose && slices.Equal(before.Fields, id.Fields) {
 			return
 		}
@@ -148,7 +149,8 @@ func linkTo(contact string) string {
 	switch {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return u.String()
-	case err == nil && u.Scheme == "" && strings.Count(contact, "@") == 1 && !strings.ContainsAny(contact, " \"'<>?&,;:/\\%"):
+	case err == nil && u.Scheme == "" && strings.Count(contact, "@") == 1 &&
+		!strings.ContainsAny(contact, " \"'<>?&,;:/\\%"):
 		return "mailto:" + contact
 	}
 	return ""

@@ -60,7 +60,8 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.Made, r.Software, r.Host = o.Now.UTC(), clean(o.Software), clean(o.Host)
 	r.HostPort = spelt
-	r.Crawl.Name, r.Crawl.Settings, r.Remarks = clean(filepath.Base(filepath.Clean(o.Dir))), []Setting{}, cleaned(o.Remarks)
+	r.Crawl.Name, r.Crawl.Settings, r.Remarks = clean(filepath.Base(filepath.Clean(o.Dir))), []Setting{},
+		cleaned(o.Remarks)
 	for _, s := range o.Settings {
 		r.Crawl.Settings = append(r.Crawl.Settings, Setting{clean(s.Name), clean(s.Value), clean(s.Default)})
 	}
@@ -104,14 +105,16 @@ func hosts(name string) (want func(canon.Authority) bool, spelt string, err erro
 	}
 	u, err := canon.Parse(spelt)
 	if err != nil || u.RequestURI() != "/" {
-		return nil, "", fmt.Errorf("%w: %q; write it like www.example.org, www.example.org:8080 or https://www.example.org", ErrHost, name)
+		return nil, "", fmt.Errorf("%w: %q; write it like www.example.org, www.example.org:8080 or https://www.example.org",
+			ErrHost, name)
 	}
 	a := u.Authority()
 	switch {
 	case scheme:
 		return func(b canon.Authority) bool { return a == b }, a.Host() + ":" + a.Port(), nil
 	case portGiven(name):
-		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() }, a.Host() + ":" + a.Port(), nil
+		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() },
+			a.Host() + ":" + a.Port(), nil
 	}
 	return func(b canon.Authority) bool { return a.Host() == b.Host() }, a.Host(), nil
 }
@@ -129,7 +132,8 @@ type crowd struct {
 
 // busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes of a
 // host, and names only of the best.
-func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error], want func(canon.Authority) bool, limit int) (crowd, error) {
+func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
+	want func(canon.Authority) bool, limit int) (crowd, error) {
 	seed := maphash.MakeSeed()
 	c := crowd{best: map[string]bool{}}
 	counts := map[uint64]int64{}

@@ -28,9 +28,11 @@ type view struct {
 // WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"duration": duration, "measured": measured, "site": site, "octets": octets, "n": grouped, "plural": plural, "instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
+		"duration": duration, "measured": measured, "site": site, "octets": octets, "n": grouped, "plural": plural,
+		"instant": instant, "moment": moment, "meaning": meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
-		"addresses": addresses, "minus1": func(n int64) int64 { return n - 1 }, "count": func(r []Request) int64 { return int64(len(r)) },
+		"addresses": addresses, "minus1": func(n int64) int64 { return n - 1 },
+		"count": func(r []Request) int64 { return int64(len(r)) },
 		"short": func(c []Count) []Count { return c[:min(len(c), shownWords)] },
 		"over":  func(c []Count) int { return max(len(c)-shownWords, 0) },
 	}).ParseFS(pages, "pages/*.html")
@@ -141,7 +143,8 @@ func (v view) Seconds() float64 {
 // Rate is exchanges per second.
 func (v view) Rate() string {
 	if s := v.Seconds() / 1000; s >= 1 {
-		return fmt.Sprintf("%.2f exchanges and %s a second", float64(v.Totals.Exchanges)/s, octets(int64(float64(v.Totals.Octets)/s)))
+		return fmt.Sprintf("%.2f exchanges and %s a second", float64(v.Totals.Exchanges)/s,
+			octets(int64(float64(v.Totals.Octets)/s)))
 	}
 	return plural(v.Totals.Exchanges, "exchange")
 }

@@ -22,7 +22,8 @@ func (g *gathering) judged(l *storage.Line, name string) {
 	if !allowed && l.Decision != storage.DecisionDisallow {
 		return
 	}
-	k := ruleKey{host: name, line: l.RobotsLine, rule: cleanTo(l.RobotsRule, 200), group: cleanTo(l.RobotsGroup, 100), allowed: allowed}
+	k := ruleKey{host: name, line: l.RobotsLine, rule: cleanTo(l.RobotsRule, 200), group: cleanTo(l.RobotsGroup, 100),
+		allowed: allowed}
 	switch {
 	case allowed:
 		g.robots.Allowed += n
@@ -46,7 +47,8 @@ func (g *gathering) judged(l *storage.Line, name string) {
 		return
 	}
 	if r == nil {
-		r = &Rule{Host: name, Allowed: allowed, Reason: k.reason, Line: k.line, Rule: k.rule, Group: k.group, Sample: clean(l.URL)}
+		r = &Rule{Host: name, Allowed: allowed, Reason: k.reason, Line: k.line, Rule: k.rule, Group: k.group,
+			Sample: clean(l.URL)}
 		g.rules[k] = r
 	}
 	r.Count += n
@@ -68,7 +70,8 @@ func (g *gathering) file(l *storage.Line) {
 		return
 	}
 	from, _ := span(l)
-	f := RobotsFile{Time: from, URL: clean(l.URL), Status: l.Status, Reason: clean(l.Reason), SHA256: cleanTo(l.RobotsSHA256, 64), Times: 1}
+	f := RobotsFile{Time: from, URL: clean(l.URL), Status: l.Status, Reason: clean(l.Reason),
+		SHA256: cleanTo(l.RobotsSHA256, 64), Times: 1}
 	if n := len(g.robots.Files); n > 0 {
 		last := &g.robots.Files[n-1]
 		if last.URL == f.URL && last.Status == f.Status && last.SHA256 == f.SHA256 && last.Reason == f.Reason {

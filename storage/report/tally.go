@@ -53,8 +53,8 @@ func (t *tally) list() []Count {
 	return out
 }
 
-// class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:" and
-// "budget:" belongs to it.
+// class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:"
+// and "budget:" belongs to it.
 func class(reason string) string {
 	if at := strings.Index(reason, "://"); at >= 0 { // "to http://…"
 		reason = strings.TrimSpace(reason[:strings.LastIndexByte(reason[:at], ' ')+1])

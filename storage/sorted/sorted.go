@@ -44,8 +44,8 @@ const (
 	chunkSize = 256 << 10
 )
 
-// New returns a Sorter that holds so many bytes in memory, and the rest in files in dir; empty means the system's folder
-// for such files.
+// New returns a Sorter that holds so many bytes in memory, and the rest in files in dir; empty means the system's
+// folder for such files.
 func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit} }
 
 // Add takes a string; it keeps a copy.

@@ -1,9 +1,9 @@
-// Package spool keeps bytes to be read again: the first Memory of them in memory, the rest in a temporary file. Bodies that
-// are fetched, records that are compressed and lists of any length pass through a Spool, so that what they take of memory
-// does not depend on their size.
+// Package spool keeps bytes to be read again: the first Memory of them in memory, the rest in a temporary file. Bodies
+// that are fetched, records that are compressed and lists of any length pass through a Spool, so that what they take of
+// memory does not depend on their size.
 //
-// The file is unlinked as soon as it is open, where the system can do that, so that a kill leaves nothing behind. Nothing in
-// it is durable. Errors are those of package os, which name the file.
+// The file is unlinked as soon as it is open, where the system can do that, so that a kill leaves nothing behind.
+// Nothing in it is durable. Errors are those of package os, which name the file.
 package spool
 
 import (
@@ -20,8 +20,8 @@ const Memory = 256 << 10
 // batch is how many bytes go to the file at once.
 const batch = 32 << 10
 
-// Spool has one writer. It may be read at any time by many; what was written before is there. The zero value makes its file in
-// the system's folder for temporary files.
+// Spool has one writer. It may be read at any time by many; what was written before is there. The zero value makes its
+// file in the system's folder for temporary files.
 type Spool struct {
 	Dir, Pattern string // of the file, as for os.CreateTemp
 

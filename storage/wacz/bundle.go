@@ -105,7 +105,8 @@ func (b *bundle) file(ctx context.Context, f File) error {
 	top, _, ok := strings.Cut(f.Name, "/")
 	// Spec, Other files and directories: nothing of one's own in the folders that the format has.
 	if !plainName(f.Name) || ok && (top == "archive" || top == "indexes" || top == "pages") || !ok {
-		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs a folder of its own and plain letters", f.Name)
+		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs a folder of its own and plain letters",
+			f.Name)
 	}
 	in, err := openRegular(f.Path)
 	if err != nil {
@@ -164,7 +165,8 @@ func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) 
 		return err
 	}
 	if m.print() != p {
-		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it", name)
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it",
+			name)
 	}
 	return nil
 }
@@ -193,8 +195,10 @@ func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, s
 		return fmt.Errorf("wacz: pack %s: %w", name, err)
 	}
 	if n != size {
-		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it", name)
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; give the command again when nothing writes to it",
+			name)
 	}
-	b.resources = append(b.resources, resource{strings.ToLower(path.Base(name)), name, "sha256:" + hex.EncodeToString(p.sum[:]), p.size})
+	b.resources = append(b.resources,
+		resource{strings.ToLower(path.Base(name)), name, "sha256:" + hex.EncodeToString(p.sum[:]), p.size})
 	return nil
 }

@@ -59,7 +59,8 @@ func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ 
 	for _, seg := range s.segments {
 		switch {
 		case seg.entries != seg.records:
-			return nil, fmt.Errorf("wacz: %w: it has %d lines for %s, which has %d answers", ErrIndex, seg.entries, seg.name, seg.records)
+			return nil, fmt.Errorf("wacz: %w: it has %d lines for %s, which has %d answers", ErrIndex, seg.entries, seg.name,
+				seg.records)
 		case seg.indexed != seg.sum:
 			return nil, fmt.Errorf("wacz: %w: it says of %s that records stand where none does", ErrIndex, seg.name)
 		}
@@ -169,7 +170,8 @@ func (e entry) moved(offset int64) ([]byte, error) {
 
 // zipNum writes an index as ZipNum: blocks of lines, each a gzip member, to blocks, and to index where each begins.
 func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error {
-	if _, err := io.WriteString(index, `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}`+"\n"); err != nil {
+	if _, err := io.WriteString(index,
+		`!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}`+"\n"); err != nil {
 		return err
 	}
 	lines := bufio.NewReaderSize(r, maxLine+1)
@@ -208,7 +210,8 @@ func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error 
 			return err
 		}
 		sum := sha256.Sum256(block.Bytes())
-		if _, err := fmt.Fprintf(index, "%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": \"index.cdx.gz\"}\n",
+		if _, err := fmt.Fprintf(index,
+			"%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": \"index.cdx.gz\"}\n",
 			prefix, blocks.Size(), block.Len(), hex.EncodeToString(sum[:])); err != nil {
 			return err
 		}

@@ -55,7 +55,8 @@ func manifestOf(o Options, s *survey) manifest {
 		Software: o.Software, Curtsy: notes{Pages: s.pages.n + s.extra.n, Records: s.records, LeftOut: o.LeftOut},
 	}
 	if s.elsewhere > 0 {
-		m.Curtsy.LeftOut = append(slices.Clip(m.Curtsy.LeftOut), fmt.Sprintf("What %d revisit records repeat is not in this file: an earlier crawl archived it.", s.elsewhere))
+		m.Curtsy.LeftOut = append(slices.Clip(m.Curtsy.LeftOut),
+			fmt.Sprintf("What %d revisit records repeat is not in this file: an earlier crawl archived it.", s.elsewhere))
 	}
 	if o.Version != "" {
 		m.Software += " " + o.Version
@@ -69,7 +70,8 @@ func manifestOf(o Options, s *survey) manifest {
 	m.Metadata = metadata{m.Title, m.Description}
 	for _, seg := range s.segments {
 		if n := len(seg.cuts); n > 0 {
-			m.Curtsy.NoArchive = append(m.Curtsy.NoArchive, reduced{"archive/" + seg.name, n, seg.cuts[n-1].before, "sha256:" + seg.whole})
+			m.Curtsy.NoArchive = append(m.Curtsy.NoArchive,
+				reduced{"archive/" + seg.name, n, seg.cuts[n-1].before, "sha256:" + seg.whole})
 		}
 	}
 	return m

@@ -116,7 +116,8 @@ func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	if err := b.all(ctx, s, index, o.Files); err != nil {
 		return Result{}, err
 	}
-	r := Result{Pages: s.pages.n + s.extra.n, Records: s.records, NoArchive: s.noArchive, Elsewhere: s.elsewhere, Octets: s.octets, Created: s.last}
+	r := Result{Pages: s.pages.n + s.extra.n, Records: s.records, NoArchive: s.noArchive, Elsewhere: s.elsewhere,
+		Octets: s.octets, Created: s.last}
 	if r.Hash, err = b.manifest(ctx, manifestOf(o, s)); err != nil {
 		return Result{}, err
 	}

@@ -66,7 +66,8 @@ func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 	sig := make([]byte, 96)
 	rs.R.FillBytes(sig[:48])
 	rs.S.FillBytes(sig[48:])
-	return &signedData{Hash: hash, Signature: base64.StdEncoding.EncodeToString(sig), PublicKey: base64.StdEncoding.EncodeToString(public)}, nil
+	return &signedData{Hash: hash, Signature: base64.StdEncoding.EncodeToString(sig),
+		PublicKey: base64.StdEncoding.EncodeToString(public)}, nil
 }
 
 // signerOf derives the P-384 key. FIPS 186-5 A.2.1: 64 bits more than the order has, modulo its predecessor, plus one.

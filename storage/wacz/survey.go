@@ -187,7 +187,8 @@ func (s *survey) dated(rec *warc.Record) {
 	if rec.Type != "revisit" {
 		return
 	}
-	if of, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date")); err == nil && of.Before(s.first.Truncate(time.Second)) {
+	if of, err := time.Parse(time.RFC3339Nano, rec.Fields.Get("WARC-Refers-To-Date")); err == nil &&
+		of.Before(s.first.Truncate(time.Second)) {
 		s.elsewhere++
 	}
 }

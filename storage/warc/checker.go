@@ -178,7 +178,8 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 		c.wanted[fp] = want{c.file, r.Offset, code, payload}
 	} else if !c.many {
 		c.many = true
-		c.tell(r, ManyReferences, "more than %d references to records that were not met yet: from here on they are not checked", maxWanted)
+		c.tell(r, ManyReferences,
+			"more than %d references to records that were not met yet: from here on they are not checked", maxWanted)
 	}
 }
 

@@ -33,8 +33,10 @@ func (fs Fields) Values(name string) []string {
 var names = func() map[string]string {
 	all := map[string]string{}
 	for _, name := range []string{
-		"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Filename", "WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To",
-		"WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-IP-Address", "WARC-Protocol",
+		"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Filename", "WARC-Target-URI", "WARC-Warcinfo-ID",
+		"WARC-Concurrent-To",
+		"WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-IP-Address",
+		"WARC-Protocol",
 		"WARC-Block-Digest", "WARC-Payload-Digest", "WARC-Truncated", "Content-Type", "Content-Length",
 	} {
 		all[name] = name

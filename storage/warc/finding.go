@@ -54,7 +54,8 @@ const (
 // Note reports whether f is a mere leniency: nothing is lost or in doubt.
 func (f Finding) Note() bool {
 	switch f.Code {
-	case PlainFile, SeveralRecords, OldVersion, LineFeed, AngleBrackets, ExtraLines, ShortEnd, LengthTwice, CodedDigest, UnknownDigest, NoWarcinfo, MissingOriginal:
+	case PlainFile, SeveralRecords, OldVersion, LineFeed, AngleBrackets, ExtraLines, ShortEnd, LengthTwice, CodedDigest,
+		UnknownDigest, NoWarcinfo, MissingOriginal:
 		return true
 	}
 	return false

@@ -18,7 +18,8 @@ var (
 // isZstd reports whether b begins a Zstandard frame, or the skippable frame with a dictionary that a .warc.zst has
 // first.
 func isZstd(b []byte) bool {
-	return bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(b) == 4 && b[0]&0xf0 == 0x50 && bytes.Equal(b[1:], []byte{0x2a, 0x4d, 0x18})
+	return bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(b) == 4 && b[0]&0xf0 == 0x50 &&
+		bytes.Equal(b[1:], []byte{0x2a, 0x4d, 0x18})
 }
 
 // head reads the head that seek found. It returns nil if the record cannot be read; what of it was not passed over is

@@ -32,7 +32,8 @@ func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
 }
 
 // LenientAt opens the archive file at path for reading from an offset on, where a gzip member or a record of a plain
-// file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's Close.
+// file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's
+// Close.
 func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Closer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +60,8 @@ type buffers struct {
 }
 
 func newBuffers() *buffers {
-	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, blockBuffer), new(gzip.Reader)}
+	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead),
+		bufio.NewReaderSize(nil, blockBuffer), new(gzip.Reader)}
 }
 
 func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient {

@@ -16,8 +16,8 @@ import (
 	"curtsy/storage"
 )
 
-// refusalField begins each line of a batch: its block is application/warc-fields like that of other metadata, since readers
-// pass over that, and take other media for documents to be indexed.
+// refusalField begins each line of a batch: its block is application/warc-fields like that of other metadata, since
+// readers pass over that, and take other media for documents to be indexed.
 const refusalField = "refusal: "
 
 const (
@@ -129,7 +129,8 @@ func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 // pressLines adds the member of a metadata record of lines to p's spool.
 func (w *Writer) pressLines(ctx context.Context, p *compressor, seg *segment, lines []byte) error {
 	block := bytes.NewReader(lines)
-	h := head{kind: "metadata", id: string(w.newURNs(1)), date: w.now(), info: seg.info, media: typeFields, length: int64(len(lines)), block: sha256.Sum256(lines)}
+	h := head{kind: "metadata", id: string(w.newURNs(1)), date: w.now(), info: seg.info, media: typeFields,
+		length: int64(len(lines)), block: sha256.Sum256(lines)}
 	return p.member(ctx, &h, block)
 }
 

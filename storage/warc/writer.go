@@ -227,7 +227,8 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 
 // poison stops the Writer for good.
 func (w *Writer) poison(did string, s *segment, err error) error {
-	w.err = fmt.Errorf("warc: %s %s%s (nothing more is archived; the next open repairs it): %w", did, w.path(s), openSuffix, err)
+	w.err = fmt.Errorf("warc: %s %s%s (nothing more is archived; the next open repairs it): %w", did, w.path(s),
+		openSuffix, err)
 	return w.err
 }
 

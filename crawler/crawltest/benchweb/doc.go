@@ -1,6 +1,7 @@
-// Package benchweb is a web to measure crawlers on, where crawltest is one to try their manners on: as many hosts and pages
-// as are asked for, served at next to no cost over addresses of loopback, and a referee that notes no more than it needs to
-// say whether all pages were fetched, once, at the pace, with robots.txt first. A page of it may be hostile.
+// Package benchweb is a web to measure crawlers on, where crawltest is one to try their manners on: as many hosts and
+// pages as are asked for, served at next to no cost over addresses of loopback, and a referee that notes no more than
+// it needs to say whether all pages were fetched, once, at the pace, with robots.txt first. A page of it may be
+// hostile.
 //
 //	web, err := benchweb.Start(benchweb.Config{Pages: 5000, Seed: 1})
 //	…crawl web.Seeds()…

@@ -34,11 +34,14 @@ type Report struct {
 	Window    float64 `json:"window_s"`                  // from the first request to the end of the last answer
 	Exchange  float64 `json:"exchange_s"`                // the median of an exchange, as the server saw it
 	Permitted float64 `json:"permitted_per_s,omitempty"` // requests: hosts ÷ (pace + exchange)
-	Achieved  float64 `json:"achieved_per_s,omitempty"`  // requests ÷ time between the first and the last, the first of each host not counted
-	OfAllowed float64 `json:"achieved_ratio,omitempty"`  // achieved ÷ permitted
-	PerHost   float64 `json:"per_host_ratio,omitempty"`  // the same of each host from its own first request on: without the time it takes to meet them all
-	Steady    float64 `json:"steady_ratio,omitempty"`    // the same while all hosts had been met and none was through
-	MetAfter  float64 `json:"all_hosts_met_s,omitempty"` // from the first request to the first request of the host that was met last
+	// requests ÷ time between the first and the last, the first of each host not counted
+	Achieved  float64 `json:"achieved_per_s,omitempty"`
+	OfAllowed float64 `json:"achieved_ratio,omitempty"` // achieved ÷ permitted
+	// the same of each host from its own first request on: without the time it takes to meet them all
+	PerHost float64 `json:"per_host_ratio,omitempty"`
+	Steady  float64 `json:"steady_ratio,omitempty"` // the same while all hosts had been met and none was through
+	// from the first request to the first request of the host that was met last
+	MetAfter  float64 `json:"all_hosts_met_s,omitempty"`
 	Late99    float64 `json:"late_99_s,omitempty"`       // waited beyond the pace: 99 % waited less
 	LateMost  float64 `json:"late_most_s,omitempty"`     // at most
 	PaceAsked float64 `json:"pace_s,omitempty"`          // by robots.txt
@@ -57,7 +60,8 @@ func (r Report) Violations() (found []string) {
 	add(r.Duplicates > 0, "%s for a page asked for before", plainly.Count(r.Duplicates, "request"))
 	add(r.Ill != "" && r.Sick == 0, "the hostile page was not asked for")
 	add(r.Other > 0, "%s for what there is not", plainly.Count(r.Other, "request"))
-	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, plainly.Count(r.Gaps, "gap"), r.SmallestGap)
+	add(r.Short > 0, "%d of %s short of the pace, the smallest %.6f s", r.Short, plainly.Count(r.Gaps, "gap"),
+		r.SmallestGap)
 	add(r.TooMany > 0, "%s while as many as allowed were under way at the host", plainly.Count(r.TooMany, "request"))
 	add(r.Unannounced > 0, "%s whose robots.txt was not read first", plainly.Count(r.Unannounced, "host"))
 	return found
@@ -119,8 +123,8 @@ func (b *Web) Report() Report {
 // steady measures how much of what is permitted is achieved while all hosts are known and all have something left: from
 // the first request of the host that was met last to the last request of the host that was through first. A
 // crawler cannot ask hosts that it has not met, and the beginning counts for more the fewer pages hosts have; nor hosts
-// that have nothing left. Within that window each host's requests are counted from one to another, since a window's edges
-// cut pauses in two.
+// that have nothing left. Within that window each host's requests are counted from one to another, since a window's
+// edges cut pauses in two.
 func (r *Report) steady(logs [][]request, hosts int) {
 	var first, from, to time.Duration
 	for i, log := range logs {

@@ -12,8 +12,8 @@ import (
 )
 
 // The pages of a Web. A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host
-// as far as there are such, so that all are reached from the root, and beyond that to pages drawn from all, half of them
-// the host's own. An endless page n links to 40n+1 to 40n+40, which nobody else does.
+// as far as there are such, so that all are reached from the root, and beyond that to pages drawn from all, half of
+// them the host's own. An endless page n links to 40n+1 to 40n+40, which nobody else does.
 
 // fan is how many pages of its host a page leads to first.
 const fan = 10
@@ -39,7 +39,8 @@ func newPieces(seed uint64) pieces {
 	for range manyPieces {
 		var b strings.Builder
 		for b.Len() < pieceSize {
-			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(prose.Someone), pick(prose.Did), pick(prose.Thing), pick(prose.Moment))
+			fmt.Fprintf(&b, "%s <em>%s</em> %s %s. ", pick(prose.Someone), pick(prose.Did), pick(prose.Thing),
+				pick(prose.Moment))
 		}
 		p.text = append(p.text, []byte(b.String()))
 	}
@@ -136,7 +137,8 @@ func (b *Web) answer(out []byte, host int, target []byte) (_ []byte, page int) {
 	}
 	page = pageAt(target)
 	if !b.has(host, page) {
-		return append(out, "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nNot found\n"...), noPage
+		return append(out, "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nNot found\n"...),
+			noPage
 	}
 	const head = "HTTP/1.1 200 OK\r\nServer: bench\r\nConnection: keep-alive\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length:       \r\n\r\n"
 	out = append(out, head...)
@@ -176,7 +178,8 @@ func (b *Web) render(out []byte, host, page int) []byte {
 
 // answerOf is a whole answer with a body.
 func answerOf(mediaType, body string) []byte {
-	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", mediaType, len(body), body)
+	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		mediaType, len(body), body)
 }
 
 // readRequest reads the head of a GET request without a body; anything else is not ok. target is good until the next

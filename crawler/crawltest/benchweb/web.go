@@ -96,12 +96,15 @@ const (
 func Start(c Config) (*Web, error) {
 	c.Hosts = max(c.Hosts, 1)
 	if c.Pages < c.Hosts {
-		return nil, fmt.Errorf("benchweb: %s for %s: each has at least one", plainly.Count(c.Pages, "page"), plainly.Count(c.Hosts, "host"))
+		return nil, fmt.Errorf("benchweb: %s for %s: each has at least one", plainly.Count(c.Pages, "page"),
+			plainly.Count(c.Hosts, "host"))
 	}
 	if c.Hosts > 250*254 || c.Pages > mostPages {
-		return nil, fmt.Errorf("benchweb: %s and %s: there are no more than %d and %d", plainly.Count(c.Hosts, "host"), plainly.Count(c.Pages, "page"), 250*254, mostPages)
+		return nil, fmt.Errorf("benchweb: %s and %s: there are no more than %d and %d", plainly.Count(c.Hosts, "host"),
+			plainly.Count(c.Pages, "page"), 250*254, mostPages)
 	}
-	b := &Web{cfg: c, text: newPieces(c.Seed), hosts: make([]hostLog, c.Hosts), conns: map[net.Conn]bool{}, zero: time.Now()}
+	b := &Web{cfg: c, text: newPieces(c.Seed), hosts: make([]hostLog, c.Hosts), conns: map[net.Conn]bool{},
+		zero: time.Now()}
 	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
 	if c.Ill != "" {
 		var err error

@@ -1,6 +1,6 @@
 // Package bomb makes bodies that are small as they are sent and huge when their content coding is undone: nothing but
-// spaces, in gzip, zstd and br. The webs that try crawlers serve them. How each coding comes to be so short is all that it
-// hides.
+// spaces, in gzip, zstd and br. The webs that try crawlers serve them. How each coding comes to be so short is all that
+// it hides.
 package bomb
 
 import (
@@ -22,8 +22,8 @@ const BrotliSize = 1 << 30
 // Block is what the sizes of the other bombs are multiples of.
 const Block = 1 << 20
 
-// Gzip is a member (RFC 1952) that comes to size bytes: one block of DEFLATE, which refers to nothing outside it, again and
-// again.
+// Gzip is a member (RFC 1952) that comes to size bytes: one block of DEFLATE, which refers to nothing outside it, again
+// and again.
 func Gzip(size int) ([]byte, error) {
 	var block bytes.Buffer
 	z, err := flate.NewWriter(&block, flate.BestCompression)

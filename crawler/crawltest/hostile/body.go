@@ -23,10 +23,13 @@ func bodySites() []*crawltest.Site {
 	return []*crawltest.Site{
 		ill("endless.test", "endless body", true, crawltest.Expect{Octets: enough}, raw("/endless.html", endlessBody)),
 		ill("gzip.test", "gzip bomb", true, crawltest.Expect{}, raw("/bomb.html", gzipBomb)),
-		ill("br.test", "br bomb", true, crawltest.Expect{}, raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+bomb.Brotli, true))),
+		ill("br.test", "br bomb", true, crawltest.Expect{},
+			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: br")+bomb.Brotli, true))),
 		ill("zstd.test", "zstd bomb", true, crawltest.Expect{},
-			raw("/bomb.html", crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.UsualWindow), true)),
-			raw("/window.html", crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.HugeWindow), true))),
+			raw("/bomb.html",
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.UsualWindow), true)),
+			raw("/window.html",
+				crawltest.Say(crawltest.Head("Content-Encoding: zstd")+bomb.Zstd(bombSize, bomb.HugeWindow), true))),
 	}
 }
 

@@ -15,8 +15,10 @@ func headSites() []*crawltest.Site {
 	const page = "<!DOCTYPE html><title>Hm</title><p>Hm.</p>"
 	const location = "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
 	return []*crawltest.Site{
-		ill("huge-head.test", "header of 1 MiB", false, crawltest.Expect{Octets: 640 << 10, Most: 20}, raw("/huge.html", hugeHead)),
-		ill("interim.test", "endless interim answers", false, crawltest.Expect{Octets: 1 << 20, Most: 20}, raw("/hints.html", endlessHints)),
+		ill("huge-head.test", "header of 1 MiB", false, crawltest.Expect{Octets: 640 << 10, Most: 20},
+			raw("/huge.html", hugeHead)),
+		ill("interim.test", "endless interim answers", false, crawltest.Expect{Octets: 1 << 20, Most: 20},
+			raw("/hints.html", endlessHints)),
 		ill("old.test", "HTTP/0.9", false, crawltest.Expect{Most: 20}, raw("/old.html", crawltest.Say(page+"\n", true))),
 		ill("odd.test", "status 999", false, crawltest.Expect{Most: 10},
 			raw("/999.html", crawltest.Say("HTTP/1.1 999 No such status\r\nContent-Type: text/html\r\nContent-Length: 42\r\n\r\n"+page, true))),
@@ -34,7 +36,8 @@ func headSites() []*crawltest.Site {
 		ill("cookie.test", "cookies", true, crawltest.Expect{Fields: []string{"Cookie"}},
 			target{"/cookie.html", crawltest.Page{Header: map[string]string{"Set-Cookie": "id=1; Path=/; Max-Age=99999"}}}),
 		ill("locked.test", "401 with a challenge", true, crawltest.Expect{Fields: []string{"Authorization"}, Most: 10},
-			target{"/locked.html", crawltest.Page{Status: http.StatusUnauthorized, Header: map[string]string{"Www-Authenticate": `Basic realm="members"`}}}),
+			target{"/locked.html", crawltest.Page{Status: http.StatusUnauthorized,
+				Header: map[string]string{"Www-Authenticate": `Basic realm="members"`}}}),
 	}
 }
 
@@ -61,13 +64,19 @@ func frameSites() []*crawltest.Site {
 	const chunked = "Transfer-Encoding: chunked"
 	failing := crawltest.Expect{Most: 20}
 	return []*crawltest.Site{
-		ill("short.test", "body short of its length", false, failing, raw("/short.html", crawltest.Say(crawltest.Head("Content-Length: 4200")+page, false))),
+		ill("short.test", "body short of its length", false, failing,
+			raw("/short.html", crawltest.Say(crawltest.Head("Content-Length: 4200")+page, false))),
 		ill("long.test", "body beyond its length", true, crawltest.Expect{Left: []string{"/smuggled.html"}},
-			raw("/long.html", crawltest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 42\r\n\r\n"+page+smuggled, true))),
-		ill("chunks.test", "broken chunks", false, failing, raw("/chunks.html", crawltest.Say(crawltest.Head(chunked)+"2a\r\n"+page+"\r\nzz\r\n"+page+"\r\n0\r\n\r\n", false))),
-		ill("huge-chunk.test", "chunk of 16 EiB", false, failing, raw("/chunk.html", crawltest.Say(crawltest.Head(chunked)+"ffffffffffffffff\r\n"+page, false))),
+			raw("/long.html",
+				crawltest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 42\r\n\r\n"+page+smuggled, true))),
+		ill("chunks.test", "broken chunks", false, failing, raw("/chunks.html",
+			crawltest.Say(crawltest.Head(chunked)+"2a\r\n"+page+"\r\nzz\r\n"+page+"\r\n0\r\n\r\n", false))),
+		ill("huge-chunk.test", "chunk of 16 EiB", false, failing,
+			raw("/chunk.html", crawltest.Say(crawltest.Head(chunked)+"ffffffffffffffff\r\n"+page, false))),
 		ill("nothing.test", "connection closed at once", false, failing, raw("/nothing.html", crawltest.Say("", false))),
-		ill("reset-head.test", "reset within the head", false, failing, raw("/reset.html", crawltest.Cut("HTTP/1.1 200 OK\r\nContent-Le"))),
-		ill("reset-body.test", "reset within the body", false, failing, raw("/reset.html", crawltest.Cut(crawltest.Head("Content-Length: 42")+page[:20]))),
+		ill("reset-head.test", "reset within the head", false, failing,
+			raw("/reset.html", crawltest.Cut("HTTP/1.1 200 OK\r\nContent-Le"))),
+		ill("reset-body.test", "reset within the body", false, failing,
+			raw("/reset.html", crawltest.Cut(crawltest.Head("Content-Length: 42")+page[:20]))),
 	}
 }

@@ -40,8 +40,10 @@ func robotsSites(slow time.Duration) []*crawltest.Site {
 			Body:   "<!DOCTYPE html>\n<html><title>Not found</title>\n" + closed + "</html>\n",
 			Header: map[string]string{"Content-Type": "text/html"},
 		}, fetched),
-		site("robots-404.test", "robots.txt 404", crawltest.Robots{Status: http.StatusNotFound}, crawltest.Expect{Fetched: fetched.Fetched}),
-		site("robots-403.test", "robots.txt 403", crawltest.Robots{Status: http.StatusForbidden}, crawltest.Expect{Fetched: []string{}}),
+		site("robots-404.test", "robots.txt 404", crawltest.Robots{Status: http.StatusNotFound},
+			crawltest.Expect{Fetched: fetched.Fetched}),
+		site("robots-403.test", "robots.txt 403", crawltest.Robots{Status: http.StatusForbidden},
+			crawltest.Expect{Fetched: []string{}}),
 		site("robots-503.test", "robots.txt 503", crawltest.Robots{Status: http.StatusServiceUnavailable}, left),
 		site("robots-429.test", "robots.txt 429", crawltest.Robots{Status: http.StatusTooManyRequests}, left),
 		site("robots-silent.test", "robots.txt not answered", crawltest.Robots{Raw: silence(slow)}, left),
@@ -61,7 +63,8 @@ func hugeRobots(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	const edge = "\nDisallow: /edge.html\n"
 	const late = "\nDisallow: /late.html\n"
 	comment := []byte("# " + strings.Repeat("x", 1021) + "\n")
-	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n", whole)
+	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+		whole)
 	_, err := io.WriteString(conn, head+first)
 	if err != nil || !flow(conn, comment, parseLimit-int64(len(first)+len(edge))) {
 		return true
@@ -78,7 +81,8 @@ func hugeRobots(_ context.Context, conn net.Conn, _ *http.Request) bool {
 // refusingSites want to be left alone, for longer than can be.
 func refusingSites() []*crawltest.Site {
 	busy := func(name, what, value string) *crawltest.Site {
-		return ill(name, what, false, crawltest.Expect{Most: 10}, target{"/busy.html", crawltest.Page{Status: http.StatusServiceUnavailable, RetryAfter: value}})
+		return ill(name, what, false, crawltest.Expect{Most: 10},
+			target{"/busy.html", crawltest.Page{Status: http.StatusServiceUnavailable, RetryAfter: value}})
 	}
 	return []*crawltest.Site{
 		busy("rest-long.test", "Retry-After of 31 years", "999999999"),
@@ -95,20 +99,24 @@ func guardedSites() []*crawltest.Site {
 			Name: addr, Pages: map[string]crawltest.Page{"/": {}, "/latest/meta-data/": {}},
 			Expect: &crawltest.Expect{Rule: crawltest.Hostile("addresses that are not public"), Closed: true},
 		})
-		targets = append(targets, target{fmt.Sprintf("/inward/%d", i), crawltest.Page{Redirect: "http://" + addr + "/latest/meta-data/"}})
+		targets = append(targets,
+			target{fmt.Sprintf("/inward/%d", i), crawltest.Page{Redirect: "http://" + addr + "/latest/meta-data/"}})
 	}
 	const what = "addresses that are not public"
 	private := netip.MustParseAddr("10.0.0.1")
 	inward := ill("inward.test", what, true, crawltest.Expect{}, targets...)
 	robots := &crawltest.Site{
-		Name: "inward-robots.test", Robots: crawltest.Robots{Redirect: "http://169.254.169.254/robots.txt"}, Pages: map[string]crawltest.Page{"/": {}},
+		Name: "inward-robots.test", Robots: crawltest.Robots{Redirect: "http://169.254.169.254/robots.txt"},
+		Pages:  map[string]crawltest.Page{"/": {}},
 		Expect: &crawltest.Expect{Rule: crawltest.Hostile(what), At: []string{crawltest.RobotsPath}, Left: []string{"/"}},
 	}
-	intranet := &crawltest.Site{Name: "intranet.test", Addrs: []netip.Addr{private}, Pages: map[string]crawltest.Page{"/": {}},
+	intranet := &crawltest.Site{Name: "intranet.test", Addrs: []netip.Addr{private},
+		Pages:  map[string]crawltest.Page{"/": {}},
 		Expect: &crawltest.Expect{Rule: crawltest.Hostile("name with a private address")}}
 	// A crawler may keep what a look-up said for a while: the delay makes it ask again.
 	rebind := ill("rebind.test", "name that changes to a private address", false, crawltest.Expect{Fetched: []string{}})
 	rebind.Addrs = []netip.Addr{{}, private}
-	rebind.Robots = crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 61\n", Header: map[string]string{"Connection": "close"}}
+	rebind.Robots = crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 61\n",
+		Header: map[string]string{"Connection": "close"}}
 	return append([]*crawltest.Site{inward, robots, intranet, rebind}, inner...)
 }

@@ -104,11 +104,13 @@ func slowSites(slow time.Duration) []*crawltest.Site {
 	const within = 30 * time.Minute
 	return []*crawltest.Site{
 		// So slow that a crawler may call it a failure of the host, and ask again later.
-		ill("drip.test", "slow drip of a body", false, crawltest.Expect{Within: within}, raw("/drip.html", crawltest.Drip(slow, crawltest.Head(), "x", time.Second))),
+		ill("drip.test", "slow drip of a body", false, crawltest.Expect{Within: within},
+			raw("/drip.html", crawltest.Drip(slow, crawltest.Head(), "x", time.Second))),
 		// The header never comes to its end: a failure of the host, which may be left alone for it.
 		ill("slow-head.test", "slow header", false, crawltest.Expect{Within: within},
 			raw("/slow.html", crawltest.Drip(slow, "HTTP/1.1 200 OK\r\n", "X-Wait: a little\r\n", 5*time.Second))),
-		ill("silent.test", "no answer", false, crawltest.Expect{Within: within, Most: 20}, raw("/silent.html", silence(slow))),
+		ill("silent.test", "no answer", false, crawltest.Expect{Within: within, Most: 20},
+			raw("/silent.html", silence(slow))),
 	}
 }
 

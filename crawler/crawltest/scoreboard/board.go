@@ -42,7 +42,8 @@ const indexHost = "index.test"
 
 // fewIll are the sites of package hostile that each scoreboard has.
 var fewIll = []string{
-	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test", "nested.test",
+	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test",
+	"nested.test",
 }
 
 // slowest is how long the slow sites of package hostile take on a scoreboard that has them all.
@@ -92,7 +93,8 @@ func (b *Board) occasions(token string) []occasion {
 	return []occasion{
 		everywhere(), ownGroup(token), mergedGroups(), matching(), lineFormat(), movedRobots(),
 		robotsAnswers("down.test", 503), robotsAnswers("rush.test", 429), silentRobots(), cutRobots(),
-		crawlDelay(), slowServer(), restSeconds(), restDate(), restForever(), backOff("broken.test", 500), backOff("limited.test", 429),
+		crawlDelay(), slowServer(), restSeconds(), restDate(), restForever(), backOff("broken.test", 500),
+		backOff("limited.test", 429),
 		refusal(), wall(), cookies(), pageLevel(b.token), redirects(), pathTree(), calendar(), deepChain(), spellings(),
 		b.reached(),
 	}
@@ -201,7 +203,8 @@ const Ends crawltest.Rule = "the crawl ends"
 func (e Ending) judge() crawltest.Row {
 	switch {
 	case e.Cut > 0:
-		return crawltest.Sum(Ends, 1, "", []crawltest.Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
+		return crawltest.Sum(Ends, 1, "",
+			[]crawltest.Finding{{Text: fmt.Sprintf("still going after %v, and ended from outside", e.Cut.Round(time.Second))}})
 	case !e.Shown:
 		return crawltest.Sum(Ends, 0, "", nil)
 	}

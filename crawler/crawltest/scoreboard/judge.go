@@ -26,10 +26,13 @@ func everywhere() occasion {
 		{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},
 		{9, "one exchange at a time", "cbcp", own(crawltest.InFlight)},
 		{9, "pace of 1 s", "curtsy", func(t *crawltest.Trial) crawltest.Row {
-			return spaced(t, everyGap(t), t.Rules.Pace, func(g crawltest.Gap) bool { return !afterRobots(g) && !afterRedirect(g) })
+			return spaced(t, everyGap(t), t.Rules.Pace,
+				func(g crawltest.Gap) bool { return !afterRobots(g) && !afterRedirect(g) })
 		}},
-		{9, "pace: after robots.txt", "curtsy", func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRobots) }},
-		{9, "pace: after a redirect", "curtsy", func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRedirect) }},
+		{9, "pace: after robots.txt", "curtsy",
+			func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRobots) }},
+		{9, "pace: after a redirect", "curtsy",
+			func(t *crawltest.Trial) crawltest.Row { return spaced(t, everyGap(t), t.Rules.Pace, afterRedirect) }},
 	}}
 }
 
@@ -69,7 +72,8 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 		if len(t.Host(host)) == 0 {
 			return crawltest.Sum("", 0, "", nil)
 		}
-		return crawltest.Sum("", len(must)+len(not), fmt.Sprintf("%d allowed fetched, %d others left alone", len(must), len(not)), crawltest.InOrder(found))
+		return crawltest.Sum("", len(must)+len(not),
+			fmt.Sprintf("%d allowed fetched, %d others left alone", len(must), len(not)), crawltest.InOrder(found))
 	}
 }
 
@@ -100,8 +104,8 @@ func everyGap(t *crawltest.Trial) (all []crawltest.Gap) {
 	return all
 }
 
-// spaced judges those gaps that pick chooses. It forgives what an audit does: a crawler is not told here that it broke what
-// there would be no violation.
+// spaced judges those gaps that pick chooses. It forgives what an audit does: a crawler is not told here that it broke
+// what there would be no violation.
 func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration, pick func(crawltest.Gap) bool) crawltest.Row {
 	var found []crawltest.Finding
 	var least crawltest.Gap
@@ -114,7 +118,8 @@ func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration, pick fu
 			least = g
 		}
 		if g.Length < need-pauses.Slack(need) {
-			found = append(found, t.TooShort(g, fmt.Sprintf("pace %v, kept %s, forgiven %v", need, text.Precise(g.Length), pauses.Slack(need))))
+			found = append(found,
+				t.TooShort(g, fmt.Sprintf("pace %v, kept %s, forgiven %v", need, text.Precise(g.Length), pauses.Slack(need))))
 		}
 	}
 	evidence := ""
@@ -141,9 +146,9 @@ func contact(t *crawltest.Trial) crawltest.Row {
 	return crawltest.Sum("", len(t.All()), evidence, found)
 }
 
-// robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day. One
-// that cannot be had may be, after a while, and so may one whose redirects lead in a circle or to nothing; who follows a
-// circle (RFC 9309 2.3.1.2 has five hops at least) comes by it again besides.
+// robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day.
+// One that cannot be had may be, after a while, and so may one whose redirects lead in a circle or to nothing; who
+// follows a circle (RFC 9309 2.3.1.2 has five hops at least) comes by it again besides.
 func robotsCached(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding
 	for _, h := range t.Hosts() {
@@ -213,7 +218,8 @@ func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row
 			}
 		}
 	}
-	return crawltest.Sum("", checked, fmt.Sprintf("at least %v of rest after %s", backOffLeast, plainly.Count(checked, "such answer")), crawltest.InOrder(found))
+	return crawltest.Sum("", checked, fmt.Sprintf("at least %v of rest after %s", backOffLeast,
+		plainly.Count(checked, "such answer")), crawltest.InOrder(found))
 }
 
 // refused judges that a host is left alone after so many pages in a row that it would not give.
@@ -225,7 +231,8 @@ func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 			continue
 		}
 		if len(refusals) >= most && refusals[most-1].Before(x) {
-			found = append(found, t.Find(x, "though %s had been refused, the last at %s", plainly.Count(most, "page"), t.When(refusals[most-1].End)))
+			found = append(found, t.Find(x, "though %s had been refused, the last at %s", plainly.Count(most, "page"),
+				t.When(refusals[most-1].End)))
 		}
 		if x.Status == http.StatusForbidden {
 			refusals = append(refusals, x)

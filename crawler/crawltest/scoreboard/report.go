@@ -21,7 +21,8 @@ const (
 )
 
 // verdicts are the words that a Score has for what the referee says.
-var verdicts = map[crawltest.Verdict]string{crawltest.Kept: "pass", crawltest.Broken: "FAIL", crawltest.Unshown: "not shown"}
+var verdicts = map[crawltest.Verdict]string{crawltest.Kept: "pass", crawltest.Broken: "FAIL",
+	crawltest.Unshown: "not shown"}
 
 // Word says a verdict as the scoreboard does: "pass", "FAIL", "not shown".
 func Word(v crawltest.Verdict) string { return cmp.Or(verdicts[v], string(v)) }
@@ -31,7 +32,8 @@ func Word(v crawltest.Verdict) string { return cmp.Or(verdicts[v], string(v)) }
 func (s Score) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	line := func(number, rule, verdict, evidence string) {
-		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, text.Shorten(rule, ruleWidth), verdictWidth, verdict, evidence)
+		fmt.Fprintf(&b, "%*s  %-*s  %-*s  %s\n", numberWidth, number, ruleWidth, text.Shorten(rule, ruleWidth), verdictWidth,
+			verdict, evidence)
 	}
 	line("", "RULE", "VERDICT", "EVIDENCE")
 	for _, row := range s.Rows {
@@ -58,7 +60,8 @@ func (s Score) WriteTable(w io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"), text.Seconds(s.Elapsed),
+	fmt.Fprintf(&b, "\n%s in %s: %d of %d rules kept, %d broken, %d not shown\n", plainly.Count(s.Requests, "request"),
+		text.Seconds(s.Elapsed),
 		s.Count(crawltest.Kept), len(s.Rows), s.Count(crawltest.Broken), s.Count(crawltest.Unshown))
 	_, err := w.Write(b.Bytes())
 	return err

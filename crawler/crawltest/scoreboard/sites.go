@@ -14,7 +14,8 @@ import (
 // crawlDelay: a site that asks for three seconds.
 func crawlDelay() occasion {
 	s := board("delay.test", "User-agent: *\nCrawl-delay: 3\n", "/a.html", "/b.html", "/c.html")
-	return alone(s, 7, crawltest.CrawlDelay, "Crawl-delay", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.CrawlDelay) })
+	return alone(s, 7, crawltest.CrawlDelay, "Crawl-delay",
+		func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.CrawlDelay) })
 }
 
 // slowServer: one that takes its time is asked less often, five times its response time apart.
@@ -27,8 +28,8 @@ func slowServer() occasion {
 	})
 }
 
-// restSeconds, restDate and restForever: Retry-After in its forms. The times are long, and something is left to be asked
-// for from whichever end a crawler begins, so that nobody keeps them by chance.
+// restSeconds, restDate and restForever: Retry-After in its forms. The times are long, and something is left to be
+// asked for from whichever end a crawler begins, so that nobody keeps them by chance.
 func restSeconds() occasion {
 	s := board("busy.test", "", "/a.html", "/busy.html", "/b.html")
 	s.Pages["/busy.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "20"}
@@ -60,7 +61,8 @@ func restForever() occasion {
 }
 
 func rest(s *crawltest.Site, rule crawltest.Rule) occasion {
-	e := alone(s, 11, rule, "RFC 9110 10.2.3", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.RetryAfter) })
+	e := alone(s, 11, rule, "RFC 9110 10.2.3",
+		func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.RetryAfter) })
 	e.spared = true // to come back is good, to give up is polite
 	return e
 }
@@ -75,7 +77,8 @@ func backOff(name string, status int) occasion {
 	if status < 500 {
 		number, rule, times = 11, "back-off after a 429", 1
 	}
-	e := alone(s, number, rule, "curtsy", func(t *crawltest.Trial) crawltest.Row { return backedOff(t, s.Name, status, times) })
+	e := alone(s, number, rule, "curtsy",
+		func(t *crawltest.Trial) crawltest.Row { return backedOff(t, s.Name, status, times) })
 	e.spared = true
 	return e
 }
@@ -91,7 +94,8 @@ func refusal() occasion {
 // wall: a host that says no to each page.
 func wall() occasion {
 	s := board("wall.test", "")
-	e := alone(s, 13, "403 ten times in a row", "curtsy", func(t *crawltest.Trial) crawltest.Row { return refused(t, s.Name, 10) })
+	e := alone(s, 13, "403 ten times in a row", "curtsy",
+		func(t *crawltest.Trial) crawltest.Row { return refused(t, s.Name, 10) })
 	return e.shut(s, 14)
 }
 
@@ -114,7 +118,8 @@ func cookies() occasion {
 	s.Robots.Header = set
 	s.Pages["/"] = crawltest.Page{Links: s.Pages["/"].Links, Header: set}
 	s.Pages["/a.html"] = crawltest.Page{Header: set}
-	s.Pages["/locked.html"] = crawltest.Page{Status: http.StatusUnauthorized, Header: map[string]string{"WWW-Authenticate": `Basic realm="staff"`}}
+	s.Pages["/locked.html"] = crawltest.Page{Status: http.StatusUnauthorized,
+		Header: map[string]string{"WWW-Authenticate": `Basic realm="staff"`}}
 	s.Pages["/form.html"] = crawltest.Page{Body: "<!DOCTYPE html>\n<title>Write to us</title>\n<form method=\"post\" action=\"/send\"><input name=\"text\"><button>Send</button></form>\n"}
 	return occasion{sites: []*crawltest.Site{s}, rules: []rule{
 		{3, "GET and HEAD only", "RFC 9110 9.2.1", methods},
@@ -140,7 +145,8 @@ func pageLevel(token string) occasion {
 		{19, "rel=nofollow", "HTML 4.6.8", links(s.Name, []string{"/"}, []string{"/rel/a.html"})},
 		{19, "meta robots nofollow", "REP meta", links(s.Name, []string{"/meta.html"}, []string{"/meta/a.html"})},
 		{19, "X-Robots-Tag nofollow", "X-Robots-Tag", links(s.Name, []string{"/tag.html"}, []string{"/tag/a.html"})},
-		{19, "X-Robots-Tag by name", "X-Robots-Tag", links(s.Name, []string{"/named.html", "/other/a.html"}, []string{"/named/a.html"})},
+		{19, "X-Robots-Tag by name", "X-Robots-Tag",
+			links(s.Name, []string{"/named.html", "/other/a.html"}, []string{"/named/a.html"})},
 	}}
 }
 
@@ -150,7 +156,8 @@ func redirects() occasion {
 	s := board("hops.test", "User-agent: *\nDisallow: /closed/\n", "/go", "/chain/1", "/loop/a", "/on/1")
 	s.Pages["/go"] = crawltest.Page{Redirect: "/closed/a.html"}
 	s.Pages["/closed/a.html"] = crawltest.Page{}
-	s.Pages["/chain/1"], s.Pages["/chain/2"] = crawltest.Page{Status: 301, Redirect: "/chain/2"}, crawltest.Page{Status: 307, Redirect: "3"}
+	s.Pages["/chain/1"], s.Pages["/chain/2"] = crawltest.Page{Status: 301, Redirect: "/chain/2"},
+		crawltest.Page{Status: 307, Redirect: "3"}
 	s.Pages["/chain/3"], s.Pages["/end.html"] = crawltest.Page{Status: 308, Redirect: "/end.html"}, crawltest.Page{}
 	s.Pages["/loop/a"], s.Pages["/loop/b"] = crawltest.Page{Redirect: "/loop/b"}, crawltest.Page{Redirect: "/loop/a"}
 	delete(s.Pages, "/on/1")
@@ -160,9 +167,12 @@ func redirects() occasion {
 	}}}
 	return occasion{sites: []*crawltest.Site{s}, rules: []rule{
 		{5, "redirect to disallowed", "RFC 9309 2.2", links(s.Name, []string{"/go"}, []string{"/closed/a.html"})},
-		{22, "redirects: chain", "RFC 9110 15.4", links(s.Name, []string{"/chain/1", "/chain/2", "/chain/3", "/end.html"}, nil)},
-		{22, "redirects: loop", "RFC 9110 15.4", func(t *crawltest.Trial) crawltest.Row { return atMost(t, s.Name, "/loop/", most) }},
-		{22, "redirects: endless", "RFC 9110 15.4", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) }},
+		{22, "redirects: chain", "RFC 9110 15.4",
+			links(s.Name, []string{"/chain/1", "/chain/2", "/chain/3", "/end.html"}, nil)},
+		{22, "redirects: loop", "RFC 9110 15.4",
+			func(t *crawltest.Trial) crawltest.Row { return atMost(t, s.Name, "/loop/", most) }},
+		{22, "redirects: endless", "RFC 9110 15.4",
+			func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) }},
 	}}
 }
 
@@ -173,7 +183,8 @@ func pathTree() occasion {
 	s.Traps = []crawltest.Trap{{Prefix: "/shelf/", Most: 15, Page: func(string) crawltest.Page {
 		return crawltest.Page{Title: "A box on a shelf", Text: "Dust.", Links: []string{"shelf/box/"}}
 	}}}
-	return alone(s, 22, "trap: path tree", "curtsy", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) })
+	return alone(s, 22, "trap: path tree", "curtsy",
+		func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) })
 }
 
 // calendar: each month links to the next.
@@ -186,9 +197,11 @@ func calendar() occasion {
 		if err != nil {
 			return crawltest.Page{Status: http.StatusNotFound}
 		}
-		return crawltest.Page{Title: month.Format("January 2006"), Text: "No events.", Links: []string{prefix + month.AddDate(0, 1, 0).Format("2006-01")}}
+		return crawltest.Page{Title: month.Format("January 2006"), Text: "No events.",
+			Links: []string{prefix + month.AddDate(0, 1, 0).Format("2006-01")}}
 	}}}
-	return alone(s, 22, "trap: calendar", "curtsy", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) })
+	return alone(s, 22, "trap: calendar", "curtsy",
+		func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Traps) })
 }
 
 // deepChain: pages in a row that are no trap, deeper than a careless limit lets a crawler go.
@@ -210,9 +223,12 @@ func deepChain() occasion {
 
 // spellings: several that are one URL (RFC 3986 6.2.2), and two that are not.
 func spellings() occasion {
-	s := board(spelled, "", "/%7Ereader/", "/~reader/", "/%7ereader/", "/a.html#top", "/a.html", "/a/../a.html", "/b?x=1&y=2", "/b?y=2&x=1")
-	s.Pages = map[string]crawltest.Page{"/": s.Pages["/"], "/~reader/": {}, "/a.html": {}, "/b?x=1&y=2": {}, "/b?y=2&x=1": {}}
-	return alone(s, 22, "spellings of one URL", "RFC 3986 6.2.2", func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Once) })
+	s := board(spelled, "", "/%7Ereader/", "/~reader/", "/%7ereader/", "/a.html#top", "/a.html", "/a/../a.html",
+		"/b?x=1&y=2", "/b?y=2&x=1")
+	s.Pages = map[string]crawltest.Page{"/": s.Pages["/"], "/~reader/": {}, "/a.html": {}, "/b?x=1&y=2": {},
+		"/b?y=2&x=1": {}}
+	return alone(s, 22, "spellings of one URL", "RFC 3986 6.2.2",
+		func(t *crawltest.Trial) crawltest.Row { return t.Only(s.Name).Judge(crawltest.Once) })
 }
 
 const spelled = "spelled.test"

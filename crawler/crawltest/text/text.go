@@ -1,5 +1,5 @@
-// Package text writes what verdicts are made of: what a client sent, made printable; times; and findings, wrapped. All of it
-// fits a terminal of 100 columns.
+// Package text writes what verdicts are made of: what a client sent, made printable; times; and findings, wrapped. All
+// of it fits a terminal of 100 columns.
 package text
 
 import (

@@ -16,8 +16,10 @@ func (r *builder) charsets() {
 		if charset != "" {
 			meta = `<meta charset="` + charset + `">`
 		}
-		return "<!DOCTYPE html><html><head>" + meta + "<title>" + text + "</title></head><body data-page=\"{{me}}\"><p data-want-text=\"" + reference + "\">" + text + "</p>\n" +
-			`<a href="` + text + `.html" data-want-page="{{page ` + link + `.html}}">` + text + `</a> <a href="q?x=` + text + `" data-want-page="{{page q?x=` + query + `}}">query</a>` +
+		return "<!DOCTYPE html><html><head>" + meta + "<title>" + text +
+			"</title></head><body data-page=\"{{me}}\"><p data-want-text=\"" + reference + "\">" + text + "</p>\n" +
+			`<a href="` + text + `.html" data-want-page="{{page ` + link + `.html}}">` + text + `</a> <a href="q?x=` + text +
+			`" data-want-page="{{page q?x=` + query + `}}">query</a>` +
 			`<img src="` + text + `.png" data-want="{{want ` + link + `.png}}" alt="` + text + "\"></body></html>"
 	}
 	for _, q := range []string{"%E9t%E9", "%C3%A9t%C3%A9", "%93%FA%96{"} {
@@ -34,10 +36,14 @@ func (r *builder) charsets() {
 	latin := body("iso-8859-1", "\xe9t\xe9", ete, "%C3%A9t%C3%A9", "%E9t%E9")
 	add("/charset/latin-meta.html", "text/html", latin)
 	add("/charset/latin-both.html", "text/html; charset=ISO-8859-1", latin)
-	add("/charset/latin-header.html", "text/html; charset=iso-8859-1", body("", "\xe9t\xe9", ete, "%C3%A9t%C3%A9", "%E9t%E9"))
-	add("/charset/header-wins.html", "text/html; charset=utf-8", body("iso-8859-1", "été", ete, "%C3%A9t%C3%A9", "%C3%A9t%C3%A9"))
-	add("/charset/windows.html", "text/html", strings.Replace(latin, `<meta charset="iso-8859-1">`, `<meta http-equiv="Content-Type" content="text/html; charset=windows-1252">`, 1))
-	add("/charset/japanese.html", "text/html", body("Shift_JIS", "\x93\xfa\x96\x7b", nihon, "%E6%97%A5%E6%9C%AC", "%93%FA%96{"))
+	add("/charset/latin-header.html", "text/html; charset=iso-8859-1",
+		body("", "\xe9t\xe9", ete, "%C3%A9t%C3%A9", "%E9t%E9"))
+	add("/charset/header-wins.html", "text/html; charset=utf-8",
+		body("iso-8859-1", "été", ete, "%C3%A9t%C3%A9", "%C3%A9t%C3%A9"))
+	add("/charset/windows.html", "text/html", strings.Replace(latin, `<meta charset="iso-8859-1">`,
+		`<meta http-equiv="Content-Type" content="text/html; charset=windows-1252">`, 1))
+	add("/charset/japanese.html", "text/html",
+		body("Shift_JIS", "\x93\xfa\x96\x7b", nihon, "%E6%97%A5%E6%9C%AC", "%93%FA%96{"))
 	r.shown = append(r.shown, "/charset/wide.html")
 	p := crawltest.Page{Type: "text/html"}
 	r.page("/charset/wide.html", body("", "été", ete, "%C3%A9t%C3%A9", "%C3%A9t%C3%A9"), p)
@@ -84,7 +90,8 @@ func (r *builder) defences() {
 <body data-page="{{me}}" data-styles="policed" data-scripts="policed"><img src="policed.png" data-want="{{want policed.png}}"><img src="//cdn.test/policed.png" data-want="{{want //cdn.test/policed.png}}"></body></html>`)
 
 	r.page("/guard/noarchive.html", whole("Not to be kept", "", `<meta name="robots" content="noarchive"><a href="kept.html" data-want-page="{{page kept.html}}">kept</a>`), crawltest.Page{})
-	r.page("/guard/noarchive-header.html", whole("Not to be kept", "", ""), crawltest.Page{Header: map[string]string{"X-Robots-Tag": "noarchive"}})
+	r.page("/guard/noarchive-header.html", whole("Not to be kept", "", ""),
+		crawltest.Page{Header: map[string]string{"X-Robots-Tag": "noarchive"}})
 	r.html("/guard/kept.html", whole("Kept", "", ""))
 	r.show("/guard/", "What may not be kept", `<a href="{{link noarchive.html}}">by an element</a> <a href="{{link noarchive-header.html}}">by a field</a> <a href="kept.html" data-want-page="{{page kept.html}}">kept</a>`)
 	r.lack("noarchive", false, "/guard/noarchive.html", "/guard/noarchive-header.html")
@@ -92,22 +99,29 @@ func (r *builder) defences() {
 
 // answers are odd, in what they say of themselves or do not say.
 func (r *builder) answers() {
-	text := whole("Coded", "", strings.Repeat("<p>bread and butter</p>\n", 40)+`<img src="coded.png" data-want="{{want coded.png}}">`)
+	text := whole("Coded", "",
+		strings.Repeat("<p>bread and butter</p>\n", 40)+`<img src="coded.png" data-want="{{want coded.png}}">`)
 	r.page("/answers/gzip.html", text, crawltest.Page{Gzip: true})
 	r.page("/answers/brotli.html", text, crawltest.Page{Brotli: true})
 	r.put("/answers/gzip.css", crawltest.Page{Body: ":root { --style-gzip: 1 }\n", Gzip: true})
-	untyped := `<!DOCTYPE html><html><head><title>Of no type</title></head><body data-page="` + id(place{tortureHost, "/answers/untyped"}) + `"><a href="./">back</a></body></html>`
-	r.put("/answers/untyped", crawltest.Page{Raw: crawltest.Say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+untyped, true), Links: []string{"./"}})
+	untyped := `<!DOCTYPE html><html><head><title>Of no type</title></head><body data-page="` +
+		id(place{tortureHost, "/answers/untyped"}) + `"><a href="./">back</a></body></html>`
+	r.put("/answers/untyped", crawltest.Page{Raw: crawltest.Say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+untyped,
+		true), Links: []string{"./"}})
 	r.put("/answers/none.html", crawltest.Page{Type: "text/html", Raw: crawltest.Say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true)})
 	r.put("/answers/none.txt", crawltest.Page{Type: "text/plain"})
 	r.put("/answers/plain.html", crawltest.Page{Type: "text/plain", Body: "<p>This is <a href=no-link.html>text</a>.</p>"})
 	typed, _ := made(".png", 200)
 	r.put("/answers/typed.png", crawltest.Page{Type: "text/plain", Body: typed.Body})
 	r.put("/answers/unknown.png", crawltest.Page{Type: "application/octet-stream", Body: typed.Body})
-	r.put("/answers/run.js", crawltest.Page{Type: "application/octet-stream", Body: "(window.ran = window.ran || []).push(\"run\");\n"})
-	r.put("/answers/report?id=7", crawltest.Page{Type: "application/pdf", Body: "%PDF-1.4\n%%EOF\n", Header: map[string]string{"Content-Disposition": `attachment; filename="../../../evil.html"`}})
-	r.put("/answers/attached.html", crawltest.Page{Type: "text/html", Body: "<title>Attached</title>", Header: map[string]string{"Content-Disposition": "attachment; filename*=UTF-8''na%C3%AFve.html"}})
-	r.put("/answers/big.bin", crawltest.Page{Type: "application/octet-stream", Body: strings.Repeat("0123456789abcdef", 20<<16)})
+	r.put("/answers/run.js",
+		crawltest.Page{Type: "application/octet-stream", Body: "(window.ran = window.ran || []).push(\"run\");\n"})
+	r.put("/answers/report?id=7", crawltest.Page{Type: "application/pdf", Body: "%PDF-1.4\n%%EOF\n",
+		Header: map[string]string{"Content-Disposition": `attachment; filename="../../../evil.html"`}})
+	r.put("/answers/attached.html", crawltest.Page{Type: "text/html", Body: "<title>Attached</title>",
+		Header: map[string]string{"Content-Disposition": "attachment; filename*=UTF-8''na%C3%AFve.html"}})
+	r.put("/answers/big.bin",
+		crawltest.Page{Type: "application/octet-stream", Body: strings.Repeat("0123456789abcdef", 20<<16)})
 	r.page("/answers/big.html", whole("Too long to be read for links", "", `<img src="early.png" data-want="{{want early.png}}">`+strings.Repeat("<p>"+strings.Repeat("word ", 1000)+"</p>\n", 2200)), crawltest.Page{})
 	r.show("/answers/", "Odd answers", `<link rel="stylesheet" href="{{embed gzip.css}}"><script src="{{embed run.js}}"></script>
 <a href="gzip.html" data-want-page="{{page gzip.html}}">gzip</a> <a href="brotli.html" data-want-page="{{page brotli.html}}">brotli</a>

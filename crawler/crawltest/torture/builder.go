@@ -162,8 +162,8 @@ func (r *builder) fill(page, order string, p *crawltest.Page) string {
 	panic(fmt.Sprintf("torture: %s: {{%s}}", page, order)) // pages are ours
 }
 
-// expect says what a correct crawler does with the hosts that only requisites are at: it fetches all of them up to three
-// steps off the scope, and nothing further.
+// expect says what a correct crawler does with the hosts that only requisites are at: it fetches all of them up to
+// three steps off the scope, and nothing further.
 func (r *builder) expect() {
 	const rule crawltest.Rule = "requisites off the scope"
 	for _, name := range []string{cdnHost, fontsHost, deepHost} {

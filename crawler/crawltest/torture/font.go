@@ -42,7 +42,8 @@ func fontTables(advance int) []fontTable {
 			be(500, 700, 0, 32, 0)},
 		{"cmap", be(0, 1, 3, 1, 0, 12) + be(4, 32, 0, 4, 4, 1, 0, 'A', 0xffff, 0, 'A', 0xffff, 1-'A', 1, 0, 0)},
 		{"glyf", square},
-		{"head", be(1, 0, 1, 0, 0, 0, 0x5f0f, 0x3cf5, 3, 1000) + strings.Repeat("\x00", 16) + be(0, 0, 200, 700, 0, 8, 2, 0, 0)},
+		{"head", be(1, 0, 1, 0, 0, 0, 0x5f0f, 0x3cf5, 3, 1000) + strings.Repeat("\x00", 16) +
+			be(0, 0, 200, 700, 0, 8, 2, 0, 0)},
 		{"hhea", be(1, 0, 800, -200, 0, advance, 0, 0, 200, 1, 0, 0, 0, 0, 0, 0, 0, 2)},
 		{"hmtx", be(advance, 0, advance, 0)},
 		{"loca", be(0, 0, len(square)/2)},

@@ -6,8 +6,10 @@ import (
 
 // links are the ways to write a link.
 func (r *builder) links() {
-	for _, name := range []string{"plain", "unquoted", "single", "upper", "padded", "entity", "proto", "absolute", "scheme", "back", "area", "next", "cited", "form", "refresh", "ping"} {
-		r.html("/links/"+name+".html", whole("A target: "+name, "", `<p id="part">A part of it.</p><a href="." data-want-page="{{page .}}">back</a>`))
+	for _, name := range []string{"plain", "unquoted", "single", "upper", "padded", "entity", "proto", "absolute",
+		"scheme", "back", "area", "next", "cited", "form", "refresh", "ping"} {
+		r.html("/links/"+name+".html",
+			whole("A target: "+name, "", `<p id="part">A part of it.</p><a href="." data-want-page="{{page .}}">back</a>`))
 	}
 	r.html("/links/?only=query", whole("Only a query", "", ""))
 	r.html("/links/entity.html?a=1&copy=2&lt=3", whole("A query with entities", "", ""))
@@ -50,7 +52,8 @@ ded.html	" data-want-page="{{page padded.html}}">space and a line's end within</
 func (r *builder) bases() {
 	r.html("/base/deep/er/target.html", whole("Below the base", "", ""))
 	r.html("/base/deep/er/frame.html", whole("A frame below the base", "", ""))
-	r.put("/base/deep/er/base.css", crawltest.Page{Body: ":root { --style-base: 1 }\n#bg { background-image: url(in-sheet.png) }\n"})
+	r.put("/base/deep/er/base.css",
+		crawltest.Page{Body: ":root { --style-base: 1 }\n#bg { background-image: url(in-sheet.png) }\n"})
 	page := func(target, base, resolved string) {
 		r.shown = append(r.shown, target)
 		r.html(target, `<!DOCTYPE html><html><head><meta charset=utf-8><base href="`+base+`" target="_self"><title>A base</title><base href="/second/is/ignored/">
@@ -92,8 +95,10 @@ func (r *builder) redirects() {
 	moved("/r/far.png", 301, "//cdn.test/far.png")
 	moved("/r/style", 302, "/r/real/style.css")
 	moved("/r/frame", 302, "/r/end.html")
-	r.put("/r/real/style.css", crawltest.Page{Body: ":root { --style-moved: 1 }\n#moved { background-image: url(bg.png) }\n"})
-	r.html("/r/end.html", whole("The end of redirects", "", `<p id="part">part</p><a href="real/" data-want-page="{{page real/}}">relative to the end</a>`))
+	r.put("/r/real/style.css",
+		crawltest.Page{Body: ":root { --style-moved: 1 }\n#moved { background-image: url(bg.png) }\n"})
+	r.html("/r/end.html", whole("The end of redirects", "",
+		`<p id="part">part</p><a href="real/" data-want-page="{{page real/}}">relative to the end</a>`))
 	r.html("/r/real/", whole("Real", "", ""))
 	r.show("/r/", "Redirects", `<link rel="stylesheet" href="style">{{embed style}}
 <a href="1" data-want-page="{{to 1 end.html}}">a chain of three</a> <a href="1#part" data-want-page="{{to 1 end.html}}">to a part</a>

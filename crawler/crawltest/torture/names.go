@@ -15,24 +15,36 @@ func nameTargets() []string {
 		// A file and a directory of one name, and what an extension added to one makes it.
 		"a", "a/b", "a/b/c.html", "a.html", "b.html/", "b.html/c.html",
 		// Names that are one where case does not count, and where Unicode is normalised (NFC and NFD).
-		"Case.html", "case.html", "CASE.html", "Dir/x.html", "dir/X.html", "caf%C3%A9.html", "cafe%CC%81.html", "CAF%C3%89.html",
-		"stra%C3%9Fe.html", "strasse.html", "%EF%AC%81le.html", "%E4%BD%A0%E5%A5%BD.html", "%F0%9F%8D%9E.html", "%D7%A9%D7%9C%D7%95%D7%9D.html",
+		"Case.html", "case.html", "CASE.html", "Dir/x.html", "dir/X.html", "caf%C3%A9.html", "cafe%CC%81.html",
+		"CAF%C3%89.html",
+		"stra%C3%9Fe.html", "strasse.html", "%EF%AC%81le.html", "%E4%BD%A0%E5%A5%BD.html", "%F0%9F%8D%9E.html",
+		"%D7%A9%D7%9C%D7%95%D7%9D.html",
 		// Not UTF-8.
 		"caf%E9.html", "%FF%FE.html",
 		// Names that Windows keeps for devices, and does not keep at all.
-		"con", "aux.html", "NUL.txt", "com1.tar.gz", "lpt9", "prn.html/inside.html", "dot.", "dots...", "space%20", "%20lead.html", "dir./x.html", "dir%20/x.html",
-		"star%2A.html", "colon%3Aname.html", "C%3A%5Cwin.html", "less%3Cmore%3E.html", "pipe%7C.html", "quote%22.html", "back%5Cslash.html",
+		"con", "aux.html", "NUL.txt", "com1.tar.gz", "lpt9", "prn.html/inside.html", "dot.", "dots...", "space%20",
+		"%20lead.html", "dir./x.html", "dir%20/x.html",
+		"star%2A.html", "colon%3Aname.html", "C%3A%5Cwin.html", "less%3Cmore%3E.html", "pipe%7C.html", "quote%22.html",
+		"back%5Cslash.html",
 		// Names that mean something elsewhere.
-		".hidden", "..data", "~user/", "-rf", "semi;colon=1", "a+b", "at@x", "and&or", "dollar$HOME", "tick%60.html", "it's.html", "index.html", "index.htm", "(paren).html", "comma,name.html", "tilde~1.html", "[bracket].html", "%7Bbrace%7D.html",
+		".hidden", "..data", "~user/", "-rf", "semi;colon=1", "a+b", "at@x", "and&or", "dollar$HOME", "tick%60.html",
+		"it's.html", "index.html", "index.htm", "(paren).html", "comma,name.html", "tilde~1.html", "[bracket].html",
+		"%7Bbrace%7D.html",
 		// Escapes that must stay escapes.
-		"slash%2fin", "slash/in", "question%3fmark", "percent%25", "percent%2541", "hash%23x", "nul%00x.html", "line%0Afeed.html", "tab%09.html", "bell%07.html", "esc%1B%5B31m.html", "%2e%2e%2fescape.html", "..%2f..%2fescape.html", "..%5c..%5cescape.html",
+		"slash%2fin", "slash/in", "question%3fmark", "percent%25", "percent%2541", "hash%23x", "nul%00x.html",
+		"line%0Afeed.html", "tab%09.html", "bell%07.html", "esc%1B%5B31m.html", "%2e%2e%2fescape.html",
+		"..%2f..%2fescape.html", "..%5c..%5cescape.html",
 		// Too long for a name, alike but for their ends; of two bytes a letter; deep.
-		long + "0123456789.html", long + "012345678901234567890123456789a.html", long + "012345678901234567890123456789b.html", wide + ".html", wide + "%D0%B7.html",
+		long + "0123456789.html", long + "012345678901234567890123456789a.html",
+		long + "012345678901234567890123456789b.html", wide + ".html", wide + "%D0%B7.html",
 		"one/two/three/four/five/six/seven/eight/nine/ten/eleven/twelve/end.html", "double//slash.html", "double/slash.html",
 		// Queries.
-		"q", "q?a=1&b=2", "q?b=2&a=1", "q?a=1%26b=2", "q%3Fa=1&b=2", "q?a=%2F", "q?a=/../../x", "q?a=/etc/passwd", "q?A=1&B=2", "q?" + long + "x=" + long + "1", "q?" + long + "x=" + long + "2", "q.html?p=1", "q.html?p=1.html", "q?%D0%B6=%E9", "q?a=b?c=d", "q?*:|<>",
+		"q", "q?a=1&b=2", "q?b=2&a=1", "q?a=1%26b=2", "q%3Fa=1&b=2", "q?a=%2F", "q?a=/../../x", "q?a=/etc/passwd",
+		"q?A=1&B=2", "q?" + long + "x=" + long + "1", "q?" + long + "x=" + long + "2", "q.html?p=1", "q.html?p=1.html",
+		"q?%D0%B6=%E9", "q?a=b?c=d", "q?*:|<>",
 		// Extensions that are not those of their types.
-		"page.php?id=1", "page.asp", "page.jsp;jsessionid=1F", "looks-like.png", "looks-like.css", "looks-like.pdf", "v1.2", "release-1.2.3/", "trailing.html/", "archive.tar.gz", "UPPER.HTM", "strict.xhtml",
+		"page.php?id=1", "page.asp", "page.jsp;jsessionid=1F", "looks-like.png", "looks-like.css", "looks-like.pdf", "v1.2",
+		"release-1.2.3/", "trailing.html/", "archive.tar.gz", "UPPER.HTM", "strict.xhtml",
 	}
 	return targets
 }
@@ -44,7 +56,8 @@ func (r *builder) names() {
 		body := `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`
 		// Braces cannot stand in what the builder fills in: the targets have them escaped.
 		r.page("/names/"+target, whole("A name", "", body), crawltest.Page{Type: "text/html"})
-		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` + strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
+		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` +
+			strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
 	}
 	// A directory with and without its slash: one answer, two answers, and a redirect from one to the other.
 	same := whole("With and without a slash", "", "")

@@ -89,9 +89,11 @@ func (r *builder) heads() {
 // frames embeds documents.
 func (r *builder) frames() {
 	for _, name := range []string{"frame", "framed", "embedded", "nested", "left", "right"} {
-		r.html("/html/"+name+".html", whole("A frame: "+name, "", `<img src="img/`+name+`.png" data-want="{{want img/`+name+`.png}}">`))
+		r.html("/html/"+name+".html",
+			whole("A frame: "+name, "", `<img src="img/`+name+`.png" data-want="{{want img/`+name+`.png}}">`))
 	}
-	r.html("/html/outer.html", whole("A frame in a frame", "", `<iframe src="nested.html" data-want-page="{{page nested.html}}"></iframe>`))
+	r.html("/html/outer.html",
+		whole("A frame in a frame", "", `<iframe src="nested.html" data-want-page="{{page nested.html}}"></iframe>`))
 	r.show("/html/frames.html", "Documents within", `
 <iframe src="frame.html" data-want-page="{{page frame.html}}"></iframe>
 <iframe src="outer.html" data-want-page="{{page outer.html}}"></iframe>
@@ -117,10 +119,11 @@ func (r *builder) media() {
 <track kind="subtitles" srclang="en" src="words.vtt" default data-want-cues="{{want words.vtt}}"></video>`)
 
 	r.put("/media/sprite.svg", crawltest.Page{Type: "image/svg+xml", Body: `<svg xmlns="http://www.w3.org/2000/svg"><symbol id="star" viewBox="0 0 10 10"><rect width="10" height="10"/></symbol></svg>`})
-	r.put("/media/chart.svg", crawltest.Page{Type: "image/svg+xml", Body: `<?xml version="1.0"?>` + "\n" + `<?xml-stylesheet href="chart.css" type="text/css"?>` + "\n" +
-		svg(90, 60, `<style>@import "chart2.css"; .b { fill: url(#grad) }</style><defs><linearGradient id="grad"><stop stop-color="red"/></linearGradient></defs>`+
-			`<image xlink:href="in-svg.png" width="20" height="20"/><image href="in-svg2.png?a=1&amp;b=2" width="20" height="20"/><use href="#part"/><rect class="b" id="part" width="5" height="5"/>`+
-			`<a xlink:href="../html/images.html"><text y="50">images</text></a>`)})
+	r.put("/media/chart.svg", crawltest.Page{Type: "image/svg+xml",
+		Body: `<?xml version="1.0"?>` + "\n" + `<?xml-stylesheet href="chart.css" type="text/css"?>` + "\n" +
+			svg(90, 60, `<style>@import "chart2.css"; .b { fill: url(#grad) }</style><defs><linearGradient id="grad"><stop stop-color="red"/></linearGradient></defs>`+
+				`<image xlink:href="in-svg.png" width="20" height="20"/><image href="in-svg2.png?a=1&amp;b=2" width="20" height="20"/><use href="#part"/><rect class="b" id="part" width="5" height="5"/>`+
+				`<a xlink:href="../html/images.html"><text y="50">images</text></a>`)})
 	r.put("/media/chart.css", crawltest.Page{Body: "rect { stroke: black; }"})
 	r.put("/media/chart2.css", crawltest.Page{Body: "text { background: url(in-svg-css.png) }"})
 	r.show("/media/drawings.html", "Drawings", `

@@ -39,14 +39,17 @@ line.png") }
 @font-face { font-family: ttf; src: local("no such font"), url('fonts/plain.ttf') }
 `})
 	r.put("/css/chain1.css", crawltest.Page{Body: "@import \"deep/chain2.css\";\n:root { --style-chain1: 1 }\n"})
-	r.put("/css/deep/chain2.css", crawltest.Page{Body: "@import url(\"../deeper/still/chain3.css?v=3\");\n:root { --style-chain2: 1 }\n"})
+	r.put("/css/deep/chain2.css",
+		crawltest.Page{Body: "@import url(\"../deeper/still/chain3.css?v=3\");\n:root { --style-chain2: 1 }\n"})
 	r.put("/css/deeper/still/chain3.css?v=3", crawltest.Page{Body: "@import \"/css/chain1.css\"; /* in a circle */\n:root { --style-chain3: 1 }\n#chained { background-image: url(chained.png) }\n"})
 	r.put("/css/media.css", crawltest.Page{Body: ":root { --style-media: 1 }\n"})
 	r.put("/css/layered.css", crawltest.Page{Body: ":root { --style-layered: 1 }\n"})
 	r.put("/css/in-style.css", crawltest.Page{Body: ":root { --style-in-style: 1 }\n"})
 	r.put("/css/empty.css", crawltest.Page{Type: "text/css"})
-	r.put("/css/theme.php?skin=dark&v=2", crawltest.Page{Type: "text/css", Body: ":root { --style-theme: 1 }\n#themed { background-image: url(bg/themed.png) }\n"})
-	r.put("/css/latin.css", crawltest.Page{Type: "text/css; charset=iso-8859-1", Body: "/* \xe9t\xe9 */ :root { --style-latin: 1 }\n#latin { background-image: url(bg/caf\xe9.png) }\n"})
+	r.put("/css/theme.php?skin=dark&v=2", crawltest.Page{Type: "text/css",
+		Body: ":root { --style-theme: 1 }\n#themed { background-image: url(bg/themed.png) }\n"})
+	r.put("/css/latin.css", crawltest.Page{Type: "text/css; charset=iso-8859-1",
+		Body: "/* \xe9t\xe9 */ :root { --style-latin: 1 }\n#latin { background-image: url(bg/caf\xe9.png) }\n"})
 
 	probe := func(id, ref string) string {
 		return `<i id="` + id + `" data-css="background-image" data-want="{{want ` + ref + `}}">` + id + "</i>\n"
@@ -68,9 +71,11 @@ line.png") }
 `
 	for _, p := range [][2]string{
 		{"quoted", "bg/quoted.png"}, {"single", "bg/single.png"}, {"bare", "bg/bare.png"}, {"upper", "bg/upper.png"},
-		{"escaped", "bg/par(en)%20theses.png"}, {"hex", "bg/hex.png"}, {"newline", "bg/brokenline.png"}, {"query", "bg/query.png?a=1&b=2"},
+		{"escaped", "bg/par(en)%20theses.png"}, {"hex", "bg/hex.png"}, {"newline", "bg/brokenline.png"},
+		{"query", "bg/query.png?a=1&b=2"},
 		{"rooted", "bg/rooted.png"}, {"variable", "bg/variable.png"}, {"supported", "bg/supported.png"},
-		{"chained", "deeper/still/chained.png"}, {"themed", "bg/themed.png"}, {"styled", "bg/styled.png"}, {"latin", "bg/caf%C3%A9.png"},
+		{"chained", "deeper/still/chained.png"}, {"themed", "bg/themed.png"}, {"styled", "bg/styled.png"},
+		{"latin", "bg/caf%C3%A9.png"},
 	} {
 		body += probe(p[0], p[1])
 	}
@@ -89,7 +94,8 @@ func (r *builder) elsewhere() {
 	on(cdnHost, "/one.css", crawltest.Page{Body: "@import \"//fonts.test/two.css\";\n:root { --style-one: 1 }\n#one { background-image: url(one.png) }\n"})
 	on(fontsHost, "/two.css", crawltest.Page{Body: "@import url(http://deep.test/three.css);\n:root { --style-two: 1 }\n#two { background-image: url(/two.png) }\n" +
 		"@font-face { font-family: far; src: url(far.woff) format(\"woff\") }\n"})
-	on(deepHost, "/three.css", crawltest.Page{Body: "@import \"http://beyond.test/four.css\";\n:root { --style-three: 1 }\n"})
+	on(deepHost, "/three.css",
+		crawltest.Page{Body: "@import \"http://beyond.test/four.css\";\n:root { --style-three: 1 }\n"})
 	on(beyondHost, "/four.css", crawltest.Page{Body: ":root { --style-four: 1 }\n"})
 	on(cdnHost, "/lib.js", crawltest.Page{Body: "(window.ran = window.ran || []).push(\"lib\");\n"})
 	on(neighbourHost, "/", crawltest.Page{Title: "The neighbour"})

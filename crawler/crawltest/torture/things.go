@@ -33,7 +33,8 @@ func picture(ext string, n int) (crawltest.Page, string) {
 	if ext == ".svg" {
 		return crawltest.Page{Type: "image/svg+xml", Body: svg(w, h, "")}, size
 	}
-	img := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.White, color.RGBA{uint8(40 * n), uint8(n), 120, 255}})
+	img := image.NewPaletted(image.Rect(0, 0, w, h),
+		color.Palette{color.White, color.RGBA{uint8(40 * n), uint8(n), 120, 255}})
 	for i := range img.Pix {
 		img.Pix[i] = uint8(i / 3 % 2)
 	}

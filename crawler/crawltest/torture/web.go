@@ -115,7 +115,8 @@ func (o *Web) pages() []string {
 	var keys []string
 	for k, p := range o.Web.Pages(tortureHost) {
 		u := place{tortureHost, k}.String()
-		if p.Status == http.StatusOK && p.Redirect == "" && strings.HasPrefix(p.Type, "text/html") && !absent[u] && !strings.HasPrefix(k, "/private/") {
+		if p.Status == http.StatusOK && p.Redirect == "" && strings.HasPrefix(p.Type, "text/html") && !absent[u] &&
+			!strings.HasPrefix(k, "/private/") {
 			keys = append(keys, k)
 		}
 	}

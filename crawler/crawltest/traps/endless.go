@@ -12,8 +12,8 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// The sites of this file have no end. Each is one Trap behind an ordinary front page; most is how many requests in it are
-// forgiven.
+// The sites of this file have no end. Each is one Trap behind an ordinary front page; most is how many requests in it
+// are forgiven.
 
 // endlessSite is a site of a front page and a trap, which the front page leads into.
 func endlessSite(name, into, prefix string, most int, page func(target string) crawltest.Page) *crawltest.Site {
@@ -24,7 +24,8 @@ func endlessSite(name, into, prefix string, most int, page func(target string) c
 	}
 }
 
-// Calendar has a page for each month, in which there is nothing: /calendar?date=2026-11, or with path /calendar/2026/11/.
+// Calendar has a page for each month, in which there is nothing: /calendar?date=2026-11, or with path
+// /calendar/2026/11/.
 func Calendar(name string, path bool, most int) *crawltest.Site {
 	form, prefix := "/calendar?date=2006-01", "/calendar?"
 	if path {
@@ -74,7 +75,8 @@ func Mirrored(name string, most int) *crawltest.Site {
 	return endlessSite(name, "/files/", "/files/", most, func(target string) crawltest.Page {
 		return crawltest.Page{
 			Title: "Index of " + target,
-			Text:  "Name Last modified Size Description of the files in " + target + "\n\nreadme 2019-03-12 11:40 2.1K the terms",
+			Text: "Name Last modified Size Description of the files in " + target +
+				"\n\nreadme 2019-03-12 11:40 2.1K the terms",
 			Links: []string{"../", "docs/", "data/"},
 		}
 	})
@@ -101,7 +103,8 @@ func Facets(name string, most int) *crawltest.Site {
 func SoftNotFound(name string, most int) *crawltest.Site {
 	return endlessSite(name, "/old/news.html", "/old/", most, func(target string) crawltest.Page {
 		return crawltest.Page{
-			Title: "Not here", Text: "We are sorry: there is nothing at " + target + " any more. Perhaps one of these pages has what you want.",
+			Title: "Not here",
+			Text:  "We are sorry: there is nothing at " + target + " any more. Perhaps one of these pages has what you want.",
 			Links: []string{"news/", "people/", "archive/", "products/", "press/"},
 		}
 	})

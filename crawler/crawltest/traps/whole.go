@@ -35,8 +35,8 @@ func Forum(name string, topics int) *crawltest.Site {
 	return s
 }
 
-// Tiles is a map of the given number of pictures, /12/2048/1361.png and on in squares of 100, and of the pages that show
-// them.
+// Tiles is a map of the given number of pictures, /12/2048/1361.png and on in squares of 100, and of the pages that
+// show them.
 func Tiles(name string, tiles int) *crawltest.Site {
 	const shown, column = 100, 1000
 	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, tiles+tiles/shown+1)}
@@ -83,7 +83,8 @@ func Shop(name string, products int) *crawltest.Site {
 	for i := 1; i <= products; i++ {
 		shelf := fmt.Sprintf("colour=%s&size=%s&maker=%d", colours[i%5], sizes[i/5%3], i/15%20)
 		shelves[shelf] = append(shelves[shelf], i)
-		s.Pages[fmt.Sprintf("/p/%d", i)] = crawltest.Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"), Links: []string{"/"}}
+		s.Pages[fmt.Sprintf("/p/%d", i)] = crawltest.Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"),
+			Links: []string{"/"}}
 	}
 	home := crawltest.Page{Title: "The shop"}
 	for shelf, all := range shelves {
@@ -118,7 +119,8 @@ func Wiki(name string, articles int) *crawltest.Site {
 			}
 		}
 		s.Pages[article] = p
-		s.Pages[history] = crawltest.Page{Title: "History of " + title(i), Text: madeUp(name, -1-i, "a change"), Links: []string{article}}
+		s.Pages[history] = crawltest.Page{Title: "History of " + title(i), Text: madeUp(name, -1-i, "a change"),
+			Links: []string{article}}
 	}
 	s.Pages["/"] = crawltest.Page{Title: "The wiki", Links: []string{"/wiki/" + title(0)}}
 	return s

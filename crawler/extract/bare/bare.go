@@ -26,11 +26,13 @@ type loop struct {
 	err    error
 }
 
-// Run fetches the seeds and all that links of their hosts lead to, as many at once as there are workers, and no more than
-// most pages if that is not 0. It returns how many URLs it has seen. Any answer but 200 ends it.
+// Run fetches the seeds and all that links of their hosts lead to, as many at once as there are workers, and no more
+// than most pages if that is not 0. It returns how many URLs it has seen. Any answer but 200 ends it.
 func Run(ctx context.Context, seeds []string, workers, most int) (seen int, err error) {
-	transport := &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: max(2, 4*workers/cmp.Or(len(seeds), 1)), DisableCompression: true}
-	l := &loop{client: &http.Client{Transport: transport}, hosts: map[string]bool{}, left: cmp.Or(most, -1), seen: map[string]bool{}}
+	transport := &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: max(2, 4*workers/cmp.Or(len(seeds), 1)),
+		DisableCompression: true}
+	l := &loop{client: &http.Client{Transport: transport}, hosts: map[string]bool{}, left: cmp.Or(most, -1),
+		seen: map[string]bool{}}
 	l.news.L = &l.mu
 	for _, seed := range seeds {
 		if u, err := url.Parse(seed); err == nil { // else fetching it says so

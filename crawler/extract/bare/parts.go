@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Links parses a page and resolves what its links lead to: what the loop cannot do without, and goquery left out. A loop
-// that takes much more processor time than this and the fetching is no yardstick.
+// Links parses a page and resolves what its links lead to: what the loop cannot do without, and goquery left out. A
+// loop that takes much more processor time than this and the fetching is no yardstick.
 func Links(base *url.URL, page []byte) (links []string, err error) {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {

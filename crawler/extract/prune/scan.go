@@ -2,8 +2,8 @@ package prune
 
 import "strings"
 
-// Where the pieces of a page begin and end, as golang.org/x/net/html reads them; FuzzPrune_TagsEndWhereTheTokenizerSays holds
-// both equal.
+// Where the pieces of a page begin and end, as golang.org/x/net/html reads them; FuzzPrune_TagsEndWhereTheTokenizerSays
+// holds both equal.
 
 func endsName(c byte) bool { return c == '>' || c == '/' || isBlank(c) }
 
@@ -93,8 +93,8 @@ func blanks(s string, i int) int {
 	return i
 }
 
-// commentEnd returns where a comment, a declaration or what counts as one ends that begins at i (HTML Standard 13.2.5.41
-// to 13.2.5.52).
+// commentEnd returns where a comment, a declaration or what counts as one ends that begins at i (HTML Standard
+// 13.2.5.41 to 13.2.5.52).
 func commentEnd(s string, i int) int {
 	if !strings.HasPrefix(s[i:], "<!--") {
 		return angle(s, i+2)
@@ -104,7 +104,8 @@ func commentEnd(s string, i int) int {
 		if end = angle(s, end) - 1; end < 0 || s[end] != '>' {
 			break
 		}
-		if text := s[first:end]; text == "" || text == "-" || strings.HasSuffix(text, "--") || strings.HasSuffix(text, "--!") {
+		if text := s[first:end]; text == "" || text == "-" || strings.HasSuffix(text, "--") ||
+			strings.HasSuffix(text, "--!") {
 			return end + 1
 		}
 	}

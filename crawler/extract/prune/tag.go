@@ -37,10 +37,14 @@ const (
 // element can is seen by tells.
 func (t *tagName) class() tagClass {
 	switch string(t.octets()) {
-	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button", "canvas", "center",
-		"cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em", "fieldset", "figcaption",
-		"figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i", "ins", "kbd", "label", "legend",
-		"li", "main", "map", "mark", "menu", "meter", "nav", "nobr", "ol", "optgroup", "option", "output", "p", "picture", "pre", "progress",
+	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button",
+		"canvas", "center",
+		"cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em",
+		"fieldset", "figcaption",
+		"figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i", "ins", "kbd", "label",
+		"legend",
+		"li", "main", "map", "mark", "menu", "meter", "nav", "nobr", "ol", "optgroup", "option", "output", "p", "picture",
+		"pre", "progress",
 		"q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp", "search", "section", "small", "span", "strike", "strong", "sub",
 		"summary", "sup", "time", "tt", "u", "ul", "var", "wbr":
 		return dull
@@ -74,8 +78,8 @@ func (t *tagName) class() tagClass {
 	return kept
 }
 
-// shapeClass says what an element of SVG 2 is in a picture. Shapes end no svg element where they stand in one, as many names
-// of HTML do (HTML Standard 13.2.6.5).
+// shapeClass says what an element of SVG 2 is in a picture. Shapes end no svg element where they stand in one, as many
+// names of HTML do (HTML Standard 13.2.6.5).
 type shapeClass uint8
 
 const (
@@ -87,8 +91,10 @@ const (
 
 func (t *tagName) shape() shapeClass {
 	switch string(t.octets()) {
-	case "circle", "clippath", "defs", "ellipse", "feblend", "fecolormatrix", "fecomposite", "feflood", "fegaussianblur", "femerge",
-		"femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern", "polygon", "polyline",
+	case "circle", "clippath", "defs", "ellipse", "feblend", "fecolormatrix", "fecomposite", "feflood", "fegaussianblur",
+		"femerge",
+		"femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern", "polygon",
+		"polyline",
 		"radialgradient", "rect", "stop", "symbol", "text", "textpath", "tspan", "use":
 		return shape
 	case "title", "desc":
@@ -169,8 +175,8 @@ func isLazyAttr(text string) bool {
 	return markup.LazyAttr(string(name[:])) != 0
 }
 
-// leads reports whether a picture may name a document: by a link, a function of CSS (which is written out but for escapes
-// with a backslash) or an attribute for scripts.
+// leads reports whether a picture may name a document: by a link, a function of CSS (which is written out but for
+// escapes with a backslash) or an attribute for scripts.
 func leads(picture string) bool {
 	if strings.ContainsAny(picture, `&\`) {
 		return true

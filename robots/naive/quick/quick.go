@@ -4,8 +4,8 @@
 //
 // A pattern of RFC 9309 is cut at each "*". Its first piece begins the target; each piece after it is looked for behind
 // the one before, as early as it can be; with "$" the last one ends the target. The rules stand in the order in which
-// the first that fits decides. A piece that many rules have is looked for in each part of a target once: a body of 490 KiB
-// has 20,000 rules, and its author chooses them.
+// the first that fits decides. A piece that many rules have is looked for in each part of a target once: a body of 490
+// KiB has 20,000 rules, and its author chooses them.
 package quick
 
 import (
@@ -52,7 +52,8 @@ func Read(standard string, body []byte, token string) *Reading {
 	if standard == "draft1996" || standard == "std1994" {
 		for _, n := range all {
 			if n.Pattern != "" { // an empty one has no effect
-				r.rules = append(r.rules, rule{pattern: n.Pattern, allow: n.Allow, line: int32(n.Line), begin: n.Pattern, bare: true, least: int32(len(n.Pattern))})
+				r.rules = append(r.rules, rule{pattern: n.Pattern, allow: n.Allow, line: int32(n.Line), begin: n.Pattern,
+					bare: true, least: int32(len(n.Pattern))})
 			}
 		}
 		return r
@@ -82,7 +83,8 @@ func Read(standard string, body []byte, token string) *Reading {
 func (r *Reading) take(n naive.Rule, known map[string]int32) rule {
 	pattern, whole := strings.CutSuffix(n.Pattern, "$")
 	begin, rest, more := strings.Cut(pattern, "*")
-	k := rule{pattern: n.Pattern, begin: begin, line: int32(n.Line), allow: n.Allow, bare: !more, whole: whole, from: int32(len(r.inRules))}
+	k := rule{pattern: n.Pattern, begin: begin, line: int32(n.Line), allow: n.Allow, bare: !more, whole: whole,
+		from: int32(len(r.inRules))}
 	if whole && more {
 		i := strings.LastIndexByte(rest, '*')
 		k.last, rest = rest[i+1:], rest[:max(i, 0)]
@@ -130,8 +132,8 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 	return true, 0
 }
 
-// RunnerUp is the line of the rule that would decide about target if the one that does, and its repetitions, were not there;
-// 0 when there is none.
+// RunnerUp is the line of the rule that would decide about target if the one that does, and its repetitions, were not
+// there; 0 when there is none.
 func (r *Reading) RunnerUp(target string) (line int) {
 	target = naive.Target(r.standard, target)
 	if target == "/robots.txt" {
