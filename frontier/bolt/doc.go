@@ -9,10 +9,10 @@
 //
 // # The file
 //
-// What is in it is package layout: journals, of which the last word counts. How it is opened, made and kept from others is
-// package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is known before
-// its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in the order of their
-// references are in breadth-first order. Depth first is the same queue taken from the other end.
+// What is in it is package layout: journals, of which the last word counts. How it is opened, made and kept from others
+// is package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is known
+// before its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in the
+// order of their references are in breadth-first order. Depth first is the same queue taken from the other end.
 //
 // # In RAM
 //
@@ -34,9 +34,9 @@
 //	groups, writer              what is applied and not durable, and the goroutine that makes it so
 //	texts                       the file, read for turns
 //
-// One mutex guards them. Only the callers of the contract take it, among them the operator and the writer; no part does,
-// and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The index of
-// names has a lock of its own, taken before the mutex and never after.
+// One mutex guards them. Only the callers of the contract take it, among them the operator and the writer; no part
+// does, and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The
+// index of names has a lock of its own, taken before the mutex and never after.
 //
 // # From Finish to disk
 //
@@ -68,18 +68,18 @@
 //
 // # A bound on the size
 //
-// Options.MaxSize is held against the high-water mark of the file and an estimate of what is on its way; what the reserve
-// is, and why it suffices, is in caps.go.
+// Options.MaxSize is held against the high-water mark of the file and an estimate of what is on its way; what the
+// reserve is, and why it suffices, is in caps.go.
 //
 // # The operator
 //
-// A Hold is a field at the end of the host's state record. A park that ends by itself is a wait more in the schedule; any
-// other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in batches;
-// until it is through, the hold is marked, and the opening after a death does the rest. What is under a lease is marked in
-// its retry record: it is closed when the lease ends, or by the opening after a death. Survey is one pass over RAM; Hosts
-// pages through an index of names that is made when it is first asked for, and sorted without holding up a turn. Export
-// reads a frontier that nobody writes, and tells what the next opening would make of it; Snapshot copies one that is in
-// use, in one read transaction.
+// A Hold is a field at the end of the host's state record. A park that ends by itself is a wait more in the schedule;
+// any other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in
+// batches; until it is through, the hold is marked, and the opening after a death does the rest. What is under a lease
+// is marked in its retry record: it is closed when the lease ends, or by the opening after a death. Survey is one pass
+// over RAM; Hosts pages through an index of names that is made when it is first asked for, and sorted without holding
+// up a turn. Export reads a frontier that nobody writes, and tells what the next opening would make of it; Snapshot
+// copies one that is in use, in one read transaction.
 //
 // # Time
 //
@@ -89,16 +89,16 @@
 //
 // # Who is next
 //
-// A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an
-// operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes
-// earlier is entered again, and the older entry is recognised as stale when it comes up; one that a command makes due
-// later, or never, has its entry taken out. Claims that find nothing wait in a line, of which the first alone holds a
-// timer. What a turn gives back goes to its old place by reference, and so does a deferred task when its time has come,
-// unless it has counted an attempt: such tasks have a heap of their own, which is given from when there is nothing else.
+// A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an operator.
+// Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier
+// is entered again, and the older entry is recognised as stale when it comes up; one that a command makes due later, or
+// never, has its entry taken out. Claims that find nothing wait in a line, of which the first alone holds a timer. What
+// a turn gives back goes to its old place by reference, and so does a deferred task when its time has come, unless it
+// has counted an attempt: such tasks have a heap of their own, which is given from when there is nothing else.
 //
 // # Never
 //
 // The engine never lets a bbolt type out, nor an iterator or a callback that runs under its lock, never holds a read
-// transaction for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open, and
-// never fetches, parses or judges anything.
+// transaction for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open,
+// and never fetches, parses or judges anything.
 package bolt

@@ -15,7 +15,7 @@ import (
 
 // Entry returns the URL that became a task under the key of u, with its state as Export would have it; ok is false when
 // none did. It takes a pass over the heads of all records, and over the texts of those that have some of the host: for
-// people who ask about one URL, not for a crawl. Of a running crawl it tells what is durable.
+// people who ask about one URL, not for a crawl. It tells what is durable of a running crawl.
 func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok bool, err error) {
 	if !f.readOnly {
 		if err := f.Sync(ctx); err != nil {

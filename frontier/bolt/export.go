@@ -13,14 +13,14 @@ import (
 )
 
 // Export hands the whole frontier to yield, piece by piece in the order of frontier.Item. It is for a frontier from
-// OpenReadOnly alone: it takes as long as the file is large, and one that is in use would change meanwhile and could not
-// give up old pages. What it keeps in RAM is ten octets per URL, for the endings and to tell which fingerprints have no
+// OpenReadOnly alone: it takes as long as the file is large, and one that is in use would change meanwhile and could
+// not give up old pages. It keeps ten bytes per URL in RAM, for the endings and to tell which fingerprints have no
 // record; texts and bodies pass through one at a time. It ends with the first error of yield, or of ctx.
 //
 // URLs of which Compact has dropped the text are exported as refused fingerprints, with ReasonForgotten: they are not
-// accepted again, but count as Dropped, and for no cap. Of a closed URL no attempts are kept, so that its entry has none.
-// After a death the items tell what the next opening would have made of it: what was in flight counts one more stop, and
-// is in quarantine after the last one; what an operator had dropped is Dropped.
+// accepted again, but count as Dropped, and for no cap. No attempts are kept of a closed URL, so that its entry has
+// none. After a death the items tell what the next opening would have made of it: what was in flight counts one more
+// stop, and is in quarantine after the last one; what an operator had dropped is Dropped.
 func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
 	return f.export(ctx, false, yield)
 }
@@ -68,7 +68,7 @@ type exporter struct {
 	totals frontier.Totals
 }
 
-// note describes the hosts, in the order of their ids, which is that in which they became known. What is left of the floor
+// note describes the hosts, in the order of their ids, which is that in which they became known. The rest of the floor
 // is in their waits: there is no other place for it.
 func (e *exporter) note(now int64) {
 	e.now = now

@@ -15,12 +15,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that was
-// applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the process
-// would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path, and takes its name when it is durable; after an error nothing of it is left.
+// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that
+// was applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the
+// process would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path,
+// and takes its name when it is durable; after an error nothing of it is left.
 //
-// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy crawl
-// grows by what is committed during the copy.
+// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy
+// crawl grows by what is committed during the copy.
 func (f *Frontier) Snapshot(ctx context.Context, path string) error {
 	err := f.snapshot(ctx, path)
 	if err != nil {

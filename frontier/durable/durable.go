@@ -1,12 +1,12 @@
-// Package durable keeps the files of a directory that others may have handed to us: they outlive a power cut, and nothing
-// leads out of the directory.
+// Package durable keeps the files of a directory that others may have handed to us: they outlive a power cut, and
+// nothing leads out of the directory.
 //
-// What is in a file is made durable by os.File.Sync; that the file is there, or has another name, or is gone, by syncing
-// the directory that holds the name (fsync(2), POSIX.1-2024). File does both.
+// os.File.Sync makes durable what is in a file. That the file is there, or has another name, or is gone, is made so by
+// syncing the directory that holds the name (fsync(2), POSIX.1-2024). File does both.
 //
-// Open, Create, OpenFile, ReadFile and MakeFolder are those of package os for regular files and folders alone: links are
-// not followed, pipes and devices not opened, and a file that has a name elsewhere is not written to. Inspect looks at a
-// whole directory. Whoever opens a file of a crawl directory does it through these.
+// Open, Create, OpenFile, ReadFile and MakeFolder are those of package os for regular files and folders alone: links
+// are not followed, pipes and devices not opened, and a file that has a name elsewhere is not written to. Inspect looks
+// at a whole directory. All files of a crawl directory are opened through these.
 package durable
 
 import (
@@ -24,8 +24,8 @@ import (
 	"syscall"
 )
 
-// File writes a file of a crawl directory, which others may read, whole and durable; or leaves what was there as it was.
-// What is neither a file nor nothing is ErrForeign. Errors name the path, not the file that is written first; what a kill
+// File writes a file of a crawl directory, which others may read, whole and durable; or leaves what was there as it
+// was. Anything else at that place is ErrForeign. Errors name the path, not the file that is written first; what a kill
 // left of that is removed by the next File of the same path.
 func File(path string, write func(io.Writer) error) error {
 	return replace(path, 0o666, write, Names)
@@ -52,14 +52,14 @@ func Output(path string, write func(io.Writer) error) error {
 	return File(path, write)
 }
 
-// New is File with which nothing is replaced, and whose file nobody else may read: what stands at path already is
-// fs.ErrExist. Of two that make a file at one time, one does.
+// New is File with which nothing is replaced, and whose file nobody else may read: a path where something stands is
+// fs.ErrExist, and of two that make a file at one time one succeeds.
 func New(path string, write func(io.Writer) error) error {
 	return beside(path, 0o600, write, link, Names)
 }
 
-// Publish gives a file that is durable its name, which nothing may have, or it is fs.ErrExist. It makes that durable: of a
-// file whose name is lost, everything is.
+// Publish gives a file that is durable its name, which nothing may have, or it is fs.ErrExist. It makes that durable:
+// of a file whose name is lost, everything is.
 func Publish(fresh, path string) error {
 	if err := link(fresh, path); err != nil {
 		return err
@@ -94,7 +94,8 @@ func replace(path string, perm fs.FileMode, write func(io.Writer) error, names f
 
 // beside writes a file under another name, and has place give it its own.
 func beside(
-	path string, perm fs.FileMode, write func(io.Writer) error, place func(fresh, path string) error, names func(dir string) error,
+	path string, perm fs.FileMode, write func(io.Writer) error,
+	place func(fresh, path string) error, names func(dir string) error,
 ) (err error) {
 	f, err := draft(path, perm)
 	if err != nil {
@@ -108,7 +109,8 @@ func beside(
 	if err := buffered(f, write); err != nil {
 		return of(path, err)
 	}
-	// Windows renames no open file. Elsewhere its lock, which says that somebody is at work, is kept until it has its name.
+	// Windows renames no open file. Elsewhere its lock, which says that somebody is at work, is kept until it has its
+	// name.
 	if err := f.Sync(); err != nil {
 		return of(path, err)
 	}
@@ -198,8 +200,8 @@ func of(path string, err error) error {
 	return nil
 }
 
-// Names makes the names in dir durable. Windows has no such call and needs none; a file system that refuses it (some over
-// a network do) keeps names in a way of its own.
+// Names makes the names in dir durable. Windows has no such call and needs none; a file system that refuses it (some
+// over a network do) keeps names in a way of its own.
 func Names(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// nonblock opens a pipe that took a file's place without waiting for its other end. Of a file it changes nothing.
+// nonblock opens a pipe that took a file's place without waiting for its other end. It changes nothing for a file.
 const nonblock = syscall.O_NONBLOCK
 
 // names returns how many names a file has.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// ErrForeign says that what stands under a name of a crawl directory is not the crawl's own: a link, a pipe, a socket, a
-// device, or a file that is to be written to and has another name outside of its folder.
+// ErrForeign says that what stands under a name of a crawl directory is not the crawl's own: a link, a pipe, a socket,
+// a device, or a file that is to be written to and has another name outside of its folder.
 var ErrForeign = errors.New("a crawl directory holds regular files and folders only")
 
 // foreign is the error of a path that has something else.
@@ -35,8 +35,9 @@ func kind(mode fs.FileMode) string {
 	return "no regular file"
 }
 
-// Open is os.Open for a regular file, and for nothing that leads elsewhere or keeps its reader waiting: whoever was given
-// a crawl directory does not know what stands in it. The folder that path names is not looked at; Folder is for that.
+// Open is os.Open for a regular file, and for nothing that leads elsewhere or keeps its reader waiting: whoever was
+// given a crawl directory does not know what stands in it. The folder that path names is not looked at; Folder is for
+// that.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
 // Create is os.Create under the same rules. A file of that name that has others besides keeps what it has under those.
@@ -203,8 +204,8 @@ func MakeFolder(path string) error {
 	return Names(filepath.Dir(path))
 }
 
-// Inspect refuses a crawl directory in which, or in a folder of which, something other than files and folders stands. It
-// looks into the folders named alone: others may be large.
+// Inspect refuses a crawl directory in which, or in a folder of which, something other than files and folders stands.
+// It looks into the folders named alone: others may be large.
 func Inspect(dir string, folders ...string) error {
 	if err := inspect(dir); err != nil {
 		return err
@@ -226,7 +227,7 @@ func inspect(dir string) error {
 		if t := e.Type(); t.IsDir() || t.IsRegular() {
 			continue
 		}
-		// What comes and goes while a crawl runs is looked at again: some file systems do not say it at once.
+		// Files that come and go while a crawl runs are looked at again: some file systems do not say it at once.
 		path := filepath.Join(dir, e.Name())
 		if fi, err := os.Lstat(path); err == nil && !fi.IsDir() && !fi.Mode().IsRegular() {
 			return foreign("open", path, kind(fi.Mode()))

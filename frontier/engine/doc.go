@@ -3,14 +3,14 @@
 // # The locator
 //
 // A locator says where a frontier is: a crawl directory, whose frontier is the file FileName in it, or such a file
-// itself, as a snapshot is, or a frontier that is built beside another. Both are of the embedded engine, frontier/bolt. A
-// locator with a scheme ("postgres://…") is for an engine on a server; there is none yet, and it is refused.
+// itself, as a snapshot is, or a frontier that is built beside another. Both are of the embedded engine, frontier/bolt.
+// A locator with a scheme ("postgres://…") is for an engine on a server; there is none yet, and it is refused.
 //
 // # The lock
 //
-// An open frontier is locked: one Open, or several OpenReadOnly, at a time. Its lock is that of the crawl directory: who
-// changes archive, index or ledger of a stopped crawl holds its frontier meanwhile. frontier.ErrInUse says that somebody
-// else does.
+// An open frontier is locked: one Open, or several OpenReadOnly, at a time. Its lock is that of the crawl directory:
+// who changes archive, index or ledger of a stopped crawl holds its frontier meanwhile. frontier.ErrInUse says that
+// somebody else does.
 //
 // # Maintenance
 //

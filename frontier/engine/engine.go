@@ -15,9 +15,9 @@ import (
 // FileName is the name of the frontier in a crawl directory.
 const FileName = "frontier.db"
 
-// Open opens a frontier for a run, or makes it: in a directory that has none, or as the file that is not there. Errors are
-// frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an error nothing has been
-// changed.
+// Open opens a frontier for a run, or makes it: in a directory that has none, or as the file that is not there. Errors
+// are frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an error nothing has
+// been changed.
 func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 	path, err := file(locator)
 	if err != nil {
@@ -30,8 +30,8 @@ func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 	return f, nil
 }
 
-// OpenReadOnly opens a frontier for a look, without taking part in a crawl. Several may do so at a time, none while a crawl
-// runs.
+// OpenReadOnly opens a frontier for a look, without taking part in a crawl. Several may do so at a time, none while a
+// crawl runs.
 func OpenReadOnly(locator string) (frontier.Stored, error) {
 	path, err := file(locator)
 	if err != nil {
@@ -57,8 +57,8 @@ func file(locator string) (string, error) {
 	return locator, nil
 }
 
-// Import makes a frontier of the items that next gives, up to io.EOF, where there must be none. It appears whole or not at
-// all.
+// Import makes a frontier of the items that next gives, up to io.EOF, where there must be none. It appears whole or not
+// at all.
 func Import(locator string, next func() (frontier.Item, error)) error {
 	path, err := file(locator)
 	if err != nil {
@@ -67,8 +67,8 @@ func Import(locator string, next func() (frontier.Item, error)) error {
 	return repair.Import(path, next)
 }
 
-// Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says that
-// it could not be examined.
+// Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says
+// that it could not be examined.
 func Check(locator string) ([]string, error) {
 	path, err := file(locator)
 	if err != nil {
@@ -77,8 +77,8 @@ func Check(locator string) ([]string, error) {
 	return repair.Check(path)
 }
 
-// CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that is no
-// damage.
+// CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that
+// is no damage.
 func CutShort(locator string) (bool, error) {
 	path, err := file(locator)
 	if err != nil {
@@ -87,8 +87,8 @@ func CutShort(locator string) (bool, error) {
 	return repair.CutShort(path)
 }
 
-// Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of URLs
-// that nobody will ask for again, and returns its size before and after.
+// Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of
+// URLs that nobody will ask for again, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
 	path, err := file(locator)
 	if err != nil {
@@ -103,8 +103,8 @@ type Salvage = repair.Salvage
 // Ended is how a URL ended, as a ledger tells.
 type Ended = repair.Ended
 
-// Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended gives, up
-// to io.EOF. The damaged one stays as it is.
+// Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended
+// gives, up to io.EOF. The damaged one stays as it is.
 func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error)) (Salvage, error) {
 	path, err := file(locator)
 	if err != nil {

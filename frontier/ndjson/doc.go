@@ -13,15 +13,15 @@
 //	refused  fingerprints of candidates that were refused, at most 1,000 in a line
 //	tally    refused candidates by host, at most 1,000 hosts in a line; they belong to totals
 //	totals   once, after all of these: sums that do not follow from hosts and URLs
-//	end      once, the last: how many lines there are of each kind, and the SHA-256 of all octets before this line
+//	end      once, the last: how many lines there are of each kind, and the SHA-256 of all bytes before this line
 //
 // docs/frontier.md has the members of each. A member that is left out is zero. Text that is no UTF-8 (a tag, a reason)
-// is an object with its octets in base64, so that nothing is altered. Durations are written as Go writes them.
+// is an object with its bytes in base64, so that nothing is altered. Durations are written as Go writes them.
 //
 // # Damage
 //
 // A Reader believes nothing: a line that is not what it should be is a LineError with its number, an export without its
-// end is ErrCut, and one of which the digest differs is ErrChanged. Whoever wants what is left all the same sets
+// end is ErrCut, and one of which the digest differs is ErrChanged. Those who want what is left all the same set
 // Reader.Damaged: then each of these is told and passed over. A line is never believed in part.
 //
 // The file holds the crawl's secret, and what sites and the operator would rather keep to themselves: whoever writes

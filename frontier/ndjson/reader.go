@@ -15,7 +15,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// MaxLine is the longest line that is read, in octets. A blob of 16 MiB fits.
+// MaxLine is the longest line that is read, in bytes. A blob of 16 MiB fits.
 const MaxLine = 24 << 20
 
 // Errors of a Reader, to be asked for with errors.Is.
@@ -151,7 +151,7 @@ func (r *Reader) skip() (bool, error) {
 
 func (r *Reader) wrong(err error) error { return &LineError{r.n, err} }
 
-// cut ends an export that has no end. What there is of its totals is returned to who wants it all the same.
+// cut ends an export that has no end. The totals that there are go to those who want them all the same.
 func (r *Reader) cut() error {
 	r.finish()
 	if !r.begun {

@@ -160,7 +160,7 @@ func outcome(s string) (frontier.Outcome, error) {
 	return 0, fmt.Errorf("there is no state %.40q", s)
 }
 
-// sums are numbers by name, where the name may be any octets: a list, in the order of the names.
+// sums are numbers by name, where the name may be any bytes: a list, in the order of the names.
 type sums map[string]int64
 
 type sum struct {

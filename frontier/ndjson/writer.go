@@ -26,7 +26,7 @@ type Writer struct {
 	whole bool // the totals are written
 }
 
-// NewWriter returns a writer to w. What it has written is an export only after Close.
+// NewWriter returns a writer to w. Its output is an export only after Close.
 func NewWriter(w io.Writer) *Writer {
 	n := &Writer{out: bufio.NewWriterSize(w, 64<<10), sum: sha256.New()}
 	n.json = json.NewEncoder(io.MultiWriter(n.out, n.sum))

@@ -11,7 +11,8 @@ import (
 // WriteError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
 // what the disk holds is what was acknowledged, and may hold the group that failed.
 func WriteError(act, path string, err error) error {
-	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then go on: what was acknowledged is in the file", act, path, err, Advice(err))
+	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then go on: what was acknowledged is in the file",
+		act, path, err, Advice(err))
 }
 
 // Advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.

@@ -20,8 +20,8 @@ import (
 // LockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
 const LockWait = 100 * time.Millisecond
 
-// Open opens the database for writing, and makes it with create when there is none. What is wrong with the file, or with
-// getting hold of it, is said in our words.
+// Open opens the database for writing, and makes it with create when there is none. It says in our words what is wrong
+// with the file, or with getting hold of it.
 func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
 	switch err := checkSize(path); {
 	case errors.Is(err, os.ErrNotExist):
@@ -90,7 +90,8 @@ func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 		return db, nil
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, inUse(path)
-	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum), errors.Is(err, bbolterrors.ErrVersionMismatch):
+	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum),
+		errors.Is(err, bbolterrors.ErrVersionMismatch):
 		err = fmt.Errorf("%w: %w", err, frontier.ErrDamaged)
 	}
 	return nil, OpenError(path, err)
@@ -171,7 +172,8 @@ func checkSize(path string) error {
 	case !ok:
 		return OpenError(path, fmt.Errorf("it has no valid meta page: %w", frontier.ErrDamaged))
 	case uint64(info.Size())/m.PageSize < m.Pages:
-		return OpenError(path, fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.Pages*m.PageSize, frontier.ErrDamaged))
+		err := fmt.Errorf("it is cut off: %d octets of %d: %w", info.Size(), m.Pages*m.PageSize, frontier.ErrDamaged)
+		return OpenError(path, err)
 	}
 	return nil
 }
@@ -186,7 +188,7 @@ func checkPages(path string) error {
 	return pages.Check(file)
 }
 
-// Growth returns by how much a file grows at a time that may have that many octets, zero being as many as it likes: the
+// Growth returns by how much a file grows at a time that may have that many bytes, zero being as many as it likes: the
 // default of bbolt, 16 MiB, is much for a small crawl.
 func Growth(maxSize int64) int {
 	const most = 4 << 20

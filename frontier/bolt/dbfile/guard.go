@@ -31,8 +31,8 @@ func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
 	return err
 }
 
-// panicked is a panic that became an error. bbolt is not to be trusted after one: when it was writing, it may hold its own
-// locks for ever.
+// panicked is a panic that became an error. bbolt is not to be trusted after one: when it was writing, it may hold its
+// own locks for ever.
 type panicked struct {
 	value   any
 	writing bool
@@ -46,8 +46,8 @@ func Discard(db *bbolt.DB, err error) {
 	db.Close()
 }
 
-// Stuck reports whether err, of this package, leaves a database that cannot be closed: a Close might wait for ever. The file is
-// released when the process ends.
+// Stuck reports whether err, of this package, leaves a database that cannot be closed: a Close might wait for ever. The
+// file is released when the process ends.
 func Stuck(err error) bool {
 	p := (*panicked)(nil)
 	return errors.As(err, &p)

@@ -86,7 +86,8 @@ func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 	return body, nil
 }
 
-// JoinBlob returns the body that the pieces, one behind the other, hold; ok is false when it is not the one with that digest.
+// JoinBlob returns the body that the pieces, one behind the other, hold; ok is false when it is not the one with that
+// digest.
 func JoinBlob(pieces []byte, sum [sha256.Size]byte) (body []byte, ok bool) {
 	p := parser{b: pieces}
 	p.uvarint() // the length: the digest says as much

@@ -9,7 +9,7 @@ import (
 // Clock is the time of an opening: nanoseconds since it began, on the monotonic clock, so that a step of the wall
 // clock moves no host.
 //
-// What outlives the opening is kept as a time of the wall clock, but of one that never goes back: it begins where the
+// A time that outlives the opening is kept by the wall clock, but by one that never goes back: it begins where the
 // last opening left it, and goes on at least as fast as the monotonic clock. When the machine's own was set back, waits
 // therefore go on while the frontier is open, and no opening begins them anew; when it was set forward, nothing tells
 // that from time during which nothing ran.

@@ -1,9 +1,9 @@
-// Package layout is what the file of a frontier holds, and how it is written and read: buckets, keys, values and checksums.
-// It has no state but what one call needs: the engine keeps the frontier in RAM and says when to write.
+// Package layout is what the file of a frontier holds, and how it is written and read: buckets, keys, values and
+// checksums. It has no state but what one call needs: the engine keeps the frontier in RAM and says when to write.
 //
 // A journal is a bucket with the keys 1, 2, 3, … and values of about 2,000 bytes, each with a CRC-32C behind it. The
-// checksum is begun with the names of the journal and of the key: so a value tells where it belongs, and is found in a file
-// of which neither branches nor meta pages are left; see Recognise.
+// checksum is begun with the names of the journal and of the key: so a value tells where it belongs, and is found in a
+// file of which neither branches nor meta pages are left; see Recognise.
 //
 //	meta      format number, secret of the fingerprints, number of openings, mark of a clean stop, Totals; the stamp and
 //	          the time of the last writing, see Stamp and Clock
@@ -17,8 +17,8 @@
 //	flight    the references of the tasks that the leases of the last commit may be at: see InFlight
 //	blobs     SHA-256 and number of the piece → piece of a body
 //
-// A reference is (record, place): 52 bits; see Ref. A record of which compact has dropped the block keeps the references of
-// all others what they are, and nobody who looks for texts may expect one there.
+// A reference is (record, place): 52 bits; see Ref. A record of which compact has dropped the block keeps the
+// references of all others what they are, and nobody who looks for texts may expect one there.
 //
 // The format number is 2; a file of another format is refused. An encoding is never changed under that number.
 package layout

@@ -8,8 +8,8 @@ import (
 	"curtsy/frontier"
 )
 
-// Ending is how a URL was closed: its outcome in the low three bits, above them the number of its reason in the
-// totals, in nine. Zero is pending, or pending again. Packed with a reference of 52 bits it makes one word of the done journal.
+// Ending is how a URL was closed: its outcome in the low three bits, above them the number of its reason in the totals,
+// in nine. Zero is pending, or pending again. Packed with a reference of 52 bits it makes one word of the done journal.
 type Ending uint16
 
 const (

@@ -91,12 +91,12 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 	return folded, unfolded, err
 }
 
-// Fold replaces what is stored by one item per record, in the order of the records: the endings of its entries as
-// runs (ending, number). Most pages end alike, so that an item of 128 entries takes a few bytes instead of 1024.
-// This costs a pass over everything, and so is done when a good part is new; see FoldAt. Each value begins with the last
-// key of the done journal that the fold covers, and the record of its first item, and each item with its number of
-// entries: so who salvages, which may find values of several folds and not all records, knows what they are about, and which
-// words are older.
+// Fold replaces what is stored by one item per record, in the order of the records: the endings of its entries as runs
+// (ending, number). Most pages end alike, so that an item of 128 entries takes a few bytes instead of 1024. This costs
+// a pass over everything, and so is done when a good part is new; see FoldAt. Each value begins with the last key of
+// the done journal that the fold covers, and the record of its first item, and each item with its number of entries: so
+// who salvages, which may find values of several folds and not all records, knows what they are about, and which words
+// are older.
 func (f *Endings) Fold(tx *bbolt.Tx) error {
 	covered := DoneJournal.Last(tx)
 	if err := DoneJournal.Clear(tx); err != nil {
@@ -191,14 +191,16 @@ func ReadEndings(tx *bbolt.Tx) (*Endings, error) {
 func (f *Endings) Check(r InFlight) error {
 	for _, x := range r.Refs {
 		if f.Of(x) == nil {
-			return fmt.Errorf("read %s: record %d has no entry %d: %w", flightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
+			return fmt.Errorf("read %s: record %d has no entry %d: %w",
+				flightBucket, x.Record(), x.Place(), frontier.ErrDamaged)
 		}
 	}
 	return nil
 }
 
-// ParseFold reads a value of the folded journal as far as it can be read: the last key of the done journal that it covers,
-// its first record, and the endings of that and of those that follow; nil stands for those of one that cannot be read.
+// ParseFold reads a value of the folded journal as far as it can be read: the last key of the done journal that it
+// covers, its first record, and the endings of that and of those that follow; nil stands for those of one that cannot
+// be read.
 func ParseFold(body []byte) (covered, first uint64, records [][]Ending) {
 	p := parser{b: body}
 	covered, first = p.uvarint(), p.uvarint()

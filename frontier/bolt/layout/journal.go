@@ -171,7 +171,7 @@ type packer struct {
 	journal Journal
 	body    []byte
 	written func(seq uint64) // called after each value that was written; may be nil
-	octets  int64            // written in all
+	size    int64            // bytes written in all
 }
 
 // Add appends an item, whole, to the value in work.
@@ -194,7 +194,7 @@ func (p *packer) Flush() error {
 	if err != nil {
 		return err
 	}
-	p.octets += int64(len(p.body))
+	p.size += int64(len(p.body))
 	p.body = p.body[:0]
 	if p.written != nil {
 		p.written(seq)

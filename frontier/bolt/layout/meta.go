@@ -165,7 +165,8 @@ func WriteEpoch(tx *bbolt.Tx, c Clock, epoch uint64) error {
 	return Stamp(tx, c)
 }
 
-// WriteAsFound ends an opening that leaves the stop before it to the next one as unclean. Nothing is in flight any more.
+// WriteAsFound ends an opening that leaves the stop before it to the next one as unclean. Nothing is in flight any
+// more.
 func WriteAsFound(tx *bbolt.Tx, c Clock) error {
 	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
 		return err
@@ -178,7 +179,8 @@ func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
 		return err
 	}
-	if err := tx.Bucket([]byte(MetaBucket)).Put([]byte(cleanKey), sealMeta(cleanKey, c.AppendWait(nil, c.Now(), floor))); err != nil {
+	mark := sealMeta(cleanKey, c.AppendWait(nil, c.Now(), floor))
+	if err := tx.Bucket([]byte(MetaBucket)).Put([]byte(cleanKey), mark); err != nil {
 		return err
 	}
 	return Stamp(tx, c)

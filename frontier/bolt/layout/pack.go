@@ -15,8 +15,8 @@ type Zipper struct {
 	raw     []byte
 }
 
-// NewZip returns what packs records and what unpacks them: zstd, the default level. It packs records of URLs as tightly as
-// deflate and unpacks them three times as fast; s2 is twice as fast again but takes half as much disk more.
+// NewZip returns what packs records and what unpacks them: zstd, the default level. It packs records of URLs as tightly
+// as deflate and unpacks them three times as fast; s2 is twice as fast again but takes half as much disk more.
 func NewZip() (*Zipper, *zstd.Decoder, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10), zstd.WithEncoderCRC(false))
 	if err != nil {

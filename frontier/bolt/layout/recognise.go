@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 )
 
-// Recognise returns the bucket that a value belongs to, by nothing but its key and its checksum: a journal, the blobs, or
-// the meta bucket, of which the format number, the secret, the totals and the number of openings are recognised. Format
-// numbers have no checksum; one of them is believed only when there is no better.
+// Recognise returns the bucket that a value belongs to, by nothing but its key and its checksum: a journal, the blobs,
+// or the meta bucket, of which the format number, the secret, the totals and the number of openings are recognised.
+// Format numbers have no checksum; one of them is believed only when there is no better.
 func Recognise(key, v []byte) (bucket string, ok bool) {
 	if len(v) < 4 {
 		return "", false

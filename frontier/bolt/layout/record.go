@@ -8,9 +8,10 @@ import (
 	"curtsy/frontier"
 )
 
-// textSize is how much text a record takes before it is full. A claim unpacks a whole record for one URL, so a small one
-// is quick. It also takes less disk: compressed it is a value of about 900 bytes, of which four lie in a page. A larger
-// one packs better by itself, but bbolt puts two values at least into each page, and two that do not fit take two pages.
+// textSize is how much text a record takes before it is full. A claim unpacks a whole record for one URL, so a small
+// one is quick. It also takes less disk: compressed it is a value of about 900 bytes, of which four lie in a page. A
+// larger one packs better by itself, but bbolt puts two values at least into each page, and two that do not fit take
+// two pages.
 const textSize = 2560
 
 // Record is a batch of accepted candidates on its way to disk: claimable from the moment they are in it, because

@@ -13,9 +13,9 @@ import (
 // Stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
 //
 // A disk may lose pages that it had said were durable, and keep the page of bbolt that tells where the newest tree
-// begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself, and
-// without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key. Whatever
-// writes to the file stamps it. The time of the writing is kept with it: see Clock.
+// begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself,
+// and without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key.
+// Whatever writes to the file stamps it. The time of the writing is kept with it: see Clock.
 func Stamp(tx *bbolt.Tx, c Clock) error {
 	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {
@@ -53,7 +53,8 @@ func makeStamp(tx *bbolt.Tx) []byte {
 func checkStamp(tx *bbolt.Tx) error {
 	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(stampKey))
 	if is := makeStamp(tx); !bytes.Equal(v, is) {
-		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w", v, is, frontier.ErrDamaged)
+		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w",
+			v, is, frontier.ErrDamaged)
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"curtsy/frontier"
 )
 
-// A StateRecord is a piece of state that is written as a whole and read by its address, kind and id. They live in a journal,
-// where the last one of an address counts, because the alternative, a bucket with a key for each, rewrites a page of
-// 4 KiB for every host that had a turn. What no longer counts is swept up; see Sweeper.
+// A StateRecord is a piece of state that is written as a whole and read by its address, kind and id. They live in a
+// journal, where the last one of an address counts, because the alternative, a bucket with a key for each, rewrites a
+// page of 4 KiB for every host that had a turn. The Sweeper removes those that no longer count.
 type StateRecord struct {
 	Address
 	Data []byte

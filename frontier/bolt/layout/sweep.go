@@ -12,8 +12,8 @@ import (
 // Sweeper keeps the journal of states at about twice what counts in it. A cycle goes once through the values that were
 // there when it began, from the oldest on; those that still count are appended again, and the value is dropped. A
 // commit sweeps about twice as many bytes as it writes, so that no commit is long. The next cycle begins when the
-// journal has doubled: a state record is moved at most once for each time that as much again was written. Only the writer
-// uses it.
+// journal has doubled: a state record is moved at most once for each time that as much again was written. Only the
+// writer uses it.
 type Sweeper struct {
 	Bytes  int64    // in the journal
 	Base   int64    // bytes when the last cycle ended
@@ -24,8 +24,8 @@ type Sweeper struct {
 }
 
 type swept struct {
-	seq    uint64
-	octets int64
+	seq  uint64
+	size int64
 }
 
 // Placed says in which value a state record is.
@@ -39,15 +39,15 @@ const (
 	sweepStep  = 4 << 10 // least bytes that a commit sweeps within a cycle
 )
 
-// Commit writes the state records of a group, after those that the cycle moves: of two in one value the later one counts.
-// Values are dropped one commit after their records were moved. Between the commit and the moment when the new places
-// are known to readers, a reader still finds the old ones.
+// Commit writes the state records of a group, after those that the cycle moves: of two in one value the later one
+// counts. Values are dropped one commit after their records were moved. Between the commit and the moment when the new
+// places are known to readers, a reader still finds the old ones.
 func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Placed) []bool) error {
 	for _, v := range s.swept {
 		if err := StateJournal.Drop(tx, v.seq); err != nil {
 			return err
 		}
-		s.Bytes -= v.octets
+		s.Bytes -= v.size
 	}
 	s.swept, s.Placed = s.swept[:0], s.Placed[:0]
 	if s.Next == 0 && s.Bytes > 2*s.Base+sweepSlack {
@@ -86,7 +86,7 @@ func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Place
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	s.Bytes += w.octets
+	s.Bytes += w.size
 	return nil
 }
 
@@ -112,14 +112,14 @@ func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool,
 		if err != nil {
 			return fmt.Errorf("sweep cells: value %d: %w", seq, err)
 		}
-		s.swept = append(s.swept, swept{seq: seq, octets: int64(len(body))})
+		s.swept = append(s.swept, swept{seq: seq, size: int64(len(body))})
 		s.Next = seq + 1
 		quota -= int64(len(body))
 	}
 	if quota > 0 { // there is no more in this cycle
 		s.Next, s.Base = 0, s.Bytes
 		for _, v := range s.swept {
-			s.Base -= v.octets
+			s.Base -= v.size
 		}
 	}
 	for i, yes := range counts(places) {

@@ -27,7 +27,9 @@ type Totals struct {
 const otherReasons = "other reasons"
 
 func NewTotals() *Totals {
-	return &Totals{Endings: map[Ending]int64{}, Capped: map[string]int64{}, Counts: map[string]int64{}, Numbers: map[string]int{}}
+	return &Totals{
+		Endings: map[Ending]int64{}, Capped: map[string]int64{}, Counts: map[string]int64{}, Numbers: map[string]int{},
+	}
 }
 
 // Close counts a closed URL and returns its ending.

@@ -10,8 +10,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Blocks unpacks records for claims, and remembers the last ones: a host's tasks are often claimed one by one out of the
-// same record. Which record stands where is fixed, so that there is no order to keep. A record is unpacked into the
+// Blocks unpacks records for claims, and remembers the last ones: a host's tasks are often claimed one by one out of
+// the same record. Which record stands where is fixed, so that there is no order to keep. A record is unpacked into the
 // memory of the one that it drives out: with more records than can be remembered each claim unpacks one, and must not
 // leave 5 KiB of garbage.
 type Blocks struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // The meta page of bbolt (internal/common/meta.go, version 2), in the byte order of the machine: a page header of 16
-// octets, then magic, version, page size, flags (4 octets each), root bucket (16), free list, high-water mark,
+// bytes, then magic, version, page size, flags (4 bytes each), root bucket (16), free list, high-water mark,
 // transaction, FNV-1a checksum of what comes before it (8 each).
 const (
 	metaAt      = 16
@@ -60,7 +60,8 @@ func ReadMeta(file io.ReaderAt, at int64) (Meta, bool) {
 		return Meta{}, false
 	}
 	p := Meta{
-		PageSize: uint64(order.Uint32(m[8:])), Root: order.Uint64(m[16:]), Pages: order.Uint64(m[40:]), Tx: order.Uint64(m[48:]),
+		PageSize: uint64(order.Uint32(m[8:])), Root: order.Uint64(m[16:]),
+		Pages: order.Uint64(m[40:]), Tx: order.Uint64(m[48:]),
 	}
 	return p, p.PageSize >= 1<<10 && p.PageSize <= 1<<24
 }
@@ -96,9 +97,9 @@ func (w *walk) buffer() []byte {
 
 func (w *walk) release() { w.deep-- }
 
-// A page (internal/common/page.go): id (8 octets), flags, count (2 each), overflow (4), then the elements, 16 octets
-// each. Of a branch: position from the element, length of the key (4 each), page (8). Of a leaf: flags, position, length
-// of the key, length of the value (4 each).
+// A page (internal/common/page.go): id (8 bytes), flags, count (2 each), overflow (4), then the elements, 16 bytes
+// each. A branch has: position from the element, length of the key (4 each), page (8). A leaf has: flags, position,
+// length of the key, length of the value (4 each).
 const (
 	HeaderSize  = 16
 	ElementSize = 16
@@ -109,8 +110,8 @@ const (
 )
 
 // page walks a page and what is below it. Its keys must begin with least (unless nil) and be below bound (unless nil).
-// bbolt's own check lets a branch say less than the first key of its child, which a disk can bring about that has lost a
-// page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
+// bbolt's own check lets a branch say less than the first key of its child, which a disk can bring about that has lost
+// a page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
 func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.Pages || level > MaxLevels {
 		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.Pages, frontier.ErrDamaged)
@@ -169,7 +170,8 @@ func (w *walk) elements(b, least, bound []byte, level int) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("key %d is outside: %w", i, frontier.ErrDamaged)
-		case i == 0 && least != nil && !bytes.Equal(k, least), i > 0 && bytes.Compare(k, least) <= 0, bound != nil && bytes.Compare(k, bound) >= 0:
+		case i == 0 && least != nil && !bytes.Equal(k, least), i > 0 && bytes.Compare(k, least) <= 0,
+			bound != nil && bytes.Compare(k, bound) >= 0:
 			return fmt.Errorf("key %d is out of order: %w", i, frontier.ErrDamaged)
 		}
 		least = k
@@ -220,7 +222,7 @@ func (w *walk) value(e []byte, key uint64) error {
 // Element is the head of an element of a leaf.
 type Element struct{ Flags, Pos, Key, Value uint32 }
 
-// ParseElement reads one; e has ElementSize octets at least.
+// ParseElement reads one; e has ElementSize bytes at least.
 func ParseElement(e []byte) Element {
 	order := binary.NativeEndian
 	return Element{order.Uint32(e), order.Uint32(e[4:]), order.Uint32(e[8:]), order.Uint32(e[12:])}

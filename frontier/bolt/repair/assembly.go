@@ -11,7 +11,7 @@ import (
 )
 
 // assembly makes a frontier out of single facts, for Import and Rebuild: hosts, URLs in the order of their acceptance,
-// and the rest. References are given out anew. In RAM are the seen-set, the hosts and two octets per URL.
+// and the rest. References are given out anew. RAM holds the seen-set, the hosts and two bytes per URL.
 type assembly struct {
 	to     *builder
 	clock  layout.Clock
@@ -21,7 +21,7 @@ type assembly struct {
 	hosts  []*host
 	byName map[canon.Authority]*host
 	zip    *layout.Zipper
-	cells  gather
+	states gather
 	prints gather
 	seeds  gather
 
@@ -38,8 +38,9 @@ func newAssembly(to *builder, c layout.Clock, secret []byte) (*assembly, error) 
 	}
 	unzip.Close()
 	return &assembly{
-		to: to, clock: c, print: layout.NewPrinter(secret), totals: layout.NewTotals(), byName: map[canon.Authority]*host{}, zip: zip,
-		cells: gather{to: to, journal: layout.StateJournal}, prints: gather{to: to, journal: layout.SeenJournal},
+		to: to, clock: c, print: layout.NewPrinter(secret), totals: layout.NewTotals(),
+		byName: map[canon.Authority]*host{}, zip: zip,
+		states: gather{to: to, journal: layout.StateJournal}, prints: gather{to: to, journal: layout.SeenJournal},
 		seeds: gather{to: to, journal: layout.SeedJournal},
 	}, layout.WriteSecret(to.tx, secret)
 }
@@ -49,10 +50,11 @@ func (a *assembly) host(name canon.Authority) (*host, error) {
 	h := &host{id: uint32(len(a.hosts)), authority: name}
 	a.hosts = append(a.hosts, h)
 	a.byName[name] = h
-	return h, a.cell(layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(name.String())})
+	at := layout.Address{Kind: layout.KindName, ID: uint64(h.id)}
+	return h, a.putState(layout.StateRecord{Address: at, Data: []byte(name.String())})
 }
 
-func (a *assembly) cell(c layout.StateRecord) error { return a.cells.add(c.AppendTo(nil)) }
+func (a *assembly) putState(c layout.StateRecord) error { return a.states.add(c.AppendTo(nil)) }
 
 // mark enters a fingerprint into the seen-set and reports whether it was new.
 func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
@@ -136,11 +138,11 @@ func (a *assembly) finish(epoch uint64, clean bool) error {
 	}
 	now := a.clock.Now()
 	for _, h := range a.hosts {
-		if err := a.cell(*h.StateRecord(h.id, a.clock, now)); err != nil {
+		if err := a.putState(*h.StateRecord(h.id, a.clock, now)); err != nil {
 			return err
 		}
 	}
-	for _, g := range []*gather{&a.cells, &a.prints, &a.seeds} {
+	for _, g := range []*gather{&a.states, &a.prints, &a.seeds} {
 		if err := g.flush(); err != nil {
 			return err
 		}

@@ -21,14 +21,14 @@ type builder struct {
 	path, beside string
 	db           *bbolt.DB
 	tx           *bbolt.Tx
-	octets       int // put since the last commit
+	pending      int // put since the last commit
 }
 
 // batchOctets is how much a builder puts into one transaction.
-const batchOctets = 16 << 20
+const batchSize = 16 << 20
 
-// newBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. What an
-// earlier builder that was killed has left beside it is removed.
+// newBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It
+// removes what a kill of an earlier builder left beside it.
 func newBuilder(path string) (*builder, error) {
 	beside := path + ".new"
 	if err := os.Remove(beside); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -73,12 +73,12 @@ func beginBuilder(path, beside string) (*builder, error) {
 	return b, nil
 }
 
-// wrote counts octets that were put into the transaction, and commits it when they are many.
-func (b *builder) wrote(octets int) error {
-	if b.octets += octets; b.octets < batchOctets {
+// wrote counts bytes that were put into the transaction, and commits it when they are many.
+func (b *builder) wrote(n int) error {
+	if b.pending += n; b.pending < batchSize {
 		return nil
 	}
-	b.octets = 0
+	b.pending = 0
 	err := b.tx.Commit()
 	b.tx = nil
 	if err != nil {

@@ -46,10 +46,10 @@ func Check(path string) ([]string, error) {
 	return c.found, nil
 }
 
-// CutShort reports whether one of the two meta pages of bbolt is not valid, which tell where the newest tree begins. bbolt
-// makes do with the other. A commit that a kill or a power cut ended in the middle leaves a file like that, and all that
-// was acknowledged is in it; the next commit makes it good. But a page that a disk has spoilt looks the same, and then the
-// last commit is missing. So it is no finding of Check, and worth a remark.
+// CutShort reports whether one of the two meta pages of bbolt is not valid, which tell where the newest tree begins.
+// bbolt makes do with the other. A commit that a kill or a power cut ended in the middle leaves a file like that, and
+// all that was acknowledged is in it; the next commit makes it good. But a page that a disk has spoilt looks the same,
+// and then the last commit is missing. So it is no finding of Check, and worth a remark.
 func CutShort(path string) (bool, error) {
 	file, err := durable.Open(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := c.counters(tx); err != nil {
 		return err
 	}
-	if err := c.cells(tx); err != nil {
+	if err := c.states(tx); err != nil {
 		return err
 	}
 	if err := layout.EachSeed(tx, 0, layout.SeedJournal.Last(tx), func(frontier.Seed) error { return nil }); err != nil {
@@ -210,7 +210,7 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 }
 
 // cells reads the cells that count.
-func (c *checker) cells(tx *bbolt.Tx) error {
+func (c *checker) states(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, h := range c.hosts {
 		if h == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
-// before and after. What can be asked of the frontier stays the same. With forget, the texts of records of which every
+// before and after. The frontier answers as it did. With forget, the texts of records of which every
 // entry is Fetched or Redirected are dropped: these URLs stay counted and are not accepted again, but nobody can list
 // them any more. The new file is built beside the old one and takes its place in one step.
 func Compact(ctx context.Context, path string, forget bool) (before, after int64, err error) {
@@ -88,7 +88,7 @@ type copying struct {
 }
 
 func (c *copying) all() error {
-	for _, part := range []func() error{c.seen, c.records, c.cells, c.seeds, c.blobs, c.others, c.meta} {
+	for _, part := range []func() error{c.seen, c.records, c.states, c.seeds, c.blobs, c.others, c.meta} {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func forgettable(es []layout.Ending) bool {
 }
 
 // cells copies those that count.
-func (c *copying) cells() error {
+func (c *copying) states() error {
 	w := gather{to: c.to, journal: layout.StateJournal}
 	var item []byte
 	err := c.each(layout.StateJournal, func(seq uint64, body []byte) error {
@@ -226,7 +226,7 @@ func (c *copying) blobs() error {
 	return nil
 }
 
-// others copies the small buckets as they are. What refers to records keeps its meaning.
+// others copies the small buckets as they are: references to records keep their meaning.
 func (c *copying) others() error {
 	known := map[string]bool{layout.MetaBucket: true, layout.BlobBucket: true}
 	for _, j := range layout.Journals() {
@@ -242,5 +242,6 @@ func (c *copying) others() error {
 
 // meta copies the rest of the meta bucket.
 func (c *copying) meta() error {
-	return c.from.Bucket([]byte(layout.MetaBucket)).ForEach(func(k, v []byte) error { return c.to.put(layout.MetaBucket, k, v) })
+	b := c.from.Bucket([]byte(layout.MetaBucket))
+	return b.ForEach(func(k, v []byte) error { return c.to.put(layout.MetaBucket, k, v) })
 }

@@ -17,14 +17,14 @@ type host struct {
 	id        uint32
 	authority canon.Authority
 
-	// Of a file that is read:
+	// Set when a file is read:
 	at       [layout.HostKinds]uint64 // values of the journal of states, by kind less one; zero is none
 	outcomes frontier.Outcomes
 	pending  int64
 }
 
-// contents is what an open reads, of a file that nobody writes: which state records count, what became of the URLs of each
-// host, and the sums that the file itself has. To read them is most of a check.
+// contents is what an open reads, of a file that nobody writes: which state records count, what became of the URLs of
+// each host, and the sums that the file itself has. To read them is most of a check.
 type contents struct {
 	meta     layout.Meta
 	totals   *layout.Totals
@@ -34,7 +34,7 @@ type contents struct {
 	accepted int64 // entries of all records
 }
 
-// readContents reads them. What does not belong together is damage, in the words of an open.
+// readContents reads them. A contradiction is damage, in the words of an open.
 func readContents(tx *bbolt.Tx) (*contents, error) {
 	c := &contents{retries: map[layout.Ref]uint64{}}
 	var err error
@@ -173,7 +173,8 @@ func (c *contents) readRecords(tx *bbolt.Tx) error {
 	return err
 }
 
-// counts reports whether the state record of an address that stands in that value of the journal is the one that counts.
+// counts reports whether the state record of an address that stands in that value of the journal is the one that
+// counts.
 func (c *contents) counts(a layout.Address, seq uint64) bool {
 	if a.Kind == layout.KindRetry {
 		return c.retries[layout.Ref(a.ID)] == seq

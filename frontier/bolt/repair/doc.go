@@ -1,10 +1,10 @@
-// Package repair is what can be done to the file of a frontier that no crawl holds: it is checked, compacted, made of the
-// items of an export, and rebuilt out of what is readable of a damaged one.
+// Package repair is what can be done to the file of a frontier that no crawl holds: it is checked, compacted, made of
+// the items of an export, and rebuilt out of what is readable of a damaged one.
 //
-// It works on the layout of the file, without the engine. Check and Compact read what an open reads, and refuse what an open
-// refuses. Import and Rebuild make a frontier out of single facts, with new references. Compact, Import and Rebuild write a
-// whole file beside the place where it belongs, sync it, and give it its name in one step: after an error, or a kill, what
-// was there is as it was.
+// It works on the layout of the file, without the engine. Check and Compact read what an open reads, and refuse what an
+// open refuses. Import and Rebuild make a frontier out of single facts, with new references. Compact, Import and
+// Rebuild write a whole file beside the place where it belongs, sync it, and give it its name in one step: after an
+// error, or a kill, what was there is as it was.
 //
 // Its tests stand beside the engine, which makes the files that they spoil and opens what comes out.
 //

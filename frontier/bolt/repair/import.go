@@ -16,7 +16,7 @@ import (
 
 // Import makes a frontier at path, where there must be no file, of items in the order that frontier.Item says. next
 // returns them one by one and io.EOF after the last. The file gets its name when all of it is durable; after an error
-// there is none. What is not in order, not whole or contradicts itself is an error that says the number of the item,
+// there is none. An item that is out of order, not whole or contradicts another is an error that says its number,
 // counted from 1.
 func Import(path string, next func() (frontier.Item, error)) error {
 	fail := func(err error) error { return fmt.Errorf("frontier/bolt: import %s: %w", path, err) }
@@ -152,13 +152,15 @@ func (im *importing) host(x *frontier.Host) error {
 	}
 	now := im.clock.Now()
 	h.HostState = layout.HostState{
-		Condition: x.Condition, Reason: x.Reason, Pace: x.Pace, Width: x.Width, Hold: holdOf(x.Hold, now), NotBefore: layout.After(now, x.Wait),
+		Condition: x.Condition, Reason: x.Reason, Pace: x.Pace, Width: x.Width,
+		Hold: holdOf(x.Hold, now), NotBefore: layout.After(now, x.Wait),
 	}
 	for kind, data := range map[layout.Kind][]byte{layout.KindRobots: x.Robots, layout.KindMemory: x.Memory} {
 		if len(data) == 0 {
 			continue
 		}
-		if err := a.cell(layout.StateRecord{Address: layout.Address{Kind: kind, ID: uint64(h.id)}, Data: data}); err != nil {
+		at := layout.Address{Kind: kind, ID: uint64(h.id)}
+		if err := a.putState(layout.StateRecord{Address: at, Data: data}); err != nil {
 			return err
 		}
 	}
@@ -194,7 +196,7 @@ func (im *importing) url(x *frontier.Entry) error {
 		return fmt.Errorf("URL %s: attempts or stops that cannot be", x.URL)
 	}
 	if fresh, err := a.mark(x.Print); err != nil || !fresh {
-		return cmpError(err, fmt.Errorf("URL %s was there before", x.URL))
+		return firstOf(err, fmt.Errorf("URL %s was there before", x.URL))
 	}
 	e := layout.Ending(0)
 	if x.Outcome != 0 {
@@ -210,18 +212,20 @@ func (im *importing) url(x *frontier.Entry) error {
 // pending keeps what there is about the attempts at a pending URL, and the stops.
 func (im *importing) pending(r layout.Ref, x *frontier.Entry) error {
 	now := im.clock.Now()
-	t := &layout.Retry{Attempts: x.Attempts, Reason: x.Reason, Due: layout.After(now, x.Wait), Stops: x.Stops, Alone: x.Alone}
+	t := &layout.Retry{
+		Attempts: x.Attempts, Reason: x.Reason, Due: layout.After(now, x.Wait), Stops: x.Stops, Alone: x.Alone,
+	}
 	if !x.Replaced.IsZero() {
 		t.URL = x.Replaced.String()
 	}
 	if t.Void() {
 		return nil
 	}
-	return im.into.cell(*t.StateRecord(r, im.clock, now))
+	return im.into.putState(*t.StateRecord(r, im.clock, now))
 }
 
 // cmpError returns the first that is not nil.
-func cmpError(first, second error) error {
+func firstOf(first, second error) error {
 	if first != nil {
 		return first
 	}
@@ -234,7 +238,7 @@ func (im *importing) refuse(ps []frontier.Fingerprint) error {
 			return errors.New("a refused fingerprint is zero")
 		}
 		if fresh, err := im.into.mark(p); err != nil || !fresh {
-			return cmpError(err, fmt.Errorf("refused fingerprint %016x was there before", uint64(p)))
+			return firstOf(err, fmt.Errorf("refused fingerprint %016x was there before", uint64(p)))
 		}
 	}
 	im.refused += int64(len(ps))

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -26,11 +27,12 @@ type Ended struct {
 	Reason  string
 }
 
-// Rebuild makes a frontier at out, where there must be no file, of what can be read in the damaged one at path, which is
-// not touched. The stop counts as unclean. ledger, unless it is nil, returns line by line, the oldest first, how URLs
-// ended, and io.EOF after the last: where something was lost, a URL that is pending is closed by it, and one whose text
-// is lost is added. What an operator has opened again stays open if that can be seen. The error says that nothing could
-// be made; how much was lost is in the Salvage. It takes some 160 octets of memory per URL, garbage included.
+// Rebuild makes a frontier at out, where there must be no file, of what can be read in the damaged one at path, which
+// is not touched. The stop counts as unclean. ledger, unless it is nil, returns line by line, the oldest first, how
+// URLs ended, and io.EOF after the last: where something was lost, a URL that is pending is closed by it, and one whose
+// text is lost is added. A URL that an operator has opened again stays open if that can be seen. The error says that
+// nothing could be made; how much was lost is in the Salvage. It takes some 160 bytes of memory per URL, garbage
+// included.
 func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)) (Salvage, error) {
 	var found Salvage
 	fail := func(err error) (Salvage, error) {
@@ -142,8 +144,8 @@ func (r *rebuilding) build(to *builder) error {
 	}
 	refused := r.totals()
 	r.salvage.LostRecords = r.scan.gaps(layout.RecordJournal, 0)
-	r.salvage.LostValues = r.scan.gaps(layout.SeenJournal, 0) + r.salvage.LostRecords + r.scan.gaps(layout.SeedJournal, 0)
-	for _, part := range []func() error{r.prints, r.endings, r.cells, r.records, r.fromLedger, r.seeds, r.blobs} {
+	r.salvage.LostValues = r.salvage.LostRecords + r.scan.gaps(layout.SeenJournal, 0) + r.scan.gaps(layout.SeedJournal, 0)
+	for _, part := range []func() error{r.prints, r.endings, r.states, r.records, r.fromLedger, r.seeds, r.blobs} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -221,7 +223,8 @@ func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 			left -= n
 		}
 	}
-	if r.salvage.LostTexts = max(r.salvage.Refused-was-r.salvage.LostForgotten, 0); !r.salvage.OldTotals && !r.salvage.NoTotals {
+	r.salvage.LostTexts = max(r.salvage.Refused-was-r.salvage.LostForgotten, 0)
+	if !r.salvage.OldTotals && !r.salvage.NoTotals {
 		if n := min(r.salvage.LostTexts+r.salvage.LostForgotten, left); n > 0 {
 			a.totals.Endings[layout.MakeEnding(frontier.Dropped, a.totals.Number(ReasonLost))] += n
 		}
@@ -255,7 +258,8 @@ func (r *rebuilding) blobs() error {
 	for k := range r.scan.pieces {
 		sums[[sha256.Size]byte(k[:])] = true
 	}
-	for _, sum := range slices.SortedFunc(maps.Keys(sums), func(a, b [sha256.Size]byte) int { return slices.Compare(a[:], b[:]) }) {
+	order := func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }
+	for _, sum := range slices.SortedFunc(maps.Keys(sums), order) {
 		body := []byte(nil)
 		for i := range uint16(layout.MaxBlob / layout.ValueSize) {
 			f := r.scan.pieces[[34]byte(layout.PieceKey(sum, i))]

@@ -8,9 +8,9 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// fromLedger lets the ledger mend what was lost, and then completes the seen-set. When texts were lost, the ledger tells
-// which of their URLs have ended; fingerprints of which it knows nothing are let go, so that a pending URL whose text
-// was lost is accepted when it is found again.
+// fromLedger lets the ledger mend what was lost, and then completes the seen-set. When texts were lost, the ledger
+// tells which of their URLs have ended; fingerprints of which it knows nothing are let go, so that a pending URL whose
+// text was lost is accepted when it is found again.
 func (r *rebuilding) fromLedger() error {
 	for r.ledger != nil {
 		line, err := r.ledger()

@@ -41,10 +41,12 @@ func (r *rebuilding) prints() error {
 	})
 }
 
-// endings reads what was folded, by the latest fold that has a record, and then the words that this fold does not cover.
+// endings reads what was folded, by the latest fold that has a record, and then the words that this fold does not
+// cover.
 func (r *rebuilding) endings() error {
 	r.old = oldEndings{}
-	covered, first, next := uint64(0), uint64(0), uint64(1) // of the latest fold: its first key, and the record that comes next
+	// Of the latest fold: what it covers, its first key, and the record that comes next.
+	covered, first, next := uint64(0), uint64(0), uint64(1)
 	err := r.scan.each(r.ctx, layout.FoldedJournal, func(seq uint64, body []byte) error {
 		to, id, items := layout.ParseFold(body)
 		if first == 0 || to > covered {
@@ -92,10 +94,10 @@ func (r *rebuilding) endings() error {
 func (r *rebuilding) lost(values int64) { r.salvage.LostValues += values }
 
 // cells takes over the last cell of each address: names of hosts first, since the rest is of no use without them.
-func (r *rebuilding) cells() error {
+func (r *rebuilding) states() error {
 	last := map[layout.Address]uint64{}
 	names := map[uint64]canon.Authority{}
-	err := r.eachCell(func(seq uint64, c layout.StateRecord) error {
+	err := r.eachState(func(seq uint64, c layout.StateRecord) error {
 		last[c.Address] = seq
 		if c.Kind == layout.KindName {
 			if a, err := canon.ParseAuthority(string(c.Data)); err == nil {
@@ -126,16 +128,16 @@ func (r *rebuilding) cells() error {
 			r.salvage.ResetHosts++
 		}
 	}
-	return r.eachCell(func(seq uint64, c layout.StateRecord) error {
+	return r.eachState(func(seq uint64, c layout.StateRecord) error {
 		if last[c.Address] != seq {
 			return nil
 		}
-		return r.cell(c)
+		return r.state(c)
 	})
 }
 
 // eachCell calls f for the cells that were found, of those of one address in a value for the last alone.
-func (r *rebuilding) eachCell(f func(seq uint64, c layout.StateRecord) error) error {
+func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) error {
 	return r.scan.each(r.ctx, layout.StateJournal, func(seq uint64, body []byte) error {
 		var cs []layout.StateRecord
 		at := map[layout.Address]int{}
@@ -160,7 +162,7 @@ func (r *rebuilding) eachCell(f func(seq uint64, c layout.StateRecord) error) er
 }
 
 // cell takes over a cell that counts.
-func (r *rebuilding) cell(c layout.StateRecord) error {
+func (r *rebuilding) state(c layout.StateRecord) error {
 	if c.Kind == layout.KindRetry {
 		if t, ok := layout.ParseRetry(c.Data, r.clock); ok && !t.Void() {
 			r.retries[layout.Ref(c.ID)] = &t
@@ -181,12 +183,13 @@ func (r *rebuilding) cell(c layout.StateRecord) error {
 		return nil
 	}
 	c.ID = uint64(h.id)
-	return r.into.cell(c)
+	return r.into.putState(c)
 }
 
 // records takes over the URLs, in the order of their acceptance.
 func (r *rebuilding) records() error {
-	forgotten, kept := r.intact && r.scan.gaps(layout.SeenJournal, 0) == 0, false // the fingerprints of these are in the old seen-set alone
+	// The fingerprints of forgotten URLs are in the old seen-set alone.
+	forgotten, kept := r.intact && r.scan.gaps(layout.SeenJournal, 0) == 0, false
 	_, zip, err := layout.NewZip()
 	if err != nil {
 		return err
@@ -280,5 +283,5 @@ func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, open
 	if t == nil || e != 0 {
 		return nil
 	}
-	return r.into.cell(*t.StateRecord(to, r.clock, r.clock.Now()))
+	return r.into.putState(*t.StateRecord(to, r.clock, r.clock.Now()))
 }

@@ -7,7 +7,7 @@ import (
 
 // Salvage says what a Rebuild found, and what it did not.
 type Salvage struct {
-	// Of the damaged file.
+	// The damaged file.
 	Pages      int64 // that the file has, whole or in part
 	LostPages  int64 // that the last commit refers to and that are not there or something else
 	Spoilt     int64 // values within it whose checksum does not match
@@ -18,7 +18,7 @@ type Salvage struct {
 	OldTotals  bool  // the totals of the last commit were lost: counts and the names of reasons are those of an older one
 	NoTotals   bool  // all were: counts are gone, reasons are called by ReasonLost
 
-	// What is in the new file.
+	// The new file.
 	Hosts   int64
 	URLs    int64 // with their texts
 	Closed  int64 // of these
@@ -26,7 +26,7 @@ type Salvage struct {
 	Seeds   int64
 	Blobs   int64
 
-	// What was lost.
+	// The losses.
 	LostHosts      int64 // hosts whose name was lost
 	ResetHosts     int64 // hosts whose state was lost: open, with nothing known of them
 	LostRecords    int64 // batches of up to 128 URLs of which the text was lost
@@ -52,7 +52,7 @@ func (s Salvage) Whole() bool {
 		s.LostTexts+s.LostForgotten+s.LostEndings+s.LostBlobs == 0 && !s.MetaSpoilt && !s.NewSecret && !s.OldTotals && !s.NoTotals
 }
 
-// String says it for people, one finding a line. What is not the case is left out.
+// String says it for people, one finding a line, and leaves out what is not the case.
 func (s Salvage) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "salvaged: %d URLs of %d hosts, %d of them closed; %d refused, %d seeds, %d blobs\n",

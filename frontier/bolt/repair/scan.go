@@ -12,10 +12,10 @@ import (
 	"curtsy/frontier/bolt/pages"
 )
 
-// scan finds the values of a frontier in a file of which nothing else is believed: every page is looked at as if it were
-// a leaf, and an element counts when its checksum proves journal and key. Free pages hold older copies. A value is never
-// changed under its key, so copies are alike, with one exception: what a commit wrote that did not come to its end,
-// under a key that the next commit used again. Hence what the last commit refers to comes first, keys beyond its
+// scan finds the values of a frontier in a file of which nothing else is believed: every page is looked at as if it
+// were a leaf, and an element counts when its checksum proves journal and key. Free pages hold older copies. A value is
+// never changed under its key, so copies are alike, with one exception: what a commit wrote that did not come to its
+// end, under a key that the next commit used again. Hence what the last commit refers to comes first, keys beyond its
 // counters are not believed, and of versions that differ none counts.
 type scan struct {
 	file     *os.File
@@ -109,7 +109,7 @@ func (s *scan) guessPageSize() int64 {
 	return best
 }
 
-// read returns n octets, or nil when they are not there.
+// read returns n bytes, or nil when they are not there.
 func (s *scan) read(at int64, n int) []byte {
 	if at < 0 || n < 0 || at+int64(n) > s.size {
 		return nil
@@ -168,7 +168,7 @@ func (s *scan) all(ctx context.Context) error {
 		}
 		at := int64(i) * s.pageSize
 		if at < s.covered && s.live[i] == nobody {
-			continue // it goes on with a value, whose octets a site may have chosen
+			continue // it goes on with a value, whose bytes a site may have chosen
 		}
 		b := s.read(at, int(min(s.pageSize, s.size-at)))
 		if b == nil {

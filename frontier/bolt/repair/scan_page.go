@@ -49,9 +49,9 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 	}
 }
 
-// slots returns how many elements to look for in a page, and whether its head is sound. Of a sound one only the elements
-// that it counts are looked at: what is behind them are values, and in a value a site could have put what looks like an
-// element. Of a spoilt one, all that there may be.
+// slots returns how many elements to look for in a page, and whether its head is sound. In a sound one only the
+// elements that it counts are looked at: what is behind them are values, and in a value a site could have put what
+// looks like an element. In a spoilt one all are that there may be.
 func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
 	if len(b) < pages.HeaderSize+pages.ElementSize {
 		return 0, false
@@ -64,7 +64,8 @@ func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
 	switch {
 	case flags == pages.Branch:
 		return 0, true
-	case flags == pages.Leaf && int(pages.ParseElement(b[pages.HeaderSize:]).Pos) == count*pages.ElementSize: // the first value is behind the last element
+	case flags == pages.Leaf && int(pages.ParseElement(b[pages.HeaderSize:]).Pos) == count*pages.ElementSize:
+		// The first value is behind the last element.
 		return count, true
 	}
 	return len(b) / pages.ElementSize, false
