@@ -72,8 +72,8 @@ func (h header) cacheControl() (fresh time.Duration, ok bool) {
 	return fresh, ok
 }
 
-// retryAfter returns the rest that Retry-After asks for (RFC 9110 10.2.3), at most maxRetryAfter; 0 without one. What
-// cannot be read asks for maxRetryAfter.
+// retryAfter returns the rest that Retry-After asks for (RFC 9110 10.2.3), at most maxRetryAfter; 0 without one. A
+// value that cannot be read asks for maxRetryAfter.
 func (h header) retryAfter(now time.Time) time.Duration {
 	v := h.get("Retry-After")
 	if v == "" {

@@ -81,8 +81,8 @@ type Recorder interface {
 	// does not sync.
 	Record(ctx context.Context, r Record) (Receipt, error)
 	// Refuse keeps the line of a decision without an exchange: a URL that was not asked for, and why. Such lines may be
-	// gathered, for MaxGather: a Sync later than that puts them into the archive, and so does the end of the Recorder. Who
-	// has nothing else to sync must call it for them.
+	// gathered, for MaxGather: a Sync later than that puts them into the archive, and so does the end of the Recorder. A
+	// caller with nothing else to sync must call it for them.
 	Refuse(ctx context.Context, l Line) error
 	// Sync makes durable what Record returned for before the call.
 	Sync(ctx context.Context) error

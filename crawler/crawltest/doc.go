@@ -21,8 +21,8 @@
 //
 // # The referee
 //
-// The Referee logs every request and proves or refutes, rule by rule, that a crawl was polite and complete. What it
-// reads off the servers' side is the whole evidence: it does not ask the crawler.
+// The Referee logs every request and proves or refutes, rule by rule, that a crawl was polite and complete. Its
+// readings off the servers' side are the whole evidence: it does not ask the crawler.
 //
 // Its clock never accuses wrongly. A request begins when its first byte has arrived, which is not before the crawler
 // sent it. An exchange ends just before the last bytes of the answer are handed to the connection, which is not

@@ -110,8 +110,8 @@ func failed(in Input, err error) error {
 	return fmt.Errorf("extract: read the body of %s: %w", in.URL, err)
 }
 
-// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. What it returns
-// is worth nothing if src failed meanwhile.
+// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. The page is
+// worth nothing if src failed meanwhile.
 func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)

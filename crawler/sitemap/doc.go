@@ -4,8 +4,8 @@
 //
 // # One pass
 //
-// Read goes through a file once, from its first byte to its last, and gives out each entry when it is complete. What
-// it holds meanwhile is one entry and one token of XML, whatever the size of the file.
+// Read goes through a file once, from its first byte to its last, and gives out each entry when it is complete. It
+// holds no more meanwhile than one entry and one token of XML, whatever the size of the file.
 //
 //		bytes ─ gzip, if they begin so ─ the first MaxSize ─ encoding ─ characters ─┬─ XML: urlset, index, RSS, Atom
 //		                                                                             └─ lines of text

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxHeld is how many edits of one tag are held back; there are as many references in one that has integrity. What is
-// beyond stays as it is, and is told to Options.Removed as unread.
+// maxHeld is how many edits of one tag are held back; there are as many references in one that has integrity.
+// References beyond stay as they are, and Options.Removed is told of them as unread.
 const maxHeld = 1 << 14
 
 // emit makes an edit, or holds it back.

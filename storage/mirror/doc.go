@@ -9,7 +9,7 @@
 //  1. The index is merged, and of each URL the answer that counts is chosen: the latest. A failure, a cut body or a
 //     missing original says nothing about the answer before, which then counts (Summary.Stale); nor does a page that is
 //     gone, unless vanished pages are to leave (Vanished). A wish not to be archived holds for all answers before it.
-//     What the crawler asked for itself, robots.txt and proofs of ownership, is no page.
+//     Answers that the crawler asked for itself, robots.txt and proofs of ownership, are no pages.
 //  2. Redirects are followed to their end, and files are named: see Names.
 //  3. Files are written, documents with their references replaced by package markup: relative for what has a file,
 //     absolute for the rest. A body that turns out to be unreadable leaves the plan, which is made again without it.
