@@ -47,7 +47,8 @@ func (a *audit) exchange(ctx context.Context, h *evidence.Joined) error {
 	}
 	e := &h.Exchange
 	a.stepped(e)
-	x := &sitting{h, a.host(e.Authority), a.measure()}
+	a.now = sitting{h, a.host(e.Authority), a.measure()}
+	x := &a.now
 	e.Own = x.to.isOwn(e, x.m)
 	x.to.own = x.to.own || e.Own
 	if e.Blocks = h.Blocks(); e.LeftOut != "" {
@@ -124,16 +125,17 @@ func (a *audit) judgePause(x *sitting) error {
 }
 
 func (a *audit) judgeRobots(x *sitting) error {
-	ask := a.robots.Page
+	var found finding.List
+	var err error
 	if x.Exchange.Robots {
-		ask = a.robots.Robots
+		found, err = a.robots.Robots(x.Joined, &x.to.policy, x.m)
 		x.to.robots++
 		a.r.Totals.Robots++
 	} else {
+		found, err = a.robots.Page(x.Joined, &x.to.policy, x.m)
 		x.to.pages++
 		a.r.Totals.Pages++
 	}
-	found, err := ask(x.Joined, &x.to.policy, x.m)
 	a.take(found)
 	return err
 }

@@ -20,6 +20,7 @@ type audit struct {
 	read  *evidence.Reader
 	info  *evidence.Info // the last warcinfo record before what is judged
 	clock clock
+	now   sitting // the exchange that is judged
 
 	records  records
 	requests requests

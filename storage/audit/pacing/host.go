@@ -9,19 +9,19 @@ import (
 // Host is what is known of the pauses of an authority while its exchanges go by. The zero Host is ready to use.
 type Host struct {
 	// The last exchange, and until when the server asked for rest.
-	met     bool
-	began   time.Time // the latest start
-	end     time.Time // the latest end, or the latest that is known of it
-	ended   bool      // end is known
-	res     time.Duration
-	ahead   time.Duration // how far the clock had jumped ahead, as the crawl says of the last exchange
-	told    bool          // which has metadata
-	file    string        // of the exchange that ended last
-	lost    bool          // a step of the clock made it unknown when its last exchange ended
-	rest    time.Time
-	restWhy string
-	restFor int       // exchanges since, at most measure.AtKill
-	restAt  time.Time // when that was said: what began before could not know
+	met         bool
+	began       time.Time // the latest start
+	end         time.Time // the latest end, or the latest that is known of it
+	ended       bool      // end is known
+	res         time.Duration
+	ahead       time.Duration // how far the clock had jumped ahead, as the crawl says of the last exchange
+	hasMetadata bool          // which has metadata
+	file        string        // of the exchange that ended last
+	lost        bool          // a step of the clock made it unknown when its last exchange ended
+	rest        time.Time
+	restWhy     string
+	restFor     int       // exchanges since, at most measure.AtKill
+	restAt      time.Time // when that was said: what began before could not know
 
 	answers     answers
 	spaced      time.Duration // what RateLimit spaces requests by
@@ -30,9 +30,9 @@ type Host struct {
 	spacedFor   int           // exchanges since it was said, at most measure.AtKill
 	was         terms         // that were due before the last exchange
 	row         pauses.Row    // its exchanges, one after the other
-	lastSeen    seenAs
-	latest      seenAs // the exchange that began last
-	starts      starts // of answered exchanges of another crawler
+	lastSeen    sighting
+	latest      sighting // the exchange that began last
+	starts      starts   // of answered exchanges of another crawler
 
 	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a kill
 	// may have made it forget.

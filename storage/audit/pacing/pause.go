@@ -20,7 +20,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 		j.found.Doubt(e.Authority, finding.Gap, "a record has no date", 0, 0)
 		return
 	}
-	j.restful(e, to)
+	j.rested(e, to)
 	j.addressed(e)
 	if !to.met {
 		if to.lost {
@@ -55,11 +55,11 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 		j.backwards(h, to, required, by)
 		return
 	}
-	if !j.m.Ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (seenAs{e.URL, e.Began}) {
+	if !j.m.Ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (sighting{e.URL, e.Began}) {
 		return // the other half of that exchange, whose records lie far apart
 	}
 	j.pause(h, to, required, by, max(t.mayAnswer, required), lanes)
-	j.toldGap(e, to, &t)
+	j.claimedGap(e, to, &t)
 	to.was = t
 }
 
@@ -106,7 +106,7 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 		}
 		j.found.Add(f)
 	case short:
-		j.hasty(e, sum, by)
+		j.tooFastInSum(e, sum, by)
 	case !to.ended && required > 0:
 		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when exchanges end", least, most)
 	case !to.ended:
@@ -118,10 +118,10 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	}
 }
 
-// toldGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
+// claimedGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
 // in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone on with a new
 // file.
-func (j *Judge) toldGap(e *evidence.Exchange, to *Host, t *terms) {
+func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	l := e.Line
 	if l == nil || !j.m.Ours() {
 		return
@@ -132,7 +132,7 @@ func (j *Judge) toldGap(e *evidence.Exchange, to *Host, t *terms) {
 		j.found.Add(f)
 	}
 	seen := e.Began.Sub(to.end)
-	if to.file == e.File && to.told && !e.Own && !l.Own {
+	if to.file == e.File && to.hasMetadata && !e.Own && !l.Own {
 		if jump := l.Ahead - to.ahead; jump >= 0 {
 			seen -= jump // dates follow a clock that jumps, and the pause is measured with one that does not
 		} else {
@@ -177,11 +177,11 @@ func (j *Judge) after(h *evidence.Joined, to *Host) {
 	}
 	j.starts(h, to)
 	if !to.met || e.Began.After(to.began) {
-		to.began, to.latest = e.Began, seenAs{e.URL, e.Began}
+		to.began, to.latest = e.Began, sighting{e.URL, e.Began}
 	}
 	if end := e.End(); !to.met || !end.Before(to.end) {
 		to.end, to.ended, to.res, to.file = end, e.Ended, e.Resolution+time.Microsecond, e.File
-		if to.told = e.Line != nil; to.told {
+		if to.hasMetadata = e.Line != nil; to.hasMetadata {
 			to.ahead = e.Line.Ahead
 		}
 	}

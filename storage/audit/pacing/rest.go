@@ -21,9 +21,9 @@ const (
 // at a time, know what one of them was told.
 const hearing = time.Second
 
-// restful checks that e came after the rest that the server asked for, or that an error asks for. What was under way
+// rested checks that e came after the rest that the server asked for, or that an error asks for. What was under way
 // when the server said so, as several exchanges may be with the operator's own hosts, is not held against it.
-func (j *Judge) restful(e *evidence.Exchange, to *Host) {
+func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	const tolerance = 10 * time.Millisecond
 	from := to.restAt
 	if e.Own {

@@ -21,19 +21,20 @@ type Judge struct {
 
 	m     measure.Measure
 	found finding.List
-	hops  map[string][]hop // what robots.txt redirected to, by key
+
+	redirects redirects
 }
 
 // NewJudge returns a Judge by the texts of an archive. host returns what is known of an authority, whose robots.txt may
 // redirect to another's; expect makes the reader of the archive keep what a redirect leads to.
 func NewJudge(texts *rules.Store, host func(authority string) *Host, expect func(*evidence.Joined)) *Judge {
-	return &Judge{texts: texts, host: host, expect: expect, hops: map[string][]hop{}}
+	return &Judge{texts: texts, host: host, expect: expect, redirects: redirects{}}
 }
 
 // Robots judges an exchange for which IsRobots, and makes what it says of robots.txt known.
 func (j *Judge) Robots(x *evidence.Joined, to *Host, m measure.Measure) (finding.List, error) {
 	j.m = m
-	err := j.detour(x, to)
+	err := j.followed(x, to)
 	if err == nil {
 		j.robots(x, to)
 	}

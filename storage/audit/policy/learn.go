@@ -51,7 +51,7 @@ func (j *Judge) robots(h *evidence.Joined, own *Host) {
 	p := h.Exchange.Asked()
 	key := p.Key
 	asked := p.Authority + p.Target
-	waiting := j.due(key, &h.Exchange)
+	waiting := j.redirects.due(key, &h.Exchange, j.m.Ours())
 	isFirst := p.IsRobots()
 	if isFirst && !slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})

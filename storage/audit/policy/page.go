@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -36,7 +35,7 @@ func (j *Judge) page(h *evidence.Joined, to *Host) error {
 	j.fresh(e, to)
 	if p.kind != ruled {
 		j.Judged++
-		return j.toldVerdict(h, to, nil)
+		return j.claimedVerdict(h, to, nil)
 	}
 	vs, err := j.pageVerdicts(to, e.Target, e.Agent)
 	if err != nil {
@@ -53,7 +52,7 @@ func (j *Judge) page(h *evidence.Joined, to *Host) error {
 			break
 		}
 	}
-	return j.toldVerdict(h, to, vs)
+	return j.claimedVerdict(h, to, vs)
 }
 
 // fresh checks the age of the policy that e was judged by (RFC 9309 2.4).
@@ -83,5 +82,5 @@ func (j *Judge) pageVerdicts(to *Host, target, agent string) ([]rules.Verdict, e
 // IsRobots reports whether e asks for robots.txt, or for what one redirected to.
 func (j *Judge) IsRobots(e *evidence.Exchange) bool {
 	p := e.Asked()
-	return p.IsRobots() || slices.ContainsFunc(j.hops[p.Key], func(w hop) bool { return !w.served(e) })
+	return p.IsRobots() || j.redirects.leadTo(e, p.Key)
 }

@@ -26,10 +26,13 @@ type hop struct {
 	chain  []string // the URLs asked so far
 }
 
+// redirects are those that wait, by the key of the URL that they lead to.
+type redirects map[string][]hop
+
 // due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
 // that was killed may have to go on where it was.
-func (j *Judge) due(key string, e *evidence.Exchange) (waiting []hop) {
-	all := j.hops[key]
+func (r redirects) due(key string, e *evidence.Exchange, ours bool) (waiting []hop) {
+	all := r[key]
 	spare := -1
 	for i := range all {
 		if !all[i].served(e) {
@@ -37,8 +40,8 @@ func (j *Judge) due(key string, e *evidence.Exchange) (waiting []hop) {
 			spare++
 		}
 	}
-	if !j.m.Ours() {
-		delete(j.hops, key)
+	if !ours {
+		delete(r, key)
 		return waiting
 	}
 	for i := range all {
@@ -51,6 +54,44 @@ func (j *Judge) due(key string, e *evidence.Exchange) (waiting []hop) {
 		}
 	}
 	return waiting
+}
+
+// leadTo reports whether e follows one.
+func (r redirects) leadTo(e *evidence.Exchange, key string) bool {
+	return slices.ContainsFunc(r[key], func(w hop) bool { return !w.served(e) })
+}
+
+// fromElsewhere reports whether e follows redirects from other authorities alone.
+func (r redirects) fromElsewhere(e *evidence.Exchange) bool {
+	for _, w := range r[e.Asked().Key] {
+		if w.origin == e.Authority && !w.served(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// add makes w wait for an exchange with the URL of a key, in the place of another of its authority.
+func (r redirects) add(key string, w hop) {
+	if len(r) >= maxWaiting {
+		r.forget()
+	}
+	waiting := slices.DeleteFunc(r[key], func(o hop) bool { return o.origin == w.origin })
+	if len(waiting) < 1000 {
+		r[key] = append(waiting, w)
+	}
+}
+
+// forget forgets one redirect, rather one that was followed.
+func (r redirects) forget() {
+	one := ""
+	for old, waiting := range r {
+		one = old
+		if !slices.ContainsFunc(waiting, func(w hop) bool { return w.file == "" }) {
+			break
+		}
+	}
+	delete(r, one)
 }
 
 // served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
@@ -75,15 +116,8 @@ func (j *Judge) follow(h *evidence.Joined, to *Host, w hop, asked string) {
 	case w.n >= j.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
 	default:
-		k := p.Key
 		j.expect(h)
-		if len(j.hops) >= maxWaiting {
-			j.forgetHop()
-		}
-		waiting := slices.DeleteFunc(j.hops[k], func(o hop) bool { return o.origin == w.origin })
-		if len(waiting) < 1000 {
-			j.hops[k] = append(waiting, hop{origin: w.origin, n: w.n + 1, chain: chain})
-		}
+		j.redirects.add(p.Key, hop{origin: w.origin, n: w.n + 1, chain: chain})
 	}
 }
 
@@ -93,16 +127,4 @@ func (j *Judge) mostHops() int {
 		return oldHops
 	}
 	return maxHops
-}
-
-// forgetHop forgets one redirect, rather one that was followed.
-func (j *Judge) forgetHop() {
-	one := ""
-	for old, waiting := range j.hops {
-		one = old
-		if !slices.ContainsFunc(waiting, func(w hop) bool { return w.file == "" }) {
-			break
-		}
-	}
-	delete(j.hops, one)
 }

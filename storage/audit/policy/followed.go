@@ -8,10 +8,10 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// detour judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
+// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
 // authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
 // so, and what the rules at hand forbid is named.
-func (j *Judge) detour(h *evidence.Joined, to *Host) error {
+func (j *Judge) followed(h *evidence.Joined, to *Host) error {
 	e, p := &h.Exchange, &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
 		return nil
@@ -19,12 +19,12 @@ func (j *Judge) detour(h *evidence.Joined, to *Host) error {
 	const why = "a robots.txt redirects here, "
 	switch p.kind {
 	case unasked:
-		if !j.m.Ours() && j.fromElsewhere(e) {
+		if !j.m.Ours() && j.redirects.fromElsewhere(e) {
 			j.found.Doubt(e.Authority, finding.RobotsMissing, why+"and this host's own was not asked for", 0, 0)
 		}
 		return nil
 	case unreachable:
-		if j.fromElsewhere(e) {
+		if j.redirects.fromElsewhere(e) {
 			j.found.Doubt(e.Authority, finding.RobotsUnreachable, why+"and this host's own cannot be had", 0, 0)
 		}
 		return nil
@@ -37,7 +37,7 @@ func (j *Judge) detour(h *evidence.Joined, to *Host) error {
 		switch {
 		case v.Allowed:
 			continue
-		case j.m.Ours() || !j.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
+		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
 			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
 			f := e.Finding(finding.Disallowed, j.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
@@ -47,14 +47,4 @@ func (j *Judge) detour(h *evidence.Joined, to *Host) error {
 		return nil
 	}
 	return nil
-}
-
-// fromElsewhere reports whether e follows redirects from other authorities alone.
-func (j *Judge) fromElsewhere(e *evidence.Exchange) bool {
-	for _, w := range j.hops[e.Asked().Key] {
-		if w.origin == e.Authority && !w.served(e) {
-			return false
-		}
-	}
-	return true
 }

@@ -14,8 +14,8 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// toldVerdict compares what the crawl says of its verdict with the recomputed ones.
-func (j *Judge) toldVerdict(h *evidence.Joined, to *Host, vs []rules.Verdict) error {
+// claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
+func (j *Judge) claimedVerdict(h *evidence.Joined, to *Host, vs []rules.Verdict) error {
 	e, l := &h.Exchange, h.Exchange.Line
 	if l == nil || !j.m.Ours() || l.Decision != storage.DecisionAllow {
 		return nil

@@ -13,7 +13,7 @@ import (
 // are too short in sum, though each for itself may be long enough for all that the dates tell.
 func (j *Judge) row(h *evidence.Joined, to *Host, required time.Duration) (pauses.Short, bool) {
 	e := &h.Exchange
-	again := seenAs{e.URL, e.Began}
+	again := sighting{e.URL, e.Began}
 	if (!h.HasRequest || !h.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
 		return pauses.Short{}, false
 	}
@@ -25,14 +25,14 @@ func (j *Judge) row(h *evidence.Joined, to *Host, required time.Duration) (pause
 	return to.row.Add(x)
 }
 
-// seenAs is what is alike in the records of an exchange.
-type seenAs struct {
+// sighting is what is alike in the records of an exchange.
+type sighting struct {
 	url   string
 	began time.Time
 }
 
-// hasty reports pauses that were too short in sum.
-func (j *Judge) hasty(e *evidence.Exchange, s pauses.Short, by string) {
+// tooFastInSum reports pauses that were too short in sum.
+func (j *Judge) tooFastInSum(e *evidence.Exchange, s pauses.Short, by string) {
 	j.found.Add(e.Finding(finding.Gap,
 		fmt.Sprintf("at least %s from the start of the first to that of the last, for %d pauses in a row: %s", finding.Round(s.Due), s.Pauses, by),
 		fmt.Sprintf("at most %s, since %s", finding.Round(s.Most), finding.Clock(s.Since))))
