@@ -12,8 +12,8 @@ import (
 
 // Options say what is audited, and by what measure.
 type Options struct {
-	// Files are WARC files, in the order in which they were written. Those of other crawlers, which may write several at
-	// a time, are put in order by their dates. Their names are kept in findings as given.
+	// Files are WARC files, in the order in which they were written. Those of other crawlers, which may write several
+	// at a time, are put in order by their dates. Their names are kept in findings as given.
 	Files []string
 
 	// Floor is the shortest pause between two exchanges of a host that is not the operator's own. Zero means: what the
@@ -30,11 +30,12 @@ type Options struct {
 	// TempDir holds the texts of robots.txt while the audit runs. Empty means the system's folder for such files.
 	TempDir string
 
-	// Ours says that this crawler wrote the files whatever they say: its ledger stands beside them. A warcinfo that names
-	// another software is a violation then, and frees from nothing.
+	// Ours says that this crawler wrote the files whatever they say: its ledger stands beside them. A warcinfo that
+	// names another software is a violation then, and frees from nothing.
 	Ours bool
 
-	// LeftOut is how many answers whoever packed the files says that he left out, because their pages ask not to be archived.
+	// LeftOut is how many answers whoever packed the files says that he left out, because their pages ask not to be
+	// archived.
 	LeftOut int64
 
 	// Strict holds archives of other crawlers to this crawler's promises too, as far as an archive of theirs can show
@@ -54,7 +55,8 @@ type Witness interface {
 	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
 	// Info is called with the fields of each warcinfo record, before what follows it.
 	Info(ctx context.Context, in *evidence.Info, found finding.Report) error
-	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot show.
+	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot
+	// show.
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
 

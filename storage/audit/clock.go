@@ -8,11 +8,11 @@ import (
 	"curtsy/storage/audit/pauses"
 )
 
-// Within a run the dates of a crawl of ours never go back (crawler/dates.go); between two runs its clock may have been set.
-// That shows when a run began, as its warcinfo says, before the end of what stands before it. By how
-// much the clock was set nobody can tell, for how long nothing ran is not known. So of each host the pause before its
-// first exchange behind the step is not known, nor whether a rest was over; robots.txt is as old, at least, as the step.
-// All that is held against the new clock.
+// Within a run the dates of a crawl of ours never go back (crawler/dates.go); between two runs its clock may have
+// been set. That shows when a run began, as its warcinfo says, before the end of what stands before it. By how much
+// the clock was set nobody can tell, for how long nothing ran is not known. So of each host the pause before its
+// first exchange behind the step is not known, nor whether a rest was over; robots.txt is as old, at least, as the
+// step. All that is held against the new clock.
 
 // clock is the crawling computer's, as the dates of an archive show it.
 type clock struct {
@@ -51,8 +51,9 @@ func (c *clock) setBack(e *evidence.Exchange, begun time.Time) finding.Finding {
 	by := c.last.Sub(begun)
 	e.Stepped = true
 	c.steps, c.stepAt, c.last = c.steps+1, begun, time.Time{}
-	f := e.Finding(finding.ClockStep, "files in the order of their dates", "the clock was set back, by "+finding.Round(by)+" at least, before "+e.File+
-		": the first pause of each host behind it is unprovable, and whether its rests were over")
+	f := e.Finding(finding.ClockStep, "files in the order of their dates",
+		"the clock was set back, by "+finding.Round(by)+" at least, before "+e.File+
+			": the first pause of each host behind it is unprovable, and whether its rests were over")
 	f.Authority, f.URL, f.Note = "", "", true
 	return f
 }

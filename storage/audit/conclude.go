@@ -70,7 +70,8 @@ func (a *audit) rows() {
 // measures say what was required.
 func (a *audit) measures(ours bool) []string {
 	m := []string{
-		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) through a parser of the audit's own",
+		"robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) through a parser of the " +
+			"audit's own",
 		"Crawl-delay between the end of an exchange and the start of the next with the same authority",
 		"nothing during a Retry-After (RFC 9110 10.2.3)",
 		"one exchange at a time with an authority, where the archive says when exchanges ended",
@@ -78,17 +79,22 @@ func (a *audit) measures(ours bool) []string {
 		"block and payload digests (WARC 1.1, 5.8 and 5.9)",
 	}
 	if ours {
-		m = append(m, "the promises of docs/politeness.md: a floor of 1 s or what the archive declares, the groups of the token and of curtsy, "+
-			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, Request-rate, RateLimit, five times the response time, "+
+		m = append(m, "the promises of docs/politeness.md: a floor of 1 s or what the archive declares, the groups "+
+			"of the token and of curtsy, "+
+			"Cache-Control of robots.txt, 429 and 5xx as unreachable, the pace of addresses, Request-rate, "+
+			"RateLimit, five times the response time, "+
 			"the crawl's own statements, and whom it names for each pause")
 	}
 	if a.o.Strict && !ours {
-		m = append(m, "of another crawler, as the audit was told, the promises of docs/politeness.md that its archive can show: a floor of 1 s, Cache-Control of "+
-			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses (100 ms), Request-rate, RateLimit, "+
+		m = append(m, "of another crawler, as the audit was told, the promises of docs/politeness.md that its "+
+			"archive can show: a floor of 1 s, Cache-Control of "+
+			"robots.txt, 429, 408, 425 and 5xx as unreachable, rests after 429 and errors, the pace of addresses "+
+			"(100 ms), Request-rate, RateLimit, "+
 			"five times the response time, a contact in the User-Agent, no cookies and no credentials")
 	}
 	if a.o.Floor > 0 {
-		m = append(m, "a pause of "+a.o.Floor.String()+" for hosts that are not the operator's own, as the audit was told")
+		m = append(m, "a pause of "+a.o.Floor.String()+
+			" for hosts that are not the operator's own, as the audit was told")
 	}
 	return m
 }
@@ -97,16 +103,22 @@ func (a *audit) measures(ours bool) []string {
 func (a *audit) cannotShow(ours bool) []string {
 	c := []string{
 		"that nothing was asked for that was not archived: only the sites' own access logs can confirm that",
-		"that the clock of the crawling computer was right (the dates of answers show how it differs from the servers', which may be wrong or made up), or that the files are those that the crawl wrote: a head lodged elsewhere at the time confirms the second",
+		"that the clock of the crawling computer was right (the dates of answers show how it differs from the " +
+			"servers', which may be wrong or made up), or that the files are those that the crawl wrote: a head " +
+			"lodged elsewhere at the time confirms the second",
 		"requests of which nothing crossed the connection, which leave no record",
 	}
 	if ours {
 		c = append(c,
 			"that the value in an owner's proof is the operator's: only the operator's key can tell",
-			"that the rests after errors beyond the first are as long as docs/politeness.md says: they are required as long as the crawl itself says",
-			"when an answer began: its first octet is believed to have come when the crawl says, if not after the last, and the pause for slow answers follows from that",
-			"whether a run went on without knowing the last two answers of the file before, as after a kill: their response times and RateLimit do not bind it",
-			"the exact moment a connection was opened to an address: the pace of addresses is judged over many exchanges",
+			"that the rests after errors beyond the first are as long as docs/politeness.md says: they are required "+
+				"as long as the crawl itself says",
+			"when an answer began: its first octet is believed to have come when the crawl says, if not after the "+
+				"last, and the pause for slow answers follows from that",
+			"whether a run went on without knowing the last two answers of the file before, as after a kill: their "+
+				"response times and RateLimit do not bind it",
+			"the exact moment a connection was opened to an address: the pace of addresses is judged over many "+
+				"exchanges",
 		)
 	} else {
 		named := "that the software is the one that the archive names"

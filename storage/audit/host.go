@@ -30,8 +30,8 @@ type host struct {
 	unprovable             int64
 }
 
-// cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that the one
-// before may have been killed.
+// cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
+// the one before may have been killed.
 func (h *host) cross(killed bool) {
 	h.pace.Cross(killed)
 	if killed {
@@ -71,8 +71,9 @@ func (h *host) show() *Host {
 	return &Host{
 		Authority: finding.Short(h.name), Own: h.own, Pages: h.pages, Robots: h.robots, Policy: h.policy.Kind(),
 		Disallowed: h.avoided, Required: p.Required.Seconds(), RequiredBy: p.RequiredBy, Lowest: p.Lowest.Seconds(),
-		Gaps: p.Gaps.N(), MinGap: p.Gaps.Least().Seconds(), MedianGap: p.Gaps.Median().Seconds(), StartToStart: p.StartToStart,
-		Dates: h.skew.N(), Skew: h.skew.Median().Seconds(),
+		Gaps: p.Gaps.N(), MinGap: p.Gaps.Least().Seconds(), MedianGap: p.Gaps.Median().Seconds(),
+		StartToStart: p.StartToStart,
+		Dates:        h.skew.N(), Skew: h.skew.Median().Seconds(),
 		Violations: h.violations, Unprovable: h.unprovable, Why: h.unproved,
 	}
 }

@@ -17,17 +17,21 @@ type family struct {
 	judge func(a *audit, x *sitting) error
 }
 
-// families are the rules in the order in which an exchange meets them (docs/audit.md). What a record must be for itself the
-// reader has checked before (evidence), and what stands beside the archive the witnesses check behind them.
+// families are the rules in the order in which an exchange meets them (docs/audit.md). What a record must be for
+// itself the reader has checked before (evidence), and what stands beside the archive the witnesses check behind
+// them.
 var families = []family{
 	{"the records of an exchange", "WARC 1.1; docs/warc.md; docs/decisions.md",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
 	{"who asks, and how", "RFC 9309 2.2.1; docs/politeness.md, rules 1 to 3",
-		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord}, (*audit).judgeRequest},
+		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},
+		(*audit).judgeRequest},
 	{"pauses, rests, and the pace of addresses", "robots.txt; RFC 9110 10.2.3; docs/politeness.md, rules 7 to 14",
-		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.GapTold, finding.BadRecord}, (*audit).judgePause},
+		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.GapTold,
+			finding.BadRecord}, (*audit).judgePause},
 	{"robots.txt", "RFC 9309; docs/politeness.md, rules 4 to 7",
-		[]finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed, finding.Verdict}, (*audit).judgeRobots},
+		[]finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed,
+			finding.Verdict}, (*audit).judgeRobots},
 }
 
 // sitting is an exchange before its judges.

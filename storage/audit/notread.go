@@ -18,9 +18,9 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are audited:
-// a note, and a violation where it is a WARC file, for nobody would know of the exchanges in it. The crawl itself leaves
-// files there behind damage and after a kill: they are notes.
+// NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are
+// audited: a note, and a violation where it is a WARC file, for nobody would know of the exchanges in it. The crawl
+// itself leaves files there behind damage and after a kill: they are notes.
 func NotRead(dir string, files []string) Witness { return notRead{dir, files} }
 
 type notRead struct {
@@ -51,7 +51,8 @@ func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) err
 		case !e.Type().IsRegular():
 			f.Observed = "it is no regular file, and was not read"
 		case top && leftOver.MatchString(e.Name()):
-			f.Observed = "not read" + sized(e) + ": a crawl leaves it behind damage (.cut), or a kill within an append (.spool)"
+			f.Observed = "not read" + sized(e) +
+				": a crawl leaves it behind damage (.cut), or a kill within an append (.spool)"
 		case isWARC(path):
 			f.Note, f.Observed = false, "a WARC file that was not read: move it away, or audit it alone"
 		default:

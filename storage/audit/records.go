@@ -12,8 +12,8 @@ import (
 	"curtsy/storage/audit/words"
 )
 
-// records holds exchanges to the records that they should have (WARC 1.1; docs/warc.md). What a record must be for itself,
-// package evidence has checked.
+// records holds exchanges to the records that they should have (WARC 1.1; docs/warc.md). What a record must be for
+// itself, package evidence has checked.
 type records struct {
 	mayLack int64 // how many answers whoever packed the files says that he left out
 	absent  int64 // answers that request and metadata name, and that are not there
@@ -26,18 +26,23 @@ type records struct {
 func (j *records) judge(h *evidence.Joined) {
 	e := &h.Exchange
 	if e.OtherHost() {
-		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)", "it asks "+strconv.Quote(finding.Short(e.Host))))
+		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)",
+			"it asks "+strconv.Quote(finding.Short(e.Host))))
 	}
 	if !j.m.Ours() {
 		j.sameStory(h)
 		return
 	}
 	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
-		j.found.Add(e.Finding(finding.BadRecord, "request, answer and metadata of an exchange stand together, name each other, and have one date, URL and address (docs/warc.md)", wrong))
+		j.found.Add(e.Finding(finding.BadRecord,
+			"request, answer and metadata of an exchange stand together, name each other, and have one date, URL "+
+				"and address (docs/warc.md)", wrong))
 	}
 	if e.Line != nil {
-		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "", LeftOut: e.LeftOut != ""}) {
-			f := e.Finding(finding.BadRecord, w.Required+" (docs/decisions.md)", "the crawl says "+finding.Short(w.Said))
+		for _, w := range words.Of(e.Line, words.Answer{Status: e.Status, Whole: e.Answered && e.Cut == "",
+			LeftOut: e.LeftOut != ""}) {
+			f := e.Finding(finding.BadRecord, w.Required+" (docs/decisions.md)",
+				"the crawl says "+finding.Short(w.Said))
 			if f.Place = e.LineAt; w.Field == "paceBy" {
 				f.Code = finding.GapTold
 			}
@@ -45,33 +50,38 @@ func (j *records) judge(h *evidence.Joined) {
 		}
 	}
 	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
-		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)", "an exchange without one"))
+		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)",
+			"an exchange without one"))
 	}
 	if !h.HasRequest {
-		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/warc.md)", "a response without its request"))
+		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (docs/warc.md)",
+			"a response without its request"))
 	}
 	if p, err := weburl.Parse(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
-		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+e.Target))
+		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
+			"the request line asks for "+e.Target))
 	}
 }
 
-// sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL. Which of
-// several the server was asked for, nobody can say. (Ours says the same octets everywhere, which judge checks.)
+// sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL. Which
+// of several the server was asked for, nobody can say. (Ours says the same octets everywhere, which judge checks.)
 func (j *records) sameStory(h *evidence.Joined) {
 	e := &h.Exchange
 	if h.RequestURL != "" {
-		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)", "its request is of "+strconv.Quote(finding.Short(h.RequestURL))))
+		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)",
+			"its request is of "+strconv.Quote(finding.Short(h.RequestURL))))
 		return
 	}
 	p, err := weburl.Parse(e.URL)
 	if err == nil && h.HasRequest && !weburl.SameTarget(e.Target, p.Target) {
-		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL", "the request line asks for "+strconv.Quote(finding.Short(e.Target))))
+		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
+			"the request line asks for "+strconv.Quote(finding.Short(e.Target))))
 	}
 }
 
-// leftOut takes an exchange whose answer somebody took out of the archive. Who packs a crawl for others may do so with pages
-// that ask not to be archived, and says how many (docs/wacz.md); what is more, or asks for no such thing, is missing. What
-// such an answer said is known from the metadata alone.
+// leftOut takes an exchange whose answer somebody took out of the archive. Who packs a crawl for others may do so
+// with pages that ask not to be archived, and says how many (docs/wacz.md); what is more, or asks for no such thing,
+// is missing. What such an answer said is known from the metadata alone.
 func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	e := &h.Exchange
 	if e.LeftOut == "" {
@@ -80,7 +90,9 @@ func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	j.absent++
 	l, robots := e.Line, e.Asked().IsRobots()
 	if robots || !noArchive(l.Directives) || j.absent > j.mayLack {
-		j.found.Add(e.Finding(finding.BadRecord, "the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and a package says that such are left out (docs/wacz.md)",
+		j.found.Add(e.Finding(finding.BadRecord,
+			"the answer that request and metadata name (docs/warc.md), unless its page asks not to be archived and "+
+				"a package says that such are left out (docs/wacz.md)",
 			"there is no record "+e.LeftOut))
 	}
 	if robots {

@@ -17,7 +17,8 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 	case l.Decision != storage.DecisionDisallow:
 	case err != nil:
 		a.report(finding.Finding{Code: finding.BadRecord, Place: at, URL: l.URL,
-			Required: "a URL that can be read in the line of a refusal", Observed: err.Error() + ": " + finding.Short(l.URL)})
+			Required: "a URL that can be read in the line of a refusal",
+			Observed: err.Error() + ": " + finding.Short(l.URL)})
 	default:
 		to := a.host(p.Authority)
 		to.avoided += n

@@ -23,12 +23,14 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !j.m.Ours() {
-		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)", e.Method))
+		j.found.Add(e.Finding(finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp; docs/politeness.md, rule 3)",
+			e.Method))
 	}
 	if j.m.Ours() {
 		j.promised(h)
 	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
-		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s)
+		f := e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
+			"the request has the fields "+s)
 		f.Note = !j.m.Strict
 		j.found.Add(f)
 	}
@@ -40,13 +42,18 @@ func (j *requests) judge(h *evidence.Joined, asker string) {
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
 		j.found.Add(e.Finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
 	case h.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site took for its name, nobody can say
-		j.found.Add(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)", "another before it: User-Agent: "+h.Sent.OtherAgent))
+		j.found.Add(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)",
+			"another before it: User-Agent: "+h.Sent.OtherAgent))
 	case name == "" && token == "":
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case j.m.Strict && !j.m.Ours() && !reachable(e.Agent):
-		j.found.Add(e.Finding(finding.UserAgent, "a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)", "User-Agent: "+e.Agent))
+		j.found.Add(e.Finding(finding.UserAgent,
+			"a User-Agent with a contact, an http(s) URL or a mailbox (docs/politeness.md, rule 2)",
+			"User-Agent: "+e.Agent))
 	case token == "" && switched(asker, name):
-		j.found.Add(e.Finding(finding.UserAgent, "one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+measure.TokenOf(asker), "User-Agent: "+e.Agent))
+		j.found.Add(e.Finding(finding.UserAgent,
+			"one product token, with which robots.txt was asked for (RFC 9309 2.2.1): "+measure.TokenOf(asker),
+			"User-Agent: "+e.Agent))
 	}
 }
 
@@ -62,27 +69,32 @@ func reachable(agent string) bool {
 	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")
 }
 
-// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/politeness.md, rules 1
-// to 3).
+// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/politeness.md,
+// rules 1 to 3).
 func (j *requests) promised(h *evidence.Joined) {
 	e, s := &h.Exchange, &h.Sent
 	if e.Method != "" && e.Method != "GET" {
 		j.found.Add(e.Finding(finding.Method, "GET (docs/politeness.md, rule 3)", e.Method))
 	}
 	if s.Secrets != "" {
-		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)", "the request has the fields "+s.Secrets))
+		j.found.Add(e.Finding(finding.Credentials, "no cookies and no credentials (docs/politeness.md, rule 3)",
+			"the request has the fields "+s.Secrets))
 	}
 	if want := weburl.HostOf(e.Authority); s.Hosts != 1 || weburl.HostOf(weburl.Scheme(e.Authority)+s.Host) != want {
-		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want, fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))
+		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL: Host: "+want,
+			fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))
 	}
 	if j.m.Info == nil || j.m.Info.Agent == "" {
 		return // which is said of the warcinfo record
 	}
 	if e.Agent != j.m.Info.Agent && e.Agent != "" || s.Agents > 1 {
-		j.found.Add(e.Finding(finding.UserAgent, "the User-Agent that the warcinfo record declares: "+j.m.Info.Agent, fmt.Sprintf("%d fields, the last %s", s.Agents, e.Agent)))
+		j.found.Add(e.Finding(finding.UserAgent, "the User-Agent that the warcinfo record declares: "+j.m.Info.Agent,
+			fmt.Sprintf("%d fields, the last %s", s.Agents, e.Agent)))
 	}
 	if want := mailbox(j.m.Info.Agent); s.From != want || s.Froms > 1 {
-		j.found.Add(e.Finding(finding.UserAgent, fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want), fmt.Sprintf("%d fields, the last %q", s.Froms, s.From)))
+		j.found.Add(e.Finding(finding.UserAgent,
+			fmt.Sprintf("From: %q, the mailbox in the User-Agent (docs/politeness.md, rule 1)", want),
+			fmt.Sprintf("%d fields, the last %q", s.Froms, s.From)))
 	}
 }
 

@@ -57,7 +57,8 @@ func (a *audit) close() { a.texts.Close() }
 
 // measure is by what is judged next.
 func (a *audit) measure() measure.Measure {
-	return measure.Measure{Told: measure.Told{Floor: a.o.Floor, Token: a.o.Token, Strict: a.o.Strict, Ledger: a.o.Ours}, Info: a.info}
+	return measure.Measure{Told: measure.Told{Floor: a.o.Floor, Token: a.o.Token, Strict: a.o.Strict, Ledger: a.o.Ours},
+		Info: a.info}
 }
 
 // host returns what is known of an authority, and makes it known.

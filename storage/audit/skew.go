@@ -8,13 +8,13 @@ import (
 	"curtsy/storage/audit/httpfield"
 )
 
-// dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole seconds,
-// and the answer was made some time between the request and its own first octet: the middle of both is taken, so that
-// one of them says little and the median of many says it to about a tenth of a second. An answer with an Age was made
-// for somebody else, some time before.
+// dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole
+// seconds, and the answer was made some time between the request and its own first octet: the middle of both is
+// taken, so that one of them says little and the median of many says it to about a tenth of a second. An answer with
+// an Age was made for somebody else, some time before.
 //
-// It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted alike
-// in the archive show here, and nowhere else.
+// It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted
+// alike in the archive show here, and nowhere else.
 func (h *host) dated(x *evidence.Joined) {
 	at, ok := httpfield.Date(strings.TrimSpace(x.Answer.Date.Value))
 	if e := &x.Exchange; ok && x.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {

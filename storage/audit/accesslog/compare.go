@@ -41,22 +41,22 @@ type Options struct {
 	// From are addresses of the crawler: lines from there are its own, whatever user agent they name.
 	From []netip.Prefix
 
-	// Whole says that the archive is known to hold all of the crawl, as that beside its ledger is. Another crawl may still
-	// have asked for robots.txt right before or after it.
+	// Whole says that the archive is known to hold all of the crawl, as that beside its ledger is. Another crawl may
+	// still have asked for robots.txt right before or after it.
 	Whole bool
 
-	// Crashed reports whether a request that was sent at some instant from one to the other may be missing from the archive
-	// because the crawl was killed. Nil means never.
+	// Crashed reports whether a request that was sent at some instant from one to the other may be missing from the
+	// archive because the crawl was killed. Nil means never.
 	Crashed func(from, to time.Time) bool
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in octets. Zero means 16 MiB
 }
 
-// Comparison compares an archive with the access logs of some of its hosts: every archived exchange with such a host must
-// stand in its log, and every line of the crawler in the archive, as far as the one reaches over the other. Both are
-// sorted into one, by what was asked for and then by time, so neither has to be in order, and memory is bounded. It is
-// an audit.Witness.
+// Comparison compares an archive with the access logs of some of its hosts: every archived exchange with such a host
+// must stand in its log, and every line of the crawler in the archive, as far as the one reaches over the other. Both
+// are sorted into one, by what was asked for and then by time, so neither has to be in order, and memory is bounded.
+// It is an audit.Witness.
 type Comparison struct {
 	o       Options          // with each file once
 	sites   map[string]*site // by HOST
@@ -96,7 +96,8 @@ func Compare(o Options) *Comparison {
 	}
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
-		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/4), unheard: sorted.New(o.TempDir, o.Memory/4),
+		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/4),
+		unheard:  sorted.New(o.TempDir, o.Memory/4),
 		overlaps: overlaps{dir: o.TempDir},
 	}
 	c.o.Logs = nil
@@ -245,5 +246,6 @@ const formats = "lines in the Common or the Combined Log Format, or objects of J
 
 // unreadable is a finding about a line that cannot be read.
 func unreadable(path string, u *unread) finding.Finding {
-	return finding.Finding{Code: finding.LogLine, Note: true, Place: finding.Place{File: path}, Required: formats, Observed: u.Error()}
+	return finding.Finding{Code: finding.LogLine, Note: true, Place: finding.Place{File: path}, Required: formats,
+		Observed: u.Error()}
 }

@@ -12,8 +12,8 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked for,
-// then by time.
+// entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked
+// for, then by time.
 type entry struct {
 	key    [16]byte // of log, method and target
 	from   int64    // Unix microseconds: the first second under which the log may have it; for a line, its own second
@@ -138,7 +138,8 @@ func (e *entry) part(i int) string {
 
 // finding makes a finding about an archived exchange.
 func (e *entry) finding(observed string) finding.Finding {
-	f := finding.Finding{Code: finding.LogMissing, Required: required, Observed: observed, Authority: e.part(0), URL: e.part(5), Time: micro(e.began)}
+	f := finding.Finding{Code: finding.LogMissing, Required: required, Observed: observed, Authority: e.part(0),
+		URL: e.part(5), Time: micro(e.began)}
 	f.File, f.Record = e.part(2), e.part(4)
 	f.Offset, _ = strconv.ParseInt(e.part(3), 10, 64)
 	return f

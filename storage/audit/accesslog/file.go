@@ -52,8 +52,10 @@ func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
 			return nil, nil, errors.Join(fmt.Errorf("zstd: %w", err), done())
 		}
 		return z, func() error { z.Close(); return done() }, nil
-	case bytes.HasPrefix(magic, []byte("BZh")), bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X'}), bytes.HasPrefix(magic, []byte("PK\x03\x04")):
-		return nil, nil, errors.Join(errors.New("it is compressed, and neither with gzip nor with zstd: unpack it first"), done())
+	case bytes.HasPrefix(magic, []byte("BZh")), bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X'}),
+		bytes.HasPrefix(magic, []byte("PK\x03\x04")):
+		return nil, nil, errors.Join(errors.New("it is compressed, and neither with gzip nor with zstd: unpack it "+
+			"first"), done())
 	}
 	return in, done, nil
 }
@@ -79,9 +81,9 @@ var seed = maphash.MakeSeed()
 
 var errTorn = errors.New("the file ends within its compressed data")
 
-// lines returns the lines of an access log, with their numbers. A line that cannot be read is an *unread, and the lines
-// behind it follow; any other error is the last. Empty lines are passed over, and so is what a torn compressed file ends
-// with. Memory is bounded by maxLine.
+// lines returns the lines of an access log, with their numbers. A line that cannot be read is an *unread, and the
+// lines behind it follow; any other error is the last. Empty lines are passed over, and so is what a torn compressed
+// file ends with. Memory is bounded by maxLine.
 func lines(r io.Reader) iter.Seq2[numbered, error] {
 	return func(yield func(numbered, error) bool) {
 		in := bufio.NewReaderSize(r, maxLine)

@@ -85,7 +85,8 @@ func parseJSON(b []byte) (line, error) {
 	return l, nil
 }
 
-// jsonTime reads a time in the forms that servers write in JSON, and keeps its whole second as the other formats have it.
+// jsonTime reads a time in the forms that servers write in JSON, and keeps its whole second as the other formats have
+// it.
 func (l *line) jsonTime(s string) bool {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", timeForm} {
 		if t, err := time.Parse(form, s); err == nil {

@@ -48,8 +48,8 @@ var ErrNobody = errors.New("no line of the access logs is the crawler's")
 // maxRobots is how much of a robots.txt counts (RFC 9309 2.5).
 const maxRobots = 500 << 10
 
-// Judge says by access logs and robots.txt alone how a crawler behaved that left no archive. What a log does not hold is
-// no violation; it is counted as unprovable, and said.
+// Judge says by access logs and robots.txt alone how a crawler behaved that left no archive. What a log does not hold
+// is no violation; it is counted as unprovable, and said.
 func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 	if o.Limit == 0 {
 		o.Limit = 100
@@ -57,8 +57,10 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	j := &judge{o: o, r: &audit.Result{Version: audit.Version, Level: audit.LogAlone}, all: sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{}, counts: map[finding.Code]*audit.Count{}, told: map[string]bool{},
+	j := &judge{o: o, r: &audit.Result{Version: audit.Version, Level: audit.LogAlone},
+		all:  sorted.New(o.TempDir, o.Memory),
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, found: map[string]int{},
+		counts: map[finding.Code]*audit.Count{}, told: map[string]bool{},
 		overlaps: overlaps{dir: o.TempDir}}
 	r, err := j.run(ctx)
 	if err = errors.Join(err, j.all.Close(), j.overlaps.close()); err != nil {
@@ -190,7 +192,8 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 			s.last = l.time
 		}
 		told.Agentless = told.Agentless || !l.combined
-		if name != "" && l.vhost != "" && l.vhost != name && bare(l.vhost) != name || !namesProduct(l.agent, j.o.Token) && !l.from(j.o.From) {
+		if name != "" && l.vhost != "" && l.vhost != name && bare(l.vhost) != name ||
+			!namesProduct(l.agent, j.o.Token) && !l.from(j.o.From) {
 			told.Others++
 			return nil
 		}
@@ -216,8 +219,8 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 	return err
 }
 
-// reaches reports whether the logs of a host hold all of a time: one file after the other, without a hole in which one may
-// be missing.
+// reaches reports whether the logs of a host hold all of a time: one file after the other, without a hole in which
+// one may be missing.
 func (j *judge) reaches(host string, from, to time.Time) bool {
 	const hole = 10 * time.Minute
 	spans := slices.Clone(j.spans)

@@ -43,7 +43,8 @@ const (
 )
 
 func (j *judge) enter(name string) *visited {
-	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not asked for"}, rules: j.rulesOf(name), fuzzy: time.Second,
+	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not asked for"},
+		rules: j.rulesOf(name), fuzzy: time.Second,
 		clients: map[string]*client{}, gaps: map[int64]int64{}, why: map[string]*audit.Unproved{}}
 	if name == "" {
 		h.shown.Authority = "the host of the log"
@@ -73,13 +74,15 @@ func (j *judge) visit(h *visited, v *visit) {
 		j.r.To = v.time
 	}
 	if v.cut {
-		j.unprove(h, finding.Disallowed, "the server did not read the request line as a whole, so what was asked for is not known", 0)
+		j.unprove(h, finding.Disallowed, "the server did not read the request line as a whole, so what was asked "+
+			"for is not known", 0)
 		return
 	}
 	j.identity(h, v)
 	j.paced(h, v)
 	if !h.busy.IsZero() && v.time.Sub(h.busy) < restful && v.time.After(h.busy) {
-		j.unprove(h, finding.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold Retry-After", v.time.Sub(h.busy))
+		j.unprove(h, finding.RetryAfter, "asked for within a minute after a 429 or a 503, and the log does not hold "+
+			"Retry-After", v.time.Sub(h.busy))
 	}
 	if v.status == 429 || v.status == 503 {
 		h.busy = v.time
@@ -117,13 +120,15 @@ func (j *judge) identity(h *visited, v *visit) {
 		j.find(j.finding(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method))
 	}
 	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !unheard(v.status)) { // it came from an address of the crawler
-		j.find(j.finding(h, v, finding.UserAgent, "a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token, "User-Agent: "+v.agent))
+		j.find(j.finding(h, v, finding.UserAgent,
+			"a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token,
+			"User-Agent: "+v.agent))
 	}
 }
 
-// paced checks the pauses of a client. A line has the second in which a request began, or that in which it ended: in either
-// case two of them lie as far apart as the pause that was due, at least. One that a server wrote late, since the crawler had
-// cut it off, is out of place: a row is too short only if it is without one of its lines, too.
+// paced checks the pauses of a client. A line has the second in which a request began, or that in which it ended: in
+// either case two of them lie as far apart as the pause that was due, at least. One that a server wrote late, since
+// the crawler had cut it off, is out of place: a row is too short only if it is without one of its lines, too.
 func (j *judge) paced(h *visited, v *visit) {
 	who := v.remote
 	if len(j.o.From) > 0 {
@@ -146,7 +151,8 @@ func (j *judge) paced(h *visited, v *visit) {
 			h.gaps[int64(gap/time.Second)]++
 		}
 		if h.pace > 0 {
-			j.unprove(h, finding.Gap, "the log does not tell how long requests took, so no pause is known to be long enough", gap)
+			j.unprove(h, finding.Gap, "the log does not tell how long requests took, so no pause is known to be "+
+				"long enough", gap)
 		}
 	}
 	c.last = v.time
@@ -156,7 +162,8 @@ func (j *judge) paced(h *visited, v *visit) {
 	due := h.pace - max(time.Millisecond, h.pace/1000)
 	if s, short := c.row.Add(pauses.Exchange{Began: v.time, Resolution: h.fuzzy + h.pace, Pace: due}); short {
 		j.find(j.finding(h, v, finding.Gap, fmt.Sprintf("pauses of %v: %s", h.pace, h.shown.RequiredBy),
-			fmt.Sprintf("%d pauses since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly), s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
+			fmt.Sprintf("%d pauses since %s took %v at most, and %v were due", s.Pauses, s.Since.Format(time.TimeOnly),
+				s.Most.Round(time.Millisecond), s.Due.Round(time.Millisecond))))
 	}
 }
 
@@ -164,7 +171,9 @@ func (j *judge) paced(h *visited, v *visit) {
 func (j *judge) page(h *visited, v *visit) {
 	switch h.policy {
 	case "unreachable":
-		j.find(j.finding(h, v, finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after a failure at "+h.asked.Format(time.DateTime)))
+		j.find(j.finding(h, v, finding.RobotsUnreachable,
+			"nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)",
+			"asked for, after a failure at "+h.asked.Format(time.DateTime)))
 		return
 	case "none":
 		j.r.Totals.Judged++
@@ -178,7 +187,8 @@ func (j *judge) page(h *visited, v *visit) {
 		fallthrough
 	default:
 		if !j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
-			j.unprove(h, code, "the log does not surely reach 24 h back, so robots.txt may have been asked for before", 0)
+			j.unprove(h, code, "the log does not surely reach 24 h back, so robots.txt may have been asked for before",
+				0)
 			break
 		}
 		j.find(j.finding(h, v, code, need, "the log has no request for it in the 24 h before"))
@@ -192,7 +202,9 @@ func (j *judge) page(h *visited, v *visit) {
 	}
 	j.r.Totals.Judged++
 	if ok, line := h.rules.lines.Allowed(v.target); !ok {
-		j.find(j.finding(h, v, finding.Disallowed, fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line), "asked for"))
+		j.find(j.finding(h, v, finding.Disallowed,
+			fmt.Sprintf("not to be asked for by %s: line %d of robots.txt (RFC 9309 2.2.2)", j.o.Token, line),
+			"asked for"))
 	}
 }
 
@@ -215,7 +227,8 @@ func (j *judge) leave(h *visited) {
 		}
 	}
 	if len(j.o.From) == 0 && len(h.clients) > 1 {
-		j.say("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known (--from)", h.shown.Authority, len(h.clients), j.o.Token)
+		j.say("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
+			"(--from)", h.shown.Authority, len(h.clients), j.o.Token)
 	}
 	j.r.Hosts = append(j.r.Hosts, h.shown)
 }
@@ -241,7 +254,8 @@ func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Dura
 func (j *judge) finding(h *visited, v *visit, code finding.Code, required, observed string) finding.Finding {
 	h.shown.Violations++
 	return finding.Finding{
-		Code: code, Authority: cut(h.shown.Authority), URL: cut(v.target), Time: v.time, Place: finding.Place{File: j.o.Logs[v.log].Path},
+		Code: code, Authority: cut(h.shown.Authority), URL: cut(v.target), Time: v.time,
+		Place:    finding.Place{File: j.o.Logs[v.log].Path},
 		Required: cut(required), Observed: cut(fmt.Sprintf("line %d: %s", v.number, observed)),
 	}
 }
@@ -292,18 +306,27 @@ func (j *judge) conclude() *audit.Result {
 	}
 	r.Clean = r.Totals.Violations == 0
 	r.Measures = []string{
-		"robots.txt asked for before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 2.2, 2.4)",
-		"nothing that the robots.txt that was given forbids " + j.o.Token + " (RFC 9309 2.2), and nothing while the log says that it could not be had (2.3.1.4)",
+		"robots.txt asked for before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
+			"2.2, 2.4)",
+		"nothing that the robots.txt that was given forbids " + j.o.Token +
+			" (RFC 9309 2.2), and nothing while the log says that it could not be had (2.3.1.4)",
 		"GET and HEAD only, with a User-Agent that names the crawler",
 	}
-	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)), func(r *rules) bool { return r.delay > 0 }) {
-		r.Measures = append(r.Measures, "pauses as Crawl-delay or --floor asks for: too short if no instants within the seconds of the log would fit them")
+	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)),
+		func(r *rules) bool { return r.delay > 0 }) {
+		r.Measures = append(r.Measures, "pauses as Crawl-delay or --floor asks for: too short if no instants within "+
+			"the seconds of the log would fit them")
 	}
 	j.say("that the robots.txt that was given is the one that the site served then")
-	j.say("how long requests took, and so that a pause was long enough: what is shown as a pause is the most that it can have been")
-	j.say("Retry-After, RateLimit and whatever else answers said; what robots.txt redirected to; cookies and other fields of requests")
-	j.say("requests under a name that does not hold %s%s", j.o.Token, map[bool]string{true: ", from other addresses than those given", false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
-	j.say("what was asked before the log begins, after it ends, or of other hosts; and what a cache in front of the server answered")
+	j.say("how long requests took, and so that a pause was long enough: what is shown as a pause is the most that " +
+		"it can have been")
+	j.say("Retry-After, RateLimit and whatever else answers said; what robots.txt redirected to; cookies and other " +
+		"fields of requests")
+	j.say("requests under a name that does not hold %s%s", j.o.Token,
+		map[bool]string{true: ", from other addresses than those given",
+			false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
+	j.say("what was asked before the log begins, after it ends, or of other hosts; and what a cache in front of the " +
+		"server answered")
 	for _, l := range r.Logs {
 		if l.Agentless {
 			j.say("lines without a user agent: whose they are is known by --from alone")

@@ -14,21 +14,23 @@ type cluster struct {
 // maxCluster bounds a cluster. A longer one is a URL that is asked for all the time; it is settled in parts.
 const maxCluster = 512
 
-// fits reports whether a line may be that of an exchange, but for the status. A server may name its hosts by other names,
-// as Apache does that writes the ServerName for all aliases (%v); then no line names the one that was asked.
+// fits reports whether a line may be that of an exchange, but for the status. A server may name its hosts by other
+// names, as Apache does that writes the ServerName for all aliases (%v); then no line names the one that was asked.
 func fits(x, l *entry) bool {
-	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host)) && (!l.cut || x.begins(l))
+	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host)) &&
+		(!l.cut || x.begins(l))
 }
 
 // agrees reports whether a line may be that of an exchange.
 func agrees(x, l *entry) bool { return fits(x, l) && (x.loose || x.status == l.status) }
 
-// match pairs lines with exchanges that they agree with: as many lines as can be, those that are the crawler's before those
-// of which nobody knows whose they are; and of all ways to do that, one in which as many exchanges as can be have their
-// line that need one.
+// match pairs lines with exchanges that they agree with: as many lines as can be, those that are the crawler's before
+// those of which nobody knows whose they are; and of all ways to do that, one in which as many exchanges as can be
+// have their line that need one.
 //
-// These are augmenting paths (H. W. Kuhn, The Hungarian method for the assignment problem, 1955): a line without a free
-// exchange takes one whose line can take another. What a search that failed has visited is left out of all later ones.
+// These are augmenting paths (H. W. Kuhn, The Hungarian method for the assignment problem, 1955): a line without a
+// free exchange takes one whose line can take another. What a search that failed has visited is left out of all later
+// ones.
 func (c *cluster) match() *pairing {
 	slices.SortStableFunc(c.exchanges, func(a, b entry) int { return cmp.Compare(a.until, b.until) })
 	m := &pairing{c: c, lineOf: make([]int, len(c.exchanges)), been: make([]bool, max(len(c.exchanges), len(c.lines)))}
@@ -111,8 +113,8 @@ func (m *pairing) claim(x int) bool {
 	return false
 }
 
-// insteadOf widens an exchange that is left to all that could be left in its place: began and ended are the first begin and
-// the last end of them.
+// insteadOf widens an exchange that is left to all that could be left in its place: began and ended are the first
+// begin and the last end of them.
 func (m *pairing) insteadOf(left int) (began, ended int64) {
 	xs, all := m.c.exchanges, bounds{}
 	all.take(xs[left].earliest, xs[left].latest)

@@ -29,7 +29,8 @@ func (c *Comparison) line(log, file int, l numbered) error {
 		h.Others++
 		return nil
 	}
-	if h.Exchanges == 0 || l.time.Before(h.began.Add(-c.o.Skew-time.Second)) || l.time.After(h.ended.Add(c.o.Skew+unknownTook)) {
+	if h.Exchanges == 0 || l.time.Before(h.began.Add(-c.o.Skew-time.Second)) ||
+		l.time.After(h.ended.Add(c.o.Skew+unknownTook)) {
 		if known {
 			h.Outside++
 		} else {
@@ -39,8 +40,10 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	}
 	h.Ours++
 	return c.add(c.all, &entry{
-		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number, log: uint16(file),
-		earliest: at, latest: at, logged: true, cut: l.cut, vague: c.vague(&l.line) || !known, alien: !known, alike: alike, text: lineText(&l),
+		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number,
+		log:      uint16(file),
+		earliest: at, latest: at, logged: true, cut: l.cut, vague: c.vague(&l.line) || !known, alien: !known,
+		alike: alike, text: lineText(&l),
 	})
 }
 
@@ -58,9 +61,9 @@ func (c *Comparison) mine(l *line) (mine, alike bool) {
 	return false, false
 }
 
-// vague reports whether nothing tells whose line it is: the log has no agents, or this line has none, as when the server
-// refused the request before it read the header fields (nginx answers so to a stray %). It then counts as the crawler's
-// if it fits an exchange.
+// vague reports whether nothing tells whose line it is: the log has no agents, or this line has none, as when the
+// server refused the request before it read the header fields (nginx answers so to a stray %). It then counts as the
+// crawler's if it fits an exchange.
 func (c *Comparison) vague(l *line) bool { return l.agent == "" && len(c.o.From) == 0 }
 
 // unheard reports whether a server may have answered with this status before it read the header fields: a bad request

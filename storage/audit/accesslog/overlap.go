@@ -11,13 +11,13 @@ import (
 	"os"
 )
 
-// overlaps finds what stands in several files of a log, as when a log was copied before it went on, or a file is there
-// twice. Files overlap where the last lines of one are the first lines of another, one by one and whoever's they are, or
-// where all lines of one stand in a row in another. Equal lines elsewhere are requests of their own: servers that share the
-// work write them, and so may one server within a second.
+// overlaps finds what stands in several files of a log, as when a log was copied before it went on, or a file is
+// there twice. Files overlap where the last lines of one are the first lines of another, one by one and whoever's
+// they are, or where all lines of one stand in a row in another. Equal lines elsewhere are requests of their own:
+// servers that share the work write them, and so may one server within a second.
 //
-// Of each line a hash goes to a temporary file, so memory is bounded. Rows of lines are compared by what they hash to (R. M.
-// Karp and M. O. Rabin, Efficient randomized pattern-matching algorithms, 1987).
+// Of each line a hash goes to a temporary file, so memory is bounded. Rows of lines are compared by what they hash to
+// (R. M. Karp and M. O. Rabin, Efficient randomized pattern-matching algorithms, 1987).
 type overlaps struct {
 	dir   string
 	f     *os.File
@@ -26,7 +26,8 @@ type overlaps struct {
 	tapes []*tape
 }
 
-// tape is a file, as the hashes of its lines. Those that cannot be read do not count at either end, where a copy may be torn.
+// tape is a file, as the hashes of its lines. Those that cannot be read do not count at either end, where a copy may
+// be torn.
 type tape struct {
 	of          int   // log
 	at          int64 // of the first line, among all hashes
@@ -112,7 +113,8 @@ func (o *overlaps) find(ctx context.Context) (joined [][2]int, err error) {
 	for _, compare := range []func(a, b *tape, later bool) (bool, error){o.inside, o.behind} {
 		for i, a := range o.tapes {
 			for k, b := range o.tapes {
-				if i == k || a.of != b.of || a.within || b.within || a.last < b.first || b.last < a.first || a.count()*b.count() == 0 {
+				if i == k || a.of != b.of || a.within || b.within || a.last < b.first || b.last < a.first ||
+					a.count()*b.count() == 0 {
 					continue
 				}
 				if ctx.Err() != nil {
@@ -170,7 +172,8 @@ func (o *overlaps) behind(a, b *tape, _ bool) (bool, error) {
 	return varied, nil
 }
 
-// overlap returns how many lines at the end of a are those at the beginning of b, and whether they differ from each other.
+// overlap returns how many lines at the end of a are those at the beginning of b, and whether they differ from each
+// other.
 func (o *overlaps) overlap(a, b *tape) (lines int64, varied bool, err error) {
 	x, y := o.reader(a), o.reader(b)
 	var head, tail row

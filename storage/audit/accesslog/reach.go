@@ -9,10 +9,10 @@ import (
 // between two instants that are not in it. What ended before the first or began after the second is not missing.
 //
 // Two things bound these instants. The seconds of the lines, whoever's they are: a line was written at its second or
-// later, so what ended before the second of the last, by the server's clock, was written before the file ends. When the
-// first was written is less certain, for Apache stamps the beginning: the latest second of the first few is taken, of
-// which not all will be slow. And the lines of the crawler, by its own clock: what began after another exchange ended was
-// logged after it.
+// later, so what ended before the second of the last, by the server's clock, was written before the file ends. When
+// the first was written is less certain, for Apache stamps the beginning: the latest second of the first few is
+// taken, of which not all will be slow. And the lines of the crawler, by its own clock: what began after another
+// exchange ended was logged after it.
 type reach struct {
 	first, last []int64 // seconds of the first and the last few lines, in Unix microseconds
 	latest      int64   // second so far
@@ -30,7 +30,8 @@ const (
 	second   = int64(time.Second / time.Microsecond)
 
 	// nearby is by how much server and crawler may see an end at different instants, and lines of a second be out of
-	// order. Servers that write through buffers put lines further out of order; up to mostDisorder of that is allowed for.
+	// order. Servers that write through buffers put lines further out of order; up to mostDisorder of that is allowed
+	// for.
 	nearby       = 2 * second
 	mostDisorder = 60 * second
 )
@@ -84,8 +85,8 @@ func (r *reach) holds(began, ended int64) bool {
 	return len(r.first) > 0 && began > r.from && ended < r.to
 }
 
-// held reports whether an exchange would surely stand in one of the files. Files that reach over the same time are those
-// of servers that share the work: it may stand in any, so all must reach over it.
+// held reports whether an exchange would surely stand in one of the files. Files that reach over the same time are
+// those of servers that share the work: it may stand in any, so all must reach over it.
 func held(files []*reach, began, ended int64) bool {
 	for _, f := range files {
 		if !f.holds(began, ended) {

@@ -14,8 +14,8 @@ import (
 // leave takes what has no partner.
 type leave func(*entry) error
 
-// setAside keeps an exchange and a line for each other of which the server may have read a part of the request line only,
-// or none; and the rest until it is known what the logs reach over.
+// setAside keeps an exchange and a line for each other of which the server may have read a part of the request line
+// only, or none; and the rest until it is known what the logs reach over.
 func (c *Comparison) setAside(e *entry) error {
 	if unheard(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
 		e.key = keyOf(e.of, "", strconv.Itoa(int(e.status)))
@@ -69,8 +69,8 @@ func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leav
 	return c.settle(&now, nil, left)
 }
 
-// settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond that
-// time stay.
+// settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond
+// that time stay.
 func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 	if len(now.exchanges)+len(now.lines) == 0 {
 		return nil
@@ -165,10 +165,12 @@ func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
 		}
 	case e.otherNo > 0:
 		h.Missing++
-		found(e.finding(fmt.Sprintf("%s line %d has it with status %d, the archive with %d", c.o.Logs[e.log].Path, e.otherNo, e.other, e.status)))
+		found(e.finding(fmt.Sprintf("%s line %d has it with status %d, the archive with %d", c.o.Logs[e.log].Path,
+			e.otherNo, e.other, e.status)))
 	default:
 		h.Missing++
-		found(e.finding(fmt.Sprintf("no line for it from %s to %s", micro(e.from).Format(time.TimeOnly), micro(e.until).Format(time.TimeOnly))))
+		found(e.finding(fmt.Sprintf("no line for it from %s to %s", micro(e.from).Format(time.TimeOnly),
+			micro(e.until).Format(time.TimeOnly))))
 	}
 }
 
@@ -177,7 +179,8 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	method, target := e.part(2), e.part(3)
 	path := c.o.Logs[e.log].Path
 	f := finding.Finding{
-		Code: finding.LogExtra, Authority: h.Host, URL: target, Place: finding.Place{File: path}, Time: micro(e.from), Required: denied,
+		Code: finding.LogExtra, Authority: h.Host, URL: target, Place: finding.Place{File: path}, Time: micro(e.from),
+		Required: denied,
 		Observed: fmt.Sprintf("line %d: %s %.300s, status %d", e.number, method, target, e.status),
 	}
 	if method == "" {
@@ -208,14 +211,17 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
 	case e.alike && !h.clients[e.part(1)]:
 		h.Ours, h.Others = h.Ours-1, h.Others+1
-		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+", whence no archived exchange came"
+		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+
+			", whence no archived exchange came"
 	case near && (!c.o.Whole || target == "/robots.txt"):
 		h.Ours, h.Outside = h.Ours-1, h.Outside+1
-		f.Note, f.Observed = true, f.Observed+": so near the first or last archived exchange that it may be of another crawl"
+		f.Note, f.Observed = true, f.Observed+
+			": so near the first or last archived exchange that it may be of another crawl"
 	default:
 		h.Extra++
 		if e.host == "" && (c.without > 0 || len(h.sites) < len(c.sites)) {
-			f.Observed += "; if it is of another host that writes this log, too: name the file for each of them (HOST=FILE)"
+			f.Observed += "; if it is of another host that writes this log, too: name the file for each of them " +
+				"(HOST=FILE)"
 		}
 	}
 	found(f)
@@ -224,8 +230,8 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 // copied counts a line of the crawler that stands in another file, too.
 func (h *hostLog) copied() { h.Ours, h.Copies = h.Ours-1, h.Copies+1 }
 
-// sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent: its
-// second is that of the beginning, or of the end.
+// sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent:
+// its second is that of the beginning, or of the end.
 func sent(e *entry, skew time.Duration) (from, to time.Time) {
 	at := micro(e.from)
 	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
@@ -248,7 +254,8 @@ func (c *Comparison) tell(r *audit.Result) {
 		h.say(r)
 	}
 	if c.without > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d exchanges", c.without))
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d exchanges",
+			c.without))
 	}
 	if all && len(r.Logs) > 0 {
 		r.Level = audit.ConfirmedByLog
@@ -269,7 +276,8 @@ func (h *hostLog) say(r *audit.Result) {
 		say("it confirms nothing: no exchange of the archive stands in it")
 	}
 	if h.Uncovered > 0 {
-		say("%d exchanges are not in it, and it does not surely reach over their time, for it begins or ends within the crawl", h.Uncovered)
+		say("%d exchanges are not in it, and it does not surely reach over their time, for it begins or ends within "+
+			"the crawl", h.Uncovered)
 	}
 	if h.Unanswered > 0 {
 		say("%d exchanges without a whole answer do not stand in it; a server need not log them", h.Unanswered)
@@ -281,6 +289,7 @@ func (h *hostLog) say(r *audit.Result) {
 		say("%d lines could not be read", h.Unread)
 	}
 	if h.Agentless {
-		say("lines without a user agent: whether there are more of the crawler than the archive has is not known without its addresses")
+		say("lines without a user agent: whether there are more of the crawler than the archive has is not known " +
+			"without its addresses")
 	}
 }

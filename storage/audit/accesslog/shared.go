@@ -11,8 +11,8 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// hostLog is one log: that of a HOST, or of several that share a file, as nginx's packaged configuration writes one for all
-// servers.
+// hostLog is one log: that of a HOST, or of several that share a file, as nginx's packaged configuration writes one
+// for all servers.
 type hostLog struct {
 	audit.HostLog
 	stay
@@ -187,9 +187,9 @@ func (h *hostLog) candidates(vhost string) (all []*site) {
 	return all
 }
 
-// within reports whether a line surely lies within what the archive tells of its host: of each that it may be of, or, of an
-// archive that is the whole, of one. An archive may be a part of a crawl, or another crawl may have come right before or
-// after it.
+// within reports whether a line surely lies within what the archive tells of its host: of each that it may be of, or,
+// of an archive that is the whole, of one. An archive may be a part of a crawl, or another crawl may have come right
+// before or after it.
 func (h *hostLog) within(e *entry, skew time.Duration, whole bool) bool {
 	some, all := false, true
 	for _, s := range h.candidates(e.part(0)) {
@@ -199,21 +199,22 @@ func (h *hostLog) within(e *entry, skew time.Duration, whole bool) bool {
 	return some && (all || whole)
 }
 
-// within is that of one site. If what is told of it does not begin with robots.txt, as crawls do, a server may have written
-// late what was cut off before.
+// within is that of one site. If what is told of it does not begin with robots.txt, as crawls do, a server may have
+// written late what was cut off before.
 func (s *site) within(e *entry, skew time.Duration) bool {
 	µs, late := skew.Microseconds(), int64(0)
 	if !s.robots {
 		late = unknownTook.Microseconds()
 	}
 	inside := func(at int64) bool {
-		return s.paired && s.first+late < at && at < s.last || at > s.began.UnixMicro()+µs+late && at+second < s.latest.UnixMicro()-µs
+		return s.paired && s.first+late < at && at < s.last ||
+			at > s.began.UnixMicro()+µs+late && at+second < s.latest.UnixMicro()-µs
 	}
 	return inside(e.earliest) && inside(e.latest)
 }
 
-// near reports whether a line that is not surely within what the archive tells of its host may be within it, as the clocks
-// are known.
+// near reports whether a line that is not surely within what the archive tells of its host may be within it, as the
+// clocks are known.
 func (h *hostLog) near(e *entry, skew time.Duration) bool {
 	µs := skew.Microseconds()
 	return slices.ContainsFunc(h.candidates(e.part(0)), func(s *site) bool {

@@ -22,8 +22,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// beside are the index and the lists of pages, which players believe: they are held against the archive. Accounts of both
-// are sorted into one, so that what belongs together stands side by side.
+// beside are the index and the lists of pages, which players believe: they are held against the archive. Accounts of
+// both are sorted into one, so that what belongs together stands side by side.
 type beside struct {
 	p        *Package
 	captures *sorted.Sorter // what stands where, by the archive and by the index
@@ -46,10 +46,11 @@ const (
 	byOthers  = "\x00o"
 )
 
-// isIndex and isPages say what a file is by its name in the package. isIndex passes over index.idx, which only says where
-// blocks of index.cdx.gz begin.
+// isIndex and isPages say what a file is by its name in the package. isIndex passes over index.idx, which only says
+// where blocks of index.cdx.gz begin.
 func isIndex(name string) bool {
-	return strings.HasPrefix(name, "indexes/") && (strings.HasSuffix(name, ".cdxj") || strings.HasSuffix(name, ".cdx.gz") || strings.HasSuffix(name, ".cdxj.gz"))
+	return strings.HasPrefix(name, "indexes/") &&
+		(strings.HasSuffix(name, ".cdxj") || strings.HasSuffix(name, ".cdx.gz") || strings.HasSuffix(name, ".cdxj.gz"))
 }
 
 func isPages(name string) bool {
@@ -58,7 +59,8 @@ func isPages(name string) bool {
 
 // compareBeside holds index and lists of pages against the archive.
 func (p *Package) compareBeside(ctx context.Context) (err error) {
-	b := &beside{p: p, captures: sorted.New(p.dir, sortLimit), pages: sorted.New(p.dir, sortLimit), off: map[string]*stray{}}
+	b := &beside{p: p, captures: sorted.New(p.dir, sortLimit), pages: sorted.New(p.dir, sortLimit),
+		off: map[string]*stray{}}
 	defer func() { err = errors.Join(err, b.captures.Close(), b.pages.Close()) }()
 	indexed := false
 	for _, to := range p.beside {
@@ -108,7 +110,8 @@ func (b *beside) archived(ctx context.Context, file string) error {
 			return err
 		}
 		l.Filename = name
-		return errors.Join(b.captures.Add(b.capture(&l, name, byArchive)), b.pages.Add(b.visit(l.URL, l.Time.Format("2006-01-02T15:04:05"), name, byArchive)))
+		return errors.Join(b.captures.Add(b.capture(&l, name, byArchive)),
+			b.pages.Add(b.visit(l.URL, l.Time.Format("2006-01-02T15:04:05"), name, byArchive)))
 	})
 	pr.CloseWithError(err) //nolint:errcheck // it always succeeds
 	ierr := <-done
@@ -223,8 +226,8 @@ func scanLines(ctx context.Context, r io.Reader, take func([]byte) error) error 
 	return in.Err()
 }
 
-// settle goes through sorted accounts. The archive's come first of what is the same. With whole, each record of a package
-// of ours must have a line, and one only.
+// settle goes through sorted accounts. The archive's come first of what is the same. With whole, each record of a
+// package of ours must have a line, and one only.
 func (b *beside) settle(ctx context.Context, s *sorted.Sorter, whole bool, missing string) error {
 	var last []byte
 	var names []string // of the archive's files that hold it
@@ -277,8 +280,8 @@ func (b *beside) stray(name, text string) {
 	}
 }
 
-// tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how their
-// index writes a URL, is theirs to say.
+// tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how
+// their index writes a URL, is theirs to say.
 func (b *beside) tell() {
 	const asked = "an index and lists of pages that say what the archive holds (docs/audit.md)"
 	for _, name := range b.order {
@@ -313,7 +316,9 @@ func (p *Package) unreadable(name string) {
 func (p *Package) unsigned(keys []string) {
 	p.found = append(p.found, finding.Finding{
 		Code: finding.BadPackage, Note: true, Place: finding.Place{File: p.name + ":" + digestName},
-		Required: "a signature of the package by a key that signs the ledger in it, which curtsy pack makes where that key is (docs/audit.md)",
-		Observed: fmt.Sprintf("key %s signed the ledger, and no such key the package: who has it can have changed all but archive and ledger", strings.Join(keys, ", ")),
+		Required: "a signature of the package by a key that signs the ledger in it, which curtsy pack makes where " +
+			"that key is (docs/audit.md)",
+		Observed: fmt.Sprintf("key %s signed the ledger, and no such key the package: who has it can have changed "+
+			"all but archive and ledger", strings.Join(keys, ", ")),
 	})
 }

@@ -39,8 +39,8 @@ type Package struct {
 // ErrNoPackage says that a file is no WACZ file.
 var ErrNoPackage = errors.New("it is no WACZ file")
 
-// maxGrowth and spare bound what a file unpacks to: so many times its size, and so much more. Plain WARC and ledgers shrink
-// to a tenth; what grows further is a bomb.
+// maxGrowth and spare bound what a file unpacks to: so many times its size, and so much more. Plain WARC and ledgers
+// shrink to a tenth; what grows further is a bomb.
 const (
 	maxGrowth = 30
 	spare     = 1 << 30
@@ -64,11 +64,13 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 	p := &Package{name: file, dir: dir, Ledger: filepath.Join(dir, "ledger"), names: map[string]string{}}
 	p.check.File = file
 	entries := p.entries(&z.Reader)
-	if entries[manifestName] == nil && !slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasPrefix(f.Name, "archive/") }) {
+	if entries[manifestName] == nil && !slices.ContainsFunc(z.File,
+		func(f *zip.File) bool { return strings.HasPrefix(f.Name, "archive/") }) {
 		return fail(fmt.Errorf("%w: a ZIP file without %s and without an archive", ErrNoPackage, manifestName))
 	}
 	m := p.manifest(entries)
-	p.ours = m.ours() || slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasPrefix(f.Name, "ledger/") })
+	p.ours = m.ours() || slices.ContainsFunc(z.File,
+		func(f *zip.File) bool { return strings.HasPrefix(f.Name, "ledger/") })
 	listed := map[string]resource{}
 	for _, r := range m.Resources {
 		if _, twice := listed[r.Path]; twice {
@@ -88,7 +90,8 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 	}
 	for _, r := range m.Resources {
 		if entries[r.Path] == nil {
-			p.bad(r.Path, "every file that the manifest lists (WACZ 1.1.1, datapackage.json)", "it is not in the package")
+			p.bad(r.Path, "every file that the manifest lists (WACZ 1.1.1, datapackage.json)",
+				"it is not in the package")
 		}
 	}
 	if err := p.compareBeside(ctx); err != nil {
@@ -148,7 +151,8 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed boo
 	}
 	if !listed {
 		if to != "" && !slices.Contains(p.beside, to) {
-			p.bad(f.Name, "nothing of archive and ledger beside what the manifest lists", "it is not listed, so no hash and no signature covers it")
+			p.bad(f.Name, "nothing of archive and ledger beside what the manifest lists",
+				"it is not listed, so no hash and no signature covers it")
 		} else {
 			p.note(f.Name, "every file in the manifest (WACZ 1.1.1, datapackage.json)", "it is not listed")
 		}
@@ -196,7 +200,8 @@ func (p *Package) compare(r resource, n int64, hash string) {
 	case strings.EqualFold(r.Hash, hash):
 		p.check.Agree++
 	case algorithm != "sha256":
-		p.bad(r.Path, "a SHA-256 in the manifest (WACZ 1.1.1, datapackage.json)", "its hash is "+short(r.Hash)+", which is not checked")
+		p.bad(r.Path, "a SHA-256 in the manifest (WACZ 1.1.1, datapackage.json)",
+			"its hash is "+short(r.Hash)+", which is not checked")
 	default:
 		p.bad(r.Path, short(r.Hash)+", as the manifest says", hash)
 	}
@@ -229,7 +234,8 @@ func (p *Package) place(name string) (string, error) {
 // plain is a name with nothing in it but letters, digits and what cannot mean anything to a file system.
 func plain(name string) string {
 	name = strings.TrimLeft(strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("._-", r)) {
 			return r
 		}
 		return '_'
@@ -239,13 +245,15 @@ func plain(name string) string {
 
 func (p *Package) bad(what, required, observed string) {
 	if p.check.Wrong++; len(p.found) < maxFound {
-		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
+		p.found = append(p.found, finding.Finding{Code: finding.BadPackage,
+			Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
 	}
 }
 
 func (p *Package) note(what, required, observed string) {
 	if len(p.found) < maxFound {
-		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Note: true, Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
+		p.found = append(p.found, finding.Finding{Code: finding.BadPackage, Note: true,
+			Place: finding.Place{File: p.name + ":" + short(what)}, Required: required, Observed: observed})
 	}
 }
 

@@ -25,7 +25,8 @@ func (p *Package) digest(entries map[string]*zip.File, b []byte, m *manifest) {
 		if m.ours() { // Pack writes one always
 			p.bad(digestName, "the manifest's hash, which this crawler puts into every package", "it is not there")
 		}
-		p.says = append(p.says, "the package has no "+digestName+" and no signature: who has it can have changed it, manifest and all")
+		p.says = append(p.says, "the package has no "+digestName+
+			" and no signature: who has it can have changed it, manifest and all")
 		return
 	}
 	var d digest
@@ -40,7 +41,8 @@ func (p *Package) digest(entries map[string]*zip.File, b []byte, m *manifest) {
 	sum := sha256.Sum256(b)
 	hash := "sha256:" + hex.EncodeToString(sum[:])
 	if !strings.EqualFold(d.Hash, hash) || d.Path != manifestName {
-		p.bad(digestName, fmt.Sprintf("the hash of %s, %s", manifestName, hash), fmt.Sprintf("path %q, hash %q", short(d.Path), short(d.Hash)))
+		p.bad(digestName, fmt.Sprintf("the hash of %s, %s", manifestName, hash),
+			fmt.Sprintf("path %q, hash %q", short(d.Path), short(d.Hash)))
 	}
 	if d.Signed == nil && d.Ledger == nil {
 		p.says = append(p.says, "nobody signed the package: who has it can have changed it, manifest and all")
@@ -86,7 +88,8 @@ func (p *Package) signed(d *digest, hash string) {
 	p.check.Signed = append(p.check.Signed, by)
 	p.owner(by)
 	if s.DomainCert != "" {
-		p.says = append(p.says, "who vouches for the certificate of "+short(s.Domain)+", and what the time stamp says: neither is looked into")
+		p.says = append(p.says, "who vouches for the certificate of "+short(s.Domain)+
+			", and what the time stamp says: neither is looked into")
 	}
 }
 
@@ -119,7 +122,8 @@ func verify(key any, signature, hash string) error {
 	}
 	sum := sha256.Sum256([]byte(hash))
 	half := (k.Curve.Params().BitSize + 7) / 8
-	if len(sig) == 2*half && ecdsa.Verify(k, sum[:], new(big.Int).SetBytes(sig[:half]), new(big.Int).SetBytes(sig[half:])) {
+	if len(sig) == 2*half && ecdsa.Verify(k, sum[:], new(big.Int).SetBytes(sig[:half]),
+		new(big.Int).SetBytes(sig[half:])) {
 		return nil
 	}
 	if ecdsa.VerifyASN1(k, sum[:], sig) {
@@ -147,5 +151,6 @@ func (p *Package) byLedger(d *digest, hash string) {
 
 // owner says what a signature leaves open.
 func (p *Package) owner(by string) {
-	p.says = append(p.says, "whose the key is that signed the package ("+by+"): the signature proves that nothing was changed since its owner packed it")
+	p.says = append(p.says, "whose the key is that signed the package ("+by+
+		"): the signature proves that nothing was changed since its owner packed it")
 }

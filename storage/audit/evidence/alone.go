@@ -15,8 +15,9 @@ func message(rec *warc.Record) bool {
 	return media == "" || strings.EqualFold(media, "application/http") || strings.EqualFold(media, "message/http")
 }
 
-// alone takes a record that holds what a URL gave, and not the exchange that brought it: a resource, a conversion, or an
-// answer without its HTTP. It is judged in its turn; a conversion of an answer that is in the files is judged by that.
+// alone takes a record that holds what a URL gave, and not the exchange that brought it: a resource, a conversion, or
+// an answer without its HTTP. It is judged in its turn; a conversion of an answer that is in the files is judged by
+// that.
 func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	rd.other(rec, at)
@@ -28,7 +29,8 @@ func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 		rd.unreadable(at, uri, err)
 		return
 	}
-	if of := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); rec.Type == "conversion" && rd.ids.has(answerTo(finding.Short(of), uri)) {
+	if of := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); rec.Type == "conversion" &&
+		rd.ids.has(answerTo(finding.Short(of), uri)) {
 		return
 	}
 	h := &partial{Joined: Joined{Alone: rec.Type}}

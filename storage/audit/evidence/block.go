@@ -12,8 +12,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The longest that is read of a body that is kept, and of such a body after decoding, in bytes. The last is one more than
-// RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
+// The longest that is read of a body that is kept, and of such a body after decoding, in bytes. The last is one more
+// than RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
 const (
 	maxRaw  = 1 << 20
 	maxBody = 500<<10 + 1
@@ -75,7 +75,8 @@ var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", war
 func (r *blockReader) line() ([]byte, error) {
 	b, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
-		for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.left; b, err = r.in.ReadSlice('\n') {
+		for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.left; b,
+			err = r.in.ReadSlice('\n') {
 			r.long = append(r.long, b...)
 		}
 		r.long = append(r.long, b...)
@@ -146,7 +147,8 @@ func lowered(name []byte) string {
 
 var wanted = [...]string{
 	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
-	"user-agent", "host", "content-length", "content-range", "ratelimit", "content-type", "from", "cookie", "authorization", "proxy-authorization",
+	"user-agent", "host", "content-length", "content-range", "ratelimit", "content-type", "from", "cookie",
+	"authorization", "proxy-authorization",
 }
 
 // payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.

@@ -9,7 +9,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// ProfileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1, 6.7.2).
+// ProfileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1,
+// 6.7.2).
 const ProfileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 // blockSum is the SHA-256 of a record's block.
@@ -55,7 +56,8 @@ func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 	}
 	uri := rec.TargetURI()
 	if label := rd.block.block.label; label != labelSHA256 {
-		rd.found(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
+		rd.found(finding.Finding{Code: finding.Digest, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri,
+			Required: "a WARC-Block-Digest in SHA-256 (docs/warc.md)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"hash/maphash"
 )
 
-// bloomFilter remembers record ids in memory of a fixed size: it may take an id for seen that was not, about one in a hundred
-// after three million of them, and never the other way round.
+// bloomFilter remembers record ids in memory of a fixed size: it may take an id for seen that was not, about one in a
+// hundred after three million of them, and never the other way round.
 type bloomFilter struct {
 	bits []uint64
 	seed maphash.Seed

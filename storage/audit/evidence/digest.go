@@ -82,7 +82,8 @@ func (s *sums) holds() bool {
 			return bytes.Equal(b, got)
 		}
 	}
-	b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(s.value, "=")))
+	b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(s.value,
+		"=")))
 	return err == nil && bytes.Equal(b, got)
 }
 
@@ -94,7 +95,8 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	}
 	rd.written(rec, at)
 	bad := func(name string, s *sums) {
-		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri, Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
+		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
+			Required: name + " of the record's octets (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
 			Observed: "the octets in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
 		f.Authority = weburl.AuthorityOf(uri)
 		if d, err := rec.Date(); err == nil {

@@ -38,11 +38,12 @@ type Exchange struct {
 	Types    []string // the values of Content-Type
 	Blocks   string   // binds the blocks, as storage.Line.Blocks does; "" when a record has no digest in SHA-256
 
-	// LeftOut is the id of an answer that request and metadata name, and that is not in the archive; "" where none is missed.
+	// LeftOut is the id of an answer that request and metadata name, and that is not in the archive; "" where none is
+	// missed.
 	LeftOut string
 
-	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange with the
-	// authority that the archive holds, and by the crawl's own words there was another one before this.
+	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange
+	// with the authority that the archive holds, and by the crawl's own words there was another one before this.
 	Since time.Time
 
 	Stepped bool // its file says that the clock was set back before it
@@ -56,8 +57,8 @@ type Exchange struct {
 // CutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
 const CutUnread = "unspecified"
 
-// Unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all the
-// same: one that was too long, or came behind too much.
+// Unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all
+// the same: one that was too long, or came behind too much.
 func (e *Exchange) Unread() bool {
 	return e.Cut == CutUnread && (e.Line == nil || e.Line.Reason == "protocol")
 }
@@ -113,5 +114,6 @@ func (e *Exchange) names(value []byte) {
 
 // Finding is a finding about e.
 func (e *Exchange) Finding(c finding.Code, required, observed string) finding.Finding {
-	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began, Required: required, Observed: observed}
+	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
+		Required: required, Observed: observed}
 }

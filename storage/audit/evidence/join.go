@@ -106,14 +106,16 @@ func (h *partial) merge(g *partial) {
 		h.RequestURL = q.Exchange.URL
 	}
 	e := r.Exchange
-	e.Request, e.Target, e.Method, e.Agent, e.Host = q.Exchange.Request, q.Exchange.Target, q.Exchange.Method, q.Exchange.Agent, q.Exchange.Host
+	e.Request, e.Target, e.Method, e.Agent, e.Host = q.Exchange.Request, q.Exchange.Target, q.Exchange.Method,
+		q.Exchange.Agent, q.Exchange.Host
 	if !e.Addr.IsValid() {
 		e.Addr = q.Exchange.Addr
 	}
 	if !q.Exchange.Began.IsZero() && (e.Began.IsZero() || q.Exchange.Began.Before(e.Began)) {
 		e.Began, e.Resolution = q.Exchange.Began, max(e.Resolution, q.Exchange.Resolution)
 	}
-	h.Answer, h.Bodyless, h.Kept, h.Text, h.TextFault, h.OwnerProof, h.Incomplete = r.Answer, r.Bodyless, r.Kept, r.Text, r.TextFault, r.OwnerProof, r.Incomplete
+	h.Answer, h.Bodyless, h.Kept, h.Text, h.TextFault, h.OwnerProof, h.Incomplete = r.Answer, r.Bodyless, r.Kept,
+		r.Text, r.TextFault, r.OwnerProof, r.Incomplete
 	line, at, took, ended := h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended
 	h.Exchange = e
 	h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended = line, at, took, ended

@@ -6,8 +6,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// misses notes that the metadata record of an exchange without an answer names one all the same: the request names it too,
-// or the metadata record would not have been found to be of it.
+// misses notes that the metadata record of an exchange without an answer names one all the same: the request names it
+// too, or the metadata record would not have been found to be of it.
 func (h *partial) misses(rec *warc.Record) {
 	if h.HasAnswer || !h.HasRequest {
 		return

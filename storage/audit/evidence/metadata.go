@@ -33,7 +33,8 @@ const refusalField = "refusal: "
 func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	media := rec.Fields.Get("Content-Type")
 	switch {
-	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) || rd.ours() && strings.HasPrefix(media, typeFields)):
+	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) ||
+		rd.ours() && strings.HasPrefix(media, typeFields)):
 		rd.refusals(rec, at)
 		return
 	case !strings.HasPrefix(media, typeFields) || rec.TargetURI() == "":
@@ -53,13 +54,15 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	case len(troubles) > 0 && rd.ours(): // who else uses these names may mean something else by them
 		rd.bad(at, line.URL, "fields as docs/warc.md has them", strings.Join(troubles, "; "))
 	case h == nil && rd.ours():
-		rd.bad(at, line.URL, "an exchange that the metadata record belongs to", "it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
+		rd.bad(at, line.URL, "an exchange that the metadata record belongs to",
+			"it names "+finding.Short(strings.Join(concurrent(rec), ", ")))
 	}
 	if h == nil {
 		return
 	}
 	line.Began, line.Record = h.Exchange.Began, h.Exchange.Record
-	h.HasMetadata, h.Exchange.Took, h.Exchange.Ended, h.Exchange.Line, h.Exchange.LineAt = true, line.Took, ended, line, at
+	h.HasMetadata, h.Exchange.Took, h.Exchange.Ended, h.Exchange.Line, h.Exchange.LineAt = true, line.Took, ended, line,
+		at
 	h.sums[2], h.heads[2] = rd.block.digest(), rd.heading(rec)
 	h.misses(rec)
 	rd.settle()
@@ -68,8 +71,8 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 // maxTroubles bounds how many fields of one record are named.
 const maxTroubles = 10
 
-// fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that cannot
-// be read is as if it were not there, and is named by its trouble.
+// fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that
+// cannot be read is as if it were not there, and is named by its trouble.
 func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, troubles []string, err error) {
 	line = &storage.Line{URL: rec.TargetURI()}
 	rd.block.begin(rec, false)
@@ -102,7 +105,8 @@ func (rd *Reader) whose(rec *warc.Record, at finding.Place) *partial {
 		to = append(to, finding.Short(id))
 	}
 	for i := len(rd.cur.window) - 1; i >= 0; i-- {
-		if w := rd.cur.window[i]; !w.HasMetadata && w.Alone == "" && w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
+		if w := rd.cur.window[i]; !w.HasMetadata && w.Alone == "" &&
+			w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
 			return w
 		}
 	}

@@ -62,7 +62,8 @@ func dated(s string) string {
 
 // refersTo holds a revisit against the answer that it refers to, where that is in the files.
 func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
-	id, uri := finding.Short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")), strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
+	id, uri := finding.Short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")),
+		strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
 	date := rec.Fields.Get("WARC-Refers-To-Date")
 	key := id
 	if key == "" && rd.ours() { // others may have several answers of one second
@@ -79,7 +80,8 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 		}
 	}
 	if is, ok := rd.originals.find(uri + "\n" + dated(date)); ok && rd.o.Ours && is.id != rd.originals.hash(id) {
-		rd.bad(at, h.Exchange.URL, "the record that a revisit refers to (WARC 1.1, 5.15)", "WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
+		rd.bad(at, h.Exchange.URL, "the record that a revisit refers to (WARC 1.1, 5.15)",
+			"WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
 		return
 	}
 	was, ok := rd.originals.find(key)
@@ -89,10 +91,12 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	switch {
 	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
 		same && rd.ours() && was.label != row.label:
-		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)", "that of "+key+" is another")
+		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",
+			"that of "+key+" is another")
 	case rd.ours() && was.from != row.from:
 		rd.bad(at, h.Exchange.URL, "URL and date of what a revisit refers to (WARC 1.1, 5.16 and 5.17)",
-			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+", which are not those of "+key)
+			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+
+				", which are not those of "+key)
 	}
 }
 

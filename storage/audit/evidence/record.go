@@ -31,7 +31,8 @@ func (rd *Reader) oddity(told *File, f warc.Finding) {
 	}
 	rd.found(finding.Finding{
 		// That an unfinished segment ends within a record is how a kill leaves it.
-		Code: finding.BadRecord, Note: torn && Unfinished(told.Name), Place: finding.Place{File: told.Name, Offset: f.Offset},
+		Code: finding.BadRecord, Note: torn && Unfinished(told.Name),
+		Place:    finding.Place{File: told.Name, Offset: f.Offset},
 		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
 	})
 }
@@ -41,7 +42,8 @@ func (rd *Reader) record(path string, rec *warc.Record) error {
 	at := finding.Place{File: path, Offset: rec.Offset, Record: finding.Short(rec.ID())}
 	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
 	if rd.ours() && rec.Type != "warcinfo" && !rd.cur.opened {
-		rd.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)", "a "+finding.Short(rec.Type)+" record before one")
+		rd.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (docs/warc.md)",
+			"a "+finding.Short(rec.Type)+" record before one")
 	}
 	rd.cur.opened = true
 	rd.repeated(rec, at)
@@ -72,7 +74,8 @@ func (rd *Reader) record(path string, rec *warc.Record) error {
 // stray names a record in an archive of ours that this crawler does not write.
 func (rd *Reader) stray(rec *warc.Record, at finding.Place) {
 	if rd.ours() {
-		rd.bad(at, rec.TargetURI(), "records of the kinds that docs/warc.md has", "a "+finding.Short(rec.Type)+" record of "+finding.Short(rec.Fields.Get("Content-Type")))
+		rd.bad(at, rec.TargetURI(), "records of the kinds that docs/warc.md has",
+			"a "+finding.Short(rec.Type)+" record of "+finding.Short(rec.Fields.Get("Content-Type")))
 	}
 }
 

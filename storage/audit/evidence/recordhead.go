@@ -10,8 +10,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The heads of records, beside a ledger of ours. The ledger binds blocks and not heads; but this crawler writes each head in
-// one way (docs/warc.md), and the records of an exchange tell most of it three times.
+// The heads of records, beside a ledger of ours. The ledger binds blocks and not heads; but this crawler writes each
+// head in one way (docs/warc.md), and the records of an exchange tell most of it three times.
 
 // heading is what the head of a record of an exchange tells that another record of it tells as well.
 type heading struct {
@@ -27,11 +27,13 @@ func (rd *Reader) heading(rec *warc.Record) heading {
 		return heading{}
 	}
 	f := rec.Fields
-	return heading{row: rd.cur.file.Records, id: finding.Short(rec.ID()), date: f.Get("WARC-Date"), uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
+	return heading{row: rd.cur.file.Records, id: finding.Short(rec.ID()), date: f.Get("WARC-Date"),
+		uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
 }
 
 // everyHead are the fields that each record of ours has.
-var everyHead = []string{"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Block-Digest", "Content-Type", "Content-Length"}
+var everyHead = []string{"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Block-Digest", "Content-Type",
+	"Content-Length"}
 
 // form is how this crawler writes the heads of a kind of records.
 type form struct {
@@ -43,12 +45,15 @@ type form struct {
 // forms are those of each kind. Refusals are metadata without WARC-Target-URI.
 var forms = map[string]form{
 	"warcinfo": {media: typeFields, always: []string{"WARC-Filename"}},
-	"request": {media: "application/http; msgtype=request", always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To"},
-		may: []string{"WARC-IP-Address", "WARC-Protocol"}},
+	"request": {media: "application/http; msgtype=request",
+		always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To"},
+		may:    []string{"WARC-IP-Address", "WARC-Protocol"}},
 	"response": {media: typeAnswer, always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To"},
 		may: []string{"WARC-IP-Address", "WARC-Protocol", "WARC-Payload-Digest", "WARC-Truncated"}},
-	"revisit": {media: typeAnswer, always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To", "WARC-Profile"},
-		may: []string{"WARC-IP-Address", "WARC-Protocol", "WARC-Payload-Digest", "WARC-Truncated", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"}},
+	"revisit": {media: typeAnswer, always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To",
+		"WARC-Profile"},
+		may: []string{"WARC-IP-Address", "WARC-Protocol", "WARC-Payload-Digest", "WARC-Truncated", "WARC-Refers-To",
+			"WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"}},
 	"metadata": {media: typeFields, always: []string{"WARC-Target-URI", "WARC-Warcinfo-ID", "WARC-Concurrent-To"}},
 	"refusals": {media: typeFields, always: []string{"WARC-Warcinfo-ID"}},
 }
@@ -82,8 +87,10 @@ func (rd *Reader) formal(rec *warc.Record, at finding.Place) {
 	if _, _, ok := instant(rec.Fields.Get("WARC-Date")); !ok {
 		wrong = append(wrong, "WARC-Date "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Date"))))
 	}
-	if in := rd.cur.info; in != nil && kind != "warcinfo" && strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
-		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Warcinfo-ID")))+", and not that of its file")
+	if in := rd.cur.info; in != nil && kind != "warcinfo" &&
+		strings.Trim(rec.Fields.Get("WARC-Warcinfo-ID"), "<>") != in.Record {
+		wrong = append(wrong, "WARC-Warcinfo-ID "+strconv.Quote(finding.Short(rec.Fields.Get("WARC-Warcinfo-ID")))+
+			", and not that of its file")
 	}
 	if len(wrong) > 0 {
 		rd.bad(at, rec.TargetURI(), "the fields that docs/warc.md has for a record of "+kind, strings.Join(wrong, ", "))
@@ -94,8 +101,8 @@ func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Disagreement says in which way the records of an exchange do not tell the same of it, name each other, or stand together; "" where
-// they do, or where no ledger binds them.
+// Disagreement says in which way the records of an exchange do not tell the same of it, name each other, or stand
+// together; "" where they do, or where no ledger binds them.
 func (h *Joined) Disagreement() string {
 	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
 	var wrong []string
@@ -109,13 +116,15 @@ func (h *Joined) Disagreement() string {
 				wrong = append(wrong, fmt.Sprintf("they are records %d and %d of their file", b.row, d.row))
 			}
 			if d.date != b.date || d.uri != b.uri {
-				wrong = append(wrong, fmt.Sprintf("%s of %s, and %s of %s", finding.Short(b.uri), b.date, finding.Short(d.uri), d.date))
+				wrong = append(wrong, fmt.Sprintf("%s of %s, and %s of %s", finding.Short(b.uri), b.date,
+					finding.Short(d.uri), d.date))
 			}
 		}
 		before = d
 	}
 	if ask.row > 0 && answer.row > 0 && ask.addr != answer.addr {
-		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+strconv.Quote(finding.Short(answer.addr)))
+		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+
+			strconv.Quote(finding.Short(answer.addr)))
 	}
 	if told.row > 0 && !h.naming() { // without metadata a kill tore it off, or something else is said of that
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
@@ -123,8 +132,8 @@ func (h *Joined) Disagreement() string {
 	return strings.Join(wrong, "; ")
 }
 
-// naming reports whether the records of an exchange name each other as this crawler writes it: the first names the answer, or
-// the answer the request, and then metadata; metadata names the answer, or the request without one.
+// naming reports whether the records of an exchange name each other as this crawler writes it: the first names the
+// answer, or the answer the request, and then metadata; metadata names the answer, or the request without one.
 func (h *Joined) naming() bool {
 	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
 	known := answer.id

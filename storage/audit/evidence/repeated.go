@@ -12,9 +12,12 @@ import (
 
 // onceOnly are the fields that WARC 1.1 defines. Of these WARC-Concurrent-To alone may stand more than once (5.7).
 var onceOnly = []string{
-	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest", "warc-payload-digest", "warc-ip-address",
-	"warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri", "warc-truncated", "warc-warcinfo-id",
-	"warc-filename", "warc-profile", "warc-identified-payload-type", "warc-segment-number", "warc-segment-origin-id", "warc-segment-total-length",
+	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest",
+	"warc-payload-digest", "warc-ip-address",
+	"warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri", "warc-truncated",
+	"warc-warcinfo-id",
+	"warc-filename", "warc-profile", "warc-identified-payload-type", "warc-segment-number", "warc-segment-origin-id",
+	"warc-segment-total-length",
 }
 
 // repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
@@ -29,9 +32,11 @@ func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 		if first == i {
 			continue
 		}
-		said := finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(rec.TargetURI()), URL: rec.TargetURI(), Place: at,
+		said := finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(rec.TargetURI()),
+			URL: rec.TargetURI(), Place: at,
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
-			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " + strconv.Quote(finding.Short(f.Value))}
+			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " +
+				strconv.Quote(finding.Short(f.Value))}
 		said.Note = !rd.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
 		rd.found(said)
 		return

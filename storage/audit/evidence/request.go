@@ -85,8 +85,8 @@ func (rd *Reader) torn(rec *warc.Record, at finding.Place, uri string, err error
 	}
 }
 
-// ends reports whether nothing but empty lines stands behind a request and its body, whose Content-Length is given: what
-// else is there may be a second request, which nobody would judge.
+// ends reports whether nothing but empty lines stands behind a request and its body, whose Content-Length is given:
+// what else is there may be a second request, which nobody would judge.
 func (r *blockReader) ends(length string) bool {
 	n, _ := strconv.ParseInt(length, 10, 63)
 	_, _ = io.CopyN(io.Discard, r.in, max(n, 0)) // an error is in src

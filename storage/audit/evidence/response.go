@@ -183,13 +183,15 @@ func instant(s string) (time.Time, time.Duration, bool) {
 }
 
 func (rd *Reader) bad(at finding.Place, uri, required, observed string) {
-	rd.found(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri, Required: required, Observed: observed})
+	rd.found(finding.Finding{Code: finding.BadRecord, Authority: weburl.AuthorityOf(uri), Place: at, URL: uri,
+		Required: required, Observed: observed})
 }
 
 func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p weburl.URL) error {
 	h.HasAnswer, h.Exchange.Answered, h.heads[1] = true, true, rd.heading(rec)
 	defer func() { h.sums[1] = rd.block.digest() }()
-	h.Exchange.Payload, h.Exchange.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")), finding.Short(rec.Fields.Get("WARC-Truncated"))
+	h.Exchange.Payload, h.Exchange.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")),
+		finding.Short(rec.Fields.Get("WARC-Truncated"))
 	if rec.Type == "revisit" {
 		rd.revisit(h, rec, at)
 	}
@@ -214,7 +216,8 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p web
 		rd.digests(rec, at, h.Exchange.URL)
 		return nil
 	}
-	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical && (h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))
+	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical &&
+		(h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))
 	h.Bodyless = h.Exchange.Revisit != ""
 	h.Kept = !h.Bodyless && rd.keeps(p, h.Exchange.Status)
 	if body := r.payload(h.Kept); h.Kept {
@@ -290,6 +293,7 @@ func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 	case to != "" && !rd.ids.has(finding.Short(to)):
 		rd.sum.Elsewhere++
 	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
-		rd.bad(at, h.Exchange.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)", "neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
+		rd.bad(at, h.Exchange.URL, "a revisit that says what it repeats (WARC 1.1, 6.7)",
+			"neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
 	}
 }

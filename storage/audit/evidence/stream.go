@@ -120,7 +120,8 @@ func (rd *Reader) Each(ctx context.Context, judge func(context.Context, Event) e
 const maxStreams = 16
 
 // merge judges what the files hold, always what is due first of the next width of them.
-func (rd *Reader) merge(ctx context.Context, paths []string, width int, judge func(context.Context, Event) error) error {
+func (rd *Reader) merge(ctx context.Context, paths []string, width int,
+	judge func(context.Context, Event) error) error {
 	var reading []*stream
 	defer func() {
 		for _, s := range reading {

@@ -33,7 +33,8 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 	in.read()
 	if rd.o.Ours && !in.Ours {
 		in.Ours = true
-		rd.bad(at, "", "software: "+OurToken+"/…, whose ledger stands beside the archive", "software: "+finding.Short(in.Software))
+		rd.bad(at, "", "software: "+OurToken+"/…, whose ledger stands beside the archive",
+			"software: "+finding.Short(in.Software))
 	}
 	if in.Ours {
 		rd.declares(in)
@@ -46,7 +47,8 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 // declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
 func (rd *Reader) declares(in *Info) {
 	if had := rd.cur.info; had != nil && had.Record != "" {
-		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)", "another, after "+had.Record)
+		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (docs/warc.md)",
+			"another, after "+had.Record)
 	}
 	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
 		if f[1] == "" {
@@ -111,7 +113,8 @@ func (s *Summary) archive(in *Info) {
 
 func (in *Info) same(b *Info) bool {
 	return in.Software == b.Software && in.Operator == b.Operator && in.Agent == b.Agent && in.Standard == b.Standard &&
-		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && in.OwnSites == b.OwnSites && in.ConfigSHA == b.ConfigSHA
+		in.Token == b.Token && in.Floor == b.Floor && in.IPDelay == b.IPDelay && in.OwnSites == b.OwnSites &&
+		in.ConfigSHA == b.ConfigSHA
 }
 
 // millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.

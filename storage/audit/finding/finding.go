@@ -44,7 +44,8 @@ func Codes() []Code {
 	return []Code{
 		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
-		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage, ClockStep, CrashInFlight,
+		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage,
+		ClockStep, CrashInFlight,
 	}
 }
 

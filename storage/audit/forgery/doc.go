@@ -1,10 +1,10 @@
-// Package forgery holds the audit against forgers. It consists of tests: a polite crawl is made once, in virtual time, and
-// each row of a table forges its evidence in one way. The audit must name what the row says it names. Where it cannot,
-// the row says why nobody could.
+// Package forgery holds the audit against forgers. It consists of tests: a polite crawl is made once, in virtual
+// time, and each row of a table forges its evidence in one way. The audit must name what the row says it names. Where
+// it cannot, the row says why nobody could.
 //
-// A forger here has all that the operator of a crawl has: the archive, whose digests and lengths are made to fit, and the
-// ledger with its key, whose lines are chained and signed anew. What he does not have is what others hold: the head that
-// was lodged elsewhere, and the sites' own access logs.
+// A forger here has all that the operator of a crawl has: the archive, whose digests and lengths are made to fit, and
+// the ledger with its key, whose lines are chained and signed anew. What he does not have is what others hold: the
+// head that was lodged elsewhere, and the sites' own access logs.
 //
 // The rows stand in rows_*_test.go, by what is forged. docs/audit.md shows them as a table, which
 //

@@ -1,5 +1,5 @@
-// Package measure says by what measure an exchange is judged: what the archive declares of its making, and what the audit was
-// told. Settings are believed when they bind the crawl more.
+// Package measure says by what measure an exchange is judged: what the archive declares of its making, and what the
+// audit was told. Settings are believed when they bind the crawl more.
 package measure
 
 import (

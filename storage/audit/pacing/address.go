@@ -64,7 +64,9 @@ func (j *Judge) start(at *address) {
 	}
 	delay := s.delay
 	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
-		j.found.Doubt(s.authority, finding.AddressPace, "two exchanges with one address began closer than its pace, and the archive does not say when their connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
+		j.found.Doubt(s.authority, finding.AddressPace,
+			"two exchanges with one address began closer than its pace, and the archive does not say when their "+
+				"connections were made", s.t.Sub(at.last), s.t.Sub(at.last))
 	}
 	if !at.due.IsZero() && s.t.Add(connecting).Before(at.due) {
 		j.found.Add(finding.Finding{Code: finding.AddressPace, Authority: s.authority, Place: s.at, Time: s.t,

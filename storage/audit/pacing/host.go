@@ -34,8 +34,8 @@ type Host struct {
 	latest      sighting // the exchange that began last
 	starts      starts   // of answered exchanges of another crawler
 
-	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a kill
-	// may have made it forget.
+	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a
+	// kill may have made it forget.
 	mayRest  time.Time
 	mayLimit [2]time.Duration
 
@@ -65,7 +65,8 @@ func (h *Host) Met() bool { return h.met }
 // Crosses reports whether an exchange in a file is the first of the host behind another file.
 func (h *Host) Crosses(file string) bool { return h.met && h.file != file }
 
-// SetBack notes that the clock was set back: the pause before the next exchange is not known, nor whether a rest is over.
+// SetBack notes that the clock was set back: the pause before the next exchange is not known, nor whether a rest is
+// over.
 func (h *Host) SetBack() {
 	h.lost = h.lost || h.met
 	h.met, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0

@@ -49,7 +49,8 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	if late.Before(to.began) && !lanes {
 		j.row(h, to, required)
 		if j.m.Ours() {
-			j.found.Add(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates", "it began before the one before it in the archive, of "+finding.Clock(to.began)))
+			j.found.Add(e.Finding(finding.BadRecord, "the exchanges of an authority in the order of their dates",
+				"it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
 		j.backwards(h, to, required, by)
@@ -63,14 +64,16 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 	to.was = t
 }
 
-// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their records
-// are, between the starts of any two exchanges was the pause that is due.
+// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their
+// records are, between the starts of any two exchanges was the pause that is due.
 func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, by string) {
 	e := &h.Exchange
 	due := min(required, to.Lowest)
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
-		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+by,
-			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n, finding.Round(in))))
+		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two exchanges with the authority: "+
+			by,
+			fmt.Sprintf("%d exchanges within %s by their dates, whose records stand in another order", n,
+				finding.Round(in))))
 		return
 	}
 	j.found.Doubt(e.Authority, finding.InFlight, "exchanges are not in the order of their dates", 0, 0)
@@ -95,9 +98,11 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	sum, short := j.row(h, to, required)
 	switch {
 	case most < -slack(0):
-		j.found.Add(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)", "it began "+finding.Round(-most)+" before the end of the one before it"))
+		j.found.Add(e.Finding(finding.InFlight, "one exchange at a time with an authority (docs/politeness.md, rule 9)",
+			"it began "+finding.Round(-most)+" before the end of the one before it"))
 	case most+slack(required) < required:
-		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
+		f := e.Finding(finding.Gap, "at least "+finding.Round(required)+
+			" since the end of the authority's last exchange: "+by, finding.Round(max(middle, 0)))
 		if e.Resolution+to.res > 10*time.Millisecond || !to.ended {
 			f.Observed = "at most " + finding.Round(max(most, 0))
 		}
@@ -112,15 +117,17 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	case !to.ended:
 		j.found.Doubt(e.Authority, finding.InFlight, "the archive does not say when exchanges end", least, most)
 	case least+slack(required) < required:
-		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "dates have a resolution of "+max(e.Resolution, to.res).String(), least,
+			most)
 	case least+slack(may) < may:
-		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when answers began, five times which is due", least, most)
+		j.found.Doubt(e.Authority, finding.Gap, "the archive does not say when answers began, five times which is due",
+			least, most)
 	}
 }
 
-// claimedGap compares what the crawl says of its pause with the records. It is not held against a crawl that the first pause
-// in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone on with a new
-// file.
+// claimedGap compares what the crawl says of its pause with the records. It is not held against a crawl that the
+// first pause in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone
+// on with a new file.
 func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	l := e.Line
 	if l == nil || !j.m.Ours() {
@@ -136,14 +143,16 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 		if jump := l.Ahead - to.ahead; jump >= 0 {
 			seen -= jump // dates follow a clock that jumps, and the pause is measured with one that does not
 		} else {
-			at("a clock that was ahead by "+finding.Round(to.ahead)+" before", "the crawl says that it was ahead by "+finding.Round(l.Ahead))
+			at("a clock that was ahead by "+finding.Round(to.ahead)+" before",
+				"the crawl says that it was ahead by "+finding.Round(l.Ahead))
 		}
 		if to.ended && seen > l.Gap+slack(seen) && (l.Gap > 0 || j.m.Ledger) {
 			j.hidden(e, to, seen)
 		}
 	}
 	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
-		f := e.Finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen), "the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
+		f := e.Finding(finding.CrashInFlight, "the pause that the records show: "+finding.Round(seen),
+			"the crawl says "+finding.Round(l.Gap)+": it was killed before it knew of its last exchange")
 		f.Place, f.Note = e.LineAt, true
 		j.found.Add(f)
 	} else if told {
@@ -153,7 +162,8 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	switch {
 	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
 	case l.Pace+slack(required) < required:
-		at("the pace that was due: "+finding.Round(required)+", "+by, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
+		at("the pace that was due: "+finding.Round(required)+", "+by,
+			"the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
 		if can := j.whoAsked(l, to, t, required); can != "" {
 			at("who asked for the pace: "+can, "the crawl says "+finding.Round(l.Pace)+", "+string(l.PaceBy))
@@ -161,11 +171,13 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	}
 }
 
-// hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An attempt
-// that reached no server has no record, but a line: the ledger knows.
+// hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An
+// attempt that reached no server has no record, but a line: the ledger knows.
 func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 	if e.Since = to.end; !j.m.Ledger {
-		j.found.Doubt(e.Authority, finding.GapTold, "a pause is told shorter than the records show: only the ledger says whether an attempt reached no server", e.Line.Gap, seen)
+		j.found.Doubt(e.Authority, finding.GapTold,
+			"a pause is told shorter than the records show: only the ledger says whether an attempt reached no server",
+			e.Line.Gap, seen)
 	}
 }
 

@@ -17,8 +17,8 @@ const (
 	afterBroken = 30 * time.Second
 )
 
-// hearing is how long it may take until all exchanges with one of the operator's own hosts, of which there may be several
-// at a time, know what one of them was told.
+// hearing is how long it may take until all exchanges with one of the operator's own hosts, of which there may be
+// several at a time, know what one of them was told.
 const hearing = time.Second
 
 // rested checks that e came after the rest that the server asked for, or that an error asks for. What was under way
@@ -34,9 +34,11 @@ func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	}
 	switch {
 	case early(to.rest):
-		j.found.Add(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy, "asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
+		j.found.Add(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy,
+			"asked for "+finding.Round(to.rest.Sub(e.Began))+" before"))
 	case early(to.backoff.Add(-slack(afterBusy))):
-		j.found.Add(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy, "asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
+		j.found.Add(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy,
+			"asked for "+finding.Round(to.backoff.Sub(e.Began))+" before"))
 	}
 }
 
@@ -48,7 +50,8 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 	to.mayRest = time.Time{}
 	if e.LeftOut != "" {
 		if busy || s >= 500 {
-			j.found.Doubt(e.Authority, finding.RetryAfter, "what an answer asked for is left out of the package with it", 0, 0)
+			j.found.Doubt(e.Authority, finding.RetryAfter,
+				"what an answer asked for is left out of the package with it", 0, 0)
 		}
 		return
 	}
@@ -65,7 +68,8 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 		}
 		if until.After(to.rest) {
 			to.rest, to.restAt, to.restFor = until, e.End(), -1
-			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s, finding.Clock(e.Began))
+			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s,
+				finding.Clock(e.Began))
 		}
 	}
 	if !j.m.Promises() || j.m.Ours() && e.Unread() {
@@ -98,8 +102,8 @@ func (j *Judge) retryGiven(h *evidence.Joined) bool {
 	return false
 }
 
-// until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own archives,
-// and nothing for those of others.
+// until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own
+// archives, and nothing for those of others.
 func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
 	if d, isNumber := httpfield.Seconds(v); isNumber {
 		t, ok = now.Add(d), true

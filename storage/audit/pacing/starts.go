@@ -7,10 +7,11 @@ import (
 	"curtsy/storage/audit/evidence"
 )
 
-// The starts of a host's exchanges by their dates, of another crawler: its records may stand in any order, and a pause that is
-// too short between two dates is so wherever the two stand.
+// The starts of a host's exchanges by their dates, of another crawler: its records may stand in any order, and a
+// pause that is too short between two dates is so wherever the two stand.
 
-// A host's last starts are kept, and of all hosts no more than so many; beside is how many are looked at on either side.
+// A host's last starts are kept, and of all hosts no more than so many; beside is how many are looked at on either
+// side.
 const (
 	maxDates    = 1024
 	maxAllDates = 1 << 20 // 8 MiB
@@ -36,8 +37,8 @@ func (j *Judge) starts(h *evidence.Joined, to *Host) {
 	j.kept++
 }
 
-// crowded returns how many exchanges near a date, that one among them, are the nearest to breaking a pause, and the time in
-// which they began. It reports whether they do: fewer would have had room in that time.
+// crowded returns how many exchanges near a date, that one among them, are the nearest to breaking a pause, and the
+// time in which they began. It reports whether they do: fewer would have had room in that time.
 func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Duration, ok bool) {
 	t := at.UnixMicro()
 	k, _ := slices.BinarySearch(s, t)

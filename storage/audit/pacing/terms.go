@@ -159,8 +159,8 @@ func usual(ds []time.Duration) time.Duration {
 	return ds[len(ds)/2]
 }
 
-// Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that the one
-// before may have been killed.
+// Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
+// the one before may have been killed.
 func (h *Host) Cross(killed bool) {
 	h.answers.cross()
 	if h.spacedFor < measure.AtKill {
@@ -188,7 +188,8 @@ func (j *Judge) heard(h *evidence.Joined, to *Host) {
 		to.answers.last = nil
 	case l != nil && l.FirstByte > 0:
 		if e.Ended && l.FirstByte > e.Took {
-			j.found.Add(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took), "firstByteTimeMs says "+finding.Round(l.FirstByte)))
+			j.found.Add(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took),
+				"firstByteTimeMs says "+finding.Round(l.FirstByte)))
 		}
 		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
 	case e.Answered && e.Status != 0:
@@ -220,6 +221,7 @@ func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	to.spaced, to.spacedUntil, to.spacedFor = q.Space, end.Add(q.Until), 0
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
-		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)", finding.Short(h.Answer.RateLimit), q.Wait)
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (docs/politeness.md, rule 14)",
+			finding.Short(h.Answer.RateLimit), q.Wait)
 	}
 }

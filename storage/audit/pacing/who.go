@@ -21,7 +21,8 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		}
 		return name + " asked for " + finding.Round(max(slices.Max(may), 0))
 	}
-	if older := len(j.m.Standards()) > 1; older && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
+	if older := len(j.m.Standards()) > 1; older &&
+		(l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
 		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
 	}
 	if t.unsure && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {

@@ -1,22 +1,22 @@
 // Package pauses says when the pauses between one host's exchanges were too short in sum.
 //
 // A date has a resolution: the true instant lies within it, and a single pause between dates of whole seconds proves
-// nothing of a pace of a second. Fifty in one second do: whatever the true instants were, they do not fit. So a Row keeps
-// when the last exchange can have ended at the earliest, given all pauses that were due before it. The next one began no
-// earlier than that and its pace, nor than its own date. When that is later than its date and its resolution, the dates
-// contradict the pauses. That costs a step for each exchange, holds for paces that change on the way, and finds exactly
-// the rows for which no true instants exist that kept every pause.
+// nothing of a pace of a second. Fifty in one second do: whatever the true instants were, they do not fit. So a Row
+// keeps when the last exchange can have ended at the earliest, given all pauses that were due before it. The next one
+// began no earlier than that and its pace, nor than its own date. When that is later than its date and its
+// resolution, the dates contradict the pauses. That costs a step for each exchange, holds for paces that change on
+// the way, and finds exactly the rows for which no true instants exist that kept every pause.
 //
-// It never accuses an honest crawl: the earliest instant is never later than the true one. Nothing else is known of the
-// order of exchanges than their dates, so one whose date is before that of the one before it is left out of the row. All
-// of a host are counted too, in no order, which is what a shuffled archive is held to (Whole).
+// It never accuses an honest crawl: the earliest instant is never later than the true one. Nothing else is known of
+// the order of exchanges than their dates, so one whose date is before that of the one before it is left out of the
+// row. All of a host are counted too, in no order, which is what a shuffled archive is held to (Whole).
 package pauses
 
 import "time"
 
-// Slack is by how much a pause of d may be seen too short and be forgiven: dates of archives are cut to their resolution, a
-// timer of a crawler and the clock that watches it are not one clock, and the computer's clock is slewed by up to a
-// thousandth while it is set right. Audit and scoreboard forgive the same.
+// Slack is by how much a pause of d may be seen too short and be forgiven: dates of archives are cut to their
+// resolution, a timer of a crawler and the clock that watches it are not one clock, and the computer's clock is
+// slewed by up to a thousandth while it is set right. Audit and scoreboard forgive the same.
 func Slack(d time.Duration) time.Duration { return time.Millisecond + d/1000 }
 
 // Exchange is one exchange with a host.
@@ -48,8 +48,8 @@ type Short struct {
 	Most   time.Duration // that can have passed between the first start and the last
 }
 
-// farBack is how far back a date may lie and be out of order. One that lies further back begins a new row: the clock was
-// set, or the archive is made of several crawls.
+// farBack is how far back a date may lie and be out of order. One that lies further back begins a new row: the clock
+// was set, or the archive is made of several crawls.
 const farBack = time.Minute
 
 // Add takes the next exchange. It says when the dates show that the pauses until then were too short; a new row then

@@ -17,7 +17,8 @@ func (j *Judge) alone(h *evidence.Joined, to *Host) error {
 		kind = "a response record that is no HTTP"
 	}
 	if e.Asked().IsRobots() {
-		j.found.Doubt(e.Authority, finding.RobotsMissing, "robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
+		j.found.Doubt(e.Authority, finding.RobotsMissing,
+			"robots.txt is kept in "+kind+", which does not say how it was had", 0, 0)
 		return nil
 	}
 	vs, err := j.pageVerdicts(to, e.Target, to.Asker)
@@ -28,7 +29,9 @@ func (j *Judge) alone(h *evidence.Joined, to *Host) error {
 		switch {
 		case v.Allowed:
 		case h.Alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
-			j.found.Doubt(e.Authority, finding.Disallowed, "a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0, 0)
+			j.found.Doubt(e.Authority, finding.Disallowed,
+				"a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0,
+				0)
 			return nil
 		default:
 			j.found.Add(e.Finding(finding.Disallowed, j.forbidden(to, v), "kept in "+kind+", without the exchange"))
@@ -42,5 +45,6 @@ func (j *Judge) alone(h *evidence.Joined, to *Host) error {
 // forbidden says in words that v forbids something, and by which line.
 func (j *Judge) forbidden(to *Host, v rules.Verdict) string {
 	p := &to.policy
-	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) + " (record " + p.record + ")"
+	return "not to be asked for: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
+		" (record " + p.record + ")"
 }

@@ -34,11 +34,13 @@ func (j *Judge) claimedVerdict(h *evidence.Joined, to *Host, vs []rules.Verdict)
 		return nil
 	}
 	if !rules.Agree(vs, l, true) {
-		at("the verdict that follows from robots.txt: "+rules.InWords(vs), "the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
+		at("the verdict that follows from robots.txt: "+rules.InWords(vs),
+			"the crawl says: allowed by line "+strconv.Itoa(l.RobotsLine)+" "+strconv.Quote(l.RobotsRule))
 		return nil
 	}
 	if l.Standard != "" && !slices.Contains(j.m.Standards(), l.Standard) {
-		at("a verdict by the standard that the archive declares: "+strings.Join(j.m.Standards(), " or "), "the crawl says: by "+strconv.Quote(finding.Short(l.Standard)))
+		at("a verdict by the standard that the archive declares: "+strings.Join(j.m.Standards(), " or "),
+			"the crawl says: by "+strconv.Quote(finding.Short(l.Standard)))
 	}
 	right, err := j.texts.Misquoted(to.policy.text, vs, l, e.Target, true)
 	if right != "" {
@@ -72,7 +74,8 @@ func (j *Judge) refusal(l *storage.Line, to *Host, p weburl.URL, at finding.Plac
 	}
 	j.Judged++
 	if !rules.Agree(vs, l, false) {
-		f.Required, f.Observed = "the verdict that follows from robots.txt: "+rules.InWords(vs), fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
+		f.Required, f.Observed = "the verdict that follows from robots.txt: "+rules.InWords(vs),
+			fmt.Sprintf("the crawl says: disallowed by line %d %q", l.RobotsLine, finding.Short(l.RobotsRule))
 		j.found.Add(f)
 		return nil
 	}

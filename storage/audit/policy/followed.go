@@ -8,9 +8,9 @@ import (
 	"curtsy/storage/audit/weburl"
 )
 
-// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one to another
-// authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own can have any page
-// so, and what the rules at hand forbid is named.
+// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one
+// to another authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own
+// can have any page so, and what the rules at hand forbid is named.
 func (j *Judge) followed(h *evidence.Joined, to *Host) error {
 	e, p := &h.Exchange, &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == weburl.RobotsPath {
@@ -40,7 +40,8 @@ func (j *Judge) followed(h *evidence.Joined, to *Host) error {
 		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
 			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the rules at hand forbid", 0, 0)
 		default:
-			f := e.Finding(finding.Disallowed, j.forbidden(to, v), "asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
+			f := e.Finding(finding.Disallowed, j.forbidden(to, v),
+				"asked for, by a redirect of another host's robots.txt, which RFC 9309 2.3.1.2 lets it follow")
 			f.Note = true
 			j.found.Add(f)
 		}

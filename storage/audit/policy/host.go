@@ -7,7 +7,8 @@ import (
 	"curtsy/storage/audit/rules"
 )
 
-// Host is what the archive shows of an authority's robots.txt, and of those before it. The zero Host was not asked for any.
+// Host is what the archive shows of an authority's robots.txt, and of those before it. The zero Host was not asked
+// for any.
 type Host struct {
 	Asker string // the User-Agent that asked for robots.txt
 

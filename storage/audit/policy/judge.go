@@ -57,7 +57,8 @@ func (j *Judge) Alone(x *evidence.Joined, to *Host, m measure.Measure) (finding.
 }
 
 // Refusal recomputes the verdict of a URL that was not asked for because of robots.txt, as the line in a record says.
-func (j *Judge) Refusal(l *storage.Line, to *Host, p weburl.URL, at finding.Place, m measure.Measure) (finding.List, error) {
+func (j *Judge) Refusal(l *storage.Line, to *Host, p weburl.URL, at finding.Place, m measure.Measure) (finding.List,
+	error) {
 	j.m = m
 	err := j.refusal(l, to, p, at)
 	return j.found.Take(), err

@@ -91,7 +91,8 @@ func (j *Judge) learn(h *evidence.Joined, to *Host, w hop, asked string) {
 	case (s == 429 || s == 408 || s == 425) && j.m.Promises(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
 		j.fail(to, now, "status "+strconv.Itoa(s))
 	case (s == 401 || s == 403) && j.m.Ours() && j.m.Info.Standard == "draft1996":
-		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s), record: e.Record}
+		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s),
+			record: e.Record}
 	case s >= 400 && s < 500:
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
 	default:
@@ -120,7 +121,8 @@ func (j *Judge) renew(h *evidence.Joined, to *Host, now time.Time) {
 	case j.m.Ours() && to.policy.kind != unclear:
 		j.fail(to, now, "status 304, and no earlier robots.txt")
 	default:
-		to.policy = policy{kind: unclear, since: now, expires: now.Add(day), why: "status 304, and the robots.txt that holds is not in the files"}
+		to.policy = policy{kind: unclear, since: now, expires: now.Add(day),
+			why: "status 304, and the robots.txt that holds is not in the files"}
 	}
 }
 
@@ -142,7 +144,8 @@ func (j *Judge) text(h *evidence.Joined, to *Host, now time.Time) {
 		j.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
 	case e.Cut != "" && !j.m.Ours() && h.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
-		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+") before the 500 KiB that must be read (RFC 9309 2.5)"
+		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+
+			") before the 500 KiB that must be read (RFC 9309 2.5)"
 	case h.Incomplete != "" && h.Text.Length == 0 && !j.m.Ours():
 		next.kind, next.why = unclear, "its text is not in the archive: "+h.Incomplete
 	case h.Incomplete != "":
@@ -204,7 +207,8 @@ func (j *Judge) unread(h *evidence.Joined, to *Host) {
 	if to.policy.kind != unasked {
 		return
 	}
-	to.policy.why = "it was asked for by HEAD alone, at " + finding.Clock(h.Exchange.Began) + ", whose answer has no rules"
+	to.policy.why = "it was asked for by HEAD alone, at " + finding.Clock(h.Exchange.Began) +
+		", whose answer has no rules"
 	if h.Exchange.Method != "HEAD" {
 		to.policy.why = "only a part of it was asked for, at " + finding.Clock(h.Exchange.Began)
 	}

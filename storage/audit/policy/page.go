@@ -17,20 +17,28 @@ func (j *Judge) page(h *evidence.Joined, to *Host) error {
 		if p.why != "" {
 			why = p.why
 		}
-		j.found.Add(e.Finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
+		j.found.Add(e.Finding(finding.RobotsMissing,
+			"robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", why))
 		return nil
 	case unreachable:
-		j.found.Add(e.Finding(finding.RobotsUnreachable, "nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)", "asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
+		j.found.Add(e.Finding(finding.RobotsUnreachable,
+			"nothing while robots.txt cannot be had (RFC 9309 2.3.1.4: complete disallow)",
+			"asked for, after robots.txt: "+p.why+" at "+finding.Clock(p.since)))
 		return nil
 	case closed:
-		j.found.Add(e.Finding(finding.Disallowed, "nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive declares)", "asked for, after "+p.why))
+		j.found.Add(e.Finding(finding.Disallowed,
+			"nothing of a site that restricts access to robots.txt (draft-koster-robots-00, 3.1, which the archive "+
+				"declares)", "asked for, after "+p.why))
 		return nil
 	case unclear:
 		j.found.Doubt(e.Authority, finding.Disallowed, "robots.txt: "+p.why, 0, 0)
 		return nil
 	}
-	if first := to.firstRobots; !j.m.Ours() && !e.Began.IsZero() && e.Began.Add(e.Resolution+2*time.Second).Before(first) {
-		j.found.Add(e.Finding(finding.RobotsMissing, "robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)", "it is dated before the first of the archive, of "+finding.Clock(first)))
+	if first := to.firstRobots; !j.m.Ours() && !e.Began.IsZero() &&
+		e.Began.Add(e.Resolution+2*time.Second).Before(first) {
+		j.found.Add(e.Finding(finding.RobotsMissing,
+			"robots.txt before anything else of "+e.Authority+" (RFC 9309 2.2, 2.3)",
+			"it is dated before the first of the archive, of "+finding.Clock(first)))
 	}
 	j.fresh(e, to)
 	if p.kind != ruled {
@@ -66,7 +74,8 @@ func (j *Judge) fresh(e *evidence.Exchange, to *Host) {
 		limit = p.since.Add(day)
 	}
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() {
-		j.found.Add(e.Finding(finding.RobotsExpired, "a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
+		j.found.Add(e.Finding(finding.RobotsExpired,
+			"a valid robots.txt: that of "+finding.Clock(p.since)+" held until "+finding.Clock(p.expires)+" ("+why+")",
 			"asked for "+e.Began.Sub(p.since).Round(time.Second).String()+" after it was fetched"))
 	}
 }

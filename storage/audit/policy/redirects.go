@@ -29,8 +29,8 @@ type hop struct {
 // redirects are those that wait, by the key of the URL that they lead to.
 type redirects map[string][]hop
 
-// due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more: a crawl
-// that was killed may have to go on where it was.
+// due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more:
+// a crawl that was killed may have to go on where it was.
 func (r redirects) due(key string, e *evidence.Exchange, ours bool) (waiting []hop) {
 	all := r[key]
 	spare := -1
@@ -94,7 +94,8 @@ func (r redirects) forget() {
 	delete(r, one)
 }
 
-// served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its line tells.
+// served reports whether w was followed as often as may be, so that e follows something else: a link, say, as its
+// line tells.
 func (w *hop) served(e *evidence.Exchange) bool {
 	return e.Line != nil && e.Line.Decision == storage.DecisionAllow || w.file != "" && w.file == e.File && w.spare == 0
 }

@@ -34,7 +34,8 @@ func (l *Ledger) chain(found finding.Report) {
 		}
 		found(f)
 	}
-	killed := finding.Finding{Code: finding.CrashInFlight, Note: true, Place: finding.Place{File: l.o.Dir}, Required: "a run ends with a signed head"}
+	killed := finding.Finding{Code: finding.CrashInFlight, Note: true, Place: finding.Place{File: l.o.Dir},
+		Required: "a run ends with a signed head"}
 	for _, e := range l.kills {
 		killed.Observed = e.Problem.String()
 		found(killed)
@@ -51,8 +52,10 @@ func (l *Ledger) chain(found finding.Report) {
 	}
 	if l.o.Head != nil && !l.check.Found {
 		found(finding.Finding{
-			Code: finding.LedgerHead, Place: finding.Place{File: l.o.Dir}, Required: "the chain passes through the head that was lodged, " + l.check.Lodged,
-			Observed: fmt.Sprintf("none of %d decisions has that hash: the ledger is another one, or it was changed", l.check.Lines),
+			Code: finding.LedgerHead, Place: finding.Place{File: l.o.Dir},
+			Required: "the chain passes through the head that was lodged, " + l.check.Lodged,
+			Observed: fmt.Sprintf("none of %d decisions has that hash: the ledger is another one, or it was changed",
+				l.check.Lines),
 		})
 	}
 }
@@ -81,18 +84,21 @@ func (l *Ledger) tell(r *audit.Result) {
 		say("ledger: %d decisions were written after the lodged head, which proves nothing of them", l.check.Since)
 	}
 	if l.o.Head == nil || !l.check.Found {
-		say("ledger: what was cut off behind its last line, and off the archive with it: that leaves no trace but a missing last head")
+		say("ledger: what was cut off behind its last line, and off the archive with it: that leaves no trace but a " +
+			"missing last head")
 	}
 	if l.check.Unsigned {
 		say("ledger: its last head is not signed, or it has none: nothing ties it to a key")
 	}
 	if l.plain {
-		say("ledger: it has segments of schema 1, without a chain: an edit leaves no trace there, and refusals were not compared")
+		say("ledger: it has segments of schema 1, without a chain: an edit leaves no trace there, and refusals were " +
+			"not compared")
 	}
 	if l.check.Unsent > 0 {
 		say("ledger: %d attempts reached no server and left no record to compare", l.check.Unsent)
 	}
 	if l.check.Crashes > 0 {
-		say("ledger: %d runs did not end in good order; what they had in flight may be missing from it or from the archive (%d named)", l.check.Crashes, l.check.InFlight)
+		say("ledger: %d runs did not end in good order; what they had in flight may be missing from it or from the "+
+			"archive (%d named)", l.check.Crashes, l.check.InFlight)
 	}
 }

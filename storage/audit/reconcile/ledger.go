@@ -58,7 +58,8 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns()}
+	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory),
+		runs: newRuns()}
 	if o.Head != nil {
 		l.check.Lodged = o.Head.String()
 	}
@@ -127,7 +128,8 @@ func (l *Ledger) mark(m *ledger.Mark) {
 	case ledger.KindHead:
 		l.check.Head = m.Chain.String()
 		l.check.Unsigned = m.Key == nil
-		if key := ledger.Fingerprint(m.Key); m.Key != nil && len(l.check.Keys) < 16 && !slices.Contains(l.check.Keys, key) {
+		if key := ledger.Fingerprint(m.Key); m.Key != nil && len(l.check.Keys) < 16 &&
+			!slices.Contains(l.check.Keys, key) {
 			l.check.Keys = append(l.check.Keys, key)
 		}
 		if l.runs.trace(m.Time); m.Why == ledger.WhyEnd {
@@ -242,11 +244,13 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
 		said := differences(&lines[i], &records[i])
-		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun && !l.runs.alike(of, lines[i].run) {
+		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun &&
+			!l.runs.alike(of, lines[i].run) {
 			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
 		}
 		if said != "" {
-			f := lines[i].finding(finding.LedgerDiffers, "line and record of an exchange tell the same", lines[i].place+": "+said)
+			f := lines[i].finding(finding.LedgerDiffers, "line and record of an exchange tell the same",
+				lines[i].place+": "+said)
 			f.Place = records[i].at()
 			found(f)
 			continue
@@ -254,10 +258,12 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 		l.check.Agree++
 	}
 	for i := range lines[both:] {
-		l.alone(&lines[both+i], finding.LedgerExtra, "every line of the ledger has its record in the archive", "has none", found)
+		l.alone(&lines[both+i], finding.LedgerExtra, "every line of the ledger has its record in the archive",
+			"has none", found)
 	}
 	for i := range records[both:] {
-		l.alone(&records[both+i], finding.LedgerMissing, "every record of the archive has its line in the ledger", "has none", found)
+		l.alone(&records[both+i], finding.LedgerMissing, "every record of the archive has its line in the ledger",
+			"has none", found)
 	}
 }
 
@@ -273,12 +279,13 @@ func (l *Ledger) alone(a *row, code finding.Code, required, observed string, fou
 	if l.runs.inFlight(a, l.running) {
 		l.check.InFlight++
 		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
-	} else if x := l.runs.known(l.runs.of(f.File)); code == finding.LedgerMissing && x != nil && x.killed && x.untold > x.most() {
+	} else if x := l.runs.known(l.runs.of(f.File)); code == finding.LedgerMissing && x != nil && x.killed &&
+		x.untold > x.most() {
 		f.Observed += fmt.Sprintf(", as %d exchanges of its run have: a kill leaves %d at most", x.untold, x.most())
 	}
 	found(f)
 }
 
-// Crashed reports whether a kill of the crawl may have lost the record of a request that was sent at some instant from one to
-// the other.
+// Crashed reports whether a kill of the crawl may have lost the record of a request that was sent at some instant
+// from one to the other.
 func (l *Ledger) Crashed(from, to time.Time) bool { return l.runs.around(from, to) }

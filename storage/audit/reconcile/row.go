@@ -35,12 +35,14 @@ type row struct {
 	fields  []string // in the order of fieldNames
 }
 
-// fieldNames are what line and record must tell alike. Those from blocks on need the metadata; what stands before is told
-// by the records of request and answer alone.
+// fieldNames are what line and record must tell alike. Those from blocks on need the metadata; what stands before is
+// told by the records of request and answer alone.
 var fieldNames = [...]string{
-	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets", fieldType: "media type",
+	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets",
+	fieldType:    "media type",
 	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records",
-	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace", fieldRest: "rest",
+	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace",
+	fieldRest:     "rest",
 	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "what the answer asks",
 }
 
@@ -78,7 +80,8 @@ func field(s string) string {
 // exchangeRow begins what l tells of the exchange with that URL and beginning, under the id of its record.
 func exchangeRow(line bool, record, place string, l *storage.Line, url string, began time.Time) row {
 	record = field(strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">"))
-	a := row{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(), ended: began.Add(l.Took).UnixMicro()}
+	a := row{line: line, own: l.Own, place: place, record: record, began: began.UnixMicro(),
+		ended: began.Add(l.Took).UnixMicro()}
 	sum := sha256.Sum256([]byte("record\x00" + record))
 	copy(a.key[:], sum[:])
 	a.fields = make([]string, len(fieldNames))
@@ -87,14 +90,19 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 	a.fields[fieldURL], a.fields[fieldStatus] = field(url), strconv.Itoa(l.Status)
 	a.fields[fieldTime] = began.UTC().Format("2006-01-02T15:04:05.000000Z")
 	set(fieldDecision, "%s %s", words.Plain(string(l.Decision)), words.Plain(l.Reason))
-	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", words.Plain(string(l.Outcome)), words.Plain(string(l.Change)), l.Attempt, l.Interim)
-	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, words.Plain(l.RobotsRule), words.Plain(l.RobotsGroup), words.Plain(l.RunnerUp),
+	set(fieldOutcome, "%s %s, attempt %d, %d interim answers", words.Plain(string(l.Outcome)),
+		words.Plain(string(l.Change)), l.Attempt, l.Interim)
+	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, words.Plain(l.RobotsRule),
+		words.Plain(l.RobotsGroup), words.Plain(l.RunnerUp),
 		words.Plain(l.RobotsSHA256), words.Plain(bare(l.RobotsRecord)), words.Plain(l.Standard))
-	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), words.Plain(string(l.PaceBy)), cut(l.Gap), cut(l.Ahead))
+	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), words.Plain(string(l.PaceBy)), cut(l.Gap),
+		cut(l.Ahead))
 	set(fieldRest, "%v by %q", cut(l.Rest), words.Plain(string(l.RestBy)))
 	set(fieldDuration, "%v, to the first octet %v, %q", cut(l.Took), cut(l.FirstByte), words.Plain(l.Truncated))
-	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", words.Plain(string(l.Kind)), words.Plain(l.Via), l.Depth, words.Plain(l.Seed), words.Plain(l.Tag), l.Own)
-	set(fieldSaid, "%s %q %q, list %s", words.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs), words.Plain(l.List))
+	set(fieldFound, "%s of %s, depth %d from %s %q, own %v", words.Plain(string(l.Kind)), words.Plain(l.Via), l.Depth,
+		words.Plain(l.Seed), words.Plain(l.Tag), l.Own)
+	set(fieldSaid, "%s %q %q, list %s", words.Plain(l.Directives), plainLines(l.Asked), plainLines(l.Prefs),
+		words.Plain(l.List))
 	return a
 }
 
@@ -103,7 +111,8 @@ func lineRow(place string, l *storage.Line) row {
 	a := exchangeRow(true, l.Record, place, l, l.URL, l.Began)
 	a.fields[fieldAddress] = addressText(l.Addr.Addr())
 	a.fields[fieldOctets] = strconv.FormatInt(l.Octets, 10)
-	a.fields[fieldType], a.fields[fieldPayload], a.fields[fieldCut] = field(l.Type), field(l.Payload), field(l.Truncated)
+	a.fields[fieldType], a.fields[fieldPayload], a.fields[fieldCut] = field(l.Type), field(l.Payload),
+		field(l.Truncated)
 	a.fields[fieldBlocks] = field(l.Blocks)
 	return a
 }
@@ -127,7 +136,8 @@ func recordRow(e *evidence.Exchange) row {
 		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
 	}
 	a.fields[fieldAddress] = addressText(e.Addr)
-	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10), field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
+	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10),
+		field(mediatype.Of(http.Header{"Content-Type": e.Types}).Name)
 	a.gone = e.LeftOut != ""
 	if a.part = !e.Whole; e.Answered {
 		a.fields[fieldPayload] = field(strings.TrimPrefix(e.Payload, "sha256:"))
@@ -181,7 +191,8 @@ func (a *row) append(b []byte) []byte {
 		}
 	}
 	b = append(b, flags)
-	head := []string{a.place, a.record, strconv.FormatInt(a.began, 10), strconv.FormatInt(a.ended, 10), strconv.Itoa(a.run)}
+	head := []string{a.place, a.record, strconv.FormatInt(a.began, 10), strconv.FormatInt(a.ended, 10),
+		strconv.Itoa(a.run)}
 	return append(b, strings.Join(append(head, a.fields...), "\x00")...)
 }
 
@@ -236,7 +247,8 @@ func alike(i int, line, record *row) bool {
 
 // finding makes a finding about a.
 func (a *row) finding(code finding.Code, required, observed string) finding.Finding {
-	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required, Observed: observed}
+	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required,
+		Observed: observed}
 	f.Authority = weburl.AuthorityOf(f.URL)
 	if a.refusal {
 		f.Observed += " (" + a.fields[1] + ")"

@@ -10,13 +10,14 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Info implements Witness: each warcinfo record is the one that the mark of a run binds, and the files stand in the order of
-// the runs.
+// Info implements Witness: each warcinfo record is the one that the mark of a run binds, and the files stand in the
+// order of the runs.
 func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report) error {
 	before := l.runs.last
 	n := l.runs.file(in)
 	f := finding.Finding{Code: finding.LedgerDiffers, Place: in.Place, Time: in.Date,
-		Required: "a warcinfo record that the mark of a run in the ledger binds, and files in the order of these (docs/ledger.md)"}
+		Required: "a warcinfo record that the mark of a run in the ledger binds, and files in the order of these " +
+			"(docs/ledger.md)"}
 	switch {
 	case l.plain || l.runs.count >= maxKnown:
 		return nil
@@ -31,15 +32,17 @@ func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report
 	return nil
 }
 
-// stepped takes an exchange before which the clock is said to have been set back. Within a run dates never go back: its file
-// is of a later run than all before it.
+// stepped takes an exchange before which the clock is said to have been set back. Within a run dates never go back:
+// its file is of a later run than all before it.
 func (l *Ledger) stepped(e *evidence.Exchange, found finding.Report) {
 	if n := l.runs.of(e.File); e.Stepped && n <= l.runs.past {
 		of := "of run " + strconv.Itoa(n)
 		if n == noRun {
 			of = "of no run"
 		}
-		found(e.Finding(finding.LedgerDiffers, "the mark of a run in the ledger for each time that the clock is said to have been set back: within a run its dates never go back",
+		found(e.Finding(finding.LedgerDiffers,
+			"the mark of a run in the ledger for each time that the clock is said to have been set back: within a "+
+				"run its dates never go back",
 			e.File+" is "+of+" of the ledger, behind a file of run "+strconv.Itoa(l.runs.past)))
 	}
 }

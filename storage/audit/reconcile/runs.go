@@ -12,8 +12,8 @@ import (
 // alone: each is written through buffers of its own, which are synced together at every commit of the frontier.
 const atCrash = 30 * time.Second
 
-// atBegin is by how much the first date of a run may lie before the mark of its beginning: both are read off the clock, in
-// two places.
+// atBegin is by how much the first date of a run may lie before the mark of its beginning: both are read off the
+// clock, in two places.
 const atBegin = 2 * time.Second
 
 // lostAfter is how long behind the last trace a kill may have come, and with it the requests that left none: as long as
@@ -23,14 +23,15 @@ const lostAfter = 5 * time.Minute
 // maxKnown bounds the runs that are kept. Nothing is excused by what goes beyond.
 const maxKnown = 100_000
 
-// usualAtOnce is how many exchanges a run has under way at most that does not say so: 64 workers, and four times as many
-// slow ones (docs/politeness.md, rule 25).
+// usualAtOnce is how many exchanges a run has under way at most that does not say so: 64 workers, and four times as
+// many slow ones (docs/politeness.md, rule 25).
 const usualAtOnce = 5 * 64
 
-// runs follows the runs of a crawl by the marks of its ledger. What a kill tears off belongs to the run that was killed:
-// two kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run from another.
-// A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark binds the warcinfo
-// record of its file. A mark is durable before the first exchange of its run, so there is no file without one.
+// runs follows the runs of a crawl by the marks of its ledger. What a kill tears off belongs to the run that was
+// killed: two kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run
+// from another. A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark
+// binds the warcinfo record of its file. A mark is durable before the first exchange of its run, so there is no file
+// without one.
 type runs struct {
 	count   int64
 	crashed int64 // runs that did not end in good order, as the marks tell
@@ -60,9 +61,9 @@ type run struct {
 	untold int       // how many exchanges these are
 	atOnce int       // how many it has under way at most, as its warcinfo record tells
 
-	// pairs are the latest starts of exchanges in the time that a kill may tear off that both have, by authority. Archive
-	// and ledger are appended to, and an authority's exchanges come one after the other: what is missing of it before
-	// cannot be lost by that kill.
+	// pairs are the latest starts of exchanges in the time that a kill may tear off that both have, by authority.
+	// Archive and ledger are appended to, and an authority's exchanges come one after the other: what is missing of
+	// it before cannot be lost by that kill.
 	pairs map[string]time.Time
 }
 
@@ -191,8 +192,8 @@ func (r *runs) paired(line *row) {
 	}
 }
 
-// inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of its run.
-// running says that the crawl goes on: then the archive has what came while it was read, too.
+// inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of
+// its run. running says that the crawl goes on: then the archive has what came while it was read, too.
 func (r *runs) inFlight(a *row, running bool) bool {
 	t := a.traced()
 	if a.line {
@@ -206,8 +207,8 @@ func (r *runs) inFlight(a *row, running bool) bool {
 	return (x.torn(t) || !t.Before(x.alone.Add(-atCrash))) && (running || a.refusal || x.untold <= x.most())
 }
 
-// most is how many exchanges a kill of x may leave in the archive without a line: those whose lines are not durable, and
-// those that are under way.
+// most is how many exchanges a kill of x may leave in the archive without a line: those whose lines are not durable,
+// and those that are under way.
 func (x *run) most() int { return ledger.MaxUnsynced + x.atOnce }
 
 // passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
@@ -219,11 +220,12 @@ func (x *run) passed(a *row) bool {
 	return ok && !a.traced().After(t)
 }
 
-// around reports whether a request that was sent at some instant from one to the other may have left no trace because a run
-// was killed.
+// around reports whether a request that was sent at some instant from one to the other may have left no trace because
+// a run was killed.
 func (r *runs) around(from, to time.Time) bool {
 	lost := func(begun, last time.Time) bool {
-		return !to.Before(begun) && !to.Before(last.Add(-atCrash)) && !from.After(last.Add(lostAfter)) && !from.After(r.next(last))
+		return !to.Before(begun) && !to.Before(last.Add(-atCrash)) && !from.After(last.Add(lostAfter)) &&
+			!from.After(r.next(last))
 	}
 	for i := range r.all {
 		if x := &r.all[i]; x.killed && (lost(x.begun, x.last) || !x.alone.IsZero() && lost(x.begun, x.alone)) {

@@ -52,8 +52,8 @@ func (t *Store) Verdicts(text Text, target string, by Binding) ([]Verdict, error
 	return vs, nil
 }
 
-// Served are the verdicts of a target as it was sent, and as it is without dot segments, if that is another: servers give
-// that (RFC 3986 6.2.2.3).
+// Served are the verdicts of a target as it was sent, and as it is without dot segments, if that is another: servers
+// give that (RFC 3986 6.2.2.3).
 func (t *Store) Served(text Text, target string, by Binding) ([]Verdict, error) {
 	vs, err := t.Verdicts(text, target, by)
 	if plain := weburl.Undotted(target); err == nil && plain != target {
@@ -110,8 +110,10 @@ func (t *Store) quote(text Text, v Verdict, target string) (w words.Quote, certa
 
 // Misquoted recomputes what a line quotes of the robots.txt that decided, and returns the right words, or "" where the
 // line has them. Several verdicts may be what it tells of: one that has its words is enough.
-func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string, err error) {
-	told := words.Quote{Rule: words.Plain(l.RobotsRule), Group: words.Plain(l.RobotsGroup), RunnerUp: words.Plain(l.RunnerUp)}
+func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string,
+	err error) {
+	told := words.Quote{Rule: words.Plain(l.RobotsRule), Group: words.Plain(l.RobotsGroup),
+		RunnerUp: words.Plain(l.RunnerUp)}
 	for _, v := range vs {
 		if !v.tells(l, allowed) {
 			continue

@@ -42,8 +42,8 @@ const MaxLength = 32 << 10
 
 var errLong = errors.New("it is longer than 32 KiB")
 
-// requestTarget returns path and query of u as written in uri, and as the Standard reads them where they cannot be told from the
-// rest.
+// requestTarget returns path and query of u as written in uri, and as the Standard reads them where they cannot be
+// told from the rest.
 func requestTarget(uri string, u canon.URL) string {
 	p, ok := AsWritten(uri)
 	if !ok || !strings.HasPrefix(p.Target, "/") {
@@ -101,14 +101,14 @@ func Asked(authority, target string) URL {
 // "/x/../robots.txt" are pages, and what they give replaces no rules.
 func (p URL) IsRobots() bool { return p.Target == RobotsPath }
 
-// SpellsRobots reports whether a URL is one of robots.txt in some spelling, so that its body may be wanted: what was asked
-// for, the request line says.
+// SpellsRobots reports whether a URL is one of robots.txt in some spelling, so that its body may be wanted: what was
+// asked for, the request line says.
 func (p URL) SpellsRobots() bool { return p.IsRobots() || p.Key == p.Authority+RobotsPath }
 
 const RobotsPath = "/robots.txt"
 
-// AuthorityOf returns the authority of a URL as it is written in results; "" when it cannot be read, which is said where
-// its record is read.
+// AuthorityOf returns the authority of a URL as it is written in results; "" when it cannot be read, which is said
+// where its record is read.
 func AuthorityOf(uri string) string {
 	p, _ := Parse(uri)
 	return p.Authority

@@ -44,8 +44,8 @@ func Same(a, b string) bool {
 	return err == nil && err2 == nil && SameAuthority(p.Authority, q.Authority) && SameTarget(p.Target, q.Target)
 }
 
-// SameTarget reports whether two targets may be the same, written in different ways: archives have URLs before or after they
-// were escaped, in the encoding of a page or in UTF-8, with dot segments or without.
+// SameTarget reports whether two targets may be the same, written in different ways: archives have URLs before or
+// after they were escaped, in the encoding of a page or in UTF-8, with dot segments or without.
 func SameTarget(a, b string) bool { return a == b || unspelt(a) == unspelt(b) }
 
 // unspelt is a target without all that differs between ways of writing it.

@@ -1,5 +1,5 @@
-// Package words holds what a crawl of ours says of an exchange to the words that docs/decisions.md has, and its outcome to what
-// was answered. It is pure.
+// Package words holds what a crawl of ours says of an exchange to the words that docs/decisions.md has, and its
+// outcome to what was answered. It is pure.
 package words
 
 import (
@@ -13,11 +13,14 @@ import (
 // The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
 var (
 	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
-	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect, storage.KindSitemap, storage.KindMap)
-	outcomeWords  = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed, storage.OutcomeGone,
+	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,
+		storage.KindSitemap, storage.KindMap)
+	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed,
+		storage.OutcomeGone,
 		storage.OutcomeDropped, storage.OutcomeDeferred)
 	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
-	paceWords   = spelled("", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress,
+	paceWords   = spelled("", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
+		storage.ByAddress,
 		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
 	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
 )
@@ -31,7 +34,8 @@ func spelled[W ~string](words ...W) (all []string) {
 
 // whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
 var whyNoPage = []string{
-	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol, storage.ReasonReset,
+	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol,
+	storage.ReasonReset,
 	storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
 }
 
@@ -54,21 +58,27 @@ func Of(l *storage.Line, a Answer) (all []Trouble) {
 		name, word string
 		may        []string
 	}{
-		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords}, {"outcome", string(l.Outcome), outcomeWords},
-		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords}, {"restBy", string(l.RestBy), restWords},
+		{"decision", string(l.Decision), decisionWords}, {"kind", string(l.Kind), kindWords},
+		{"outcome", string(l.Outcome), outcomeWords},
+		{"change", string(l.Change), changeWords}, {"paceBy", string(l.PaceBy), paceWords},
+		{"restBy", string(l.RestBy), restWords},
 	} {
 		if !slices.Contains(f.may, f.word) {
-			all = append(all, Trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "), f.word})
+			all = append(all, Trouble{f.name, f.name + ", of an exchange, one of " + strings.Join(f.may[1:], ", "),
+				f.word})
 		}
 	}
 	switch {
 	case l.Attempt < 0 || l.Depth < 0:
-		all = append(all, Trouble{"attempt", "attempt and depth, numbers from 0", fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
+		all = append(all, Trouble{"attempt", "attempt and depth, numbers from 0",
+			fmt.Sprintf("attempt %d, depth %d", l.Attempt, l.Depth)})
 	case (l.Rest != 0) != (l.RestBy != "") || l.Rest < 0:
-		all = append(all, Trouble{"restMs", "a rest together with who asked for it", fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
+		all = append(all, Trouble{"restMs", "a rest together with who asked for it",
+			fmt.Sprintf("%v by %q", l.Rest, string(l.RestBy))})
 	}
 	if right := outcome(l, a); right != "" {
-		all = append(all, Trouble{"outcome", right, fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
+		all = append(all, Trouble{"outcome", right,
+			fmt.Sprintf("outcome %q, change %q", string(l.Outcome), string(l.Change))})
 	}
 	return all
 }
@@ -105,7 +115,8 @@ func outcome(l *storage.Line, a Answer) string {
 	switch change := l.Change; {
 	case change == storage.ChangeGone && is != storage.OutcomeGone:
 		return "the change gone with the outcome gone alone"
-	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched && is != storage.OutcomeRedirected:
+	case change != "" && change != storage.ChangeGone && is != storage.OutcomeFetched &&
+		is != storage.OutcomeRedirected:
 		return "a change of what was answered"
 	}
 	return ""
