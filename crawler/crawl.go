@@ -111,7 +111,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 			return nil, err
 		}
 		c.scope.Extend(s.URL)
-		if a := s.URL.Authority(); s.From == "" && guardedByDefault(a) {
+		if a := s.URL.Authority(); s.From == "" && notPublic(a) {
 			c.reachable[a] = true
 		}
 	}

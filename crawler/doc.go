@@ -73,5 +73,6 @@
 // What is cut is archived as far as it came, and asked for again.
 // Either way no task is lost, and what was not finished is pending at the next run.
 //
-// The package never opens a file or a database: frontier, archive, ledger and fetcher are given to it.
+// The package never opens a file or a database: frontier, archive, ledger and fetcher are given to it. Package status says
+// how a run stands, package explain all that decides about a URL; package control lets others ask a running crawl.
 package crawler

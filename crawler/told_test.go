@@ -49,7 +49,7 @@ func TestWhatIsDroppedIsToldOfARunningCrawl(t *testing.T) {
 		{frontier.Steering{Act: frontier.Drop, Authority: host}, nil, 0},
 	} {
 		l.all, a.refused = nil, nil
-		if _, err := c.steer(t.Context(), one.order); err != nil {
+		if _, err := c.Steer(t.Context(), one.order); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -232,6 +232,12 @@ func TestNoPackageReachesWhatItForswears(t *testing.T) {
 				continue
 			}
 			for _, never := range words(row[1]) {
+				if strings.HasSuffix(row[1], " itself") { // others may, on its behalf
+					if file := h[pkg].imports[never]; file != "" {
+						t.Errorf("%s imports %s, which %s itself must not: %s", file, never, pkg, row[2])
+					}
+					continue
+				}
 				if file, ok := h.reaches(pkg, never, map[string]bool{}); ok {
 					t.Errorf("%s imports %s, which %s must not, through no other package either: %s", file, never, pkg, row[2])
 				}

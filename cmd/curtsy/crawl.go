@@ -14,7 +14,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -177,7 +177,7 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
-	if _, err := crawler.Connect(ctx, o.dir); err == nil {
+	if _, err := control.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	o.again = true

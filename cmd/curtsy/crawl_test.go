@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
@@ -219,7 +219,7 @@ func TestTheFirstInterruptDrainsWithExitCode130(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait().want(t, code, "finishing the exchanges under way", "it was interrupted", "curtsy resume "+dir)
-		if _, err := os.Stat(filepath.Join(dir, crawler.ControlFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, control.File)); err == nil {
 			t.Error("the control file is still there")
 		}
 		reopened(t, dir)

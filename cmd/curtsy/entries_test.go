@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 )
 
@@ -17,7 +17,7 @@ func TestADirectorysNameIsNoPattern(t *testing.T) {
 	seed, _ := small(t)
 	dir := filepath.Join(t.TempDir(), "[--1]-x")
 	inside(t, "crawl", "--delay", "0", "--quiet", "--dir", dir, seed).want(t, cli.ExitDone)
-	left := inDir(dir, crawler.SnapshotPrefix+"1")
+	left := inDir(dir, control.SnapshotPrefix+"1")
 	if err := errors.Join(os.RemoveAll(inDir(dir, crawldir.IndexName)), os.WriteFile(left, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/found"
@@ -184,11 +185,11 @@ func (x *explaining) answer(ctx context.Context) (told, error) {
 
 // ask asks the running crawl, or reads the frontier when none answers.
 func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
-	remote, asked := crawler.Connect(ctx, x.dir)
+	remote, asked := control.Connect(ctx, x.dir)
 	if asked == nil {
 		x.running = true
 		e, err := remote.Explain(ctx, q)
-		if errors.Is(err, crawler.ErrNotRunning) {
+		if errors.Is(err, control.ErrNotRunning) {
 			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
 		}
 		return e, cli.Ordered(err)

@@ -7,7 +7,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -32,20 +32,20 @@ type finder interface {
 type known struct{ frontier.Reader }
 
 func (k known) Find(ctx context.Context, host string) ([]canon.Authority, error) {
-	return crawler.Find(ctx, k.Reader, host)
+	return control.Find(ctx, k.Reader, host)
 }
 
-var _ operated = (*crawler.Remote)(nil)
+var _ operated = (*control.Remote)(nil)
 
 // operate has do change the crawl in dir, and reports whether it is running.
 func operate(ctx context.Context, dir string, do func(operated) error) (running bool, err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return false, err
 	}
-	remote, asked := crawler.Connect(ctx, dir)
+	remote, asked := control.Connect(ctx, dir)
 	if asked == nil {
 		err := do(remote)
-		if errors.Is(err, crawler.ErrNotRunning) {
+		if errors.Is(err, control.ErrNotRunning) {
 			err = fmt.Errorf("the crawl ended before it answered (%w); give the command again", err)
 		}
 		return true, cli.Ordered(err)
@@ -64,7 +64,7 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 
 // mustNotRun refuses a crawl that is running, for what would take its file from under it.
 func mustNotRun(ctx context.Context, dir, verb string) error {
-	if _, err := crawler.Connect(ctx, dir); err == nil {
+	if _, err := control.Connect(ctx, dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: frontier %s needs it stopped. Interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), give the command again, and go on with curtsy resume %s", dir, verb, plainly.Argument(dir))
 	}
 	return nil
@@ -75,7 +75,7 @@ func mustNotRun(ctx context.Context, dir, verb string) error {
 func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) ([]canon.Authority, error) {
 	var all []canon.Authority
 	for _, name := range names {
-		a, exact, err := crawler.ParseHost(name)
+		a, exact, err := control.ParseHost(name)
 		if err != nil {
 			return nil, cli.Usagef("--host %s: %w", name, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
@@ -49,7 +49,7 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 		}
 	})
 	eventually(t, "two requests, and an answer", func() bool {
-		_, err := crawler.Ask(t.Context(), dir)
+		_, err := control.Ask(t.Context(), dir)
 		return err == nil && len(web.Referee().Requests()) >= 3
 	})
 	return dir, web, end
@@ -94,7 +94,7 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 				t.Errorf("running: %v, %v: %q, want %q", running, step.args, r.out, step.says)
 			}
 		}
-		if left, err := filepath.Glob(filepath.Join(dir, crawler.SnapshotPrefix+"*")); err != nil || len(left) > 0 {
+		if left, err := filepath.Glob(filepath.Join(dir, control.SnapshotPrefix+"*")); err != nil || len(left) > 0 {
 			t.Errorf("snapshots left behind: %v %v", left, err)
 		}
 		if running {
@@ -273,7 +273,7 @@ func TestAStaleControlFileIsRecognised(t *testing.T) {
 	silent.Close()
 	other := strings.TrimPrefix(originOf(web), "http://") // a web server that knows nothing of us
 	for _, at := range []string{address, other} {
-		if err := os.WriteFile(inDir(dir, crawler.ControlFile), []byte(`{"address":"`+at+`","token":"x"}`), 0o600); err != nil {
+		if err := os.WriteFile(inDir(dir, control.File), []byte(`{"address":"`+at+`","token":"x"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r := inside(t, "status", dir)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/mutual"
 )
 
@@ -40,8 +40,8 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 		dir, _ := stopped(t)
 		s := httptest.NewServer(handler)
 		t.Cleanup(s.Close)
-		control := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
-		if err := os.WriteFile(inDir(dir, crawler.ControlFile), []byte(control), 0o600); err != nil {
+		left := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
+		if err := os.WriteFile(inDir(dir, control.File), []byte(left), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		before := namesBelow(t, dir)

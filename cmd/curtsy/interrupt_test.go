@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawltest"
 )
 
 // leftClean checks that an ended crawl says how to go on and can be opened.
 func leftClean(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, crawler.ControlFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, control.File)); err == nil {
 		t.Error("the control file is still there")
 	}
 	reopened(t, dir)

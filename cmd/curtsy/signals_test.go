@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 )
 
 // What a command was making when it was interrupted is not left behind, although what it read from had not ended.
@@ -90,7 +90,7 @@ func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
 			t.Errorf("%s: %v, %q", verb, err, said.String())
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, crawler.SnapshotPrefix+"*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, control.SnapshotPrefix+"*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	end().want(t, 143)

@@ -12,7 +12,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -56,12 +56,12 @@ func statusOf(ctx context.Context, dir string) (status.Status, error) {
 	if err := crawldir.Require(dir); err != nil {
 		return status.Status{}, err
 	}
-	st, asked := crawler.Ask(ctx, dir)
+	st, asked := control.Ask(ctx, dir)
 	if asked == nil {
 		return st, nil
 	}
 	f, err := engine.OpenReadOnly(dir)
-	if errors.Is(err, frontier.ErrInUse) && errors.Is(asked, crawler.ErrNotRunning) {
+	if errors.Is(err, frontier.ErrInUse) && errors.Is(asked, control.ErrNotRunning) {
 		return status.Status{}, fmt.Errorf("%s is in use, and nobody says how it is: by a crawl that begins or ends, or by another command; ask again when that is over", dir)
 	}
 	if errors.Is(err, frontier.ErrInUse) {

@@ -11,7 +11,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/totals"
@@ -49,7 +49,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	if err := prepareResume(flags, s, o, std); err != nil {
 		return err
 	}
-	if _, err := crawler.Connect(ctx, o.dir); err == nil {
+	if _, err := control.Connect(ctx, o.dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	was, err := config.Of(o.dir)

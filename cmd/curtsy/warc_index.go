@@ -11,7 +11,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
@@ -86,7 +86,7 @@ func rebuildIndex(ctx context.Context, dir string, std cli.Streams) (err error) 
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
-	if _, err := crawler.Connect(ctx, dir); err == nil {
+	if _, err := control.Connect(ctx, dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running, and keeps its index itself", dir)
 	}
 	options, err := config.FrontierOptions(dir)

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 )
 
 // RemoveLeftOvers removes what kills left of snapshots, and of frontiers that were being made. Whoever calls it holds the
 // frontier, so that nobody is at work on one.
 func RemoveLeftOvers(dir string) error {
 	var errs []error
-	for _, prefix := range []string{crawler.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new"} {
+	for _, prefix := range []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new"} {
 		old, err := Entries(dir, prefix, "")
 		errs = append(errs, err)
 		for _, path := range old {

@@ -3,7 +3,7 @@ package crawldir
 import (
 	"os"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/mirror"
 )
@@ -13,7 +13,7 @@ func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
 			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, SpoolName, OptOutName, BadSeedsName, ChangesName,
-			crawler.ControlFile, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
+			control.File, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
 		},
 		Is: func(dir string) bool {
 			_, err := os.Lstat(in(dir, FrontierName))

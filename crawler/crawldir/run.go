@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir/past"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
@@ -94,7 +95,7 @@ func (d *Dir) attend(ctx context.Context, s Start) (summary crawler.Summary, err
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside errgroup.Group
-	beside.Go(func() error { return s.Crawl.Serve(over, d.path) })
+	beside.Go(func() error { return control.Serve(over, d.path, s.Crawl, d.Frontier) })
 	summary, err = attend(ctx, s)
 	end()
 	return summary, errors.Join(err, beside.Wait())

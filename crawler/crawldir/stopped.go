@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -75,7 +75,7 @@ func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Add
 
 // Find returns the authorities that people mean by the name of a host.
 func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, error) {
-	return crawler.Find(ctx, f.Frontier, host)
+	return control.Find(ctx, f.Frontier, host)
 }
 
 // tell opens the evidence for lines. A kill's torn tails are mended, as by a run.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
@@ -56,7 +56,7 @@ func Note(n crawldir.Note, dir string) string {
 
 // Ordered makes a command that is wrong in itself a usage error.
 func Ordered(err error) error {
-	if crawler.BadOrder(err) {
+	if control.BadOrder(err) {
 		return Usagef("%w", err)
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
@@ -19,7 +19,7 @@ func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}
-	remote, asked := crawler.Connect(ctx, dir)
+	remote, asked := control.Connect(ctx, dir)
 	if asked != nil {
 		return do(ctx, filepath.Join(dir, crawldir.FrontierName))
 	}
@@ -45,7 +45,7 @@ func Reading(ctx context.Context, dir string, do func(ctx context.Context, f fro
 
 // WhileStopped has do work on a crawl that does not run, and does not begin to until do is done.
 func WhileStopped(ctx context.Context, dir string, do func(f frontier.Stored) error) error {
-	_, asked := crawler.Connect(ctx, dir)
+	_, asked := control.Connect(ctx, dir)
 	f, err := engine.OpenReadOnly(dir)
 	if asked == nil || errors.Is(err, frontier.ErrInUse) {
 		if err == nil {

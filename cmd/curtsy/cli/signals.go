@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"curtsy/crawler"
+	"curtsy/crawler/control"
 )
 
 // UntilSignal calls do, whose context ends with a signal: what do was making, it takes away before the process ends. A
@@ -42,7 +42,7 @@ func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error 
 	switch {
 	case sig != nil && errors.Is(err, context.Canceled):
 		return Interrupted(sig)
-	case errors.Is(err, syscall.EPIPE) && !errors.Is(err, crawler.ErrNotRunning):
+	case errors.Is(err, syscall.EPIPE) && !errors.Is(err, control.ErrNotRunning):
 		return Interrupted(syscall.SIGPIPE)
 	}
 	return err

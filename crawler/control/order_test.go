@@ -1,4 +1,4 @@
-package crawler
+package control
 
 import (
 	"context"
@@ -19,11 +19,11 @@ import (
 // ordered sends a body to the control interface with its token, and returns the status and the error it answers.
 func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, ControlFile))
+	b, err := os.ReadFile(filepath.Join(dir, File))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var at controlAddress
+	var at address
 	if err := json.Unmarshal(b, &at); err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +163,7 @@ func TestARemoteSendsSeedsInFewPiecesThatAreTaken(t *testing.T) {
 	}
 	calls = 0
 	var few, long []frontier.Candidate
-	n := 10_000
-	if racing {
-		n = 3000
-	}
+	const n = 10_000
 	for i := range n {
 		u := parse(t, fmt.Sprintf("http://b.test/%d", i))
 		few = append(few, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})

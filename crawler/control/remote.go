@@ -1,4 +1,4 @@
-package crawler
+package control
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ const askTime = 10 * time.Second
 // Remote is a running crawl, asked and steered through its control interface.
 type Remote struct {
 	dir    string
-	at     controlAddress
+	at     address
 	client http.Client
 }
 
@@ -49,7 +49,7 @@ func Ask(ctx context.Context, dir string) (status.Status, error) {
 }
 
 func connect(ctx context.Context, dir string) (*Remote, status.Status, error) {
-	b, err := durable.ReadFile(filepath.Join(dir, ControlFile))
+	b, err := durable.ReadFile(filepath.Join(dir, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, status.Status{}, ErrNotRunning
 	}
@@ -58,13 +58,13 @@ func connect(ctx context.Context, dir string) (*Remote, status.Status, error) {
 	}
 	r := &Remote{dir: dir}
 	if err := json.Unmarshal(b, &r.at); err != nil {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, ControlFile, err)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: %w", ErrNotRunning, File, err)
 	}
 	if host, _, err := net.SplitHostPort(r.at.Address); err != nil || host != "127.0.0.1" {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, ControlFile, r.at.Address)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it names %q", ErrNotRunning, File, r.at.Address)
 	}
 	if r.at.Token == "" {
-		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, ControlFile)
+		return nil, status.Status{}, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, File)
 	}
 	r.client = http.Client{
 		Transport: &mutual.Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
@@ -145,12 +145,12 @@ func piece(cs []frontier.Candidate) int {
 func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier.Added, err error) {
 	for len(cs) > 0 {
 		n := piece(cs)
-		orders := make([]seedOrder, n)
+		orders := make([]seed, n)
 		for i, c := range cs[:n] {
 			if c.Kind != frontier.KindSeed {
 				return sum, fmt.Errorf("crawler: %s is no seed: a running crawl takes no other URLs", c.URL)
 			}
-			orders[i] = seedOrder{c.URL, c.Tag}
+			orders[i] = seed{c.URL, c.Tag}
 		}
 		var added frontier.Added
 		if err := r.call(ctx, http.MethodPost, "/add", orders, &added); err != nil {

@@ -1,4 +1,4 @@
-package crawler
+package control
 
 import (
 	"context"
@@ -12,11 +12,34 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/model"
+	"curtsy/storage"
 )
+
+// nowhere is an archive and a ledger that keep nothing.
+type nowhere struct{}
+
+func (nowhere) Record(context.Context, storage.Record) (storage.Receipt, error) {
+	return storage.Receipt{}, errors.ErrUnsupported
+}
+func (nowhere) Refuse(context.Context, storage.Line) error { return nil }
+func (nowhere) Begin(context.Context) error                { return nil }
+func (nowhere) Append(context.Context, storage.Line) error { return nil }
+func (nowhere) Sync(context.Context) error                 { return nil }
+
+func parse(t *testing.T, s string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
 
 // served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
 func served(t *testing.T) (dir string, stop func()) {
@@ -27,7 +50,7 @@ func served(t *testing.T) (dir string, stop func()) {
 // servedOn is served on what on makes of the frontier.
 func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
 	t.Helper()
-	a, l := &archive{}, &lines{}
+	a, l := nowhere{}, nowhere{}
 	front := model.New(frontier.Options{Barrier: record.Barrier(a, l)})
 	t.Cleanup(func() { front.Close() })
 	f, err := fetch.New(fetch.Config{})
@@ -38,14 +61,15 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	if _, err := front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(t.Context(), Config{Frontier: on(front), Fetcher: f, Recorder: a, Ledger: l})
+	operated := on(front)
+	c, err := crawler.New(t.Context(), crawler.Config{Frontier: operated, Fetcher: f, Recorder: a, Ledger: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.Serve(ctx, dir) }()
+	go func() { done <- Serve(ctx, dir, c, operated) }()
 	stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -55,7 +79,7 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	}
 	t.Cleanup(stop)
 	for {
-		if _, err := os.Stat(filepath.Join(dir, ControlFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, File)); err == nil {
 			return dir, stop
 		}
 		runtime.Gosched()
@@ -68,7 +92,7 @@ func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
 	if err != nil || s.State != "running" || s.Queued != 1 || s.Discovered != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if info, err := os.Stat(filepath.Join(dir, ControlFile)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, File)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: others must not read the token", info.Mode(), err)
 	}
 	stop()
@@ -82,7 +106,7 @@ func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
 
 func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	dir, _ := served(t)
-	b, err := os.ReadFile(filepath.Join(dir, ControlFile))
+	b, err := os.ReadFile(filepath.Join(dir, File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +137,7 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 
 func TestAskTellsACrawlThatIsGoneFromOneThatIsSlow(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, ControlFile)
+	path := filepath.Join(dir, File)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

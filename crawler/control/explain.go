@@ -1,4 +1,4 @@
-package crawler
+package control
 
 import (
 	"context"
@@ -24,8 +24,8 @@ const (
 	paramTag     = "tag"
 )
 
-// answerExplain answers GET /explain.
-func (c *Crawl) answerExplain(r *http.Request) (any, error) {
+// explain answers GET /explain.
+func (s *server) explain(r *http.Request) (any, error) {
 	p := r.URL.Query()
 	u, err := canon.Parse(p.Get(paramURL))
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Crawl) answerExplain(r *http.Request) (any, error) {
 		}
 		q.Found = found.As(u, storage.Line{Kind: kind, Via: p.Get(paramVia), Depth: int(depth), Seed: p.Get(paramSeed), Tag: p.Get(paramTag)})
 	}
-	return c.Explain(r.Context(), q)
+	return s.crawl.Explain(r.Context(), q)
 }
 
 // Explain has the crawl explain a URL, as Crawl.Explain does.

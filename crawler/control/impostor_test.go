@@ -1,4 +1,4 @@
-package crawler
+package control
 
 import (
 	"context"
@@ -37,8 +37,8 @@ func leftControl(t *testing.T, dir, token string, by http.Handler) {
 	t.Helper()
 	s := httptest.NewServer(by)
 	t.Cleanup(s.Close)
-	at := controlAddress{Address: s.Listener.Addr().String(), Token: token}
-	if err := writeControl(filepath.Join(dir, ControlFile), at); err != nil {
+	at := address{Address: s.Listener.Addr().String(), Token: token}
+	if err := writeFile(filepath.Join(dir, File), at); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,10 @@
+// Package control is the interface of a running crawl: Serve is its side, Remote the other. A crawl has its frontier to
+// itself while it runs; this is how others on the machine ask about it and steer it.
+//
+// Serve listens on a loopback port and writes into the crawl directory, as control.json, where that is and a secret.
+// Whoever can read the file may ask; each side proves to know the secret (package mutual), so that neither somebody who
+// took the port over after a kill nor another user of the machine is believed. Status, explanations and commands go over
+// it as JSON. A snapshot is a file in the directory.
+//
+// The package decides nothing about the crawl: that is behind the interface Crawl.
+package control

@@ -1,0 +1,139 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"curtsy/crawler/mutual"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+// maxOrder bounds the body of a command, in octets. Remote sends long lists in pieces.
+const maxOrder = 8 << 20
+
+// errorBody is an error as the control interface answers it.
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// badOrder is a command that is wrong in itself: status 400.
+type badOrder struct{ error }
+
+// server answers for a crawl.
+type server struct {
+	crawl    Crawl
+	frontier Frontier
+	dir      string
+	one      chan struct{} // a snapshot is as large as the frontier: one at a time
+}
+
+func (s *server) handler(token string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", answering(func(r *http.Request) (any, error) { return s.crawl.Status(r.Context()) }))
+	mux.HandleFunc("GET /explain", answering(s.explain))
+	mux.HandleFunc("POST /add", obeying(s.add))
+	mux.HandleFunc("POST /steer", obeying(func(ctx context.Context, order frontier.Steering) (frontier.Steered, error) {
+		if err := order.Check(); err != nil {
+			return frontier.Steered{}, badOrder{err}
+		}
+		return s.crawl.Steer(ctx, order)
+	}))
+	mux.HandleFunc("POST /retry", obeying(func(ctx context.Context, order frontier.Retrial) (frontier.Retried, error) {
+		if err := order.Check(); err != nil {
+			return frontier.Retried{}, badOrder{err}
+		}
+		return s.crawl.Retry(ctx, order)
+	}))
+	mux.HandleFunc("POST /find", obeying(func(ctx context.Context, w wantedHost) ([]canon.Authority, error) {
+		return Find(ctx, s.frontier, w.Host)
+	}))
+	mux.HandleFunc("POST /snapshot", obeying(func(ctx context.Context, at snapshotAt) (snapshotAt, error) {
+		select {
+		case s.one <- struct{}{}:
+			defer func() { <-s.one }()
+			return at, s.snapshot(ctx, at.Name)
+		case <-ctx.Done():
+			return snapshotAt{}, ctx.Err()
+		}
+	}))
+	return mutual.Handler(token, maxOrder+1<<10, mux) // a little more, so that what is too long is told so
+}
+
+func respond(w http.ResponseWriter, v any, err error) {
+	var bad badOrder
+	switch {
+	case errors.As(err, &bad):
+		reply(w, http.StatusBadRequest, errorBody{err.Error()})
+	case err != nil:
+		reply(w, http.StatusInternalServerError, errorBody{err.Error()})
+	default:
+		reply(w, http.StatusOK, v)
+	}
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+// answering answers a question.
+func answering(ask func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := ask(r)
+		respond(w, v, err)
+	}
+}
+
+// obeying reads a command, strictly, and does it.
+func obeying[Order, Report any](do func(context.Context, Order) (Report, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var order Order
+		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
+		d.DisallowUnknownFields()
+		err := d.Decode(&order)
+		if err == nil {
+			if _, more := d.Token(); !errors.Is(more, io.EOF) {
+				err = errors.New("something stands behind it")
+			}
+		}
+		if err != nil {
+			respond(w, nil, badOrder{fmt.Errorf("crawler: control interface: read the command: %w", err)})
+			return
+		}
+		report, err := do(r.Context(), order)
+		respond(w, report, err)
+	}
+}
+
+// seed is a seed that an operator adds.
+type seed struct {
+	URL canon.URL `json:"url"`
+	Tag string    `json:"tag,omitempty"`
+}
+
+// add adds seeds. The network guard is settled when a run begins: a literal address of a private network cannot be added
+// to it.
+func (s *server) add(ctx context.Context, orders []seed) (frontier.Added, error) {
+	cs := make([]frontier.Candidate, len(orders))
+	for i, o := range orders {
+		if o.URL.IsZero() {
+			return frontier.Added{}, badOrder{errors.New("crawler: a seed without its URL")}
+		}
+		if a := o.URL.Authority(); !s.crawl.Reaches(a) {
+			return frontier.Added{}, badOrder{fmt.Errorf("crawler: %s is an address that a run reaches only if it began with it: stop the crawl, add it, and go on with resume", a.Origin())}
+		}
+		cs[i] = frontier.Candidate{URL: o.URL, Kind: frontier.KindSeed, Seed: o.URL.String(), Tag: o.Tag}
+	}
+	return s.crawl.Add(ctx, cs)
+}
+
+// wantedHost is a host by the name that people call it.
+type wantedHost struct {
+	Host string `json:"host"`
+}

@@ -1,0 +1,106 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"curtsy/crawler/explain"
+	"curtsy/crawler/status"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
+)
+
+// File is the name of the file, in the crawl directory, that says how to reach a running crawl.
+const File = "control.json"
+
+// address is what File holds. The token keeps other users of the machine out, and is how a crawl proves to
+// be the one that wrote the file: a kill leaves the file behind, and its port to whoever wants it. It is never sent.
+type address struct {
+	Address string `json:"address"` // of 127.0.0.1
+	Token   string `json:"token"`
+	PID     int    `json:"pid"`
+}
+
+// Crawl is a running crawl as its operator meets it. *crawler.Crawl is one.
+type Crawl interface {
+	Status(ctx context.Context) (status.Status, error)
+	Explain(ctx context.Context, q explain.Question) (explain.Explanation, error)
+	// Reaches reports whether the run may reach an authority that it did not begin with.
+	Reaches(a canon.Authority) bool
+	// Add adds seeds: the scope is extended to them.
+	Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error)
+	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
+	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
+}
+
+// Frontier is the frontier of a running crawl, to look at and to copy.
+type Frontier interface {
+	frontier.Reader
+	Snapshot(ctx context.Context, path string) error
+}
+
+// Serve answers questions about a crawl over f, and takes an operator's commands, on a loopback port until ctx ends, and
+// says in dir how to reach it. The file is gone when Serve returns. While a crawl runs nobody else opens its frontier: this
+// is how others ask.
+func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("crawler: control interface: %w", err)
+	}
+	secret := make([]byte, 16)
+	rand.Read(secret)
+	at := address{Address: listener.Addr().String(), Token: hex.EncodeToString(secret), PID: os.Getpid()}
+	path := filepath.Join(dir, File)
+	if err := writeFile(path, at); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer os.Remove(path)
+	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
+	server := &http.Server{Handler: s.handler(at.Token), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+		defer cancel()
+		if server.Shutdown(within) != nil {
+			server.Close()
+		}
+	})
+	err = server.Serve(listener)
+	if !stop() {
+		<-closed
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("crawler: control interface: %w", err)
+	}
+	return nil
+}
+
+// lastAnswers is how long orders that are under way when the crawl ends may take: one of them may be what ended it.
+const lastAnswers = 5 * time.Second
+
+// writeFile writes the file whole or not at all, readable by its owner only.
+func writeFile(path string, at address) error {
+	b, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // a link is removed, not followed
+		return fmt.Errorf("crawler: control interface: %w", err)
+	}
+	if err := durable.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("crawler: control interface: %w", err)
+	}
+	return nil
+}
