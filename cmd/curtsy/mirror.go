@@ -9,6 +9,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 )
@@ -51,7 +52,7 @@ func newMirror(std cli.Streams) *cobra.Command {
 		is.Changed = true // whatever a file of settings says: that is what the command is for
 		return crawl(cmd.Context(), fs, &s, &o, world{}, args, std)
 	}
-	cmd.AddCommand(newMirrorRebuild(std), newMirrorCheck(std))
+	cmd.AddCommand(mirrorcmd.NewRebuild(std), mirrorcmd.NewCheck(std))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/mirrorcmd"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -15,7 +16,7 @@ type options struct {
 	again  bool // it is of an earlier one
 	dryRun bool
 
-	mirrored *built // the browsable copy, if there is one
+	mirrored *mirrorcmd.Built // the browsable copy, if there is one
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {

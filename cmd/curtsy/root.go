@@ -8,6 +8,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/identity"
+	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/robotscmd"
 	"curtsy/crawler/crawldir"
 )
@@ -44,7 +45,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		newExplain(std),
 		newReport(std),
 		newPack(std),
-		newServe(std),
+		mirrorcmd.NewServe(std),
 		newFrontier(std),
 		identity.Command(std),
 		robotscmd.Command(std),

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
@@ -42,7 +43,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, st
 		return withdraw(o, summary, std)
 	}
 	if err == nil && s.Mirror && !o.dryRun {
-		err = buildMirror(ctx, s, o, display)
+		o.mirrored, err = mirrorcmd.Build(ctx, s, o.dir, display)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy resume %s", err, plainly.Argument(o.dir))
@@ -57,7 +58,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, st
 			fmt.Fprint(std.Err, changesText(result.Changes))
 		}
 		if o.mirrored != nil {
-			fmt.Fprint(std.Err, o.mirrored.text())
+			fmt.Fprint(std.Err, o.mirrored.Text())
 		}
 	case summary.Incomplete && sig == nil:
 		fmt.Fprintf(std.Err, "curtsy: the crawl ended incomplete; see curtsy status %s\n", plainly.Lines(plainly.Argument(o.dir)))
@@ -65,8 +66,8 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, st
 	if o.json {
 		out := struct {
 			crawler.Summary
-			Update *past.Changes `json:"update,omitempty"`
-			Mirror *built        `json:"mirror,omitempty"`
+			Update *past.Changes    `json:"update,omitempty"`
+			Mirror *mirrorcmd.Built `json:"mirror,omitempty"`
 		}{summary, result.Changes, o.mirrored}
 		if err := cli.WriteJSON(std.Out, out); err != nil {
 			return err

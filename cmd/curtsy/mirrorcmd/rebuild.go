@@ -1,4 +1,4 @@
-package main
+package mirrorcmd
 
 import (
 	"context"
@@ -27,7 +27,8 @@ type rebuildOptions struct {
 	given              func(flag string) bool
 }
 
-func newMirrorRebuild(std cli.Streams) *cobra.Command {
+// NewRebuild makes the copy again, from the archive alone.
+func NewRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
 	cmd := &cobra.Command{
 		Use:   "rebuild [flags] DIR|WARC…",
@@ -50,7 +51,7 @@ func newMirrorRebuild(std cli.Streams) *cobra.Command {
 	cli.Group(fs, "Output")
 	o.given = fs.Changed
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var b *built
+		var b *Built
 		err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) (err error) {
 			var far mirror.Progress
 			return progress.New(std.Err, o.quiet, false).WhileMirrored(ctx, &far, func() (err error) {
@@ -64,7 +65,7 @@ func newMirrorRebuild(std cli.Streams) *cobra.Command {
 		case b == nil:
 			return fmt.Errorf("nothing is archived in %s: there is no mirror to make", args[0])
 		case !o.quiet:
-			fmt.Fprint(std.Err, b.text())
+			fmt.Fprint(std.Err, b.Text())
 		}
 		if o.json {
 			return cli.WriteJSON(std.Out, b)
@@ -75,7 +76,7 @@ func newMirrorRebuild(std cli.Streams) *cobra.Command {
 }
 
 // rebuildMirror makes the mirror of a crawl directory or of WARC files.
-func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progress *mirror.Progress) (*built, error) {
+func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progress *mirror.Progress) (*Built, error) {
 	fi, err := os.Stat(args[0])
 	if err != nil {
 		return nil, cli.Usagef("%w", err)

@@ -1,4 +1,4 @@
-package main
+package mirrorcmd
 
 import (
 	"context"
@@ -19,7 +19,8 @@ import (
 	"curtsy/storage/mirror"
 )
 
-func newServe(std cli.Streams) *cobra.Command {
+// NewServe serves a mirror on this machine, or to others.
+func NewServe(std cli.Streams) *cobra.Command {
 	var listen string
 	var offline bool
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package mirrorcmd
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// built is a mirror that was made.
-type built struct {
+// Built is a mirror that was made.
+type Built struct {
 	Dir   string `json:"dir"`             // of its files
 	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
 	mirror.Summary
@@ -29,24 +29,25 @@ type built struct {
 	of string // the crawl directory, for curtsy serve
 }
 
-// buildMirror makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays.
-func buildMirror(ctx context.Context, s *crawldir.Settings, o *options, display *progress.Display) error {
-	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(o.dir))
+// Build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
+// if nothing is archived.
+func Build(ctx context.Context, s *crawldir.Settings, dir string, display *progress.Display) (b *Built, err error) {
+	display.Say("making the mirror in %s; Ctrl-C leaves the one before, if any, and curtsy mirror rebuild makes it later", mirror.Tree(dir))
 	var progress mirror.Progress
-	err := cli.UntilSignal(ctx, func(ctx context.Context) error {
+	err = cli.UntilSignal(ctx, func(ctx context.Context) error {
 		return display.WhileMirrored(ctx, &progress, func() (err error) {
-			o.mirrored, err = mirrorCrawl(ctx, s, o.dir, mirror.Options{Dir: o.dir, MaxBody: s.MaxBody, Progress: &progress})
+			b, err = mirrorCrawl(ctx, s, dir, mirror.Options{Dir: dir, MaxBody: s.MaxBody, Progress: &progress})
 			return err
 		})
 	})
 	if err != nil {
-		display.Say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", plainly.Argument(o.dir))
+		display.Say("the mirror was not finished, and the one before is as it was; make it with curtsy mirror rebuild %s", plainly.Argument(dir))
 	}
-	return err
+	return b, err
 }
 
 // mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
-func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *built, err error) {
+func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *Built, err error) {
 	err = cli.WhileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {
@@ -84,7 +85,7 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 
 // buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page. It
 // returns nil if nothing is archived.
-func buildTree(ctx context.Context, o mirror.Options, start string) (*built, error) {
+func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, error) {
 	summary, err := mirror.Build(ctx, o)
 	switch {
 	case errors.Is(err, mirror.ErrNothing):
@@ -92,7 +93,7 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*built, err
 	case err != nil:
 		return nil, err
 	}
-	b := &built{Dir: mirror.Tree(o.Dir), Summary: summary, of: o.Dir}
+	b := &Built{Dir: mirror.Tree(o.Dir), Summary: summary, of: o.Dir}
 	best := ""
 	for e, err := range mirror.Map(b.Dir) {
 		if err != nil {
@@ -109,8 +110,8 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*built, err
 	return b, nil
 }
 
-// text says what is in the mirror, for people.
-func (b *built) text() string {
+// Text says what is in the mirror, for people.
+func (b *Built) Text() string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "\nmirror\n  %-19s %d, %s\n  %-19s %d, %d redirected to them\n", "files", b.Files, text.RoughSize(b.Octets), "URLs", b.Pages, b.Redirects)
 	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {

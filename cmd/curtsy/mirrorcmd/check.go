@@ -1,4 +1,4 @@
-package main
+package mirrorcmd
 
 import (
 	"bufio"
@@ -19,7 +19,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newMirrorCheck(std cli.Streams) *cobra.Command {
+// NewCheck lists what does not lead to a file of the copy.
+func NewCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] DIR",

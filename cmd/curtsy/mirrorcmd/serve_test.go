@@ -1,0 +1,33 @@
+package mirrorcmd
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+)
+
+// Whoever listens at all IPv4 addresses is told one that can be opened, and not one of IPv6.
+func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
+	for listen, want := range map[string][2]string{
+		"0.0.0.0:0":   {"tcp4", "127.0.0.1:8299"},
+		"127.0.0.1:0": {"tcp4", "127.0.0.1:8299"},
+		"[::]:0":      {"tcp", "localhost:8299"},
+		"[::1]:0":     {"tcp", "[::1]:8299"},
+		":0":          {"tcp", "localhost:8299"},
+	} {
+		if got := networkOf(listen); got != want[0] {
+			t.Errorf("%s: network %s", listen, got)
+		}
+		host, _, err := net.SplitHostPort(listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if host == "" {
+			host = "::"
+		}
+		at := netip.AddrPortFrom(netip.MustParseAddr(host), 8299)
+		if got := fromHere(at, net.TCPAddrFromAddrPort(at)); got != want[1] {
+			t.Errorf("%s: %s, want %s", listen, got, want[1])
+		}
+	}
+}
