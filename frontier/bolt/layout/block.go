@@ -87,7 +87,7 @@ func (b *Block) Host(place int) (host uint32, ok bool) {
 }
 
 // Len returns the number of entries.
-func (b *Block) Len() int { return CountEntries(b.Spans) }
+func (b *Block) Len() int { return countEntries(b.Spans) }
 
 // Entry returns the candidate at place, an entry of the authority a.
 func (b *Block) Entry(place int, a canon.Authority) (frontier.Candidate, error) {

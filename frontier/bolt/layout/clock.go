@@ -25,9 +25,9 @@ func (c Clock) wall(now int64) int64 {
 	return max(time.Now().UnixNano(), After(c.Least, time.Duration(now)))
 }
 
-// AppendWait writes when something is due as the time of the wall clock and as the length of the wait. The first lets
+// appendWait writes when something is due as the time of the wall clock and as the length of the wait. The first lets
 // the time count during which nothing ran, the second bounds the wait by what it was.
-func (c Clock) AppendWait(b []byte, now, due int64) []byte {
+func (c Clock) appendWait(b []byte, now, due int64) []byte {
 	length := max(due-now, 0)
 	wall := int64(0)
 	if length > 0 {
@@ -37,7 +37,7 @@ func (c Clock) AppendWait(b []byte, now, due int64) []byte {
 	return binary.AppendUvarint(b, uint64(length))
 }
 
-// parseWait reads what AppendWait wrote and returns when that is on this clock: what is left by the wall clock, never
+// parseWait reads what appendWait wrote and returns when that is on this clock: what is left by the wall clock, never
 // more than the whole wait.
 func (c Clock) parseWait(p *parser) int64 {
 	wall, length := int64(p.uvarint()), int64(p.uvarint())

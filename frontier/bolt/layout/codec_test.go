@@ -166,7 +166,7 @@ func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				wrote := Clock{Began: time.Now()}
-				p := parser{b: wrote.AppendWait(nil, 1000, After(1000, c.wait))}
+				p := parser{b: wrote.appendWait(nil, 1000, After(1000, c.wait))}
 				read := Clock{Began: wrote.Began.Add(c.step)}
 				if got := time.Duration(read.parseWait(&p)); !p.done() || got != c.left {
 					t.Fatalf("%v left, want %v", got, c.left)
@@ -179,7 +179,7 @@ func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 // A wait without end does not run over the end of time.
 func TestWait_WithoutEnd(t *testing.T) {
 	now := Clock{Began: time.Now()}
-	p := parser{b: now.AppendWait(nil, 5, After(5, frontier.Never))}
+	p := parser{b: now.appendWait(nil, 5, After(5, frontier.Never))}
 	if left := time.Duration(now.parseWait(&p)); !p.done() || left < 100*365*24*time.Hour {
 		t.Fatalf("%v left", left)
 	}

@@ -99,10 +99,10 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 // are older.
 func (f *Endings) Fold(tx *bbolt.Tx) error {
 	covered := DoneJournal.Last(tx)
-	if err := DoneJournal.Clear(tx); err != nil {
+	if err := DoneJournal.clear(tx); err != nil {
 		return err
 	}
-	if err := FoldedJournal.Clear(tx); err != nil {
+	if err := FoldedJournal.clear(tx); err != nil {
 		return err
 	}
 	var body, item []byte
@@ -170,7 +170,7 @@ func ReadSizes(tx *bbolt.Tx) (all Sizes, err error) {
 		if spans, _, err = ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		all = append(all, uint8(CountEntries(spans)-1))
+		all = append(all, uint8(countEntries(spans)-1))
 		return nil
 	})
 	return all, err

@@ -43,7 +43,7 @@ func (k *Hold) appendTo(b []byte, c Clock, now int64) []byte {
 	}
 	b = append(b, byte(k.Act), flags)
 	if k.Ends() {
-		b = c.AppendWait(b, now, k.Until)
+		b = c.appendWait(b, now, k.Until)
 	}
 	return appendText(b, k.Reason)
 }

@@ -26,7 +26,7 @@ func (s *HostState) StateRecord(id uint32, c Clock, now int64) *StateRecord {
 	b = binary.AppendUvarint(b, uint64(s.Pace))
 	b = binary.AppendUvarint(b, uint64(s.Refused))
 	b = binary.AppendUvarint(b, uint64(s.Finished))
-	b = c.AppendWait(b, now, s.NotBefore)
+	b = c.appendWait(b, now, s.NotBefore)
 	b = appendText(b, s.Reason)
 	b = s.Hold.appendTo(b, c, now)
 	return &StateRecord{Address: Address{Kind: KindHost, ID: uint64(id)}, Data: b}

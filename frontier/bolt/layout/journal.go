@@ -101,8 +101,8 @@ func (j Journal) Drop(tx *bbolt.Tx, seq uint64) error {
 	return tx.Bucket([]byte(j)).Delete(binary.BigEndian.AppendUint64(nil, seq))
 }
 
-// Clear removes all values. Their keys are not used again.
-func (j Journal) Clear(tx *bbolt.Tx) error {
+// clear removes all values. Their keys are not used again.
+func (j Journal) clear(tx *bbolt.Tx) error {
 	last := j.Last(tx)
 	if err := tx.DeleteBucket([]byte(j)); err != nil {
 		return fmt.Errorf("clear %s: %w", j, err)

@@ -134,7 +134,7 @@ func TestJournal_KeysOnlyGrow(t *testing.T) {
 				keys = append(keys, k)
 			}
 			if round%2 == 0 {
-				return DoneJournal.Clear(tx)
+				return DoneJournal.clear(tx)
 			}
 			return DoneJournal.Drop(tx, keys[len(keys)-1])
 		})

@@ -48,7 +48,7 @@ func Create(tx *bbolt.Tx) error {
 		FormatKey: binary.BigEndian.AppendUint32(nil, Format),
 		SecretKey: seal(secret),
 		EpochKey:  sealMeta(EpochKey, make([]byte, 8)),
-		cleanKey:  sealMeta(cleanKey, Clock{}.AppendWait(nil, 0, 0)),
+		cleanKey:  sealMeta(cleanKey, Clock{}.appendWait(nil, 0, 0)),
 		TotalsKey: seal(NewTotals().AppendTo(nil)),
 	} {
 		if err := b.Put([]byte(key), value); err != nil {
@@ -148,7 +148,7 @@ func WriteStop(tx *bbolt.Tx, c Clock, epoch uint64, clean bool) error {
 	}
 	mark := []byte(nil)
 	if clean {
-		mark = c.AppendWait(nil, 0, 0)
+		mark = c.appendWait(nil, 0, 0)
 	}
 	return b.Put([]byte(cleanKey), sealMeta(cleanKey, mark))
 }
@@ -179,7 +179,7 @@ func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
 		return err
 	}
-	mark := sealMeta(cleanKey, c.AppendWait(nil, c.Now(), floor))
+	mark := sealMeta(cleanKey, c.appendWait(nil, c.Now(), floor))
 	if err := tx.Bucket([]byte(MetaBucket)).Put([]byte(cleanKey), mark); err != nil {
 		return err
 	}

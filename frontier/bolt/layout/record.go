@@ -55,8 +55,8 @@ func (r *Record) Add(host uint32, c frontier.Candidate, p frontier.Fingerprint) 
 	return len(r.Entries) - 1
 }
 
-// CountEntries returns the number of entries in spans.
-func CountEntries(spans []Span) int {
+// countEntries returns the number of entries in spans.
+func countEntries(spans []Span) int {
 	n := 0
 	for _, s := range spans {
 		n += s.N

@@ -25,7 +25,7 @@ const droppedMark = 1
 // StateRecord returns t as it is stored, of the task r.
 func (t *Retry) StateRecord(r Ref, c Clock, now int64) *StateRecord {
 	b := binary.AppendUvarint(nil, uint64(t.Attempts))
-	b = c.AppendWait(b, now, t.Due)
+	b = c.appendWait(b, now, t.Due)
 	b = appendText(b, t.Reason)
 	b = appendText(b, t.URL)
 	b = binary.AppendUvarint(b, uint64(t.Stops))

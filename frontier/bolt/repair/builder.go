@@ -192,8 +192,8 @@ func (b *builder) replace() error {
 	return durable.Names(filepath.Dir(b.path))
 }
 
-// place gives the file its name, which nothing may have.
-func (b *builder) place() error {
+// publish gives the file its name, which nothing may have.
+func (b *builder) publish() error {
 	if err := b.complete(); err != nil {
 		return err
 	}

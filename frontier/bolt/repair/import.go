@@ -33,7 +33,7 @@ func Import(path string, next func() (frontier.Item, error)) error {
 		item, err := next()
 		switch {
 		case errors.Is(err, io.EOF) && im.stage == totalsStage:
-			if err := to.place(); err != nil {
+			if err := to.publish(); err != nil {
 				return fail(err)
 			}
 			return nil

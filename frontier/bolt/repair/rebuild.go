@@ -71,7 +71,7 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	if err := r.build(to); err != nil {
 		return fail(err)
 	}
-	if err := to.place(); err != nil {
+	if err := to.publish(); err != nil {
 		return fail(err)
 	}
 	return found, nil
