@@ -11,8 +11,8 @@ import (
 	"curtsy/frontier/bolt/seen"
 )
 
-// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into one
-// of the repetitions, which the average does not show.
+// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into
+// one of the repetitions, which the average does not show.
 func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
 	step() // what is made once

@@ -13,9 +13,9 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// naive is the engine that one writes first on top of bbolt: a bucket per host with its queue, a bucket of fingerprints,
-// a transaction per page. It is better than most: fingerprints instead of URLs, no state of hosts, no retries, no list
-// of what is done, a claim that only reads, and the turns of hosts for nothing, in RAM.
+// naive is the engine that one writes first on top of bbolt: a bucket per host with its queue, a bucket of
+// fingerprints, a transaction per page. It is better than most: fingerprints instead of URLs, no state of hosts, no
+// retries, no list of what is done, a claim that only reads, and the turns of hosts for nothing, in RAM.
 type naive struct {
 	testing.TB
 	db      *bbolt.DB

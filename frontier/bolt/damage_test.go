@@ -95,7 +95,8 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 	}
 }
 
-// Of a page that is not one of the two meta pages, a spoilt octet is either where nothing is, and then every answer is as before, or it is said.
+// Of a page that is not one of the two meta pages, a spoilt octet is either where nothing is, and then every answer is
+// as before, or it is said.
 func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	each := 2

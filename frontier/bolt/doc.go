@@ -9,10 +9,10 @@
 //
 // # The file
 //
-// What is in it is package layout: journals, of which the last word counts. How it is opened, made and kept from others
-// is package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is known
-// before its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in the
-// order of their references are in breadth-first order. Depth first is the same queue taken from the other end.
+// Package layout says what is in it: journals, of which the last word counts. How it is opened, made and kept from
+// others is package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is
+// known before its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in
+// the order of their references are in breadth-first order. Depth first is the same queue taken from the other end.
 //
 // # In RAM
 //
@@ -41,7 +41,7 @@
 // # From Finish to disk
 //
 //	apply    under the mutex: tasks closed, links entered into seen-set and queues, totals, host; they can be claimed
-//	         from now on. What is to be written goes into the open group.
+//	         from now on. The open group takes what is to be written.
 //	seal     the open group is closed: after 1,000 results, 200 ms after its first, or at once when Add, Sync or Close
 //	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
 //	commit   the writer takes the sealed groups in order, each in one transaction: the barrier first, then seen, records,
@@ -89,12 +89,13 @@
 //
 // # Who is next
 //
-// A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an operator.
-// Its key is the time when it became due; hosts due at the same time take turns. A host whose due time becomes earlier
-// is entered again, and the older entry is recognised as stale when it comes up; one that a command makes due later, or
-// never, has its entry taken out. Claims that find nothing wait in a line, of which the first alone holds a timer. What
-// a turn gives back goes to its old place by reference, and so does a deferred task when its time has come, unless it
-// has counted an attempt: such tasks have a heap of their own, which is given from when there is nothing else.
+// A host is in the schedule when it has a task to give and is neither leased, retired, refused nor held by an
+// operator. Its key is the time when it became due; hosts due at the same time take turns. A host whose due time
+// becomes earlier is entered again, and the older entry is recognised as stale when it comes up; one that a command
+// makes due later, or never, has its entry taken out. Claims that find nothing wait in a line, of which the first
+// alone holds a timer. A task that a turn gives back goes to its old place by reference, and so does a deferred task
+// when its time has come, unless it has counted an attempt: such tasks have a heap of their own, which is given from
+// when there is nothing else.
 //
 // # Never
 //

@@ -11,8 +11,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their number;
-// with the last of them, h is closing no more. The caller holds mu and has touched the open group.
+// dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their
+// number; with the last of them, h is closing no more. The caller holds mu and has touched the open group.
 func (o *operator) dropBatch(h *host) int64 {
 	refs := h.queue.TakeAny(maxPrints)
 	o.dropRefs(h, refs)
@@ -23,7 +23,8 @@ func (o *operator) dropBatch(h *host) int64 {
 	return int64(len(refs))
 }
 
-// dropRefs closes tasks that have been taken out of the places of h. The caller holds mu and has touched the open group.
+// dropRefs closes tasks that have been taken out of the places of h. The caller holds mu and has touched the open
+// group.
 func (o *operator) dropRefs(h *host, refs []layout.Ref) {
 	o.f.hosts.count(h, -1)
 	for _, r := range refs {
@@ -33,8 +34,8 @@ func (o *operator) dropRefs(h *host, refs []layout.Ref) {
 	o.f.hosts.count(h, 1)
 }
 
-// dropAgain closes what the last run left of its drops: the rest of hosts that it died over, and tasks that were under a
-// lease when it ended.
+// dropAgain closes what the last run left of its drops: the rest of hosts that it died over, and tasks that were under
+// a lease when it ended.
 func (o *operator) dropAgain(now int64) {
 	for _, h := range o.f.hosts.all {
 		for h != nil && h.closing() {
@@ -113,8 +114,8 @@ func (o *operator) dropFound(found []storedURL, now int64) (closed int64) {
 	return closed
 }
 
-// markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched the
-// open group.
+// markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched
+// the open group.
 func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) {
 	if h.lease == nil {
 		return

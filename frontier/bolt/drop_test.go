@@ -10,8 +10,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// A Drop of a host with more URLs than one group takes is committed in several. Whatever of it a death leaves undone, the
-// next opening does: nobody has to repeat the command, and nothing stays pending on a host that gets no turn.
+// A Drop of a host with more URLs than one group takes is committed in several. Whatever of it a death leaves undone,
+// the next opening does: nobody has to repeat the command, and nothing stays pending on a host that gets no turn.
 func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	const all = 2*maxPrints + 100
 	for _, way := range []string{"open", "export"} {

@@ -59,13 +59,13 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 
 // exporter is an export under way.
 type exporter struct {
-	f      *Frontier
-	stored bool // see List
-	yield  func(frontier.Item) error
-	now    int64
-	hosts  []*hostView
-	flight layout.InFlight // the record of an unclean stop that no opening has judged yet
-	totals frontier.Totals
+	f        *Frontier
+	stored   bool // see List
+	yield    func(frontier.Item) error
+	now      int64
+	hosts    []*hostView
+	inFlight layout.InFlight // the record of an unclean stop that no opening has judged yet
+	totals   frontier.Totals
 }
 
 // note describes the hosts, in the order of their ids, which is that in which they became known. The rest of the floor
@@ -104,7 +104,7 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 		return err
 	}
 	if !m.Clean {
-		if e.flight, _, err = layout.ReadInFlight(tx); err != nil {
+		if e.inFlight, _, err = layout.ReadInFlight(tx); err != nil {
 			return err
 		}
 	}
@@ -134,9 +134,9 @@ func (e *exporter) blobs(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) hostItems(tx *bbolt.Tx) error {
-	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
+	states := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, p := range e.hosts {
-		if err := p.complete(&cells); err != nil {
+		if err := p.complete(&states); err != nil {
 			return err
 		}
 		view := p.view

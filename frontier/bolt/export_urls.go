@@ -80,8 +80,8 @@ func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Endi
 	if stored := e.f.retries.of[r]; stored != nil {
 		t = *stored
 	}
-	if _, yes := slices.BinarySearch(e.flight.Refs, r); yes && !e.stored {
-		t.stop(e.flight)
+	if _, yes := slices.BinarySearch(e.inFlight.Refs, r); yes && !e.stored {
+		t.stop(e.inFlight)
 	}
 	switch {
 	case e.stored:

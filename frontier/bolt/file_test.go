@@ -396,8 +396,8 @@ func writeCalls(f *Frontier) map[string]error {
 	return errs
 }
 
-// bbolt looks for the first key of a page in the branch above it, and spoils the tree when it writes the page and has not
-// found it. A branch from before a page was written anew may say less.
+// bbolt looks for the first key of a page in the branch above it, and spoils the tree when it writes the page and has
+// not found it. A branch from before a page was written anew may say less.
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
@@ -438,8 +438,8 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	}
 }
 
-// After a panic in the middle of a write bbolt may hold its own locks: neither Close nor an opening that fails waits for
-// them. After one in the middle of a read it holds none, and the file is released at once.
+// After a panic in the middle of a write bbolt may hold its own locks: neither Close nor an opening that fails waits
+// for them. After one in the middle of a read it holds none, and the file is released at once.
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)

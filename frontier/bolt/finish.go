@@ -56,16 +56,19 @@ func checkResult(r *frontier.Result) error {
 	if h := r.Host; h != nil {
 		switch {
 		case len(h.Robots) > frontier.MaxRobots:
-			return fmt.Errorf("frontier/bolt: finish %s: robots state of %d octets: over %d", r.Authority, len(h.Robots), frontier.MaxRobots)
+			return fmt.Errorf("frontier/bolt: finish %s: robots state of %d octets: over %d",
+				r.Authority, len(h.Robots), frontier.MaxRobots)
 		case len(h.Memory) > frontier.MaxMemory:
-			return fmt.Errorf("frontier/bolt: finish %s: memory of %d octets: over %d", r.Authority, len(h.Memory), frontier.MaxMemory)
+			return fmt.Errorf("frontier/bolt: finish %s: memory of %d octets: over %d",
+				r.Authority, len(h.Memory), frontier.MaxMemory)
 		case h.Condition > frontier.Refused:
 			return fmt.Errorf("frontier/bolt: finish %s: there is no condition %d", r.Authority, h.Condition)
 		}
 	}
 	for i, d := range r.Done {
 		if d.Outcome < frontier.Fetched || d.Outcome > frontier.Held {
-			return fmt.Errorf("frontier/bolt: finish %s: task %d is done with outcome %d, which there is not", r.Authority, i, d.Outcome)
+			return fmt.Errorf("frontier/bolt: finish %s: task %d is done with outcome %d, which there is not",
+				r.Authority, i, d.Outcome)
 		}
 	}
 	for i, b := range r.Blobs {

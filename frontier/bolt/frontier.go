@@ -107,7 +107,7 @@ func (f *Frontier) poison(err error) {
 	f.groups.wakeWriter()
 }
 
-// at returns where a cell is kept, or nil when nothing has that address. The caller holds mu.
+// at returns where a state record is kept, or nil when nothing has that address. The caller holds mu.
 func (f *Frontier) at(a layout.Address) *uint64 {
 	if a.Kind == layout.KindRetry {
 		if t := f.retries.of[layout.Ref(a.ID)]; t != nil {

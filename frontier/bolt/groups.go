@@ -17,25 +17,25 @@ type group struct {
 	pages  int   // results
 	urgent bool  // somebody waits for it
 
-	prints  []frontier.Fingerprint
-	records []*layout.Record
-	done    []layout.Done
-	retired []closedRetry // of closed tasks that had been deferred
-	states  []*layout.StateRecord
-	seeds   []frontier.Seed
-	blobs   []layout.Blob
-	dirty   []*host
-	drops   drops
-	totals  []byte // set when it is sealed
-	flight  []byte // likewise; nil when it is what it was
-	bytes   int64  // that it will add to the file, roughly
+	prints   []frontier.Fingerprint
+	records  []*layout.Record
+	done     []layout.Done
+	retired  []closedRetry // of closed tasks that had been deferred
+	states   []*layout.StateRecord
+	seeds    []frontier.Seed
+	blobs    []layout.Blob
+	dirty    []*host
+	drops    drops
+	totals   []byte // set when it is sealed
+	inFlight []byte // likewise; nil when it is what it was
+	bytes    int64  // that it will add to the file, roughly
 
 	ended chan struct{} // closed when it is durable, or will never be
 	err   error         // why it will never be; set before ended is closed
 }
 
-// closedRetry is what was kept of a deferred task that is closed. The task may be deferred anew before the group is durable,
-// if an operator has it tried again: that is another retry.
+// closedRetry is what was kept of a deferred task that is closed. The task may be deferred anew before the group is
+// durable, if an operator has it tried again: that is another retry.
 type closedRetry struct {
 	ref   layout.Ref
 	retry *retry
@@ -55,7 +55,7 @@ func (g *group) change(h *host) {
 	}
 }
 
-// keep puts a cell into the group.
+// keep puts a state record into the group.
 func (g *group) keep(c *layout.StateRecord) {
 	g.states = append(g.states, c)
 	g.bytes += int64(len(c.Data)) + 8
@@ -105,7 +105,7 @@ func (u *drops) addHost(h *host, n int64) {
 }
 
 // groups is what has been applied and is not durable: the open group, which takes what is applied, and the sealed ones,
-// which the writer commits in order. What they hold is read from them until it is in the file.
+// which the writer commits in order. Their contents are read from them until they are in the file.
 //
 // A URL is closed in the group that accepted it or a later one, and a reference is given once; the texts of the groups
 // are those in fresh.
@@ -124,7 +124,7 @@ type groups struct {
 	filling   *layout.Record                         // in open, takes entries; nil when there is none
 	fresh     map[uint64]*layout.Record              // not written yet
 	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, likewise
-	flight    []byte                                 // the last record of what is in flight that was sealed
+	inFlight  []byte                                 // the last record of what is in flight that was sealed
 	lastSeed  uint64                                 // last value of the seed journal that is not in a group
 }
 
@@ -147,13 +147,13 @@ func (gs *groups) seal(now int64) {
 		h.dirty = false
 		if !h.named {
 			h.named = true
-			g.states = append(g.states, &layout.StateRecord{Address: layout.Address{Kind: layout.KindName, ID: uint64(h.id)}, Data: []byte(h.authority.String())})
+			g.states = append(g.states, h.record(layout.KindName, []byte(h.authority.String())))
 		}
 		g.states = append(g.states, h.state(*gs.clock, now))
 	}
 	g.totals = gs.totals.AppendTo(nil)
-	if flight := gs.leases.inFlight(); !bytes.Equal(flight, gs.flight) {
-		gs.flight, g.flight = flight, flight
+	if record := gs.leases.inFlight(); !bytes.Equal(record, gs.inFlight) {
+		gs.inFlight, g.inFlight = record, record
 	}
 	gs.queue = append(gs.queue, g)
 	gs.open, gs.filling = nil, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // host is what RAM holds of an authority. Robots state and the crawler's memory are on disk; the address of their
-// cells is here. Times are nanoseconds on the clock of the opening; see clock.
+// records is here. Times are nanoseconds on the clock of the opening; see clock.
 type host struct {
 	authority    canon.Authority
 	id           uint32
@@ -34,7 +34,7 @@ type host struct {
 	inFlight uint32
 	deferred uint32
 
-	at [layout.HostKinds]uint64 // values of the cell journal, by kind less one; zero is none
+	at [layout.HostKinds]uint64 // values of the journal of states, by kind less one; zero is none
 }
 
 // lease is a turn that is out.
@@ -49,7 +49,8 @@ type lease struct {
 	memory  []byte
 }
 
-// leasedTask is a task under a lease. The print is known when the text has been read, which is before anybody can name it.
+// leasedTask is a task under a lease. The print is known when the text has been read, which is before anybody can name
+// it.
 type leasedTask struct {
 	ref   layout.Ref
 	print frontier.Fingerprint
@@ -83,6 +84,11 @@ func (h *host) state(c layout.Clock, now int64) *layout.StateRecord {
 	return s.StateRecord(h.id, c, now)
 }
 
+// record returns what else is stored of h: its name, robots state or memory.
+func (h *host) record(kind layout.Kind, data []byte) *layout.StateRecord {
+	return &layout.StateRecord{Address: layout.Address{Kind: kind, ID: uint64(h.id)}, Data: data}
+}
+
 // setState is the inverse of state. It reports whether data is the state of a host.
 func (h *host) setState(data []byte, c layout.Clock) bool {
 	s, ok := layout.ParseHostState(data, c)
@@ -96,8 +102,8 @@ func (h *host) setState(data []byte, c layout.Clock) bool {
 // stopped reports whether h is out until an operator resumes it.
 func (h *host) stopped() bool { return h.hold != nil && !h.hold.Ends() }
 
-// dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry, waits
-// for Resume.
+// dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry,
+// waits for Resume.
 func (h *host) dropped() bool { return h.hold != nil && h.hold.Act == frontier.Drop }
 
 // closing reports whether a Drop of h has not closed all yet.

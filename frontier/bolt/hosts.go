@@ -13,8 +13,8 @@ import (
 
 // hosts are the authorities that are known, and the sums over them. A host stays known, with its id, for ever.
 //
-// The sums are those over all at any time when nobody is between two calls of count. hosts.all is only ever appended to,
-// so that who has read it under the mutex may go on with what it was.
+// The sums are those over all at any time when nobody is between two calls of count. hosts.all is only ever appended
+// to, so that who has read it under the mutex may go on with what it was.
 type hosts struct {
 	all     []*host // by id; nil for an id that was never written
 	byName  map[canon.Authority]*host
@@ -92,10 +92,10 @@ type domain struct {
 	urls int64
 }
 
-// names is an index of the hosts in the order of their authorities, made for the first who asks. Hosts become known all
-// the time while somebody pages through: they are sorted into a small part first, so that a page costs the small part
-// and not all hosts, and the small part is merged into the large one when it is an eighth of it. It has a lock of its own,
-// taken before that of the frontier and never after: no turn waits for the sorting of a million names.
+// names is an index of the hosts in the order of their authorities, made for the first who asks. Hosts become known
+// all the time while somebody pages through: they are sorted into a small part first, so that a page costs the small
+// part and not all hosts, and the small part is merged into the large one when it is an eighth of it. It has a lock of
+// its own, taken before that of the frontier and never after: no turn waits for the sorting of a million names.
 type names struct {
 	mu           sync.Mutex
 	large, small []*host // each in order, and no host in both

@@ -12,8 +12,8 @@ import (
 )
 
 // leases are the turns that are out. Each of them is that of a host, which has one at a time; its token never comes
-// twice, in this run or another. A lease that has ended leaves its entry behind until it comes up: there are fewer
-// of those than of the others plus 64.
+// twice, in this run or another. A lease that ends leaves its entry behind until it comes up; after
+// a begin there are fewer such entries than leases, plus 64.
 type leases struct {
 	hosts  *hosts
 	epoch  uint64 // of this opening

@@ -16,7 +16,7 @@ type loader struct {
 	f *Frontier
 }
 
-// load reads what RAM holds: one pass over the seen journal, one over the cells, two over the heads of the records
+// load reads what RAM holds: one pass over the seen journal, one over the states, two over the heads of the records
 // and one over what is done.
 func (ld loader) load(tx *bbolt.Tx) error {
 	m, t, err := layout.ReadMeta(tx, ld.f.clock)
@@ -54,7 +54,7 @@ func (ld loader) loadSeen(tx *bbolt.Tx) error {
 	})
 }
 
-// loadStates reads hosts and retries. The last cell of an address counts.
+// loadStates reads hosts and retries. The last record of an address counts.
 func (ld loader) loadStates(tx *bbolt.Tx) error {
 	w := &ld.f.writer.sweeper
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
@@ -225,14 +225,14 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 }
 
 // judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
-// too often. What it finds is put into the open group, which Open commits together with the new epoch: so a stop counts
+// too often. It puts its findings into the open group, which Open commits together with the new epoch: so a stop counts
 // once, however often the opening itself is cut off.
 func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
 	r, stored, err := layout.ReadInFlight(tx)
 	if err != nil {
 		return err
 	}
-	ld.f.groups.flight = stored
+	ld.f.groups.inFlight = stored
 	if err := all.Check(r); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 const leaseLength = 40 * time.Minute
 
 // Open opens the frontier in the file at path, or creates it. Everything that a crawl needs at hand is read into RAM;
-// that the frontier has been opened is durable when Open returns. Errors are ErrInUse, ErrNewer, ErrOlder and ErrDamaged,
-// or those of the file system; after an error nothing has been changed.
+// that the frontier has been opened is durable when Open returns. Errors are ErrInUse, ErrNewer, ErrOlder and
+// ErrDamaged, or those of the file system; after an error nothing has been changed.
 func Open(path string, o frontier.Options) (*Frontier, error) {
 	if o.LeaseLength < 0 || o.Pace < 0 || min(o.MaxURLs, o.MaxURLsPerDomain, o.MaxURLsPerAuthority, o.MaxSize) < 0 {
 		return nil, fmt.Errorf("frontier/bolt: open %s: an option is negative: %+v", path, o)
@@ -42,8 +42,9 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 }
 
 // OpenReadOnly opens the file without taking part in a crawl, for a look at one that is stopped. Stats, Seen, Seeds,
-// Blob, Host, Hosts, Survey, Export and Snapshot work; Hosts and Stats tell what is stored, before a new run has opened what was retired. All
-// else is answered with ErrReadOnly. Several processes may do so at a time, none while a crawl runs (ErrInUse).
+// Blob, Host, Hosts, Survey, Export and Snapshot work; Hosts and Stats tell what is stored, before a new run has
+// opened what was retired. All else is answered with ErrReadOnly. Several processes may do so at a time, none while a
+// crawl runs (ErrInUse).
 func OpenReadOnly(path string) (*Frontier, error) {
 	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// operator does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each batch
-// of URLs and leaves it between two, and looks into the file without it. There is one command at a time.
+// operator does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each
+// batch of URLs and leaves it between two, and looks into the file without it. There is one command at a time.
 type operator struct {
 	f    *Frontier
 	busy chan struct{} // holds one: whoever is in Retry or Steer
 }
 
-// begin waits until no other command of an operator is under way. Who gets nil calls end.
+// begin waits until no other command of an operator is under way. A caller that gets nil calls end.
 func (o *operator) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -71,10 +71,10 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 	return n, g.durable(ctx)
 }
 
-// dropAll closes what h, which has just been dropped, has pending: in batches, each atomic, and the hold is there before
-// the first, so that no turn and no link can come between. It returns the number of URLs and the last group. Once begun
-// it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next opening
-// closes. It ends with the frontier at the latest.
+// dropAll closes what h, which has just been dropped, has pending: in batches, each atomic, and the hold is there
+// before the first, so that no turn and no link can come between. It returns the number of URLs and the last group.
+// Once begun it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next
+// opening closes. It ends with the frontier at the latest.
 func (o *operator) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
 	for h.closing() {
 		if err := o.f.room(ctx); err != nil {
@@ -134,8 +134,8 @@ func (o *operator) setHold(h *host, k *layout.Hold, now int64) bool {
 	return true
 }
 
-// setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller holds
-// mu and has touched the open group.
+// setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller
+// holds mu and has touched the open group.
 func (o *operator) setClosing(h *host, yes bool) {
 	if h.hold.Closing != yes {
 		h.hold.Closing = yes

@@ -13,8 +13,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// pendingTurn is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk. They
-// are read without mu, in a transaction that was begun under it: what is known of places is then true of it.
+// pendingTurn is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk.
+// They are read without mu, in a transaction that was begun under it: what is known of places is then true of it.
 type pendingTurn struct {
 	turn  frontier.Turn
 	lease *lease
@@ -24,8 +24,8 @@ type pendingTurn struct {
 	tx *bbolt.Tx // nil when nothing is missing; shared by the pending of one call, and in the first of them
 }
 
-// pendingTask is what is to be done about one task: its candidate is missing when its print is zero, and url replaces the
-// fetch URL unless it is empty.
+// pendingTask is what is to be done about one task: its candidate is missing when its print is zero, and url replaces
+// the fetch URL unless it is empty.
 type pendingTask struct {
 	ref       layout.Ref
 	authority canon.Authority
@@ -72,10 +72,10 @@ func (p *hostView) part(i int) *[]byte {
 }
 
 // complete reads what is missing of p.
-func (p *hostView) complete(cells *layout.Lookup) (err error) {
+func (p *hostView) complete(states *layout.Lookup) (err error) {
 	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
 		if p.at[i] != 0 {
-			if *p.part(i), err = cells.ReadState(p.at[i], layout.Address{Kind: kind, ID: p.id}); err != nil {
+			if *p.part(i), err = states.ReadState(p.at[i], layout.Address{Kind: kind, ID: p.id}); err != nil {
 				return err
 			}
 		}

@@ -46,7 +46,8 @@ func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	err = f.locked(ctx, func(now int64) error {
 		d := &f.hosts.sums
 		st = frontier.Stats{
-			Outcomes: f.totals.Outcomes, Reasons: f.totals.ByReason(), Capped: maps.Clone(f.totals.Capped), Counts: maps.Clone(f.totals.Counts),
+			Outcomes: f.totals.Outcomes, Reasons: f.totals.ByReason(),
+			Capped: maps.Clone(f.totals.Capped), Counts: maps.Clone(f.totals.Counts),
 			Queued: d.queued, InFlight: d.inFlight, Deferred: d.deferred,
 			Hosts: d.known, Pending: d.pending, Leases: int64(f.leases.out),
 			Parked: d.conditions[frontier.Parked], Retired: d.conditions[frontier.Retired], Refused: d.conditions[frontier.Refused],
@@ -99,9 +100,9 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 			ps = append(ps, viewHost(h, f.groups.unwritten, now))
 		}
 	}, func(tx *bbolt.Tx) error {
-		cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
+		states := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 		for _, p := range ps {
-			if err := p.complete(&cells); err != nil {
+			if err := p.complete(&states); err != nil {
 				return err
 			}
 		}

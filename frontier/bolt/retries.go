@@ -30,7 +30,7 @@ type retry struct {
 	due      int64
 	host     uint32 // with dropped, when it was read from the file
 	dropped  bool   // by an operator while it was under a lease: to be closed when that ends
-	at       uint64 // value of the cell journal; zero when it is not written yet
+	at       uint64 // value of the journal of states; zero when it is not written yet
 }
 
 // stop counts an unclean stop, of which r, which names the task of t, is the record.

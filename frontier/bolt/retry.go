@@ -100,7 +100,8 @@ func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []stored
 			for _, s := range spans {
 				for range s.N {
 					e := all.Record(seq)[place]
-					if e.Outcome() == r.Outcome && (reason == 0 || e.Reason() == reason) && (only == nil || only.id == s.Host) {
+					named := (reason == 0 || e.Reason() == reason) && (only == nil || only.id == s.Host)
+					if named && e.Outcome() == r.Outcome {
 						found = append(found, storedURL{ref: layout.MakeRef(seq, place), host: s.Host, ending: e})
 					}
 					place++
@@ -112,7 +113,7 @@ func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []stored
 	return found, err
 }
 
-// reopen makes a closed URL pending. What was kept of its attempts is voided in the file, too: an older cell would
+// reopen makes a closed URL pending. The record of its attempts is voided in the file, too: an older one would
 // otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
 func (o *operator) reopen(c storedURL, robots bool, now int64) {
 	h := o.f.hosts.all[c.host]

@@ -17,8 +17,8 @@ import (
 	"curtsy/frontier/ndjson"
 )
 
-// anew is a harness in which the file is written anew in some way whenever a frontier is opened again, after a close and
-// after a crash alike. The model knows nothing of it, and must not see a difference.
+// anew is a harness in which the file is written anew in some way whenever a frontier is opened again, after a close
+// and after a crash alike. The model knows nothing of it, and must not see a difference.
 func anew(write func(t testing.TB, path string)) frontiertest.Harness {
 	h := harness()
 	open := h.Open
@@ -84,7 +84,8 @@ func TestWorkload_CompactChangesNothing(t *testing.T) {
 	}
 }
 
-// A URL that kills the process each time is put in quarantine after as many deaths when the frontier is moved after each.
+// A URL that kills the process each time is put in quarantine after as many deaths when the frontier is moved after
+// each.
 func TestImport_ASuspectKeepsItsStops(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 1))
@@ -102,7 +103,8 @@ func TestImport_ASuspectKeepsItsStops(t *testing.T) {
 	}
 }
 
-// What an operator commanded, what he released, and what is suspected, stand in a file that is rebuilt as in the old one.
+// What an operator commanded, what he released, and what is suspected, stand in a file that is rebuilt as in the old
+// one.
 func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for _, h := range []string{"a", "b", "c", "d"} {

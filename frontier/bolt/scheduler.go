@@ -87,8 +87,9 @@ func (sc *scheduler) summary(now int64) (frontier.State, time.Duration) {
 	}
 }
 
-// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone one
-// would otherwise be behind all others whenever nothing is out. A lease has just ended, that of a suspect if trial is set.
+// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone
+// one would otherwise be behind all others whenever nothing is out. A lease has just ended, that of a suspect if trial
+// is set.
 func (sc *scheduler) letSuspects(trial bool) {
 	if trial {
 		sc.waiting.wakeFirst()
@@ -146,8 +147,8 @@ func (sc *scheduler) endHolds(now int64) {
 	}
 }
 
-// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked for
-// in the whole schedule, which only an operator's command does: two equal ones would both be valid.
+// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked
+// for in the whole schedule, which only an operator's command does: two equal ones would both be valid.
 func (sc *scheduler) reschedule(h *host, now int64) {
 	sc.due.Remove(h.id)
 	sc.enter(h, now)

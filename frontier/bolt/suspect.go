@@ -9,7 +9,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// What the record of an unclean stop names is a suspect. That is kept in the retry cell of the task, so that it costs
+// A task that the record of an unclean stop names is a suspect. Its retry record says so, which costs
 // nothing for the others; the suspects of a host stand aside from its queue.
 
 // loneStops is how many stops a suspect must have for its turn to be the only one.
@@ -88,8 +88,8 @@ func (ss *suspects) hold(h *host, due int64) {
 	}
 }
 
-// release returns the hosts whose suspects could not be given before a lease ended, which was that of a suspect if trial
-// is set.
+// release returns the hosts whose suspects could not be given before a lease ended, which was that of a suspect if
+// trial is set.
 func (ss *suspects) release(trial bool) []suspended {
 	if trial {
 		ss.trial, ss.lone = false, false

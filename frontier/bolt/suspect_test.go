@@ -51,8 +51,8 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	g := e.groups.touch(now)
 	e.groups.seal(now)
 	e.mu.Unlock()
-	if g.flight != nil {
-		t.Fatalf("a group that changes no lease writes the record %x", g.flight)
+	if g.inFlight != nil {
+		t.Fatalf("a group that changes no lease writes the record %x", g.inFlight)
 	}
 	e.shut()
 	e.start()

@@ -108,7 +108,8 @@ func (ts *turns) release(h *host, now int64) {
 	ts.scheduler.wakeEnded(now)
 }
 
-// lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The open group has been touched.
+// lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The open group has been
+// touched.
 func (ts *turns) lapse(h *host, now int64) {
 	for _, t := range h.lease.tasks {
 		if kept := ts.retries.of[t.ref]; kept != nil && kept.dropped {
@@ -249,11 +250,11 @@ func (ts *turns) update(h *host, r *frontier.Result, now int64) {
 		l := h.lease
 		if !bytes.Equal(l.robots, u.Robots) {
 			l.robots = bytes.Clone(u.Robots)
-			ts.groups.store(&layout.StateRecord{Address: layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}, Data: l.robots})
+			ts.groups.store(h.record(layout.KindRobots, l.robots))
 		}
 		if !bytes.Equal(l.memory, u.Memory) {
 			l.memory = bytes.Clone(u.Memory)
-			ts.groups.store(&layout.StateRecord{Address: layout.Address{Kind: layout.KindMemory, ID: uint64(h.id)}, Data: l.memory})
+			ts.groups.store(h.record(layout.KindMemory, l.memory))
 		}
 	}
 	h.wait(now, r.Wait)

@@ -11,15 +11,15 @@ import (
 )
 
 // waiter is a Claim that has to wait. The first in line holds the alarm, a timer for the next thing that happens by
-// itself; the others have none. Who leaves the head of the line wakes the next, so that a host that becomes due wakes
+// itself; the others have none. The first wakes the next when it leaves, so that a host that becomes due wakes
 // one claim and not all of them.
 type waiter struct {
 	wake    chan struct{} // holds one
 	maxWait time.Duration
 }
 
-// waiters are the claims that wait, in the order of their arrival. The first holds the alarm, and wakes the next when it
-// leaves; the alarm is never later than the next thing that happens by itself.
+// waiters are the claims that wait, in the order of their arrival. The first holds the alarm, and wakes the next when
+// it leaves; the alarm is never later than the next thing that happens by itself.
 type waiters struct {
 	list  []*waiter
 	alarm int64 // when the first will wake by itself
@@ -79,8 +79,8 @@ func (ln *waiters) wakeFor(at int64) {
 	}
 }
 
-// await waits until w is woken, or until next, when something happens by itself, if w is the first. The caller holds mu;
-// it is free during the wait.
+// await waits until w is woken, or until next, when something happens by itself, if w is the first. The caller holds
+// mu; it is free during the wait.
 func (ln *waiters) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, next int64) error {
 	var alarm <-chan time.Time
 	if ln.list[0] == w {

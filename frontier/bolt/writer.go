@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writer makes groups durable, one after the other. Its fields are those of its goroutine alone, which takes mu for what
-// else it needs and never holds it while it reads or writes the file.
+// writer makes groups durable, one after the other. Its fields are those of its goroutine alone, which takes mu for
+// what else it needs and never holds it while it reads or writes the file.
 type writer struct {
 	f       *Frontier
 	stop    context.CancelFunc // ends it at once, barrier included
@@ -52,7 +52,8 @@ func (w *writer) nextGroup(ctx context.Context) *group {
 	for {
 		w.f.mu.Lock()
 		now := w.f.clock.Now()
-		if w.f.groups.open != nil && (w.f.groups.open.urgent || w.f.groups.closing || now-w.f.groups.open.since >= flushAfter) {
+		g := w.f.groups.open
+		if g != nil && (g.urgent || w.f.groups.closing || now-g.since >= flushAfter) {
 			w.f.groups.seal(now)
 		}
 		var alarm <-chan time.Time
@@ -171,8 +172,8 @@ func (w *writer) abandon() {
 	}
 }
 
-// mayFold reports whether a fold leaves a file of that size within its bound: as runs, each word takes at most its three
-// bytes and its number, and as much again for what is pending after it; a record without words takes three.
+// mayFold reports whether a fold leaves a file of that size within its bound: as runs, each word takes at most its
+// three bytes and its number, and as much again for what is pending after it; a record without words takes three.
 func (w *writer) mayFold(maxSize int64) bool {
 	if maxSize == 0 {
 		return true
@@ -210,7 +211,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	if err := layout.WriteBlobs(tx, g.blobs); err != nil {
 		return err
 	}
-	if err := layout.WriteInFlight(tx, g.flight); err != nil {
+	if err := layout.WriteInFlight(tx, g.inFlight); err != nil {
 		return err
 	}
 	if err := layout.WriteTotalsBody(tx, g.totals); err != nil {
@@ -219,7 +220,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	return layout.Stamp(tx, w.f.clock)
 }
 
-// counts tells the sweeper which cells still count.
+// counts tells the sweeper which state records still count.
 func (w *writer) counts(ps []layout.Placed) []bool {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()

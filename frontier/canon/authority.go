@@ -79,7 +79,7 @@ func (a Authority) URL(target string) (URL, error) {
 	if !strings.HasPrefix(target, "/") {
 		return URL{}, &Error{Reason: Malformed, URL: excerpt(target), Cause: errTarget}
 	}
-	return Parse(a.Origin() + target)
+	return Parse(a.Scheme() + "://" + a.HostPort() + target) // joined once: there is one for each task that is claimed
 }
 
 // Addr returns the address when the host is a literal one; ok is false when it is a name. An IPv4-mapped IPv6

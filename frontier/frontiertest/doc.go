@@ -14,8 +14,8 @@
 //	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
 //	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
 //
-// The rules stand in three rooms, by what they are about: turns (a crawl goes on), stops (it ends, cleanly or not, and is
-// opened again) and operator (what people command and ask). All are played on a stage.
+// The rules stand in three rooms, by what they are about: turns (a crawl goes on), stops (it ends, cleanly or not, and
+// is opened again) and operator (what people command and ask). All are played on a stage.
 //
 // # The workload
 //

@@ -15,8 +15,8 @@ import (
 )
 
 // Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
-// Finish with outcomes, deferrals, links, host states and Keep, stale and repeated results, time, Sync, close
-// and crash. After every step what can be seen of it must be what the model says. One seed in five crashes often, so that
+// Finish with outcomes, deferrals, links, host states and Keep, stale and repeated results, time, Sync, close and
+// crash. After every step what can be seen of it must be what the model says. One seed in five crashes often, so that
 // URLs are suspects for long.
 //
 // The engine leads and the model follows, because the contract leaves some choices to the engine: which of the hosts

@@ -1,12 +1,12 @@
-// Package queue is the tasks that one host has to give, by their references. It hides how a million pending URLs cost next
-// to no memory, and in which order they are given.
+// Package queue is the tasks that one host has to give, by their references. It hides how a million pending URLs cost
+// next to no memory, and in which order they are given.
 //
 // # The order
 //
-// A host gives what was never tried before what was, lest what fails again and again keep the rest waiting. Among those it
-// gives what is due in the order of the references, which is that of acceptance: the first breadth first, the last depth
-// first. A task that comes back has its old place; a deferred one has it from when it is due. Suspects are given by
-// themselves.
+// A host gives what was never tried before what was, lest what fails again and again keep the rest waiting. Among
+// those it gives what is due in the order of the references, which is that of acceptance: the first breadth first, the
+// last depth first. A task that comes back has its old place; a deferred one has it from when it is due. Suspects are
+// given by themselves.
 //
 // # Invariants
 //

@@ -76,8 +76,8 @@ func (q *Queue) Available(now int64) (at int64, ok bool) {
 	return 0, false
 }
 
-// Take removes up to n references that can be given now, suspects apart, and returns them in their order: what was tried
-// before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
+// Take removes up to n references that can be given now, suspects apart, and returns them in their order: what was
+// tried before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
 func (q *Queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {

@@ -147,7 +147,8 @@ func (x *trial) step() {
 	}
 }
 
-// taken notes what was given. A task that was deferred stays tried or untried: the engine says which when it comes back.
+// taken notes what was given. A task that was deferred stays tried or untried: the engine says which when it comes
+// back.
 func (x *trial) taken(refs []layout.Ref) {
 	for _, r := range refs {
 		x.out = append(x.out, task{ref: r})

@@ -6,8 +6,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// runs are references in ascending order, as runs of neighbours: eight bytes for a run of up to 128 URLs, and none for what
-// is not there. They are taken from at either end.
+// runs are references in ascending order, as runs of neighbours: eight bytes for a run of up to 128 URLs, and none for
+// what is not there. They are taken from at either end.
 type runs struct {
 	runs []run
 	head uint32 // runs before it are used up

@@ -38,8 +38,8 @@ func (s *Schedule) slot(id uint32) *slot {
 	return &s.slots[id]
 }
 
-// Enter puts id into the schedule, due at a time, and reports whether that changed something: an id that is due no later
-// than that stays as it is.
+// Enter puts id into the schedule, due at a time, and reports whether that changed something: an id that is due no
+// later than that stays as it is.
 func (s *Schedule) Enter(id uint32, due int64) bool {
 	x := s.slot(id)
 	if x.waiting && x.due <= due {
@@ -97,8 +97,8 @@ func (s *Schedule) Earliest() int64 {
 	return math.MaxInt64
 }
 
-// Next takes out the id that has been due for longest, and returns it with the time when it became due; ok is false when
-// none is due at now.
+// Next takes out the id that has been due for longest, and returns it with the time when it became due; ok is false
+// when none is due at now.
 func (s *Schedule) Next(now int64) (id uint32, due int64, ok bool) {
 	if at := s.Earliest(); at > now || len(s.heap) == 0 {
 		return 0, 0, false

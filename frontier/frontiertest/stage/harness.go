@@ -41,8 +41,8 @@ type figures struct {
 	Outcomes frontier.Outcomes
 }
 
-// CheckSums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called after
-// every step of every test.
+// CheckSums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called
+// after every step of every test.
 func (s *Stage) CheckSums() {
 	s.Helper()
 	synctest.Wait() // a claim that waits may have been woken by this step: it must have its turn before both looks

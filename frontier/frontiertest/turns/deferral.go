@@ -154,8 +154,8 @@ func deferBehind(s *stage.Stage) {
 	stage.Want(s, "the rest", stage.Names(s.Turn(10).Tasks), "a/3 a/4 a/5 a/1")
 }
 
-// deferMixed: of a host with some good URLs and many that fail each time, at random places, and with links found on the way,
-// each good one is given within as many turns with the host as there are URLs, whatever the waits.
+// deferMixed: of a host with some good URLs and many that fail each time, at random places, and with links found on
+// the way, each good one is given within as many turns with the host as there are URLs, whatever the waits.
 func deferMixed(s *stage.Stage) {
 	r := rand.New(rand.NewPCG(5, 2))
 	for round := range 20 {

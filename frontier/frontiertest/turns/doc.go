@@ -1,5 +1,5 @@
-// Package turns is the rules of a crawl that goes on: which URLs are accepted, in what order tasks are given, what a turn
-// is, how it ends, what waits, what there is no room for, and when a crawl is over.
+// Package turns is the rules of a crawl that goes on: which URLs are accepted, in what order tasks are given, what a
+// turn is, how it ends, what waits, what there is no room for, and when a crawl is over.
 package turns
 
 import (
