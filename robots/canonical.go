@@ -142,7 +142,6 @@ func (how spelling) hasEscape(s string) bool {
 	return ok && octets[c]&how.decoded == 0 && s[1] < 'a' && s[2] < 'a'
 }
 
-// append appends s, spelled so.
 func (how spelling) append(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	for i := 0; i < len(s); i++ {

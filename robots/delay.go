@@ -15,7 +15,6 @@ type delay struct {
 	ok bool
 }
 
-// longer returns the longer of two delays.
 func (a delay) longer(b delay) delay { return delay{max(a.d, b.d), a.ok || b.ok} }
 
 // or returns a, or b when a is not given.

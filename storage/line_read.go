@@ -92,7 +92,6 @@ func extent(b []byte) int {
 
 var errNoString = errors.New("a text was expected")
 
-// readString reads a JSON string.
 func readString(value []byte) (s string, err error) {
 	switch {
 	case len(value) < 2 || value[0] != '"':

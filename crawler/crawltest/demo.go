@@ -34,7 +34,6 @@ type draft struct {
 	subjects []string // that its text is about
 }
 
-// site begins a site.
 func (d demo) site(name, robots string, subjects ...string) draft {
 	return draft{d, &Site{Name: name, Pages: map[string]Page{}, Robots: Robots{Body: robots}}, subjects}
 }

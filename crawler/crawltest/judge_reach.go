@@ -26,7 +26,6 @@ func (t *Trial) visited() map[place][]*Exchange {
 	return m
 }
 
-// inPlaces returns the places of m in order.
 func inPlaces[V any](m map[place]V) []place {
 	return slices.SortedFunc(maps.Keys(m), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.key, b.key))

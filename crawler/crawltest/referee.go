@@ -88,7 +88,6 @@ func (r *Referee) unwrote(x *Exchange, wrote time.Time, ended uint64) {
 	}
 }
 
-// begin enters a request.
 func (r *Referee) begin(h *host, k string, req *http.Request) *Exchange {
 	x := &Exchange{key: k, by: req.Host, Request: Request{
 		Host: h.name, Method: req.Method, Target: targetOf(req), UserAgent: req.UserAgent(),
@@ -115,7 +114,6 @@ func (r *Referee) failed(x *Exchange, failed bool) {
 	x.failed = failed
 }
 
-// answered notes the head of the answer.
 func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,7 +52,6 @@ func readXHTML(in Input, head []byte, src *source) Page {
 	return page
 }
 
-// xhtml walks the tree of a page in XML.
 func (w *walker) xhtml(x *xmlTree) {
 	w.links = newCollector(w.in.URL, w.page.Base)
 	w.links.charset = w.page.Charset

@@ -107,7 +107,6 @@ func (x *xmlTree) parent() *html.Node {
 	return x.open[min(len(x.open), maxDeep)-1].node
 }
 
-// start opens an element.
 func (x *xmlTree) start(t xml.StartElement) {
 	if x.tags++; x.tags > MaxTags {
 		x.over = true

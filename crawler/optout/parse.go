@@ -48,7 +48,6 @@ func newList(name string, b []byte) *List {
 	}
 }
 
-// line reads a line.
 func (l *List) line(line string, number int) error {
 	switch {
 	case len(line) > maxLine:

@@ -45,7 +45,6 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// extension reports whether the path ends in one of the extensions.
 func (k kinds) extension(path string) bool {
 	for _, x := range k.extensions {
 		if n := len(path) - len(x); n > 0 && strings.EqualFold(path[n:], x) {

@@ -117,7 +117,6 @@ func (c *clean) skip(pattern *regexp.Regexp) {
 	}
 }
 
-// begin says that a new token begins.
 func (c *clean) begin() { c.token = 0 }
 
 // ReadByte is that of io.ByteReader.

@@ -75,7 +75,6 @@ func (r *reader) fault(err error) {
 	}
 }
 
-// token takes one token.
 func (r *reader) token(t xml.Token) error {
 	switch t := t.(type) {
 	case xml.StartElement:
@@ -265,7 +264,6 @@ func (r *reader) rebase(base *canon.URL, outer canon.URL, t xml.StartElement) {
 	}
 }
 
-// attr returns the value of an attribute.
 func attr(t xml.StartElement, name string) string {
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Name.Local, name) && a.Name.Space == "" {

@@ -16,7 +16,6 @@ type measures struct {
 	sum uint64
 }
 
-// take takes a word.
 func (m *measures) take(word string) {
 	if !isMeasure(word) {
 		return

@@ -18,7 +18,6 @@ func Template(s string) string {
 	return string(appendTemplate(make([]byte, 0, len(s)), s))
 }
 
-// appendTemplate appends the template of s to b.
 func appendTemplate(b []byte, s string) []byte {
 	for s != "" {
 		end, digits := run(s)

@@ -33,7 +33,6 @@ func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Find
 // NoIndex is the code of a finding about a record that has no line: others are those of a warc.Lenient.
 const NoIndex = "no-index"
 
-// addLines adds the lines of a WARC file.
 func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(warc.Finding)) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,7 +61,6 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 	return err
 }
 
-// counted counts records.
 type counted struct {
 	records
 	n int

@@ -16,7 +16,6 @@ import (
 // own key. A key holds no white space and no control character, whatever it was made of.
 func Key(url string) string { return string(appendKey(nil, url)) }
 
-// appendKey appends the key of url.
 func appendKey(b []byte, url string) []byte {
 	if !strings.HasPrefix(url, "https:") && !strings.HasPrefix(url, "http:") {
 		return appendEscaped(b, url)

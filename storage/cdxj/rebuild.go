@@ -75,7 +75,6 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 	return errors.Join(removeOthers(index, made), durable.Names(index))
 }
 
-// removeOthers removes the indexes that are not in made.
 func removeOthers(index string, made map[string]bool) error {
 	entries, err := os.ReadDir(index)
 	for _, e := range entries {

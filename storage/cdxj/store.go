@@ -30,7 +30,6 @@ const (
 	maxNotedPath = 200
 )
 
-// indexName returns the name of a segment's index.
 func indexName(file string) string { return strings.TrimSuffix(file, warcSuffix) + suffix }
 
 // Store is the index of a crawl that is written. It is a warc.Index, and a warc.Originals.

@@ -101,7 +101,6 @@ var markStart = []byte(`{"mark":"`)
 // isMark reports whether a line is meant as a mark.
 func isMark(line []byte) bool { return bytes.HasPrefix(line, markStart) }
 
-// parseMark reads a mark.
 func parseMark(line []byte, s sealed) (*Mark, error) {
 	var j markJSON
 	if err := json.Unmarshal(line, &j); err != nil {

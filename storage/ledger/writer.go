@@ -171,7 +171,6 @@ func (w *Writer) head(why string) {
 	w.mark(m)
 }
 
-// flush writes the buffer.
 func (w *Writer) flush() error {
 	if len(w.buf) == 0 {
 		return nil

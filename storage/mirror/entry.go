@@ -247,7 +247,6 @@ func (p *plan) name() {
 	}
 }
 
-// planned are the files of a plan.
 type planned struct {
 	p     *plan
 	order []int32

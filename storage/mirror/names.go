@@ -18,7 +18,6 @@ type named interface {
 	same(i, j int) bool // they are the same answer
 }
 
-// find returns the place of a key.
 func find(p named, key string) (int, bool) {
 	low, high := 0, p.len()
 	for low < high {

@@ -156,7 +156,6 @@ func (g *gathering) account(name string) *account {
 	return a
 }
 
-// exchange takes in an exchange.
 func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	octets := received(l)
 	g.line.add(from, octets)

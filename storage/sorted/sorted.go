@@ -172,7 +172,6 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	}
 }
 
-// reader reads a run.
 type reader struct {
 	in   *bufio.Reader
 	head []byte // in the buffer of in, or in long

@@ -92,7 +92,6 @@ type answered struct {
 	page           *page // nil for what is no page
 }
 
-// readSegment reads the records of a segment.
 func (s *survey) readSegment(ctx context.Context, path string) error {
 	seg, err := newSegment(path)
 	if err != nil {

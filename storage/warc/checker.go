@@ -97,7 +97,6 @@ func (c *Checker) tell(r *Record, code, format string, args ...any) {
 // print is the fingerprint of s, never 0.
 func (c *Checker) print(s string) uint64 { return maphash.String(c.seed, s) | 1 }
 
-// head checks the fields of r.
 func (c *Checker) head(r *Record) {
 	if r.Type == "" {
 		c.tell(r, NoType, "no WARC-Type")
@@ -135,7 +134,6 @@ func (c *Checker) head(r *Record) {
 	}
 }
 
-// met remembers a record.
 func (c *Checker) met(r *Record, id, payload uint64) {
 	c.ids[id] = payload
 	w, ok := c.wanted[id]

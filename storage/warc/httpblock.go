@@ -123,7 +123,6 @@ func (c *current) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasField reports whether a head has a field of that name.
 func hasField(head []byte, name string) bool {
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
 		if len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name)) {

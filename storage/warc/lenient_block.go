@@ -6,7 +6,6 @@ import (
 	"io"
 )
 
-// lenientBlock reads a block.
 type lenientBlock struct {
 	l    *Lenient
 	rec  *Record

@@ -156,7 +156,7 @@ func (p *Plan) webs(sizes []int) []webOf {
 	}
 	p.web = all[0].web
 	if p.setup == setupHostile {
-		for _, ill := range benchweb.Ills() {
+		for _, ill := range benchweb.HostileBodies() {
 			web := p.web
 			web.Ill = ill
 			all = append(all, webOf{nameCurtsy + ", " + string(ill), web})

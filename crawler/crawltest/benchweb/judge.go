@@ -10,15 +10,15 @@ import (
 
 // Report is what the referee of a Web says about the crawl since the last Reset.
 type Report struct {
-	Requests   int     `json:"requests"`
-	Robots     int     `json:"robots"`            // of these, for robots.txt
-	Other      int     `json:"other"`             // of these, for what there is not
-	Pages      int     `json:"pages"`             // distinct pages that were asked for
-	Expected   int     `json:"expected"`          // pages
-	Coverage   float64 `json:"coverage"`          // pages ÷ expected
-	Duplicates int     `json:"duplicates"`        // requests for a page that was asked for before
-	Sick       int     `json:"hostile,omitempty"` // requests for the hostile page
-	Ill        Ill     `json:"hostile_body,omitempty"`
+	Requests   int         `json:"requests"`
+	Robots     int         `json:"robots"`            // of these, for robots.txt
+	Other      int         `json:"other"`             // of these, for what there is not
+	Pages      int         `json:"pages"`             // distinct pages that were asked for
+	Expected   int         `json:"expected"`          // pages
+	Coverage   float64     `json:"coverage"`          // pages ÷ expected
+	Duplicates int         `json:"duplicates"`        // requests for a page that was asked for before
+	Sick       int         `json:"hostile,omitempty"` // requests for the hostile page
+	Ill        HostileBody `json:"hostile_body,omitempty"`
 
 	Connections int `json:"connections"`          // opened in all
 	ConnsPer    int `json:"connections_per_host"` // opened at one host, at most

@@ -65,7 +65,6 @@ const (
 
 var sections = strings.Fields(sectionNames)
 
-// appendPath writes the path of a page.
 func appendPath(b []byte, page int) []byte {
 	if page == 0 {
 		return append(b, '/')
@@ -108,7 +107,6 @@ func pageAt(target []byte) int {
 	return page
 }
 
-// has reports whether a host has a page.
 func (b *Web) has(host, page int) bool {
 	return page >= 0 && (b.cfg.Endless || page < b.pagesOf(host))
 }
@@ -156,7 +154,7 @@ func (b *Web) render(out []byte, host, page int) []byte {
 	out = appendPath(out, page)
 	out = append(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width\">\n</head>\n<body>\n<main>\n"...)
 	if b.cfg.Ill != "" && host == 0 && page == 0 {
-		out = append(out, "<p><a href=\""+illPath+"\">and one more</a></p>\n"...)
+		out = append(out, "<p><a href=\""+hostilePath+"\">and one more</a></p>\n"...)
 	}
 	for i := range Links {
 		to, toPage := b.leadsTo(host, page, i)

@@ -101,7 +101,7 @@ func (b *Web) serve(host int, c net.Conn) {
 			return
 		}
 		var page int
-		sick := b.ill != nil && host == 0 && string(target) == illPath
+		sick := b.ill != nil && host == 0 && string(target) == hostilePath
 		if page = illPage; !sick {
 			out, page = b.answer(out[:0], host, target)
 		}

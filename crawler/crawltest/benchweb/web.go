@@ -64,7 +64,7 @@ type Config struct {
 	Width int
 
 	// Ill is the body of one more page, which the root of the first host links to. Empty for none.
-	Ill Ill
+	Ill HostileBody
 }
 
 // Links is how many links a page has.
@@ -108,7 +108,7 @@ func Start(c Config) (*Web, error) {
 	b.robots = answerOf("text/plain; charset=utf-8", robotsOf(c.Pace))
 	if c.Ill != "" {
 		var err error
-		if b.ill, err = b.illAnswer(); err != nil {
+		if b.ill, err = b.hostileAnswer(); err != nil {
 			return nil, err
 		}
 	}

@@ -96,7 +96,6 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 	}
 }
 
-// everyGap returns the gaps of all hosts.
 func everyGap(t *crawltest.Trial) (all []crawltest.Gap) {
 	for _, h := range t.Hosts() {
 		all = append(all, crawltest.Gaps(t.Host(h))...)

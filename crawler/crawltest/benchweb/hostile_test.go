@@ -12,7 +12,7 @@ import (
 func illBody(t *testing.T, b *Web) (n, announced int64, coding string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
-	resp, err := client.Get(b.from[0] + illPath)
+	resp, err := client.Get(b.from[0] + hostilePath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,9 +25,9 @@ func illBody(t *testing.T, b *Web) (n, announced int64, coding string) {
 
 // Each hostile body is as large as it says, linked from the root, and none of the pages that are expected.
 func TestHostileBodiesAreAsLargeAsTheySay(t *testing.T) {
-	for _, ill := range Ills() {
+	for _, ill := range HostileBodies() {
 		b := start(t, Config{Pages: 5, Ill: ill})
-		if _, body := get(t, b.Seeds()[0]); !bytes.Contains([]byte(body), []byte(illPath)) {
+		if _, body := get(t, b.Seeds()[0]); !bytes.Contains([]byte(body), []byte(hostilePath)) {
 			t.Errorf("%s: the root does not link to it", ill)
 		}
 		n, announced, coding := illBody(t, b)
@@ -48,7 +48,7 @@ func TestHostileBodiesAreAsLargeAsTheySay(t *testing.T) {
 
 func TestWithoutAHostileBodyThereIsNoSuchPage(t *testing.T) {
 	b := start(t, Config{Pages: 5})
-	if status, _ := get(t, b.from[0]+illPath); status != 404 {
+	if status, _ := get(t, b.from[0]+hostilePath); status != 404 {
 		t.Errorf("status %d", status)
 	}
 	if r := judgedOf(Config{Hosts: 1, Pages: 1, Ill: Huge}, []request{{0, ms, 2 * ms}}); len(r.Violations()) == 0 {

@@ -9,30 +9,30 @@ import (
 	"curtsy/crawler/crawltest/bomb"
 )
 
-// Ill is a body that a page of a Web has instead of a sound one. The root links to that page, which counts
+// HostileBody is a body that a page of a Web has instead of a sound one. The root links to that page, which counts
 // as none of the others.
-type Ill string
+type HostileBody string
 
 // The hostile bodies.
 const (
-	Huge   Ill = "page of 100 MiB"
-	Gzip   Ill = "gzip bomb of 128 MiB"
-	Brotli Ill = "br bomb of 1 GiB"
+	Huge   HostileBody = "page of 100 MiB"
+	Gzip   HostileBody = "gzip bomb of 128 MiB"
+	Brotli HostileBody = "br bomb of 1 GiB"
 )
 
-// Ills are all of them.
-func Ills() []Ill { return []Ill{Huge, Gzip, Brotli} }
+// HostileBodies are all of them.
+func HostileBodies() []HostileBody { return []HostileBody{Huge, Gzip, Brotli} }
 
 const (
 	hugeSize = 100 << 20 // bytes, of markup like that of the sound pages, with links that lead to these
 	bombSize = 128 << 20 // bytes that come out of the gzip bomb
 )
 
-// illPath is where the hostile page is.
-const illPath = "/hostile.html"
+// hostilePath is where the hostile page is.
+const hostilePath = "/hostile.html"
 
-// illAnswer is what answers with the hostile body.
-func (b *Web) illAnswer() (func(net.Conn) error, error) {
+// hostileAnswer is what answers with the hostile body.
+func (b *Web) hostileAnswer() (func(net.Conn) error, error) {
 	const head = "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: text/html; charset=utf-8\r\n"
 	switch b.cfg.Ill {
 	case Huge:
