@@ -1,0 +1,38 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/storage/audit/finding"
+)
+
+// Each code of the archive itself is found by a family of rules or by the reader, and docs/audit.md has a row for it.
+func TestEachCodeHasItsJudge(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := map[finding.Code]bool{finding.Digest: true} // which package evidence checks
+	for _, f := range families {
+		if f.name == "" || f.by == "" || f.judge == nil {
+			t.Errorf("a family without name, documents or judge: %+v", f)
+		}
+		for _, c := range f.codes {
+			judged[c] = true
+			if !strings.Contains(string(doc), "\n| `"+string(c)+"` |") {
+				t.Errorf("docs/audit.md has no row for %s", c)
+			}
+		}
+	}
+	for _, c := range finding.Codes() {
+		if beside := c == finding.LedgerChain; beside { // with which begins what witnesses find
+			break
+		}
+		if !judged[c] {
+			t.Errorf("nobody judges %s", c)
+		}
+	}
+}
