@@ -8,7 +8,7 @@
 // Package evidence reads the files and joins their records to exchanges. Each exchange is held to the families of
 // rules in their order (judge.go), by the state of its authority (scheme, host, port): which robots.txt is valid and
 // since when (package policy, over the texts of package rules), when the last exchange ended and until when the
-// server asked for rest (package pacing). By what measure, package measure says. Judges give findings (package
+// server asked for rest (package pacing). Package measure says by what measure. Judges give findings (package
 // finding) as values; Run alone counts them. Then the witnesses see the exchange: the ledger (reconcile), the access
 // logs (accesslog), a WACZ file (bundle).
 //
@@ -16,10 +16,10 @@
 //
 // # What is required
 //
-// Each check has a Code. What it requires is taken from the standards, and, for archives whose warcinfo says that
-// they are ours, from this crawler's promises (docs/politeness.md), which are stricter. Settings are believed when
-// they bind the crawl more, and tested when they bind it less: a host is the operator's own only when it is loopback,
-// or when its proof stands in the archive.
+// Each check has a Code. Its requirement comes from the standards, and, for archives whose warcinfo says that they
+// are ours, from this crawler's promises (docs/politeness.md), which are stricter. Settings are believed when they
+// bind the crawl more, and tested when they bind it less: a host is the operator's own only when it is loopback, or
+// when its proof stands in the archive.
 //
 // # What is a violation
 //

@@ -17,9 +17,8 @@ type family struct {
 	judge func(a *audit, x *sitting) error
 }
 
-// families are the rules in the order in which an exchange meets them (docs/audit.md). What a record must be for
-// itself the reader has checked before (evidence), and what stands beside the archive the witnesses check behind
-// them.
+// families are the rules in the order in which an exchange meets them (docs/audit.md). The reader (evidence) has
+// checked each record for itself before; the witnesses check behind them what stands beside the archive.
 var families = []family{
 	{"the records of an exchange", "WARC 1.1; docs/warc.md; docs/decisions.md",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},

@@ -12,8 +12,8 @@ import (
 	"curtsy/storage/audit/words"
 )
 
-// records holds exchanges to the records that they should have (WARC 1.1; docs/warc.md). What a record must be for
-// itself, package evidence has checked.
+// records holds exchanges to the records that they should have (WARC 1.1; docs/warc.md). Package evidence has checked
+// each record for itself.
 type records struct {
 	mayLack int64 // how many answers whoever packed the files says that he left out
 	absent  int64 // answers that request and metadata name, and that are not there
@@ -63,8 +63,9 @@ func (j *records) judge(h *evidence.Joined) {
 	}
 }
 
-// sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL. Which
-// of several the server was asked for, nobody can say. (Ours says the same octets everywhere, which judge checks.)
+// sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL.
+// Nobody can say which of several the server was asked for. (Ours says the same bytes everywhere, which judge
+// checks.)
 func (j *records) sameStory(h *evidence.Joined) {
 	e := &h.Exchange
 	if h.RequestURL != "" {
@@ -79,9 +80,9 @@ func (j *records) sameStory(h *evidence.Joined) {
 	}
 }
 
-// leftOut takes an exchange whose answer somebody took out of the archive. Who packs a crawl for others may do so
-// with pages that ask not to be archived, and says how many (docs/wacz.md); what is more, or asks for no such thing,
-// is missing. What such an answer said is known from the metadata alone.
+// leftOut takes an exchange whose answer somebody took out of the archive. Whoever packs a crawl for others may leave
+// out pages that ask not to be archived, and says how many (docs/wacz.md); any other answer is missing. The metadata
+// alone tells what such an answer said.
 func (j *records) leftOut(h *evidence.Joined, to *pacing.Host) {
 	e := &h.Exchange
 	if e.LeftOut == "" {

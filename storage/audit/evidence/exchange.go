@@ -21,7 +21,7 @@ type Exchange struct {
 
 	Began      time.Time     // WARC-Date
 	Resolution time.Duration // of Began: the true instant lies in [Began, Began+Resolution)
-	Took       time.Duration // until the last octet, valid when Ended
+	Took       time.Duration // until the last byte, valid when Ended
 	Ended      bool          // the archive says when the exchange ended
 
 	Method   string // "" without a request record
@@ -105,7 +105,7 @@ func (e *Exchange) OtherHost() bool {
 	return err != nil || !weburl.SameAuthority(p.Authority, e.Authority)
 }
 
-// names takes a request's Host. Of several the first that is another than the URL's counts.
+// names takes a request's Host. The first of several that differs from the URL's counts.
 func (e *Exchange) names(value []byte) {
 	if e.Host == "" || !e.OtherHost() {
 		e.Host = string(bytes.TrimSpace(value[:min(len(value), 2*weburl.MaxHost)]))

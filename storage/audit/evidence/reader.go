@@ -41,8 +41,8 @@ type Summary struct {
 	Digests   int64 // recomputed
 }
 
-// NewReader returns a Reader of what o names. What is wrong with a record is told to found when the record is read,
-// which is before its exchange is judged.
+// NewReader returns a Reader of what o names. found hears of faults of a record when the record is read, before its
+// exchange is judged.
 func NewReader(o Options, found finding.Report) *Reader {
 	rd := &Reader{o: o, found: found, agents: interned{}, expect: map[string]bool{}, ids: newBloomFilter(),
 		originals: newOriginals()}

@@ -15,7 +15,7 @@ const (
 	InFlight          Code = "in-flight"          // two exchanges of one authority at one time
 	RetryAfter        Code = "retry-after"        // the server had asked to be left alone
 	AddressPace       Code = "address-pace"       // too many exchanges began at one address
-	Digest            Code = "digest"             // octets are not those that were digested
+	Digest            Code = "digest"             // bytes are not those that were digested
 	Verdict           Code = "verdict"            // the crawl says that another line of robots.txt decided
 	GapTold           Code = "gap-told"           // the crawl says another pause than its records show
 	UserAgent         Code = "user-agent"         // the request does not say who asks
@@ -57,7 +57,7 @@ type Place struct {
 }
 
 // Finding is one thing that a check found. Its texts are made of what the archive holds: escape them where they are
-// shown. URL, Required and Observed are cut at a few hundred octets.
+// shown. URL, Required and Observed are cut at a few hundred bytes.
 type Finding struct {
 	Code      Code   `json:"code"`
 	Note      bool   `json:"note,omitempty"` // named, but no violation

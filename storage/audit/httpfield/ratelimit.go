@@ -7,7 +7,7 @@ import (
 )
 
 // The field RateLimit (draft-ietf-httpapi-ratelimit-headers) is a list of strings with parameters, as RFC 9651 writes
-// such things. What does not fit is malformed as a whole, and asks for nothing.
+// such things. A field that does not fit is malformed as a whole, and asks for nothing.
 const (
 	quotedForm = `"(?:[ !#-\[\]-~]|\\["\\])*"`
 	valueForm  = `(?:` + quotedForm + `|\?[01]|:[A-Za-z0-9+/=]*:|[A-Za-z*][A-Za-z0-9!#$%&'*+.^_` + "`" + `|~:/-]*|-?[0-9]{1,12}\.[0-9]{1,3}|-?[0-9]{1,15})`
@@ -22,7 +22,7 @@ var (
 	limitWhole = regexp.MustCompile(`^-?[0-9]{1,15}$`)
 )
 
-// MaxRateLimit bounds what is read of the field, in octets. A longer one is not judged.
+// MaxRateLimit bounds what is read of the field, in bytes. A longer one is not judged.
 const MaxRateLimit = 4096
 
 // Quota is what the field asks for.

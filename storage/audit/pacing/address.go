@@ -23,7 +23,7 @@ const (
 	keptBack  = 2 * time.Minute
 )
 
-// connecting is how long it may take from the moment that a slot at an address is taken to the first octet of the
+// connecting is how long it may take from the moment that a slot at an address is taken to the first byte of the
 // request: resolver, connection and TLS. That moment is not in the archive, so two starts prove little, and many do.
 const connecting = 20 * time.Second
 

@@ -6,5 +6,5 @@
 // enough either, that is a finding.Doubt, with the reason. The arithmetic is the audit's own and shares nothing with
 // the crawler's (crawler/host), but for what clocks may be off by (package pauses).
 //
-// What is known of a host is a Host, which the caller keeps; what is known of addresses, the Judge.
+// The caller keeps a Host for each host; the Judge keeps what is known of addresses.
 package pacing

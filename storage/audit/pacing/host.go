@@ -34,7 +34,7 @@ type Host struct {
 	latest      sighting // the exchange that began last
 	starts      starts   // of answered exchanges of another crawler
 
-	// What may have been heard, though it need not: what stands in an answer that the crawl could not read, or that a
+	// The crawl may have heard this, and need not: it stands in an answer that the crawl could not read, or that a
 	// kill may have made it forget.
 	mayRest  time.Time
 	mayLimit [2]time.Duration

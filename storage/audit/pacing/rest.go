@@ -10,8 +10,8 @@ import (
 	"curtsy/storage/audit/httpfield"
 )
 
-// What this crawler leaves a host alone for after an answer that names no time (docs/politeness.md, rules 11 and 12).
-// After the second in a row it is more; that much is certain.
+// This crawler leaves a host alone for so long after an answer that names no time (docs/politeness.md, rules 11 and
+// 12). After the second in a row it is more; this much is certain.
 const (
 	afterBusy   = time.Minute
 	afterBroken = 30 * time.Second
@@ -21,8 +21,8 @@ const (
 // several at a time, know what one of them was told.
 const hearing = time.Second
 
-// rested checks that e came after the rest that the server asked for, or that an error asks for. What was under way
-// when the server said so, as several exchanges may be with the operator's own hosts, is not held against it.
+// rested checks that e came after the rest that the server asked for, or that an error asks for. Exchanges that were
+// under way when the server said so, as several may be with the operator's own hosts, are not held against it.
 func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	const tolerance = 10 * time.Millisecond
 	from := to.restAt
@@ -102,8 +102,8 @@ func (j *Judge) retryGiven(h *evidence.Joined) bool {
 	return false
 }
 
-// until is the time that a Retry-After names. What cannot be read, or is over a year away, is a day for our own
-// archives, and nothing for those of others.
+// until is the time that a Retry-After names. A value that cannot be read, or is over a year away, is a day for our
+// own archives, and nothing for those of others.
 func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
 	if d, isNumber := httpfield.Seconds(v); isNumber {
 		t, ok = now.Add(d), true

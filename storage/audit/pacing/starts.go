@@ -37,7 +37,7 @@ func (j *Judge) starts(h *evidence.Joined, to *Host) {
 	j.kept++
 }
 
-// crowded returns how many exchanges near a date, that one among them, are the nearest to breaking a pause, and the
+// crowded returns how many exchanges near a date, its own among them, are the nearest to breaking a pause, and the
 // time in which they began. It reports whether they do: fewer would have had room in that time.
 func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Duration, ok bool) {
 	t := at.UnixMicro()

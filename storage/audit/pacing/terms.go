@@ -92,7 +92,7 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 // answers are the last response times of a host, the newest last.
 type answers struct{ last []answerTime }
 
-// answerTime is a response time: from the request to the first octet of the answer.
+// answerTime is a response time: from the request to the first byte of the answer.
 type answerTime struct {
 	least, most time.Duration // the same, if the archive tells it
 	unsure      bool          // a kill may have made the crawl forget it

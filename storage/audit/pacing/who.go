@@ -11,9 +11,9 @@ import (
 // longestError is the longest rest after failures.
 const longestError = time.Hour
 
-// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange before
-// had ended, whose rest it keeps. It returns what that one did ask for, or "" when all is well. Errors are held against
-// their schedule alone, since attempts that reached no server leave no record.
+// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or when the exchange
+// before had ended, whose rest it keeps. It returns what the named one did ask for, or "" when all is well. Errors
+// are held against their schedule alone, since attempts that reached no server leave no record.
 func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Duration) string {
 	same := func(name string, may ...time.Duration) string {
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {

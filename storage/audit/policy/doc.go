@@ -2,6 +2,6 @@
 // redirects and dates (RFC 9309 2.3, 2.4); whether what was asked for was allowed by it; and whether the crawl tells
 // of its verdicts what follows from that text.
 //
-// What is known of a host is a Host, which the caller keeps; the redirects of robots.txt that wait to be followed,
-// the Judge. What a text says is for package rules.
+// The caller keeps a Host for each host; the Judge keeps the redirects of robots.txt that wait to be followed.
+// Package rules reads the texts themselves.
 package policy

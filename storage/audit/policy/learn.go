@@ -43,7 +43,7 @@ func (k policyKind) String() string {
 const (
 	day     = 24 * time.Hour
 	minLife = 5 * time.Minute // what this crawler makes of less (docs/politeness.md, rule 4)
-	grace   = time.Minute     // between the verdict and the first octet of the request: resolver, queue at the address, connection
+	grace   = time.Minute     // between the verdict and the first byte of the request: resolver, queue at the address, connection
 )
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
@@ -202,7 +202,8 @@ func (j *Judge) life(h *evidence.Joined, now time.Time) time.Duration {
 	return min(max(fresh-age, minLife), day)
 }
 
-// unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. What is at hand stays so.
+// unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. The policy at hand
+// stays.
 func (j *Judge) unread(h *evidence.Joined, to *Host) {
 	if to.policy.kind != unasked {
 		return

@@ -23,13 +23,13 @@ type Options struct {
 	Head *ledger.Hash
 
 	TempDir string // for what does not fit into Memory; empty means the system's
-	Memory  int    // in octets. Zero means 16 MiB
+	Memory  int    // in bytes. Zero means 16 MiB
 }
 
 // Ledger compares an archive with the ledger of the same crawl: the chain and its signatures hold, every exchange and
 // every refusal stands in both, and both tell the same of it. It is an audit.Witness.
 //
-// The ledger is read first, for the times of its runs. What either tells goes, under the id of the record, into one
+// The ledger is read first, for the times of its runs. Both sides go, under the id of the record, into one
 // sorted.Sorter, so their orders need not be the same and memory is bounded.
 type Ledger struct {
 	o         Options

@@ -27,11 +27,11 @@ const maxKnown = 100_000
 // many slow ones (docs/politeness.md, rule 25).
 const usualAtOnce = 5 * 64
 
-// runs follows the runs of a crawl by the marks of its ledger. What a kill tears off belongs to the run that was
-// killed: two kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run
-// from another. A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark
-// binds the warcinfo record of its file. A mark is durable before the first exchange of its run, so there is no file
-// without one.
+// runs follows the runs of a crawl by the marks of its ledger. A kill tears something off the run that it ended: two
+// kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run from another.
+// A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark binds the
+// warcinfo record of its file. A mark is durable before the first exchange of its run, so there is no file without
+// one.
 type runs struct {
 	count   int64
 	crashed int64 // runs that did not end in good order, as the marks tell

@@ -49,7 +49,7 @@ type Pace struct {
 	Rate  float64 // seconds by Request-rate; 0 when it asks for none
 }
 
-// maxReadings bounds the readings in memory, in octets; maxTexts the texts that can be found by their digest alone.
+// maxReadings bounds the readings in memory, in bytes; maxTexts the texts that can be found by their digest alone.
 const (
 	maxReadings = 16 << 20
 	maxPaces    = 1 << 16
@@ -97,7 +97,7 @@ func (t *Store) Put(body []byte) (Text, error) {
 // Find returns the text with that digest, unless it was forgotten.
 func (t *Store) Find(sha [32]byte) Text { return t.at[sha] }
 
-// body returns the octets of a text.
+// body returns the bytes of a text.
 func (t *Store) body(at Text) ([]byte, error) {
 	b := make([]byte, at.Length)
 	if _, err := t.f.ReadAt(b, at.off); err != nil {

@@ -16,13 +16,13 @@ type URL struct {
 	Key       string // the same for all spellings of a URL: a Location and the request that follows it may differ
 }
 
-// Parse reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. What the audit
-// has of its own, so as not to share a mistake with the crawl, is the reading of robots.txt and the arithmetic of
-// pauses. A second reading of URLs would be wrong about some, and accuse who asked for them: net/url, for one, cannot
-// read "/100%". Nor can a wrong reading hide anything, for what is judged is what the request line asks for.
+// Parse reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. The audit has a
+// reading of robots.txt and an arithmetic of pauses of its own, so as not to share a mistake with the crawl. A second
+// reading of URLs would be wrong about some, and accuse who asked for them: net/url, for one, cannot read "/100%".
+// Nor can a wrong reading hide anything, for the judges go by the request line.
 //
-// What the Standard cannot read either, but names a host all the same, is split as RFC 3986 (appendix B) does, so that
-// what was asked for there is judged. The rest is an error, and whoever meets it has to say so.
+// A URL that the Standard cannot read, but that names a host all the same, is split as RFC 3986 (appendix B) does, so
+// that requests there are judged. The rest is an error, and whoever meets it has to say so.
 func Parse(uri string) (URL, error) {
 	if len(uri) > MaxLength {
 		return URL{}, errLong
@@ -97,7 +97,7 @@ func Asked(authority, target string) URL {
 	return p
 }
 
-// IsRobots reports whether a place is that of a robots.txt, to the octet (RFC 9309 2.3): "/robots.txt?" and
+// IsRobots reports whether a place is that of a robots.txt, to the byte (RFC 9309 2.3): "/robots.txt?" and
 // "/x/../robots.txt" are pages, and what they give replaces no rules.
 func (p URL) IsRobots() bool { return p.Target == RobotsPath }
 
