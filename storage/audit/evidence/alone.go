@@ -37,7 +37,7 @@ func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target}
 	h.Exchange.Began, h.Exchange.Resolution, _ = instant(rec.Fields.Get("WARC-Date"))
 	rd.cur.window = append(rd.cur.window, h)
-	rd.flush(windowSize)
+	rd.cur.flush(windowSize)
 }
 
 // answerTo stands for an answer with that id to a request for that URL.

@@ -24,27 +24,26 @@ func (rd *Reader) join(h *partial) {
 	if to != nil {
 		to.merge(h)
 		rd.Expect(&to.Joined)
-		rd.settle()
+		s.settle()
 		return
 	}
 	rd.Expect(&h.Joined)
 	s.window = append(s.window, h)
-	rd.flush(windowSize)
+	s.flush(windowSize)
 }
 
 // settle passes on what is whole and has nothing before it.
-func (rd *Reader) settle() {
-	for s := rd.cur; len(s.window) > 0; {
-		if w := s.window[0]; w.Alone == "" && (!w.HasMetadata || !w.HasRequest || !w.HasAnswer && !rd.ours()) {
+func (s *stream) settle() {
+	for len(s.window) > 0 {
+		if w := s.window[0]; w.Alone == "" && (!w.HasMetadata || !w.HasRequest || !w.HasAnswer && !s.ours()) {
 			return
 		}
-		rd.flush(len(s.window) - 1)
+		s.flush(len(s.window) - 1)
 	}
 }
 
 // flush passes on what is first in the window until no more than n are left.
-func (rd *Reader) flush(n int) {
-	s := rd.cur
+func (s *stream) flush(n int) {
 	for len(s.window) > n {
 		s.queue = append(s.queue, Event{Info: s.info, Exchange: &s.window[0].Joined})
 		s.window = slices.Delete(s.window, 0, 1)

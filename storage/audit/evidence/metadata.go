@@ -42,7 +42,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 		rd.other(rec, at)
 		return
 	}
-	h := rd.whose(rec, at)
+	h := rd.cur.whose(rec, at)
 	line, ended, troubles, err := rd.fields(rec)
 	rd.block.rest()
 	rd.digests(rec, at, line.URL)
@@ -65,7 +65,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 		at
 	h.sums[2], h.heads[2] = rd.block.digest(), rd.heading(rec)
 	h.misses(rec)
-	rd.settle()
+	rd.cur.settle()
 }
 
 // maxTroubles bounds how many fields of one record are named.
@@ -99,13 +99,13 @@ func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, ended bool, trou
 }
 
 // whose returns the exchange that a metadata record belongs to.
-func (rd *Reader) whose(rec *warc.Record, at finding.Place) *partial {
+func (s *stream) whose(rec *warc.Record, at finding.Place) *partial {
 	to := concurrent(rec)
 	if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" {
 		to = append(to, finding.Short(id))
 	}
-	for i := len(rd.cur.window) - 1; i >= 0; i-- {
-		if w := rd.cur.window[i]; !w.HasMetadata && w.Alone == "" &&
+	for i := len(s.window) - 1; i >= 0; i-- {
+		if w := s.window[i]; !w.HasMetadata && w.Alone == "" &&
 			w.named([]string{at.Record}, to, rec.TargetURI(), rec.Fields.Get("WARC-Date")) {
 			return w
 		}
@@ -165,7 +165,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 		rd.block.rest()
 	}
 	rd.digests(rec, at, "")
-	rd.flush(0) // what stands before it in the file
+	rd.cur.flush(0) // what stands before it in the file
 	if len(lines) > 0 {
 		rd.cur.queue = append(rd.cur.queue, Event{Info: rd.cur.info, Refusals: lines, At: at})
 	}

@@ -54,4 +54,6 @@ func NewReader(o Options, found finding.Report) *Reader {
 func (rd *Reader) Summary() Summary { return rd.sum }
 
 // ours reports whether the file being read says that this crawler made it.
-func (rd *Reader) ours() bool { return rd.cur.info != nil && rd.cur.info.Ours }
+func (rd *Reader) ours() bool { return rd.cur.ours() }
+
+func (s *stream) ours() bool { return s.info != nil && s.info.Ours }

@@ -68,7 +68,7 @@ func (rd *Reader) fill(ctx context.Context, s *stream) error {
 			if n := len(s.window); n > 0 {
 				s.window[n-1].Last = true
 			}
-			rd.flush(0)
+			s.flush(0)
 			s.done, s.file.Octets = true, s.size.n
 			rd.sum.Files = append(rd.sum.Files, s.file)
 			rd.sum.Records += s.file.Records

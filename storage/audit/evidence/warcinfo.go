@@ -14,7 +14,7 @@ import (
 
 // warcinfo reads what the archive says of its making.
 func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
-	rd.flush(0)
+	rd.cur.flush(0)
 	in := &Info{Place: at}
 	in.Date, _, _ = instant(rec.Fields.Get("WARC-Date"))
 	whole := sha256.New()
