@@ -19,6 +19,7 @@ import (
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/status"
 	"curtsy/crawler/steady"
 	"curtsy/frontier/canon"
@@ -66,14 +67,8 @@ type Crawl struct {
 
 	live *status.Live
 
-	mu        sync.Mutex
-	seeds     []string            // seeds of this run that got no usable answer, with why; at most maxNamedSeeds
-	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
-	book      seedBook
+	book *seeds.Book
 }
-
-// maxNamedSeeds bounds how many failed seeds a run names.
-const maxNamedSeeds = 20
 
 // claimTasks is how many tasks a turn brings: more than one, so that disallowed ones do not cost a turn each.
 const claimTasks = 4
@@ -96,7 +91,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	}
 	c := &Crawl{
 		cfg: cfg.withDefaults(), extract: extract.New(), clock: steady.Start(), dates: steady.NewDates(),
-		lined: refusals.NewRecent(), extending: map[string]struct{}{}, reachable: map[canon.Authority]bool{},
+		lined: refusals.NewRecent(), reachable: map[canon.Authority]bool{},
 	}
 	c.record = record.New(c.cfg.Recorder, c.cfg.Ledger, c.dates)
 	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
@@ -134,7 +129,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.carried.counts = only
-	c.book = newSeedBook(before.Counts)
+	c.book = seeds.NewBook(before.Counts)
 	c.redirects, c.gate = gate.NewRedirects(), c.cfg.Gate()
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
 	c.live = c.cfg.newLive()

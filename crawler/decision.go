@@ -59,7 +59,7 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 		c.logHeld(task, d.reason)
 	}
 	if found.SeedChain(task.Candidate) || requestedMap(task.Candidate) {
-		c.settleSeed(task, d, f)
+		f.settleSeed(c.book, task, d)
 	}
 	if err := c.line(ctx, v, task, d, storage.Outcome(d.outcome.String())); err != nil {
 		return err

@@ -3,6 +3,8 @@ package crawler
 import (
 	"slices"
 
+	"curtsy/crawler/scope"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 )
@@ -67,4 +69,33 @@ func (f *findings) count(name string, n int64) {
 func (f *findings) isPage() {
 	f.pages++
 	f.count(totals.Pages, 1)
+}
+
+// settleSeed notes what became of a seed, or of the end of its redirects.
+func (f *findings) settleSeed(b *seeds.Book, task frontier.Task, d decision) {
+	switch d.outcome {
+	case frontier.Redirected:
+		return
+	case frontier.Fetched:
+		b.Answered(task.Seed, f.count)
+	default:
+		f.unanswered(b, task.Seed, d.outcome.String()+": "+d.reason)
+	}
+	b.EndOfChain(task)
+}
+
+// unanswered notes that a seed got no usable answer.
+func (f *findings) unanswered(b *seeds.Book, seed, why string) {
+	f.seeds = append(f.seeds, seed+": "+why)
+	b.Unanswered(seed, f.count)
+}
+
+// extendTo widens the scope to where a seed's redirects ended. The links of that very page are judged by it already; it
+// becomes durable with the turn, and is said again should the turn come to nothing.
+func (c *Crawl) extendTo(f *findings, task frontier.Task) {
+	c.book.Extend(task.URL, func() bool { return c.scope.Judge(scope.Candidate{URL: task.URL}).In }, func() {
+		c.scope.Extend(task.URL)
+		f.extend = append(f.extend, frontier.Seed{URL: task.URL, Tag: task.Tag, From: task.Seed})
+		c.cfg.Log("seed %s redirects to %s: the scope now includes it", task.Seed, task.URL)
+	})
 }

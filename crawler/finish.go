@@ -75,17 +75,7 @@ func (c *Crawl) applied(v *visit) {
 		c.cfg.Log("%s: left alone: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
 	c.live.Note(v.turn.Authority, v.need())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range v.result.Extend {
-		delete(c.extending, s.URL.Key())
-	}
-	for _, s := range v.seeds {
-		if len(c.seeds) < maxNamedSeeds {
-			c.seeds = append(c.seeds, s)
-		}
-	}
-	c.book.take(v.result.Counts)
+	c.book.Applied(v.result, v.seeds)
 }
 
 // extendTurn finishes what a turn has brought so far and keeps its lease. ok is false when that is lost.

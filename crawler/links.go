@@ -132,7 +132,7 @@ func (c *Crawl) discover(f *findings, next frontier.Candidate, noFollow bool) {
 		return
 	}
 	if found.SeedChain(next) {
-		c.unanswered(f, next, judged.Rule)
+		f.unanswered(c.book, next.Seed, judged.Rule)
 	}
 	if !judged.Timeless {
 		f.count(totals.PrefixLinks+judged.Rule, 1)

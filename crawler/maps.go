@@ -190,7 +190,7 @@ func (c *Crawl) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch
 		says.reason = prefixMaps + finding.Reason
 		says.note += "; " + finding.String()
 		if x.found.Kind == frontier.KindMap && requestedMap(x.task.Candidate) && report.Entries == 0 {
-			c.unanswered(f, x.task.Candidate, says.reason)
+			f.unanswered(c.book, x.task.Seed, says.reason)
 		}
 	}
 	return says, nil

@@ -102,7 +102,7 @@ func (c *Crawl) handleWhole(ctx context.Context, v *visit, x *attempt, d decisio
 
 	f := v.findings()
 	if m.answer == host.Answered && x.task.Kind == frontier.KindRedirect && found.SeedChain(x.task.Candidate) {
-		c.extend(f, x.task)
+		c.extendTo(f, x.task)
 	}
 	r, task, err := c.links(ctx, v, x, m, f)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *Crawl) redirect(task frontier.Task, location string, d *decision, f *fi
 	switch {
 	case err != nil:
 		d.outcome, d.reason = frontier.Failed, "redirect: "+string(canon.ReasonOf(err))
-	case loops(task, target) || target.Key() != task.URL.Key() && c.circles(task, target):
+	case loops(task, target) || target.Key() != task.URL.Key() && c.book.Circles(task, target):
 		d.outcome, d.reason = frontier.Failed, "redirect loop"
 	case target.Key() == task.URL.Key():
 		d.outcome, d.reason, d.instead = 0, "redirect to its own key", target

@@ -53,9 +53,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	}
 	s.Manners = c.manners(stats)
 	s.SeedsUnanswered = stats.Counts[totals.SeedsUnanswered]
-	c.mu.Lock()
-	s.Seeds = c.seeds
-	c.mu.Unlock()
+	s.Seeds = c.book.Named()
 
 	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
 		others := false
