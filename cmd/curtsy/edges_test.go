@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier/engine"
 )
 
 // Each worker costs memory from the start.
@@ -72,7 +72,7 @@ func TestExportTouchesNothingBesideItsFile(t *testing.T) {
 // Another command on a stopped crawl has its frontier: that is no running crawl.
 func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	dir := unanswered(t)
-	f, err := bolt.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
+	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

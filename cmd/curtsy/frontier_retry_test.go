@@ -10,7 +10,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier/engine"
 )
 
 // requested counts the requests for a target.
@@ -127,7 +127,7 @@ func TestRetryOpensARefusedHost(t *testing.T) {
 func refuseAll(t *testing.T, dir string) {
 	t.Helper()
 	ctx := context.Background()
-	f, err := bolt.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
+	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

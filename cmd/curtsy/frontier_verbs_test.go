@@ -18,7 +18,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
-	"curtsy/frontier/bolt/repair"
+	"curtsy/frontier/engine"
 	"curtsy/frontier/ndjson"
 )
 
@@ -222,7 +222,7 @@ func TestCheckFindsDamageAndRebuildSavesWhatIsLeft(t *testing.T) {
 		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := repair.Check(path)
+		found, err := engine.Check(path)
 		damaged = err != nil || len(found) > 0
 	}
 	r := inside(t, "frontier", "check", dir)

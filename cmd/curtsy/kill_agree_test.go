@@ -15,7 +15,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -117,7 +117,7 @@ func agree(t *testing.T, dir string) {
 			t.Errorf("the line of %s names a record of %s", l.URL, url)
 		}
 	}
-	f, err := bolt.OpenReadOnly(inDir(dir, crawldir.FrontierName))
+	f, err := engine.OpenReadOnly(inDir(dir, crawldir.FrontierName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/repair"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -122,7 +122,7 @@ func reopened(t *testing.T, dir string) {
 	if err := openedDir(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if findings, err := repair.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
+	if findings, err := engine.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
 	indexHolds(t, dir)
