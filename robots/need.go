@@ -31,7 +31,7 @@ type Need struct {
 	Action Action
 
 	// With Fetch and Refresh: the URL to ask, which is the authority's /robots.txt or the target of a redirect from it,
-	// perhaps on another authority, and then due under that one's turn and pace; how many redirects led there; and the
+	// perhaps on another authority, and then due under its turn and pace; how many redirects led there; and the
 	// values of the request's conditional fields (RFC 9110 13.1), empty for none.
 	URL             string
 	Hop             int

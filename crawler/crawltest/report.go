@@ -62,7 +62,7 @@ type HostReport struct {
 	Pages       int           // distinct targets answered with 2xx
 	Gaps        int           // between requests
 	Gap         time.Duration // the smallest of them; negative if exchanges overlapped
-	Required    time.Duration // what that one should have been: pace or Crawl-delay
+	Required    time.Duration // its due length: pace or Crawl-delay
 	Flying      int           // most exchanges at once
 	First, Last time.Time     // start of the first and end of the last exchange
 }

@@ -196,7 +196,7 @@ func (l *connection) late() error {
 }
 
 // alert reports whether err is a TLS alert, ours or theirs: with TLS 1.3 a server refuses a client only after the
-// handshake is over for that one.
+// handshake is over for it.
 func alert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")

@@ -87,7 +87,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 var tokens string
 
 // takenBy returns the known crawler or browser that token names, alone or as its first part ("Mozilla-x"): matchers
-// that take a prefix for the name would obey that one's group.
+// that take a prefix for the name would obey its group.
 func takenBy(token string) string {
 	lower := strings.ToLower(token)
 	for line := range strings.Lines(tokens) {

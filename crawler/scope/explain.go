@@ -14,7 +14,7 @@ const (
 )
 
 // Explain returns what Judge returns, and the opinions of the rules that were asked for it, in order: the last of them
-// decides. Rules behind that one are not asked, and those that the configuration gives nothing to say are left out.
+// decides. Later rules are not asked, and those that the configuration gives nothing to say are left out.
 func (s *Scope) Explain(c Candidate) (Verdict, []Opinion) {
 	var asked []Opinion
 	for i := range s.rules {

@@ -130,7 +130,7 @@ func (h *History) window(g group) int {
 func (h *History) queryTable() table    { return table{maxPaths, h.paths} }
 func (h *History) templateTable() table { return table{maxTemplates, h.templates} }
 
-// Copies returns how many pages in a row had this text before the one that was found on via, that one counted; 0 if it
+// Copies returns how many pages in a row had this text before the one that was found on via, including it; 0 if it
 // is no copy. A zero text is none.
 func (h *History) Copies(via string, text uint64) int {
 	if text == 0 || via == "" {

@@ -59,3 +59,14 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 		})
 	}
 }
+
+var roleNames = [...]string{"link", "refresh", "cite", "service", "base", "embed", "script", "style", "frame",
+	"manifest", "lazy", "preview"}
+
+// String returns the name of the role in small letters.
+func (r Role) String() string {
+	if int(r) < len(roleNames) {
+		return roleNames[r]
+	}
+	return "unknown"
+}

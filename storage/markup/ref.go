@@ -25,17 +25,6 @@ const (
 	Preview                  // a picture that a page names for others to show: og:image
 )
 
-var roleNames = [...]string{"link", "refresh", "cite", "service", "base", "embed", "script", "style", "frame",
-	"manifest", "lazy", "preview"}
-
-// String returns the name of the role in small letters.
-func (r Role) String() string {
-	if int(r) < len(roleNames) {
-		return roleNames[r]
-	}
-	return "unknown"
-}
-
 // Requisite reports whether a browser fetches it by itself to show the page. It does not fetch what is Lazy or a
 // Preview, though a copy without the former is rarely complete.
 func (r Role) Requisite() bool { return r >= Embed && r <= ManifestLink }
