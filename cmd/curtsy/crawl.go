@@ -75,11 +75,11 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 // prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns the seeds.
 func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, args []string, std cli.Streams) (seeds []frontier.Candidate, err error) {
 	std.In = cli.StdinUntil(ctx, std.In)
-	from, err := openSeeds(args, o.seeds, o.verbose, std)
+	from, err := config.OpenSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, from.close()) }()
+	defer func() { err = errors.Join(err, from.Close()) }()
 	first, err := from.Next()
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 		return from.Next()
 	})
 	if err == nil {
-		err = from.report(o.dir)
+		err = from.Report(o.dir)
 	}
 	return nil, err
 }
@@ -115,7 +115,7 @@ func defaultDir(seeds []frontier.Candidate, now time.Time) string {
 }
 
 // rest returns all seeds of which the first are known.
-func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *crawldir.Settings) ([]frontier.Candidate, error) {
+func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s *crawldir.Settings) ([]frontier.Candidate, error) {
 	err := s.Check(seeds)
 	for err == nil {
 		var batch []frontier.Candidate
@@ -128,7 +128,7 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *seedSource, s *
 		seeds = append(seeds, batch...)
 	}
 	if errors.Is(err, io.EOF) {
-		return seeds, from.report("")
+		return seeds, from.Report("")
 	}
 	return nil, err
 }

@@ -76,7 +76,7 @@ func TestScoreOfOtherCrawlers(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
 			score, r := scored(t, append([]string{"--token", p.token, "--timeout", "7m", "--log", log, "--", p.program}, p.args...)...)
 			r.want(t, cli.ExitFound)
-			by := score.verdicts()
+			by := verdictsOf(score)
 			for _, rule := range p.passes {
 				if !slices.Contains(by["pass"], rule) {
 					t.Errorf("%s: not passed", rule)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawltestcmd"
 )
 
 // oursPolite is how curtsy is run on the scoreboard: with the pace for strangers, on loopback.
@@ -21,21 +22,21 @@ var oursPolite = []string{
 
 // scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
 // test binary it is curtsy as well, unless env says otherwise.
-func scored(t *testing.T, args ...string) (scoreJSON, result) {
+func scored(t *testing.T, args ...string) (crawltestcmd.ScoreJSON, result) {
 	t.Helper()
 	one := curtsy(t, append([]string{"crawltest", "score", "--json"}, args...)...)
 	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // other crawlers take longer than a command of ours may
 	cmd.Env = one.Env
 	r := ended(t, cmd)
-	var score scoreJSON
+	var score crawltestcmd.ScoreJSON
 	if err := json.Unmarshal([]byte(r.out), &score); err != nil {
 		t.Fatalf("%v: %s\n%s", err, r.out, r.err)
 	}
 	return score, r
 }
 
-// verdicts returns the rules by verdict.
-func (s scoreJSON) verdicts() map[string][]string {
+// verdictsOf returns the rules by verdict.
+func verdictsOf(s crawltestcmd.ScoreJSON) map[string][]string {
 	m := map[string][]string{}
 	for _, r := range s.Rules {
 		m[r.Verdict] = append(m[r.Verdict], r.Rule)
@@ -51,7 +52,7 @@ func TestScoreOfARudeCrawler(t *testing.T) {
 	skipWithout(t, "env")
 	score, r := scored(t, "--token", "rude", "--", "env", "-u", asCurtsy, asRude+"=1", os.Args[0], "{seed}")
 	r.want(t, cli.ExitFound)
-	by := score.verdicts()
+	by := verdictsOf(score)
 	for _, rule := range []string{
 		"identity", "contact", "no cookies, no credentials",
 		"robots.txt: own group", "robots.txt: groups merged", "robots.txt: longest match", "robots.txt: * and $",
@@ -99,7 +100,7 @@ func TestScoreEndsACommandAfterTheTimeout(t *testing.T) {
 	skipWithout(t, "sh", "sleep")
 	score, r := scored(t, "--token", "x", "--timeout", "50ms", "--", "sh", "-c", "sleep 600 & wait # {seed}")
 	r.want(t, cli.ExitFound, "was ended after")
-	if by := score.verdicts(); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
+	if by := verdictsOf(score); len(by["FAIL"]) != 1 || by["FAIL"][0] != "the crawl ends" || len(by["pass"]) != 0 {
 		t.Errorf("%v", by)
 	}
 }
@@ -159,7 +160,7 @@ func TestCrawltestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(out)
-	var board boardMap
+	var board crawltestcmd.BoardMap
 	if err := dec.Decode(&board); err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +172,11 @@ func TestCrawltestServe(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	var score scoreJSON
+	var score crawltestcmd.ScoreJSON
 	if err := dec.Decode(&score); err != nil {
 		t.Fatal(err)
 	}
-	if by := score.verdicts(); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
+	if by := verdictsOf(score); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
 		t.Errorf("%v", by)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
@@ -197,7 +198,7 @@ func TestCrawltestServeTorture(t *testing.T) {
 		t.Fatal(err)
 	}
 	dec := json.NewDecoder(out)
-	var m tortureMap
+	var m crawltestcmd.TortureMap
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +222,11 @@ func TestCrawltestServeTorture(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	var rules []ruleJSON
+	var rules []crawltestcmd.RuleJSON
 	if err := dec.Decode(&rules); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(rules, func(r ruleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
+	if !slices.ContainsFunc(rules, func(r crawltestcmd.RuleJSON) bool { return r.Rule == "robots.txt first" && r.Verdict == "FAIL" }) {
 		t.Errorf("%+v", rules)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {

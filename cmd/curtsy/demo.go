@@ -65,7 +65,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	config.Flags(&s, flags)
 	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
 	s.AllowNet = []string{web.Net().String()}
-	seeds, err := collectSeeds(web.Seeds(), "", std)
+	seeds, err := config.CollectSeeds(web.Seeds(), "", std)
 	if err != nil {
 		return err
 	}

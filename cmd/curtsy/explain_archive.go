@@ -87,12 +87,29 @@ func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
 		return nil, nil, err
 	}
 	for _, path := range files {
-		offset, _, err := locate(path, func(r *warc.Record) bool { return r.ID() == l.Record }, false)
-		if err == nil {
+		if offset, err := offsetOf(path, l.Record); err == nil {
 			return a.at(filepath.Base(path), offset, l.Record)
 		}
 	}
 	return nil, nil, fmt.Errorf("the archive has no record %s", l.Record)
+}
+
+// offsetOf looks through a file for the record with an id.
+func offsetOf(path, id string) (int64, error) {
+	l, f, err := warc.LenientAt(path, 0, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // only read
+	for {
+		r, err := l.Next()
+		if err != nil {
+			return 0, err
+		}
+		if r.ID() == id {
+			return r.Offset, nil
+		}
+	}
 }
 
 // at opens the record with an id at an offset of a file, which may be the one that is still written.

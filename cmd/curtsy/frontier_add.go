@@ -45,11 +45,11 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 		return err
 	}
 	std.In = cli.StdinUntil(ctx, std.In)
-	seeds, err := openSeeds(args, o.seeds, o.verbose, std)
+	seeds, err := config.OpenSeeds(args, o.seeds, o.verbose, std)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, seeds.close()) }()
+	defer func() { err = errors.Join(err, seeds.Close()) }()
 	var sum frontier.Added
 	running, err := operate(ctx, dir, func(to operated) error {
 		for {
@@ -73,14 +73,14 @@ func add(ctx context.Context, dir string, args []string, o *options, std cli.Str
 		}
 	})
 	if err == nil {
-		err = seeds.report(dir)
+		err = seeds.Report(dir)
 	}
 	if err != nil {
 		return err
 	}
 	if o.json {
 		return cli.WriteJSON(std.Out, map[string]int64{
-			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice(), "bad_lines": seeds.bad,
+			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice(), "bad_lines": seeds.Bad,
 		})
 	}
 	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", plainly.Count(int64(sum.New), "seed"), sum.Known); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
@@ -53,7 +54,7 @@ func TestLedgerHeadOfACrawl(t *testing.T) {
 	if r.out != last.Chain.String()+"\n" {
 		t.Errorf("printed %q, want %s", r.out, last.Chain)
 	}
-	var got headJSON
+	var got evidencecmd.HeadJSON
 	r = ended(t, curtsy(t, "ledger", "head", "--json", dir))
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Chain != last.Chain || !got.Signed || !got.Ended || got.Lines != last.Lines {
 		t.Errorf("%s: %v", r.out, err)

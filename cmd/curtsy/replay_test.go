@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage"
@@ -288,7 +289,7 @@ func TestAPlayerShowsAWACZWithAZipNumIndex(t *testing.T) {
 	clients(t)
 	skipWithout(t, "chromium")
 	dir, site := archived(t)
-	parts, err := partsOf(dir)
+	parts, err := evidencecmd.PartsOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

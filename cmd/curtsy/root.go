@@ -7,9 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawltestcmd"
+	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/robotscmd"
+	"curtsy/cmd/curtsy/warccmd"
 	"curtsy/crawler/crawldir"
 )
 
@@ -43,17 +46,17 @@ func newRoot(std cli.Streams) *cobra.Command {
 		newUpdate(std),
 		newStatus(std),
 		newExplain(std),
-		newReport(std),
-		newPack(std),
+		evidencecmd.Report(std),
+		evidencecmd.Pack(std),
 		mirrorcmd.NewServe(std),
 		newFrontier(std),
 		identity.Command(std),
 		robotscmd.Command(std),
 		newOptOut(std),
-		newLedger(std),
-		newWARC(std),
-		newAudit(std),
-		newCrawltest(std),
+		evidencecmd.Ledger(std),
+		warccmd.Command(std),
+		evidencecmd.Audit(std),
+		crawltestcmd.Command(std),
 		newBench(std),
 		newVersion(std),
 	)

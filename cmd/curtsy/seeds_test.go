@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 )
 
@@ -13,11 +14,11 @@ import (
 func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 	var errs bytes.Buffer
 	file := strings.Repeat("garbage \x1b[31m"+strings.Repeat("x", 5000)+"\n", 500) + "http://127.0.0.1:9/\n"
-	got, err := collectSeeds(nil, "-", cli.Streams{In: strings.NewReader(file), Err: &errs})
+	got, err := config.CollectSeeds(nil, "-", cli.Streams{In: strings.NewReader(file), Err: &errs})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if n := strings.Count(errs.String(), "\n"); n != maxComplaints+1 || !strings.Contains(errs.String(), "500 lines passed over in all") {
+	if n := strings.Count(errs.String(), "\n"); n != config.MaxComplaints+1 || !strings.Contains(errs.String(), "500 lines passed over in all") {
 		t.Errorf("%d lines:\n%.500s", n, errs.String())
 	}
 	for line := range strings.Lines(errs.String()) {
@@ -29,7 +30,7 @@ func TestOfManyBadLinesSomeAreShownAndAllAreCounted(t *testing.T) {
 
 func TestASeedFileWithoutAnyUsableSeedIsAnError(t *testing.T) {
 	var errs bytes.Buffer
-	_, err := collectSeeds(nil, "-", cli.Streams{In: strings.NewReader("garbage\n"), Err: &errs})
+	_, err := config.CollectSeeds(nil, "-", cli.Streams{In: strings.NewReader("garbage\n"), Err: &errs})
 	if err == nil || !strings.Contains(err.Error(), "no usable seed") || !strings.Contains(errs.String(), "standard input:1:") {
 		t.Errorf("%v, said %q", err, errs.String())
 	}

@@ -1,4 +1,4 @@
-package main
+package crawltestcmd
 
 import (
 	"context"
@@ -23,7 +23,8 @@ import (
 
 // scoring are the flags of crawltest score.
 type scoring struct {
-	options
+	json, quiet, verbose bool
+
 	token   string
 	wing    bool
 	rules   []string
@@ -31,7 +32,7 @@ type scoring struct {
 	log     string
 }
 
-func newCrawltestScore(std cli.Streams) *cobra.Command {
+func newScore(std cli.Streams) *cobra.Command {
 	s := scoring{timeout: value.Duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "score [flags] -- COMMAND…",
@@ -75,8 +76,8 @@ func newCrawltestScore(std cli.Streams) *cobra.Command {
 
 // check refuses what cannot work, and fills in the token.
 func (s *scoring) check(command []string) error {
-	if err := s.options.check(); err != nil {
-		return err
+	if s.quiet && s.verbose {
+		return cli.Usagef("--quiet and --verbose contradict each other")
 	}
 	if err := cli.MayWrite("--log", s.log, userfile.Kind{}); err != nil {
 		return err

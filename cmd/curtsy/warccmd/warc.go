@@ -1,4 +1,4 @@
-package main
+package warccmd
 
 import (
 	"errors"
@@ -15,7 +15,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-func newWARC(std cli.Streams) *cobra.Command {
+// Command is curtsy warc.
+func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "warc",
 		Short: "List, print, check and index the records of web archives",
@@ -24,7 +25,7 @@ func newWARC(std cli.Streams) *cobra.Command {
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newWARCList(std), newWARCCat(std), newWARCCheck(std), newWarcIndex(std))
+	cmd.AddCommand(newList(std), newCat(std), newCheck(std), newIndex(std))
 	return cmd
 }
 

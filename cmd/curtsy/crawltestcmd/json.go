@@ -1,4 +1,4 @@
-package main
+package crawltestcmd
 
 import (
 	"time"
@@ -7,22 +7,22 @@ import (
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
-// boardMap is where the scoreboard's web is served.
-type boardMap struct {
+// BoardMap is where the scoreboard's web is served.
+type BoardMap struct {
 	Seed  string            `json:"seed"`
 	Hosts map[string]string `json:"hosts"` // names to URLs
 }
 
-func newBoardMap(b *scoreboard.Board) boardMap {
-	m := boardMap{Seed: b.Seed(), Hosts: map[string]string{}}
+func newBoardMap(b *scoreboard.Board) BoardMap {
+	m := BoardMap{Seed: b.Seed(), Hosts: map[string]string{}}
 	for _, h := range b.Hosts() {
 		m.Hosts[h] = b.LoopbackURL(h)
 	}
 	return m
 }
 
-// scoreJSON is a score, and how it came about.
-type scoreJSON struct {
+// ScoreJSON is a score, and how it came about.
+type ScoreJSON struct {
 	Command  []string    `json:"command,omitempty"`
 	Exit     *int        `json:"exit,omitempty"` // of the command; absent when a signal ended it
 	Seed     string      `json:"seed"`
@@ -31,11 +31,11 @@ type scoreJSON struct {
 	Passed   int         `json:"passed"`
 	Failed   int         `json:"failed"`
 	NotShown int         `json:"not_shown"`
-	Rules    []ruleJSON  `json:"rules"`
+	Rules    []RuleJSON  `json:"rules"`
 	Hosts    []visitJSON `json:"hosts"`
 }
 
-type ruleJSON struct {
+type RuleJSON struct {
 	Number   int           `json:"number,omitempty"` // of the rule of politeness
 	Rule     string        `json:"rule"`
 	Source   string        `json:"source"`
@@ -60,13 +60,13 @@ type visitJSON struct {
 	AtOnce   int     `json:"at_once"`
 }
 
-func newScoreJSON(s scoreboard.Score, seed string) scoreJSON {
-	out := scoreJSON{
+func newScoreJSON(s scoreboard.Score, seed string) ScoreJSON {
+	out := ScoreJSON{
 		Seed: seed, Requests: s.Requests, Elapsed: s.Elapsed.Seconds(),
 		Passed: s.Count(crawltest.Kept), Failed: s.Count(crawltest.Broken), NotShown: s.Count(crawltest.Unshown),
 	}
 	for _, row := range s.Rows {
-		r := ruleJSON{Number: row.Number, Rule: string(row.Rule), Source: row.Source, Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
+		r := RuleJSON{Number: row.Number, Rule: string(row.Rule), Source: row.Source, Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
 		for _, f := range row.Findings {
 			j := findingJSON{Host: f.Host, Target: f.Target, Text: f.Text}
 			if !f.At.IsZero() {

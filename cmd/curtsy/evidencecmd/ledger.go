@@ -1,4 +1,4 @@
-package main
+package evidencecmd
 
 import (
 	"encoding/hex"
@@ -18,8 +18,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// newLedger is the group of commands about the ledger of a crawl.
-func newLedger(std cli.Streams) *cobra.Command {
+// Ledger is the group of commands about the ledger of a crawl.
+func Ledger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "See the head of a crawl's ledger",
@@ -47,8 +47,8 @@ func newLedgerHead(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// headJSON is what ledger head --json prints.
-type headJSON struct {
+// HeadJSON is what ledger head --json prints.
+type HeadJSON struct {
 	Version int         `json:"version"`
 	Chain   ledger.Hash `json:"chain"`
 	Lines   int64       `json:"lines"`
@@ -75,7 +75,7 @@ func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
 		return fmt.Errorf("%w; curtsy audit %s says more", err, plainly.Argument(dir))
 	}
 	if asJSON {
-		out := headJSON{1, p.Chain, p.Lines, p.Segment, p.Row, !p.Runs, p.Key != nil, hex.EncodeToString(p.Key), nil}
+		out := HeadJSON{1, p.Chain, p.Lines, p.Segment, p.Row, !p.Runs, p.Key != nil, hex.EncodeToString(p.Key), nil}
 		if !p.Time.IsZero() {
 			out.Time = &p.Time
 		}

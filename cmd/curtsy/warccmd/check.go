@@ -1,4 +1,4 @@
-package main
+package warccmd
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // shown is how many findings of one kind are printed for a file; the others are counted.
 const shown = 10
 
-func newWARCCheck(std cli.Streams) *cobra.Command {
+func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check WARC files: members, lengths, digests, references",
@@ -31,7 +31,7 @@ func newWARCCheck(std cli.Streams) *cobra.Command {
 		Example: "  curtsy warc check docs/warc/*.warc.gz",
 		Args:    someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
+			c := check{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
 			err := c.run(std.Err)
 			if ferr := c.out.Flush(); err == nil {
 				err = ferr
@@ -44,8 +44,8 @@ func newWARCCheck(std cli.Streams) *cobra.Command {
 	}
 }
 
-// warcCheck prints what a check finds.
-type warcCheck struct {
+// check prints what a check finds.
+type check struct {
 	out     *bufio.Writer
 	checker *warc.Checker
 	files   []string
@@ -53,7 +53,7 @@ type warcCheck struct {
 	wrong   int
 }
 
-func (c *warcCheck) run(say io.Writer) error {
+func (c *check) run(say io.Writer) error {
 	for i, path := range c.files {
 		c.seen = map[string]int{}
 		before := c.wrong
@@ -89,7 +89,7 @@ func (c *warcCheck) run(say io.Writer) error {
 	return nil
 }
 
-func (c *warcCheck) print(file int, f warc.Finding) {
+func (c *check) print(file int, f warc.Finding) {
 	note := ""
 	if f.Note() {
 		note = "note: "
@@ -103,7 +103,7 @@ func (c *warcCheck) print(file int, f warc.Finding) {
 }
 
 // rest counts the findings that were not printed.
-func (c *warcCheck) rest(path string) {
+func (c *check) rest(path string) {
 	for _, code := range slices.Sorted(maps.Keys(c.seen)) {
 		n := c.seen[code] - shown
 		if n <= 0 {

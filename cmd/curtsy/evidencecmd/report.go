@@ -1,4 +1,4 @@
-package main
+package evidencecmd
 
 import (
 	"context"
@@ -29,7 +29,8 @@ type reportOptions struct {
 	noAudit   bool
 }
 
-func newReport(std cli.Streams) *cobra.Command {
+// Report is curtsy report.
+func Report(std cli.Streams) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",

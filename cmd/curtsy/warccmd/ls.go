@@ -1,4 +1,4 @@
-package main
+package warccmd
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// listed is a record in the list, and its JSON form.
-type listed struct {
+// Listed is a record in the list, and its JSON form.
+type Listed struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
 	Within int64  `json:"within,omitempty"` // octets into the decompressed member
@@ -31,7 +31,7 @@ type listed struct {
 	URL    string `json:"url,omitempty"`
 }
 
-func newWARCList(std cli.Streams) *cobra.Command {
+func newList(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ls [--json] FILE...",
@@ -74,8 +74,8 @@ func newWARCList(std cli.Streams) *cobra.Command {
 }
 
 // describe reads as much of a record as its line says.
-func describe(path string, r *warc.Record) listed {
-	l := listed{
+func describe(path string, r *warc.Record) Listed {
+	l := Listed{
 		File: path, Offset: r.Offset, Within: r.Within, Type: r.Type, ID: r.ID(), Date: r.Fields.Get("WARC-Date"),
 		Length: r.Length, URL: r.TargetURI(),
 	}
@@ -90,7 +90,7 @@ func describe(path string, r *warc.Record) listed {
 	return l
 }
 
-func printListed(w io.Writer, l listed, asJSON, named bool) error {
+func printListed(w io.Writer, l Listed, asJSON, named bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(l)
 	}

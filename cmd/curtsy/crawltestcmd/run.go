@@ -1,4 +1,4 @@
-package main
+package crawltestcmd
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = procgroup.Grace
 	procgroup.Together(cmd)
-	display := progress.New(std.Err, s.quiet, s.dryRun)
+	display := progress.New(std.Err, s.quiet, false)
 	defer display.Finish()
 	display.Say("running %s, which robots.txt knows as %s", strings.Join(r.command, " "), s.token)
 	begun := time.Now()

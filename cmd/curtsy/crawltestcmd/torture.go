@@ -1,4 +1,4 @@
-package main
+package crawltestcmd
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"curtsy/crawler/crawltest/torture"
 )
 
-// tortureMap is where the torture site is served, and what a mirror of it leaves out.
-type tortureMap struct {
+// TortureMap is where the torture site is served, and what a mirror of it leaves out.
+type TortureMap struct {
 	Seed   string            `json:"seed"`
 	Hosts  map[string]string `json:"hosts"`  // names to URLs
 	Absent []absentJSON      `json:"absent"` // what no mirror should hold
@@ -28,10 +28,10 @@ type absentJSON struct {
 	Embed bool   `json:"embed,omitempty"` // a page embeds it
 }
 
-func newRulesJSON(r crawltest.Report) []ruleJSON {
-	var rules []ruleJSON
+func newRulesJSON(r crawltest.Report) []RuleJSON {
+	var rules []RuleJSON
 	for _, row := range r.Rows {
-		j := ruleJSON{Rule: string(row.Rule), Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
+		j := RuleJSON{Rule: string(row.Rule), Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
 		for _, f := range row.Findings {
 			j.Findings = append(j.Findings, findingJSON{Host: f.Host, Target: f.Target, Text: f.Text})
 		}
@@ -79,7 +79,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Stream
 
 func writeTorture(w io.Writer, o *torture.Web, asJSON bool) error {
 	if asJSON {
-		m := tortureMap{Seed: o.Seed(), Hosts: map[string]string{}}
+		m := TortureMap{Seed: o.Seed(), Hosts: map[string]string{}}
 		for _, h := range o.Hosts() {
 			m.Hosts[h] = o.LoopbackURL(h)
 		}

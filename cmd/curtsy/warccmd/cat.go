@@ -1,4 +1,4 @@
-package main
+package warccmd
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 // maxDecoded bounds what a payload may grow to when its codings are undone.
 const maxDecoded = 1 << 30
 
-func newWARCCat(std cli.Streams) *cobra.Command {
+func newCat(std cli.Streams) *cobra.Command {
 	var id, url string
 	var payload bool
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package warccmd
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// newWarcIndex makes indexes of archives.
-func newWarcIndex(std cli.Streams) *cobra.Command {
+// newIndex makes indexes of archives.
+func newIndex(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "index DIR|FILE…",
 		Short: "Make the CDXJ index of WARC files",
@@ -37,12 +37,12 @@ func newWarcIndex(std cli.Streams) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return warcIndex(ctx, args, std) })
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return index(ctx, args, std) })
 		},
 	}
 }
 
-func warcIndex(ctx context.Context, args []string, std cli.Streams) error {
+func index(ctx context.Context, args []string, std cli.Streams) error {
 	dirs := 0
 	for _, path := range args {
 		fi, err := os.Stat(path)

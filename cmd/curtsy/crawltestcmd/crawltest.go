@@ -1,4 +1,4 @@
-package main
+package crawltestcmd
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
-// newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
-func newCrawltest(std cli.Streams) *cobra.Command {
+// Command is the group of commands about a web that crawlers are tried on, ours and any other.
+func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawltest",
 		Short: "Try a crawler, any crawler, on a web that shows its manners",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCrawltestServe(std), newCrawltestScore(std))
+	cmd.AddCommand(newServe(std), newScore(std))
 	return cmd
 }
 
-func newCrawltestServe(std cli.Streams) *cobra.Command {
+func newServe(std cli.Streams) *cobra.Command {
 	var token string
 	var wing, torture, asJSON bool
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ func newCrawltestServe(std cli.Streams) *cobra.Command {
 			if torture {
 				return tortureServe(cmd.Context(), token, asJSON, std)
 			}
-			return crawltestServe(cmd.Context(), token, wing, asJSON, std)
+			return serve(cmd.Context(), token, wing, asJSON, std)
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
@@ -61,7 +61,7 @@ func newCrawltestServe(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func crawltestServe(ctx context.Context, token string, wing, asJSON bool, std cli.Streams) error {
+func serve(ctx context.Context, token string, wing, asJSON bool, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	board, err := startBoard(token, wing)

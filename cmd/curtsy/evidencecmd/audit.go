@@ -1,4 +1,4 @@
-package main
+package evidencecmd
 
 import (
 	"context"
@@ -42,7 +42,8 @@ type auditing struct {
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
 const logSkew = 2 * time.Second
 
-func newAudit(std cli.Streams) *cobra.Command {
+// Audit is curtsy audit.
+func Audit(std cli.Streams) *cobra.Command {
 	a := auditing{skew: value.Duration(logSkew)}
 	cmd := &cobra.Command{
 		Use:   "audit [flags] [PATH…]",

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bufio"
@@ -17,26 +17,26 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// maxComplaints is how many bad lines of a seed file are shown; the others are counted.
-const maxComplaints = 20
+// MaxComplaints is how many bad lines of a seed file are shown; the others are counted.
+const MaxComplaints = 20
 
-// seedSource gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
-type seedSource struct {
+// Seeds gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
+type Seeds struct {
 	*seedlist.Source
 	file    *os.File // to be closed; nil for standard input
 	name    string   // of the list; empty without one
 	verbose bool
 	std     cli.Streams
 
-	bad  int64         // lines that are passed over
+	Bad  int64         // lines that are passed over
 	list *os.File      // where bad lines go that are not shown
 	out  *bufio.Writer // to it
 }
 
-// openSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a bad
+// OpenSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a bad
 // line of a file is reported and passed over. Seeds there must be.
-func openSeeds(args []string, file string, verbose bool, std cli.Streams) (*seedSource, error) {
-	s := &seedSource{verbose: verbose, std: std}
+func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seeds, error) {
+	s := &Seeds{verbose: verbose, std: std}
 	var given []frontier.Candidate
 	for _, a := range args {
 		c, err := crawldir.Seed(a, "")
@@ -65,9 +65,9 @@ func openSeeds(args []string, file string, verbose bool, std cli.Streams) (*seed
 }
 
 // complain reports a bad line: the first ones, and with verbose all of them, at once.
-func (s *seedSource) complain(wrong *seedlist.BadLine) (err error) {
+func (s *Seeds) complain(wrong *seedlist.BadLine) (err error) {
 	text := plainly.OneLine(fmt.Sprintf("%s:%d: %s", s.name, wrong.Number, wrong.Why))
-	if s.bad++; s.verbose || s.bad <= maxComplaints {
+	if s.Bad++; s.verbose || s.Bad <= MaxComplaints {
 		fmt.Fprintln(s.std.Err, text)
 	}
 	if s.verbose {
@@ -83,16 +83,16 @@ func (s *seedSource) complain(wrong *seedlist.BadLine) (err error) {
 	return err
 }
 
-// report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
-func (s *seedSource) report(dir string) error {
+// Report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
+func (s *Seeds) Report(dir string) error {
 	if s.Twice() > 0 {
 		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", plainly.Count(s.Twice(), "seed"))
 	}
 	switch {
-	case s.bad <= maxComplaints:
+	case s.Bad <= MaxComplaints:
 		return nil
 	case s.verbose || dir == "":
-		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plainly.Lines(s.name), plainly.Count(s.bad, "line"))
+		fmt.Fprintf(s.std.Err, "%s: %s passed over in all\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"))
 		return nil
 	}
 	if err := s.out.Flush(); err != nil {
@@ -106,12 +106,12 @@ func (s *seedSource) report(dir string) error {
 	if err != nil {
 		return fmt.Errorf("seeds: %w", err)
 	}
-	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plainly.Lines(s.name), plainly.Count(s.bad, "line"), plainly.Lines(path))
+	fmt.Fprintf(s.std.Err, "%s: %s passed over in all; %s lists them\n", plainly.Lines(s.name), plainly.Count(s.Bad, "line"), plainly.Lines(path))
 	return nil
 }
 
-// close releases the list.
-func (s *seedSource) close() error {
+// Close releases the list.
+func (s *Seeds) Close() error {
 	if s.file != nil {
 		s.file.Close()
 	}
@@ -122,17 +122,17 @@ func (s *seedSource) close() error {
 	return os.Remove(s.list.Name())
 }
 
-// collectSeeds returns the seeds of the arguments and of a file all at once.
-func collectSeeds(args []string, file string, std cli.Streams) (seeds []frontier.Candidate, err error) {
-	from, err := openSeeds(args, file, false, std)
+// CollectSeeds returns the seeds of the arguments and of a file all at once.
+func CollectSeeds(args []string, file string, std cli.Streams) (seeds []frontier.Candidate, err error) {
+	from, err := OpenSeeds(args, file, false, std)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, from.close()) }()
+	defer func() { err = errors.Join(err, from.Close()) }()
 	for {
 		batch, err := from.Next()
 		if errors.Is(err, io.EOF) {
-			return seeds, from.report("")
+			return seeds, from.Report("")
 		}
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package main
+package evidencecmd
 
 import (
 	"cmp"
@@ -28,7 +28,8 @@ import (
 // packOptions are the flags of pack.
 type packOptions struct{ to, title, description string }
 
-func newPack(std cli.Streams) *cobra.Command {
+// Pack is curtsy pack.
+func Pack(std cli.Streams) *cobra.Command {
 	var o packOptions
 	cmd := &cobra.Command{
 		Use:   "pack [flags] DIR",
@@ -73,7 +74,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	if err := completeSegment(ctx, dir, std); err != nil {
 		return err
 	}
-	parts, err := partsOf(dir)
+	parts, err := PartsOf(dir)
 	if err != nil {
 		return err
 	}
@@ -128,8 +129,8 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	return nil
 }
 
-// partsOf finds what of a crawl directory is packed, and what is not.
-func partsOf(dir string) (o wacz.Options, err error) {
+// PartsOf finds what of a crawl directory is packed, and what is not.
+func PartsOf(dir string) (o wacz.Options, err error) {
 	archive, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
 	if err != nil {
 		return o, fmt.Errorf("pack: %w", err)

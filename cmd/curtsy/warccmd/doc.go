@@ -1,0 +1,2 @@
+// Package warccmd is curtsy warc: it lists, prints, checks and indexes the records of web archives, of any crawler.
+package warccmd
