@@ -18,7 +18,9 @@ var plainRooms = strings.Fields(`storage storage/answer storage/cdxj storage/cha
 	storage/mediatype storage/mirror storage/plainly storage/report storage/sorted storage/spool storage/wacz storage/warc
 	crawler/extract crawler/extract/prune crawler/extract/bare crawler/fetch crawler/optout crawler/scope crawler/sitemap
 	crawler/trap crawler/crawltest crawler/crawltest/benchweb crawler/crawltest/hostile crawler/crawltest/scoreboard
-	crawler/crawltest/torture crawler/crawltest/traps robots robots/naive robots/naive/quick`)
+	crawler/crawltest/torture crawler/crawltest/traps robots robots/naive robots/naive/quick
+	frontier/bolt frontier/bolt/heap frontier/bolt/queue frontier/bolt/schedule frontier/bolt/seen frontier/frontiertest
+	frontier/frontiertest/stage frontier/frontiertest/turns frontier/frontiertest/stops frontier/frontiertest/operator`)
 
 // oddPages are written from tables of the tests, or tell what has been.
 var oddPages = []string{"CHANGELOG.md", "conformance.md", "foreign-tests.md"}

@@ -25,7 +25,7 @@ const (
 	reserveLeases = 256 * 32 << 10 // for the turns that are out
 )
 
-// reserve returns what is left of a size when no turn is given any more. Of a small one no part is more than an eighth.
+// reserve returns what is left of a size when no turn is given any more. No part is more than an eighth of a small one.
 func reserve(maxSize int64) int64 {
 	return min(reservePages, maxSize/8) + min(reserveLeases, maxSize/8) + maxSize/16
 }

@@ -3,9 +3,9 @@
 // # The idea
 //
 // A B+tree pays for random insertion: a fact of 8 bytes under a random key costs a page of 4 KiB, or nearly, and a
-// crawler has forty such facts per page. So bbolt serves here as a transactional log. What has to be found at
-// random is in RAM, in tables as tight as they can be made; what has to survive is appended, by one transaction for
-// many pages. Opening the frontier reads the log once.
+// crawler has forty such facts per page. So bbolt serves here as a transactional log. RAM has the facts that must be
+// found at random, in tables as tight as they can be made; facts that must survive are appended, by one transaction
+// for many pages. Opening the frontier reads the log once.
 //
 // # The file
 //
@@ -54,8 +54,8 @@
 //
 // A closed URL is always sealed with, or after, the link that brought it, and groups are committed in order. So a
 // crash leaves a prefix of what was applied, cut between two groups, and no result is in two of them. When a barrier
-// or a commit fails, nothing after it is committed, and every call returns that error: RAM is ahead of the disk. Of a
-// claim no more is written than what is in flight when its group is sealed: after a crash the tasks that were out are
+// or a commit fails, nothing after it is committed, and every call returns that error: RAM is ahead of the disk. A
+// claim writes no more than what is in flight when its group is sealed: after a crash the tasks that were out are
 // pending, in their old place, and those in the record are suspects.
 //
 // # Suspects
@@ -75,7 +75,7 @@
 //
 // A Hold is a field at the end of the host's state record. A park that ends by itself is a wait more in the schedule;
 // any other takes the host out of it. A drop enters the hold first and then closes what is pending, from RAM and in
-// batches; until it is through, the hold is marked, and the opening after a death does the rest. What is under a lease
+// batches; until it is through, the hold is marked, and the opening after a death does the rest. A task under a lease
 // is marked in its retry record: it is closed when the lease ends, or by the opening after a death. Survey is one pass
 // over RAM; Hosts pages through an index of names that is made when it is first asked for, and sorted without holding
 // up a turn. Export reads a frontier that nobody writes, and tells what the next opening would make of it; Snapshot

@@ -102,8 +102,8 @@ func (h *host) setState(data []byte, c layout.Clock) bool {
 // stopped reports whether h is out until an operator resumes it.
 func (h *host) stopped() bool { return h.hold != nil && !h.hold.Ends() }
 
-// dropped reports whether an operator has dropped h. What is pending of it nevertheless, under a lease or by a Retry,
-// waits for Resume.
+// dropped reports whether an operator has dropped h. Its URLs that are pending nevertheless, under a lease or by a
+// Retry, wait for Resume.
 func (h *host) dropped() bool { return h.hold != nil && h.hold.Act == frontier.Drop }
 
 // closing reports whether a Drop of h has not closed all yet.

@@ -29,7 +29,7 @@
 //   - A lease makes the frontier Busy: a Claim waits for it, whatever its MaxWait, because it may bring links.
 //   - With Result.Keep the tasks that the result does not name stay in flight, and Result.Wait counts from that
 //     Finish, for the time after the turn.
-//   - A Result speaks for the tasks under its lease. What it says of others is ignored: an earlier Finish of the same
+//   - A Result speaks for the tasks under its lease. Its words about others are ignored: an earlier Finish of the same
 //     turn, whose answer was lost, has settled them.
 //   - The repeat of a turn's last Finish is known by its token, also after the authority has been leased again. A
 //     turn that was kept and then expired has had no last Finish: it is stale.

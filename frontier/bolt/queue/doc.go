@@ -10,8 +10,8 @@
 //
 // # Invariants
 //
-// A reference is in the queue once at most. What was never given is in runs of neighbours, 8 bytes each; what was is
-// aside, in heaps. A queue with nothing aside holds no memory for it, and an empty one none at all.
+// A reference is in the queue once at most. References that were never given are in runs of neighbours, 8 bytes each;
+// the others are aside, in heaps. A queue with nothing aside holds no memory for it, and an empty one none at all.
 //
 // The caller guards a queue: in the engine, by its mutex.
 package queue

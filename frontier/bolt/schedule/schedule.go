@@ -65,8 +65,8 @@ func (s *Schedule) Leave(id uint32) {
 	}
 }
 
-// Remove takes id out with its entry, which takes a look at the whole schedule. Whatever may make an id due later must
-// use it: of two equal entries both would count.
+// Remove takes id out with its entry, which takes a look at the whole schedule. A change that may make an id due later
+// must use it: two equal entries would both count.
 func (s *Schedule) Remove(id uint32) {
 	if x := s.slot(id); x.waiting {
 		s.Leave(id)

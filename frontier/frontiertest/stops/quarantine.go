@@ -142,8 +142,8 @@ func quarantineDeferred(s *stage.Stage) {
 	quarantined(s, 0)
 }
 
-// quarantineKiller crawls three hosts, a turn of so many tasks at each at one time. Whoever begins with the second page
-// of the first host brings the process down: at once, or when the lease has been recorded.
+// quarantineKiller crawls three hosts, a turn of so many tasks at each at one time. A worker that begins with the
+// second page of the first host brings the process down: at once, or when the lease has been recorded.
 func quarantineKiller(tasks int, atOnce bool) func(s *stage.Stage) {
 	return func(s *stage.Stage) {
 		const killer, most = "a/1", 3 + frontier.QuarantineStops
@@ -201,8 +201,8 @@ func quarantineInnocent(s *stage.Stage) {
 	stage.Want(s, "Suspects", st.Suspects, 0)
 }
 
-// quarantineRandom kills a crawl of few hosts after a number of steps that goes up and down. What may be in quarantine
-// is what was the only task out at three of the kills, or within GroupDelay before.
+// quarantineRandom kills a crawl of few hosts after a number of steps that goes up and down. Only a task may be in
+// quarantine that was alone out at three of the kills, or within GroupDelay before.
 func quarantineRandom(s *stage.Stage) {
 	for h := range 3 {
 		s.Add(s.Links(stage.Pages(fmt.Sprintf("h%d", h), 12)...))
