@@ -24,7 +24,7 @@ type builder struct {
 	pending      int // put since the last commit
 }
 
-// batchOctets is how much a builder puts into one transaction.
+// batchSize is how many bytes a builder puts into one transaction.
 const batchSize = 16 << 20
 
 // newBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It

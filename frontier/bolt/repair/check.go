@@ -209,7 +209,7 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 	return nil
 }
 
-// cells reads the cells that count.
+// states reads the state records that count.
 func (c *checker) states(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, h := range c.hosts {

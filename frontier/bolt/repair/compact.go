@@ -159,7 +159,7 @@ func forgettable(es []layout.Ending) bool {
 	})
 }
 
-// cells copies those that count.
+// states copies the state records that count.
 func (c *copying) states() error {
 	w := gather{to: c.to, journal: layout.StateJournal}
 	var item []byte

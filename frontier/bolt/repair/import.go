@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -196,7 +197,7 @@ func (im *importing) url(x *frontier.Entry) error {
 		return fmt.Errorf("URL %s: attempts or stops that cannot be", x.URL)
 	}
 	if fresh, err := a.mark(x.Print); err != nil || !fresh {
-		return firstOf(err, fmt.Errorf("URL %s was there before", x.URL))
+		return cmp.Or(err, fmt.Errorf("URL %s was there before", x.URL))
 	}
 	e := layout.Ending(0)
 	if x.Outcome != 0 {
@@ -224,21 +225,13 @@ func (im *importing) pending(r layout.Ref, x *frontier.Entry) error {
 	return im.into.putState(*t.StateRecord(r, im.clock, now))
 }
 
-// cmpError returns the first that is not nil.
-func firstOf(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
-
 func (im *importing) refuse(ps []frontier.Fingerprint) error {
 	for _, p := range ps {
 		if p == 0 {
 			return errors.New("a refused fingerprint is zero")
 		}
 		if fresh, err := im.into.mark(p); err != nil || !fresh {
-			return firstOf(err, fmt.Errorf("refused fingerprint %016x was there before", uint64(p)))
+			return cmp.Or(err, fmt.Errorf("refused fingerprint %016x was there before", uint64(p)))
 		}
 	}
 	im.refused += int64(len(ps))

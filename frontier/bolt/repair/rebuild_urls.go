@@ -93,7 +93,8 @@ func (r *rebuilding) endings() error {
 
 func (r *rebuilding) lost(values int64) { r.salvage.LostValues += values }
 
-// cells takes over the last cell of each address: names of hosts first, since the rest is of no use without them.
+// states takes over the last state record of each address: names of hosts first, since the rest is of no use without
+// them.
 func (r *rebuilding) states() error {
 	last := map[layout.Address]uint64{}
 	names := map[uint64]canon.Authority{}
@@ -136,7 +137,7 @@ func (r *rebuilding) states() error {
 	})
 }
 
-// eachCell calls f for the cells that were found, of those of one address in a value for the last alone.
+// eachState calls f for the state records that were found, of those of one address in a value for the last alone.
 func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) error {
 	return r.scan.each(r.ctx, layout.StateJournal, func(seq uint64, body []byte) error {
 		var cs []layout.StateRecord
@@ -161,7 +162,7 @@ func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) e
 	})
 }
 
-// cell takes over a cell that counts.
+// state takes over a state record that counts.
 func (r *rebuilding) state(c layout.StateRecord) error {
 	if c.Kind == layout.KindRetry {
 		if t, ok := layout.ParseRetry(c.Data, r.clock); ok && !t.Void() {
