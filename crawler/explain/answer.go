@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
+	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
@@ -179,7 +181,11 @@ func (e *Explanation) byState() Answer {
 	}
 	text := "done: " + e.State.State
 	if e.State.Reason != "" {
-		text += " (" + plainly.Reason(e.State.Reason) + ")"
+		text += " (" + plainly.Reason(e.State.Reason)
+		if e.State.Reason == trap.RuleCopy && e.State.Via != "" { // a page is compared with the one that it was found on
+			text += ": " + e.State.Via
+		}
+		text += ")"
 	}
 	return Answer{Word: AnswerDone, Text: text + "; robots.txt allows it" + e.because() + e.stale()}
 }
@@ -264,11 +270,16 @@ func (e *Explanation) mayBeFetched() Answer {
 // mostRules is how many rules a sentence names.
 const mostRules = 4
 
+// tooMany is why links of a page that has no end of them are not followed.
+const tooMany = "too many"
+
 // unqueued says of a URL that waits for no turn what may have left it out: links that were not followed have no line each.
 func (e *Explanation) unqueued() string {
 	var rules []string
 	for rule := range e.NotFollowed {
-		rules = append(rules, rule)
+		if strings.Contains(rule, ":") || rule == tooMany { // else it was no URL
+			rules = append(rules, rule)
+		}
 	}
 	slices.SortFunc(rules, func(a, b string) int {
 		return cmp.Or(cmp.Compare(e.NotFollowed[b], e.NotFollowed[a]), cmp.Compare(a, b))

@@ -113,7 +113,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{func(k *Facts) { k.Entry = nil }, AnswerMay, "it was refused when it was met, or is forgotten; it is not queued", 0},
 		{func(k *Facts) {
 			k.Entry, k.Seen = nil, false
-			k.Stats.Counts = map[string]int64{totals.PrefixLinks + "scope:nofollow": 7, totals.PrefixLinks + "scope:depth": 9, totals.Pages: 3}
+			k.Stats.Counts = map[string]int64{totals.PrefixLinks + "scope:nofollow": 7, totals.PrefixLinks + "scope:depth": 9, totals.PrefixLinks + "malformed": 80, totals.Pages: 3}
 		}, AnswerMay, "unless a page leads to it or curtsy frontier add queues it; links that were not followed, this one perhaps among them: 9 by scope:depth, 7 by scope:nofollow", 0},
 		{func(k *Facts) { k.Now = k.Now.Add(30 * time.Hour) }, AnswerMay, "that policy has expired", 0},
 		{func(k *Facts) {
@@ -135,6 +135,9 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		{closed(frontier.Failed, frontier.ReasonQuarantined), AnswerSetAside, "in quarantine", -1},
 		{closed(frontier.Held, "trap:queries"), AnswerSetAside, "held by trap:queries", -1},
 		{closed(frontier.Fetched, ""), AnswerDone, "done: fetched; robots.txt allows it", -1},
+		{func(k *Facts) {
+			k.Entry.Outcome, k.Entry.Reason, k.Found.Via = frontier.Fetched, "trap:copy", "http://a.test/first"
+		}, AnswerDone, "done: fetched (duplicate of the page before: http://a.test/first); robots.txt allows it", -1},
 		{closed(frontier.Redirected, ""), AnswerDone, "done: redirected", -1},
 		{closed(frontier.Gone, "status 404"), AnswerDone, "done: gone (status 404)", -1},
 		{closed(frontier.Failed, "timeout"), AnswerDone, "done: failed (no answer in time)", -1},
