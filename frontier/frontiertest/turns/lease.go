@@ -14,7 +14,7 @@ import (
 func leaseRules() []stage.Rule {
 	o := frontier.Options{LeaseLength: stage.LeaseLength}
 	return []stage.Rule{
-		{Name: "lease: zero stage.LeaseLength means 40 minutes", Test: leaseLength},
+		{Name: "lease: zero length means 40 minutes", Test: leaseLength},
 		{Name: "lease: its tasks are pending when it expires, and a claim wakes", Options: o, Test: leaseExpires},
 		{Name: "lease: its end is noticed by whichever call comes first", Options: o, Test: leaseNoticed},
 		{Name: "lease: Finish after expiry is stale and changes nothing", Options: o, Test: leaseStale},
@@ -29,7 +29,7 @@ func leaseRules() []stage.Rule {
 
 func leaseLength(s *stage.Stage) {
 	s.Add(s.Links("a/0"))
-	stage.Want(s, "stage.LeaseLength", s.Turn(1).Length, 40*time.Minute)
+	stage.Want(s, "length", s.Turn(1).Length, 40*time.Minute)
 	s.Blocked(40*time.Minute - time.Millisecond)
 	s.Sleep(2 * time.Millisecond)
 	s.Turn(1)
@@ -38,7 +38,7 @@ func leaseLength(s *stage.Stage) {
 func leaseExpires(s *stage.Stage) {
 	s.Add(s.Links("a/0", "a/1", "a/2"))
 	t := s.Turn(2)
-	stage.Want(s, "stage.LeaseLength", t.Length, stage.LeaseLength)
+	stage.Want(s, "length", t.Length, stage.LeaseLength)
 	stage.Want(s, "InFlight", s.Host("a").InFlight, 2)
 	begin := time.Now()
 	answer := s.Waiting(frontier.Want{Tasks: 10})
