@@ -9,6 +9,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawltestcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
+	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/robotscmd"
@@ -49,7 +50,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		evidencecmd.Report(std),
 		evidencecmd.Pack(std),
 		mirrorcmd.NewServe(std),
-		newFrontier(std),
+		frontiercmd.Command(std),
 		identity.Command(std),
 		robotscmd.Command(std),
 		newOptOut(std),

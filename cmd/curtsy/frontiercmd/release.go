@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type release struct {
 	json       bool
 }
 
-func newFrontierRelease(std cli.Streams) *cobra.Command {
+func newRelease(std cli.Streams) *cobra.Command {
 	var r release
 	cmd := &cobra.Command{
 		Use:   "release [flags] DIR",

@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"fmt"
@@ -9,16 +9,16 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// newFrontier is the group of commands about what a crawl has to do, and what it has done.
-func newFrontier(std cli.Streams) *cobra.Command {
+// Command is the group of commands about what a crawl has to do, and what it has done.
+func Command(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "frontier",
 		Short: "See and change what a crawl has to do",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFrontierLs(std), newFrontierAdd(std), newFrontierDrop(std), newFrontierPark(std), newFrontierResume(std),
-		newFrontierRetry(std), newFrontierRelease(std), newFrontierExport(std), newFrontierImport(std), newFrontierCompact(std), newFrontierCheck(std), newFrontierRebuild(std))
+	cmd.AddCommand(newList(std), newAdd(std), newDrop(std), newPark(std), newResume(std),
+		newRetry(std), newRelease(std), newExport(std), newImport(std), newCompact(std), newCheck(std), newRebuild(std))
 	return cmd
 }
 

@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (s *steer) hostFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "this `HOST`: a name or address, a port if need be, or https://name; repeatable")
 }
 
-func newFrontierPark(std cli.Streams) *cobra.Command {
+func newPark(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Park}
 	cmd := &cobra.Command{
 		Use:   "park [flags] DIR",
@@ -47,7 +47,7 @@ func newFrontierPark(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func newFrontierDrop(std cli.Streams) *cobra.Command {
+func newDrop(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Drop}
 	cmd := &cobra.Command{
 		Use:   "drop [flags] DIR [URL…]",
@@ -67,7 +67,7 @@ func newFrontierDrop(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func newFrontierResume(std cli.Streams) *cobra.Command {
+func newResume(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Resume}
 	cmd := &cobra.Command{
 		Use:   "resume [flags] DIR",

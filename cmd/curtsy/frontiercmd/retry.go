@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type retrials struct {
 	json                              bool
 }
 
-func newFrontierRetry(std cli.Streams) *cobra.Command {
+func newRetry(std cli.Streams) *cobra.Command {
 	var r retrials
 	cmd := &cobra.Command{
 		Use:   "retry [flags] DIR",

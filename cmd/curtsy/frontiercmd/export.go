@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newFrontierExport(std cli.Streams) *cobra.Command {
+func newExport(std cli.Streams) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export [flags] DIR",

@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newFrontierImport(std cli.Streams) *cobra.Command {
+func newImport(std cli.Streams) *cobra.Command {
 	var partial bool
 	cmd := &cobra.Command{
 		Use:   "import [flags] DIR FILE",

@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"bufio"
@@ -36,7 +36,7 @@ var (
 	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 )
 
-func newFrontierLs(std cli.Streams) *cobra.Command {
+func newList(std cli.Streams) *cobra.Command {
 	var l listing
 	cmd := &cobra.Command{
 		Use:   "ls [flags] DIR",

@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -15,8 +15,14 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newFrontierAdd(std cli.Streams) *cobra.Command {
-	var o options
+// additions are the flags of frontier add.
+type additions struct {
+	seeds         string
+	json, verbose bool
+}
+
+func newAdd(std cli.Streams) *cobra.Command {
+	var o additions
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR [URL…]",
 		Short: "Add seeds to a crawl",
@@ -36,7 +42,7 @@ func newFrontierAdd(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func add(ctx context.Context, dir string, args []string, o *options, std cli.Streams) (err error) {
+func add(ctx context.Context, dir string, args []string, o *additions, std cli.Streams) (err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return err
 	}

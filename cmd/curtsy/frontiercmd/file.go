@@ -1,4 +1,4 @@
-package main
+package frontiercmd
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newFrontierCompact(std cli.Streams) *cobra.Command {
+func newCompact(std cli.Streams) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use:     "compact [flags] DIR",
@@ -58,7 +58,7 @@ func newFrontierCompact(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func newFrontierCheck(std cli.Streams) *cobra.Command {
+func newCheck(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "check DIR",
 		Short:   "Say what is wrong with a frontier, if anything is",
@@ -104,7 +104,7 @@ func checked(found []string, dir string, std cli.Streams) error {
 	return cli.Silent(cli.ExitFound)
 }
 
-func newFrontierRebuild(std cli.Streams) *cobra.Command {
+func newRebuild(std cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild DIR",
 		Short: "Save what is readable of a damaged frontier",
@@ -135,7 +135,7 @@ func rebuild(ctx context.Context, dir string, std cli.Streams) error {
 	if err == nil {
 		// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
 		var g totals.Generation
-		if g, err = generationIn(ctx, beside); err == nil && g.Lines > 0 {
+		if g, err = GenerationIn(ctx, beside); err == nil && g.Lines > 0 {
 			if err = os.Remove(beside); err == nil {
 				salvage, lines, err = rebuildBeside(ctx, dir, beside, g.Lines)
 			}
@@ -175,8 +175,8 @@ func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.
 	return salvage, lines, err
 }
 
-// generationIn reads which generation the frontier at path is of.
-func generationIn(ctx context.Context, path string) (totals.Generation, error) {
+// GenerationIn reads which generation the frontier at path is of.
+func GenerationIn(ctx context.Context, path string) (totals.Generation, error) {
 	f, err := engine.OpenReadOnly(path)
 	if err != nil {
 		return totals.Generation{}, err
