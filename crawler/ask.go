@@ -3,10 +3,13 @@ package crawler
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/address"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -29,17 +32,28 @@ type hostLocks interface {
 // is noted, and nothing has happened to its tasks.
 var errNotYet = errors.New("crawler: the exchange has to wait")
 
+// exchanger is the stage that makes exchanges, at the pace of addresses and behind the locks of hosts.
+type exchanger struct {
+	cfg       *Config
+	pacer     *address.Pacer
+	chooser   *address.Chooser
+	redirects *gate.Redirects
+	stopper   *stopper
+	setBack   sync.Once    // said that the clock was set back
+	patient   *atomic.Bool // something had to wait that was no fault of its host
+}
+
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
 // A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken and its place
 // in line before that address called upon; then that address is dialled and no other. One that cannot be reached gives
 // way to the next one, before the same lock, and the host counts as out of reach when none could be.
-func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
+func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
 	v.kept = v.due()
-	ctx, meter, landed := c.inFlight(ctx, v.slot)
+	ctx, meter, landed := c.stopper.inFlight(ctx, v.slot)
 	defer landed()
 	r.Meter = meter
 	if v.own {
@@ -63,7 +77,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 		if wait > 0 {
 			return nil, c.later(v, wait, nil)
 		}
-		v.keptFor(c, due)
+		v.keptFor(due, c.cfg.IPDelay)
 		r.Begin = func(ctx context.Context) error { return c.pacer.Send(ctx, r.Addr.Addr()) }
 		var shared error
 		r.Begun = func() { shared = c.pacer.Sent(r.Addr.Addr()) }
@@ -75,7 +89,7 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 			return nil, errors.Join(shared, ex.Close())
 		}
 		v.memory.Spot = address.Of(r.Addr.Addr())
-		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.draining.Err() != nil {
+		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.stopper.draining.Err() != nil {
 			return ex, nil
 		}
 		if err := ex.Close(); err != nil {
@@ -85,10 +99,10 @@ func (c *Crawl) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exch
 }
 
 // do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace.
-func (c *Crawl) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
+func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	ex, err := c.cfg.Fetcher.Do(ctx, r)
 	if err != nil {
-		v.cut(c)
+		v.cut()
 	}
 	return ex, err
 }
@@ -103,7 +117,7 @@ func unreached(ex *fetch.Exchange) bool {
 }
 
 // later ends the turn for now.
-func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
+func (c *exchanger) later(v *visit, wait time.Duration, err error) error {
 	if err != nil {
 		return err
 	}
@@ -115,24 +129,24 @@ func (c *Crawl) later(v *visit, wait time.Duration, err error) error {
 
 // keptFor notes what the ledger says of the pace, when the host had to wait for its address until due: the time from the
 // end of its own last exchange to that, or, before its first one, the pace of the address.
-func (v *visit) keptFor(c *Crawl, due time.Time) {
+func (v *visit) keptFor(due time.Time, every time.Duration) {
 	switch {
 	case due.IsZero():
 	case v.memory.LastEnd == 0:
-		v.kept = host.Pace{Pause: c.cfg.IPDelay, By: storage.ByAddress}
+		v.kept = host.Pace{Pause: every, By: storage.ByAddress}
 	default:
-		v.kept = v.kept.AtLeast(v.since(c, due), storage.ByAddress)
+		v.kept = v.kept.AtLeast(v.since(due), storage.ByAddress)
 	}
 }
 
 // lock takes the host's lock for the rest of the turn.
-func (c *Crawl) lock(v *visit) (wait time.Duration, err error) {
+func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 	if c.cfg.HostLocks == nil || v.locked {
 		return 0, nil
 	}
 	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.Pause)
 	if back := c.cfg.HostLocks.SetBack(); back > 0 {
-		c.toldBack.Do(func() {
+		c.setBack.Do(func() {
 			c.cfg.Log("the clock was set back by %v: hosts rest for no longer than they were to", back.Round(time.Second))
 		})
 	}
@@ -141,7 +155,7 @@ func (c *Crawl) lock(v *visit) (wait time.Duration, err error) {
 }
 
 // unlock gives the host's lock back, if the turn has it: others may have the host when our pace is over.
-func (c *Crawl) unlock(v *visit) error {
+func (c *exchanger) unlock(v *visit) error {
 	if !v.locked {
 		return nil
 	}

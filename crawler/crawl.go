@@ -16,6 +16,7 @@ import (
 	"curtsy/crawler/gate"
 	"curtsy/crawler/inflight"
 	"curtsy/crawler/record"
+	"curtsy/crawler/recovery"
 	"curtsy/crawler/refusals"
 	"curtsy/crawler/resultbuf"
 	"curtsy/crawler/scope"
@@ -27,47 +28,37 @@ import (
 
 // Crawl is one run over a frontier. It is used once.
 type Crawl struct {
-	cfg       Config
-	scope     *scope.Scope
-	lined     *refusals.Recent // keys of refused URLs that have a line of the ledger
-	record    *record.Writer
-	gate      *gate.Gate
-	redirects *gate.Redirects // of robots.txt to other hosts
-	extract   *extract.Extractor
-	rels      extract.Rels // of Config.FollowRel
-	budget    *budget.Tickets
-	clock     steady.Clock
-	dates     *steady.Dates
+	cfg   Config
+	clock steady.Clock
+	run   uint64 // which run of the crawl this is, from 0
+	scope *scope.Scope
+	gate  *gate.Gate
 
-	pacer    *address.Pacer
-	toldBack sync.Once // that the clock was set back
-	chooser  *address.Chooser
-	patient  atomic.Bool // something had to wait that was no fault of its host
+	// The stages that a URL goes through (docs/story.md).
+	policies  *policies
+	bounds    *bounds
+	exchanger *exchanger
+	outcomes  *outcomes
+	linker    *linker
+	settler   *settler
 
-	run     uint64 // which run of the crawl this is, from 0
-	unclean bool   // the run before was killed
-	unheard map[canon.Authority]unheard
-	carried carried
-
-	room *inflight.Limiter // of the exchanges in flight
-	crew chan struct{}     // one place for each worker that is at work and has no slow exchange
-
-	readers inflight.CPU // of pages
+	stopper *stopper
+	reader  *pageReader
+	record  *record.Writer
+	book    *seeds.Book
+	budget  *budget.Tickets
+	room    *inflight.Limiter // of the exchanges in flight
+	crew    chan struct{}     // one place for each worker that is at work and has no slow exchange
 	buffers resultbuf.Pool
+	live    *status.Live
 
-	offScope string // the name of the rule that refuses what lies off the scope
+	unclean bool // the run before was killed
+	rests   recovery.Rests
+	carried recovery.Costs
+	patient atomic.Bool // something had to wait that was no fault of its host
+	counted atomic.Bool // a turn of this run has counted it: see totals.Runs
 
 	reachable map[canon.Authority]bool // addresses that are not public and that the run began with
-	counted   atomic.Bool              // a turn of this run has counted it: see CountRuns
-
-	draining context.Context // done when no new exchange may begin
-	drain    context.CancelCauseFunc
-	stopping context.Context // done when those under way are to end: Grace after draining
-	stop     context.CancelFunc
-
-	live *status.Live
-
-	book *seeds.Book
 }
 
 // claimTasks is how many tasks a turn brings: more than one, so that disallowed ones do not cost a turn each.
@@ -89,14 +80,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{
-		cfg: cfg.withDefaults(), extract: extract.New(), clock: steady.Start(), dates: steady.NewDates(),
-		lined: refusals.NewRecent(), reachable: map[canon.Authority]bool{},
-	}
-	c.record = record.New(c.cfg.Recorder, c.cfg.Ledger, c.dates)
-	if c.rels, err = extract.ParseRels(c.cfg.FollowRel); err != nil {
-		return nil, err
-	}
+	c := &Crawl{cfg: cfg.withDefaults(), clock: steady.Start(), reachable: map[canon.Authority]bool{}}
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
 		return nil, err
@@ -110,35 +94,67 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 			c.reachable[a] = true
 		}
 	}
-	rules := c.scope.Rules()
-	c.offScope = rules[len(rules)-1]
 	before, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.run, c.unclean = uint64(before.Restarts), before.Unclean
-	c.patient.Store(cfg.Past != nil) // of an update, hosts have answered before
-	if c.unheard, err = c.readUnheard(); err != nil {
-		return nil, err
-	}
-	if err := c.askForMaps(ctx); err != nil {
-		return nil, err
-	}
-	all, only, err := c.uncounted(before.Counts)
+	all, err := c.recover(before.Counts)
 	if err != nil {
 		return nil, err
 	}
-	c.carried.counts = only
-	c.book = seeds.NewBook(before.Counts)
-	c.redirects, c.gate = gate.NewRedirects(), c.cfg.Gate()
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
-	c.live = c.cfg.newLive()
-	c.pacer, c.chooser = address.NewPacer(c.cfg.IPDelay, c.cfg.HostLocks), address.NewChooser()
+	c.live, c.stopper = c.cfg.newLive(), newStopper()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
-	c.readers = inflight.NewCPU()
-	c.draining, c.drain = context.WithCancelCause(context.Background())
-	c.stopping, c.stop = context.WithCancel(context.Background())
-	return c, nil
+	if err := c.stages(before.Counts); err != nil {
+		return nil, err
+	}
+	return c, c.settler.askForMaps(ctx)
+}
+
+// recover reads, after a kill, what the ledger knows and the frontier does not, and returns the totals with that.
+func (c *Crawl) recover(counts map[string]int64) (all map[string]int64, err error) {
+	c.patient.Store(c.cfg.Past != nil) // of an update, hosts have answered before
+	if !c.unclean {
+		return c.carried.Recover(nil, counts)
+	}
+	var answered bool
+	if c.rests, answered, err = recovery.Read(c.cfg.Rests); err != nil {
+		return nil, err
+	}
+	if answered { // there is something to wait for
+		c.patient.Store(true)
+	}
+	return c.carried.Recover(c.cfg.Asked, counts)
+}
+
+// stages sets up the stages that a URL goes through, and what they share.
+func (c *Crawl) stages(counts map[string]int64) error {
+	rels, err := extract.ParseRels(c.cfg.FollowRel)
+	if err != nil {
+		return err
+	}
+	cfg, rules := &c.cfg, c.scope.Rules()
+	dates, lined, redirects := steady.NewDates(), refusals.NewRecent(), gate.NewRedirects()
+	c.gate = c.cfg.Gate()
+	c.record = record.New(cfg.Recorder, cfg.Ledger, dates)
+	c.book = seeds.NewBook(counts)
+	c.reader = &pageReader{cfg: cfg, extract: extract.New(), cpu: inflight.NewCPU()}
+	c.bounds = &bounds{cfg: cfg, scope: c.scope, rels: rels, lined: lined, book: c.book, off: rules[len(rules)-1]}
+	c.settler = &settler{cfg: cfg, record: c.record, lined: lined, book: c.book}
+	c.linker = &linker{cfg: cfg, gate: c.gate, reader: c.reader, bounds: c.bounds, settler: c.settler, book: c.book}
+	c.exchanger = &exchanger{
+		cfg: cfg, pacer: address.NewPacer(cfg.IPDelay, cfg.HostLocks), chooser: address.NewChooser(), redirects: redirects,
+		stopper: c.stopper, patient: &c.patient,
+	}
+	c.policies = &policies{
+		cfg: cfg, gate: c.gate, redirects: redirects, exchanger: c.exchanger, settler: c.settler, record: c.record, dates: dates,
+		stopper: c.stopper, waits: func() bool { return c.budget.Answered() || c.patient.Load() }, rests: c.rests,
+	}
+	c.outcomes = &outcomes{
+		cfg: cfg, bounds: c.bounds, linker: c.linker, reader: c.reader, settler: c.settler, book: c.book,
+	}
+	return nil
 }
 
 // ended is the cause with which draining is cancelled.
@@ -148,9 +164,9 @@ func (e ended) Error() string { return "the crawl ended: " + string(e) }
 
 // Drain lets the exchanges under way finish, for Grace at most, and begins no other. It may be called at any time, more
 // than once; the first reason stands.
-func (c *Crawl) Drain() { c.end(EndedInterrupted) }
+func (c *Crawl) Drain() { c.stopper.end(EndedInterrupted) }
 
-func (c *Crawl) end(why string) { c.drain(ended(why)) }
+func (c *stopper) end(why string) { c.drain(ended(why)) }
 
 // Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way, which are archived as far
 // as they came, as those are that the end of the grace cuts; an error is a failure of our own state, and what was finished
@@ -160,14 +176,14 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	if c.cfg.MaxTime > 0 {
-		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.end(EndedMaxTime) })
+		stop := time.AfterFunc(c.cfg.MaxTime, func() { c.stopper.end(EndedMaxTime) })
 		defer stop.Stop()
 	}
-	ctx, release := c.abortable(ctx)
+	ctx, release := c.stopper.abortable(ctx)
 	defer release()
 	over := make(chan struct{})
 	var beside errgroup.Group
-	beside.Go(func() error { return c.stopAfterGrace(over) })
+	beside.Go(func() error { return c.stopper.stopAfterGrace(over) })
 
 	g, gctx := errgroup.WithContext(ctx)
 	for range c.room.Most() {
@@ -176,14 +192,14 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	beside.Go(func() error {
 		err := c.record.SyncIdle(context.WithoutCancel(ctx), over)
 		if err != nil {
-			c.end(EndedInterrupted)
+			c.stopper.end(EndedInterrupted)
 		}
 		return err
 	})
 	err := g.Wait()
 	close(over)
 	err = cmp.Or(err, beside.Wait())
-	c.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
+	c.stopper.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
 	rest := c.record.Flush(context.WithoutCancel(ctx))
 	if err = cmp.Or(err, rest); err != nil { // of two failures of our own state the first is the cause
 		return Summary{}, err
@@ -196,7 +212,7 @@ func (c *Crawl) work(ctx context.Context) error {
 	for {
 		select {
 		case c.crew <- struct{}{}:
-		case <-c.draining.Done():
+		case <-c.stopper.draining.Done():
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -212,11 +228,11 @@ func (c *Crawl) work(ctx context.Context) error {
 
 // workOnce takes one turn, and reports whether there may be others. leave makes room for another worker.
 func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error) {
-	switch why := c.budget.Take(c.draining); {
+	switch why := c.budget.Take(c.stopper.draining); {
 	case why != "":
-		c.end(why)
+		c.stopper.end(why)
 		return false, nil
-	case c.draining.Err() != nil || ctx.Err() != nil:
+	case c.stopper.draining.Err() != nil || ctx.Err() != nil:
 		return false, nil
 	}
 	pages, err := c.oneTurn(ctx, leave)
@@ -224,10 +240,10 @@ func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error)
 	switch {
 	case err == nil:
 		return true, nil
-	case errors.Is(err, errEnd) || over(ctx, err) || over(c.draining, err):
+	case errors.Is(err, errEnd) || over(ctx, err) || over(c.stopper.draining, err):
 		return false, nil
 	default:
-		c.end(EndedInterrupted)
+		c.stopper.end(EndedInterrupted)
 		return false, err
 	}
 }

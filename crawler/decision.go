@@ -12,6 +12,8 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
+	"curtsy/crawler/refusals"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -40,8 +42,16 @@ type decision struct {
 	prefs   string             // usage preferences that hold for it
 }
 
+// settler is the stage that puts decisions on record and closes tasks by them.
+type settler struct {
+	cfg    *Config
+	record *record.Writer
+	lined  *refusals.Recent
+	book   *seeds.Book
+}
+
 // settle writes a task's line and closes it with what was found, or returns it to its host to come again.
-func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d decision, f *findings) error {
+func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d decision, f *findings) error {
 	if d.change != "" {
 		f.count(totals.PrefixChanges+string(d.change), 1)
 	}
@@ -74,7 +84,7 @@ func (c *Crawl) settle(ctx context.Context, v *visit, task frontier.Task, d deci
 }
 
 // line writes down what became of a task.
-func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome storage.Outcome) error {
+func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome storage.Outcome) error {
 	found := task.Candidate
 	if d.Exchange != nil {
 		found = d.found
@@ -103,14 +113,14 @@ func (c *Crawl) line(ctx context.Context, v *visit, task frontier.Task, d decisi
 }
 
 // lineOf begins the line of a candidate.
-func (c *Crawl) lineOf(v *visit, of frontier.Candidate) storage.Line {
+func (c *settler) lineOf(v *visit, of frontier.Candidate) storage.Line {
 	l := found.Line(of)
 	l.Own = c.isOwn(v, of.URL.Authority())
 	return l
 }
 
 // isOwn reports whether a is known to be the operator's own: the host of v, whose proof is at hand, or one that needs none.
-func (c *Crawl) isOwn(v *visit, a canon.Authority) bool {
+func (c *settler) isOwn(v *visit, a canon.Authority) bool {
 	if a == v.turn.Authority {
 		return v.own
 	}
@@ -127,7 +137,7 @@ func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
 }
 
 // tellBarred writes down what of the findings of a turn an operator has barred has found: many lines are counted (package refusals).
-func (c *Crawl) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
+func (c *settler) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
 	for _, place := range added.Barred {
 		if _, err := c.record.Write(ctx, record.Dropped(c.lineOf(v, cs[place])), record.Evidence{}); err != nil {
 			return err
@@ -138,7 +148,7 @@ func (c *Crawl) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidat
 
 // tellLate writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
 // that were open still. Both are decided by the frontier alone, so that their lines can only follow.
-func (c *Crawl) tellLate(ctx context.Context, v *visit, finished frontier.Finished) error {
+func (c *settler) tellLate(ctx context.Context, v *visit, finished frontier.Finished) error {
 	ctx = context.WithoutCancel(ctx) // what they tell has happened
 	if err := c.tellBarred(ctx, v, v.result.Found, finished.Added); err != nil {
 		return err
@@ -155,7 +165,7 @@ func (c *Crawl) tellLate(ctx context.Context, v *visit, finished frontier.Finish
 }
 
 // addGiven enters candidates that no turn has found.
-func (c *Crawl) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+func (c *settler) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	added, err := c.cfg.Frontier.Add(ctx, cs)
 	err = errors.Join(err, c.record.Barred(ctx, cs, added))
 	return added, err

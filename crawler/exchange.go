@@ -50,7 +50,7 @@ type panicked struct {
 // attempt begins the attempt at a task.
 func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *inflight.Slot) *attempt {
 	return &attempt{
-		task: c.asMap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(c, task),
+		task: c.bounds.asMap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 			x.panicked = &panicked{p, debug.Stack()}
 		}
 	}()
-	r := c.request(width, x.task)
+	r := c.bounds.request(width, x.task)
 	if c.cfg.Past != nil {
 		if x.before.Earlier, x.err = c.cfg.Past.Last(ctx, x.task.URL); x.err != nil {
 			return
@@ -84,7 +84,7 @@ func (x *attempt) readAhead() *digested {
 }
 
 // request is what to ask for in a turn of some width.
-func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
+func (c *bounds) request(width int, task frontier.Task) fetch.Request {
 	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
 	if task.Kind == frontier.KindMap {
 		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
@@ -97,7 +97,7 @@ func (c *Crawl) request(width int, task frontier.Task) fetch.Request {
 }
 
 // wanted looks at a head before its body is asked for.
-func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
+func (c *bounds) wanted(task frontier.Task) func(int, http.Header) string {
 	return func(status int, h http.Header) string {
 		if status < 200 || status > 299 || found.SeedChain(task.Candidate) {
 			return ""
@@ -110,11 +110,11 @@ func (c *Crawl) wanted(task frontier.Task) func(int, http.Header) string {
 }
 
 // fetchNow makes an exchange in a slot, without a look at address or pace.
-func (c *Crawl) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.Request) (*fetch.Exchange, error) {
+func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
-	ctx, meter, landed := c.inFlight(ctx, slot)
+	ctx, meter, landed := c.stopper.inFlight(ctx, slot)
 	defer landed()
 	r.Meter = meter
 	return c.cfg.Fetcher.Do(ctx, r)

@@ -21,7 +21,7 @@ func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explan
 		return explain.Explanation{}, err
 	}
 	k.Crawl = "running"
-	if c.draining.Err() != nil {
+	if c.stopper.draining.Err() != nil {
 		k.Crawl = "draining"
 	}
 	k.Elapsed = c.clock.Elapsed()
@@ -106,7 +106,7 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 		}
 	}
 	v := &visit{turn: frontier.Turn{Lease: frontier.Lease{Authority: a}}, site: site{memory: k.Memory}}
-	c.owns(v)
+	v.owns(&c.cfg)
 	k.Own, k.Floor = v.own, v.floor
 	if !k.Own && k.Memory.Spot.IsValid() {
 		if k.Sharing, err = c.live.Sharing(ctx); err != nil {

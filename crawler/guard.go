@@ -9,7 +9,7 @@ import (
 
 // guardPanic calls run and reports whether it panicked: what a site sends must not stop the crawl of all others, even
 // when it finds a defect of ours.
-func (c *Crawl) guardPanic(what fmt.Stringer, run func() error) (was bool, err error) {
+func (c *outcomes) guardPanic(what fmt.Stringer, run func() error) (was bool, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {

@@ -16,8 +16,8 @@ func (v *visit) meet(task frontier.Task) {
 }
 
 // watched reports whether the shape of a task's page is worth knowing.
-func (v *visit) watched(c *Crawl, task frontier.Task) bool {
-	return v.history.Watches(task.URL, c.cfg.Traps)
+func (v *visit) watched(task frontier.Task, limits trap.Limits) bool {
+	return v.history.Watches(task.URL, limits)
 }
 
 // digest takes in what a page says, and reports whether it is a copy whose links are dropped.
@@ -42,6 +42,6 @@ func (v *visit) digest(task frontier.Task, read digested, limits trap.Limits) (c
 }
 
 // undigested takes in an answer that is no HTML, or none that can be read.
-func (c *Crawl) undigested(v *visit, task frontier.Task, ex *fetch.Exchange) {
-	v.history.Brought(task.URL, trap.Shape(ex.PayloadDigest[:]), c.cfg.Traps)
+func (v *visit) undigested(task frontier.Task, ex *fetch.Exchange, limits trap.Limits) {
+	v.history.Brought(task.URL, trap.Shape(ex.PayloadDigest[:]), limits)
 }

@@ -7,9 +7,11 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/found"
+	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -17,6 +19,16 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
+
+// linker is the stage that reads answers and finds URLs in them.
+type linker struct {
+	cfg     *Config
+	gate    *gate.Gate
+	reader  *pageReader
+	bounds  *bounds
+	settler *settler
+	book    *seeds.Book
+}
 
 // reading is an answer as it was read.
 type reading struct {
@@ -29,24 +41,24 @@ type reading struct {
 // links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
 // what is in scope becomes candidates. It returns the task as the answer makes it: what was to be a sitemap may turn out
 // to be a page.
-func (c *Crawl) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (r reading, task frontier.Task, err error) {
+func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (r reading, task frontier.Task, err error) {
 	task = x.task
 	r.page.Robots = extract.HeaderDirectives(m.Header, c.cfg.Identity.Token)
 	if m.answer != host.Answered || m.Body == nil {
-		r.page.Robots, err = c.directives(ctx, m.Exchange)
+		r.page.Robots, err = c.reader.directives(ctx, m.Exchange)
 		return r, task, err
 	}
 	if task.Kind == frontier.KindMap {
 		if r.listed, err = c.readSitemap(ctx, v, x, m.Exchange, r.page.Robots.NoFollow, f); err != nil {
 			return r, task, err
 		}
-		page, is := c.pageInstead(x, r.listed)
+		page, is := c.bounds.pageInstead(x, r.listed)
 		if !is {
 			return r, task, nil
 		}
 		task.Candidate = page
 	}
-	if read := x.readAhead(); read != nil && (read.shape || !v.watched(c, task)) {
+	if read := x.readAhead(); read != nil && (read.shape || !v.watched(task, c.cfg.Traps)) {
 		c.takePage(v, task, *read, &r, f)
 		return r, task, nil
 	}
@@ -54,28 +66,28 @@ func (c *Crawl) links(ctx context.Context, v *visit, x *attempt, m meaning, f *f
 }
 
 // document reads a page, or what else has links.
-func (c *Crawl) document(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
+func (c *linker) document(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
 	kind, err := readAs(task, ex)
 	switch {
 	case err != nil:
 		return err
 	case ex.Undecoded != "" && (kind != 0 || mediatype.Of(ex.Header).Unnamed()):
-		c.undigested(v, task, ex)
+		v.undigested(task, ex, c.cfg.Traps)
 		f.count(totals.PrefixUnparsed+"content coding", 1)
 		r.html = kind == extract.KindPage
 		return nil
 	case kind == 0:
-		c.undigested(v, task, ex)
+		v.undigested(task, ex, c.cfg.Traps)
 		return nil
 	case kind != extract.KindPage: // a style sheet, an SVG document, a web manifest
-		c.undigested(v, task, ex)
-		if r.page, err = c.extract.Parts(ctx, c.input(task, ex), kind); err == nil {
+		v.undigested(task, ex, c.cfg.Traps)
+		if r.page, err = c.reader.extract.Parts(ctx, c.reader.input(task, ex), kind); err == nil {
 			f.unread(r.page)
-			c.follow(task, r.page, f)
+			c.bounds.follow(task, r.page, f)
 		}
 		return err
 	}
-	read, err := c.read(ctx, c.input(task, ex), v.watched(c, task))
+	read, err := c.reader.read(ctx, c.reader.input(task, ex), v.watched(task, c.cfg.Traps))
 	if r.page, r.html = read.page, true; err == nil {
 		c.takePage(v, task, read, r, f)
 	}
@@ -83,14 +95,14 @@ func (c *Crawl) document(ctx context.Context, v *visit, task frontier.Task, ex *
 }
 
 // takePage takes in what a page names and says.
-func (c *Crawl) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
+func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
 	r.page, r.html = read.page, true
 	f.unread(r.page)
 	if r.copied = v.digest(task, read, c.cfg.Traps); r.copied {
 		f.count(totals.PrefixLinks+trap.RuleCopy, int64(len(r.page.Links)))
 		return
 	}
-	c.follow(task, r.page, f)
+	c.bounds.follow(task, r.page, f)
 }
 
 // unread counts the mentions of URLs in a document that are no links, or that are not read.
@@ -105,7 +117,7 @@ func (f *findings) unread(page extract.Page) {
 }
 
 // follow judges the links of a page.
-func (c *Crawl) follow(task frontier.Task, page extract.Page, f *findings) {
+func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 	via := task.URL.String()
 	f.urls = slices.Grow(f.urls, len(page.Links)) // most are in scope
 	for _, l := range page.Links {
@@ -123,7 +135,7 @@ func (c *Crawl) follow(task frontier.Task, page extract.Page, f *findings) {
 // discover judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
 // reason, once; refused for now it is only counted, so that another page may bring it under better terms. What lies
 // off the scope gets a line of the ledger all the same.
-func (c *Crawl) discover(f *findings, next frontier.Candidate, noFollow bool) {
+func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	asked := inScope(next)
 	asked.NoFollow = noFollow
 	judged := c.scope.Judge(asked)
@@ -147,8 +159,8 @@ func (c *Crawl) discover(f *findings, next frontier.Candidate, noFollow bool) {
 }
 
 // away reports whether a rule refuses what lies off the scope: by its place, or too many steps away from it.
-func (c *Crawl) away(rule string) bool {
-	return rule == c.offScope || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
+func (c *bounds) away(rule string) bool {
+	return rule == c.off || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
 }
 
 // inScope puts a candidate as the scope sees it.
@@ -160,7 +172,7 @@ func inScope(c frontier.Candidate) scope.Candidate {
 }
 
 // refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
-func (c *Crawl) refuse(ctx context.Context, v *visit, f *findings) error {
+func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 	if len(f.refused) == 0 {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (c *Crawl) manners(stats frontier.Stats) Manners {
 }
 
 // directives reads what an answer asks of robots whose links are of no use: an error page is archived, too.
-func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Directives, error) {
+func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extract.Directives, error) {
 	in := extract.Input{
 		URL: ex.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Token: c.cfg.Identity.Token,
 	}
@@ -47,7 +47,7 @@ func (c *Crawl) directives(ctx context.Context, ex *fetch.Exchange) (extract.Dir
 }
 
 // wishes notes what an answer asks for, and how it may be used (politeness rules 19, 20).
-func (c *Crawl) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
+func (c *pageReader) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
 	d.asks, d.prefs = asks, usage.Of(v.rules.Book, ex.Header)
 	if asks.NoIndex {
 		f.count(totals.NoIndex, 1)

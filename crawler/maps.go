@@ -64,7 +64,7 @@ func rootMap(c frontier.Candidate) string {
 }
 
 // askForMaps enters the sitemaps that the operator names.
-func (c *Crawl) askForMaps(ctx context.Context) error {
+func (c *settler) askForMaps(ctx context.Context) error {
 	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.DryRun {
 		return nil
 	}
@@ -78,11 +78,11 @@ func (c *Crawl) askForMaps(ctx context.Context) error {
 
 // nameMaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
 // also done in the host's first turn of a run, because it may be the first one that reads sitemaps.
-func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
+func (c *linker) nameMaps(ctx context.Context, v *visit) error {
 	if !c.cfg.Sitemaps.Robots || c.cfg.DryRun || !v.learned && !v.first {
 		return nil
 	}
-	if !c.wantsMapsOf(v.turn) {
+	if !c.bounds.wantsMapsOf(v.turn) {
 		return nil
 	}
 	maps, refused := namedMaps(v.rules, v.turn.Authority)
@@ -95,9 +95,9 @@ func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
 		next.Seed, next.Tag = v.turn.Tasks[0].Seed, v.turn.Tasks[0].Tag
 	}
 	for _, next.URL = range maps {
-		c.discover(f, next, false)
+		c.bounds.discover(f, next, false)
 	}
-	if err := c.refuse(ctx, v, f); err != nil {
+	if err := c.settler.refuse(ctx, v, f); err != nil {
 		return err
 	}
 	v.accept(f)
@@ -107,7 +107,7 @@ func (c *Crawl) nameMaps(ctx context.Context, v *visit) error {
 // wantsMapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
 // others alone have sitemaps, too, and nothing in them would be. Where a seed redirects to comes into scope with its
 // answer, after the robots.txt.
-func (c *Crawl) wantsMapsOf(t frontier.Turn) bool {
+func (c *bounds) wantsMapsOf(t frontier.Turn) bool {
 	root, err := t.Authority.URL("/")
 	if err == nil && c.scope.Reaches(root) {
 		return true
@@ -142,7 +142,7 @@ func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[s
 }
 
 // asMap makes a sitemap of a task that was found as something else, a link most likely, before anybody named it as one.
-func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
+func (c *bounds) asMap(v *visit, task frontier.Task) frontier.Task {
 	if task.Kind == frontier.KindMap || !c.cfg.Sitemaps.any() {
 		return task
 	}
@@ -165,7 +165,7 @@ func (c *Crawl) asMap(v *visit, task frontier.Task) frontier.Task {
 
 // readSitemap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
 // findings; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
-func (c *Crawl) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings) (says listed, err error) {
+func (c *linker) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings) (says listed, err error) {
 	f.count(totals.Sitemaps, 1)
 	if ex.Undecoded != "" {
 		f.count(totals.PrefixUnparsed+"content coding", 1)
@@ -198,7 +198,7 @@ func (c *Crawl) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch
 
 // pageInstead returns the candidate of a page where what was to be a sitemap is none and may be read as a page: sites name
 // as a sitemap what is one for people, even their front page.
-func (c *Crawl) pageInstead(x *attempt, says listed) (page frontier.Candidate, is bool) {
+func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, is bool) {
 	page = x.found
 	if page.Kind == frontier.KindMap {
 		page.Kind, page.Depth, page.Hops = frontier.KindLink, 1, 0

@@ -12,7 +12,7 @@ import (
 
 // listing takes what a sitemap lists.
 type listing struct {
-	c        *Crawl
+	c        *linker
 	v        *visit
 	f        *findings
 	task     frontier.Task
@@ -50,7 +50,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		return nil
 	}
 	before := len(l.f.urls)
-	l.c.discover(l.f, next, l.noFollow)
+	l.c.bounds.discover(l.f, next, l.noFollow)
 	l.in += len(l.f.urls) - before
 	if len(l.f.urls)+len(l.f.refused) < mapBatch {
 		return nil
@@ -60,12 +60,12 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 
 // flush makes what was taken so far durable.
 func (l *listing) flush(ctx context.Context) error {
-	if err := l.c.refuse(ctx, l.v, l.f); err != nil {
+	if err := l.c.settler.refuse(ctx, l.v, l.f); err != nil {
 		return err
 	}
 	added, err := l.c.cfg.Frontier.Add(ctx, l.f.urls)
 	if err == nil {
-		err = l.c.tellBarred(ctx, l.v, l.f.urls, added)
+		err = l.c.settler.tellBarred(ctx, l.v, l.f.urls, added)
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"curtsy/crawler/host"
 	"curtsy/crawler/status"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
@@ -17,11 +18,13 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	if !c.counted.Load() {
 		s.Runs++
 	}
-	c.carried.into(&s)
-	s.LimitedByIP = c.pacer.Waiting()
+	s.Exchanges += c.carried.Total(totals.Exchanges)
+	s.Robots += c.carried.Total(totals.Robots)
+	s.Bytes += c.carried.Total(totals.Bytes)
+	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
-	if c.draining.Err() != nil {
+	if c.stopper.draining.Err() != nil {
 		s.State = "draining"
 	}
 	return s, err
@@ -53,7 +56,7 @@ func (c *Crawl) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.A
 		c.scope.Extend(s.URL)
 	}
 	defer c.live.Forget()
-	added, err := c.addGiven(ctx, seeds)
+	added, err := c.settler.addGiven(ctx, seeds)
 	if err == nil {
 		c.cfg.Log("seeds added by the operator: %d; the scope includes them now", len(seeds))
 	}

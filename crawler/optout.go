@@ -18,7 +18,7 @@ const reasonOptOut = string(fetch.OptOut)
 
 // leaveOptedOut closes those of the turn's tasks that are on an opt-out list and returns the others. It comes before
 // everything else in a turn: a host that opted out is not asked for robots.txt either (politeness rule 16).
-func (c *Crawl) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task, error) {
+func (c *settler) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task, error) {
 	tasks := v.turn.Tasks
 	first := slices.IndexFunc(tasks, func(t frontier.Task) bool { return c.cfg.OptOut.URL(t.URL) != nil })
 	if first < 0 {
@@ -53,7 +53,7 @@ func entryOf(f *fetch.Failure) *optout.Hit {
 }
 
 // notAsked is the exchange that is not made with a URL that opted out, or nil when there is no such entry.
-func (c *Crawl) notAsked(u canon.URL) *fetch.Exchange {
+func (c *exchanger) notAsked(u canon.URL) *fetch.Exchange {
 	hit := c.cfg.OptOut.URL(u)
 	if hit == nil {
 		return nil
@@ -64,7 +64,7 @@ func (c *Crawl) notAsked(u canon.URL) *fetch.Exchange {
 
 // dropAll closes a turn's tasks whose host is at an address that opted out, which shows only once its name is resolved.
 // Nothing was asked of anybody, and nothing is learned of the host's policy: its next turn begins anew.
-func (c *Crawl) dropAll(ctx context.Context, v *visit, hit *optout.Hit) error {
+func (c *settler) dropAll(ctx context.Context, v *visit, hit *optout.Hit) error {
 	for _, task := range v.turn.Tasks {
 		if v.settled(task) {
 			continue

@@ -8,6 +8,7 @@ import (
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
@@ -15,10 +16,20 @@ import (
 	"curtsy/storage"
 )
 
+// outcomes is the stage that says what an exchange means for its host and its task.
+type outcomes struct {
+	cfg     *Config
+	bounds  *bounds
+	linker  *linker
+	reader  *pageReader
+	settler *settler
+	book    *seeds.Book
+}
+
 // handle settles the task of an attempt whose exchange is over. A panic, or the end of the lease's time, is a failed attempt
 // of the task and no more: a page that makes a parser panic must not stop ten million others. What was found until then is
 // let go.
-func (c *Crawl) handle(ctx context.Context, v *visit, x *attempt) error {
+func (c *outcomes) handle(ctx context.Context, v *visit, x *attempt) error {
 	if errors.Is(x.err, errNotYet) {
 		return nil
 	}
@@ -41,38 +52,38 @@ func (c *Crawl) handle(ctx context.Context, v *visit, x *attempt) error {
 		if err == nil || !late(ctx, err) {
 			return errors.Join(err, v.aborted(ctx, err, func(ctx context.Context) error {
 				d.reason, d.pace = host.Aborted, v.kept
-				return c.line(ctx, v, task, d, storage.OutcomeDeferred)
+				return c.settler.line(ctx, v, task, d, storage.OutcomeDeferred)
 			}))
 		}
 		d.reason = reasonLease
 	}
-	v.cut(c)
+	v.cut()
 	if v.kept.By != "" {
 		d.pace = v.kept
 	}
 	if d.attempt >= host.Broken.Attempts() {
 		d.outcome = frontier.Failed
 	}
-	return c.settle(context.WithoutCancel(ctx), v, task, d, v.findings())
+	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, v.findings())
 }
 
 // handleResponse settles a task by what its exchange brought. An abort that comes before that was read leaves it in the
 // archive, and the task as it was.
-func (c *Crawl) handleResponse(ctx context.Context, v *visit, x *attempt) (err error) {
+func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (err error) {
 	ex := x.ex
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil {
-		return c.settle(ctx, v, x.task, optedOut(hit), v.findings())
+		return c.settler.settle(ctx, v, x.task, optedOut(hit), v.findings())
 	}
 	d := decision{
-		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, pace: v.kept, gap: v.gap(c, ex.Start), found: x.found,
+		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, pace: v.kept, gap: v.gap(ex.Start), found: x.found,
 		Evidence: record.Evidence{Exchange: ex, Page: true},
 	}
 	switch {
 	case outlasted(ex) && !dialled(ex):
 		return ctx.Err() // handle says so, without an exchange
 	case outlasted(ex):
-		v.exchanged(c, ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
+		v.exchanged(ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
 		if d.reason = reasonLease; d.attempt >= host.Broken.Attempts() {
 			d.outcome = frontier.Failed
 		}
@@ -80,7 +91,7 @@ func (c *Crawl) handleResponse(ctx context.Context, v *visit, x *attempt) (err e
 	case stopped(ex) && !dialled(ex):
 		return nil
 	case stopped(ex): // the attempt does not count
-		v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
+		v.exchanged(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
 		return c.keepUnread(ctx, v, x, d)
 	}
 	err = c.handleWhole(ctx, v, x, d)
@@ -92,66 +103,66 @@ func (c *Crawl) handleResponse(ctx context.Context, v *visit, x *attempt) (err e
 
 // handleWhole is handleResponse for an exchange that nothing cut: what it says of host and URL, what it names, how the task
 // ends by it, and the record of that. Once it is known what to make of it, nothing keeps it from being written down.
-func (c *Crawl) handleWhole(ctx context.Context, v *visit, x *attempt, d decision) (err error) {
+func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d decision) (err error) {
 	m := c.meaning(x)
 	defer func() { err = errors.Join(err, m.close()) }()
-	v.exchanged(c, x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
+	v.exchanged(x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
 	if x.task.Kind != frontier.KindMap {
 		v.meet(x.task)
 	}
 
 	f := v.findings()
 	if m.answer == host.Answered && x.task.Kind == frontier.KindRedirect && found.SeedChain(x.task.Candidate) {
-		c.extendTo(f, x.task)
+		c.bounds.extendTo(f, x.task)
 	}
-	r, task, err := c.links(ctx, v, x, m, f)
+	r, task, err := c.linker.links(ctx, v, x, m, f)
 	if err != nil {
 		return err
 	}
 	d.Outlinks, d.Confirmed = record.Outlinks(x.ex, r.page), m.confirmed
-	c.wishes(v, m.Exchange, r.page.Robots, &d, f)
+	c.reader.wishes(v, m.Exchange, r.page.Robots, &d, f)
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {
 		d.change = x.before.Change(d.outcome, m.confirmed != nil, m.Header, m.PayloadDigest)
 	}
-	if err := c.refuse(ctx, v, f); err != nil {
+	if err := c.settler.refuse(ctx, v, f); err != nil {
 		return err
 	}
 	if r.html {
 		f.isPage()
 	}
-	return c.settle(context.WithoutCancel(ctx), v, task, d, f)
+	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, f)
 }
 
 // settleUnread settles a task by an exchange that was cut, and that is archived as far as it came. It waits for no host, so
 // it does not matter that ctx may be over.
-func (c *Crawl) settleUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
+func (c *outcomes) settleUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
 	ctx = context.WithoutCancel(ctx)
-	asks, err := c.directives(ctx, x.ex)
+	asks, err := c.reader.directives(ctx, x.ex)
 	if err != nil {
 		return err
 	}
 	f := v.findings()
-	c.wishes(v, x.ex, asks, &d, f)
-	return c.settle(ctx, v, x.task, d, f)
+	c.reader.wishes(v, x.ex, asks, &d, f)
+	return c.settler.settle(ctx, v, x.task, d, f)
 }
 
 // keepUnread archives an exchange as far as it came, and leaves its task as it was.
-func (c *Crawl) keepUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
+func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
 	ctx = context.WithoutCancel(ctx)
-	asks, err := c.directives(ctx, x.ex)
+	asks, err := c.reader.directives(ctx, x.ex)
 	if err != nil {
 		return err
 	}
 	f := v.findings()
-	c.wishes(v, x.ex, asks, &d, f)
+	c.reader.wishes(v, x.ex, asks, &d, f)
 	v.accept(f)
 	d.reason = host.Aborted
-	return c.line(ctx, v, x.task, d, storage.OutcomeDeferred)
+	return c.settler.line(ctx, v, x.task, d, storage.OutcomeDeferred)
 }
 
 // outcome decides how a task ends by what its exchange says and what was read of it, or that it comes again.
-func (c *Crawl) outcome(v *visit, task frontier.Task, m meaning, r reading, d *decision, f *findings) {
+func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d *decision, f *findings) {
 	d.outcome, d.reason = frontier.Failed, m.why
 	switch m.answer {
 	case host.Answered:
@@ -166,7 +177,7 @@ func (c *Crawl) outcome(v *visit, task frontier.Task, m meaning, r reading, d *d
 			d.reason, d.note = r.listed.reason, r.listed.note
 		}
 	case host.Redirected:
-		c.redirect(task, m.Header.Get("Location"), d, f)
+		c.bounds.redirect(task, m.Header.Get("Location"), d, f)
 	case host.Gone:
 		d.outcome = frontier.Gone
 	case host.Unwanted, host.Guarded:
@@ -184,7 +195,7 @@ func (c *Crawl) outcome(v *visit, task frontier.Task, m meaning, r reading, d *d
 }
 
 // redirect makes the target a candidate. A target with the task's own key replaces its fetch URL once.
-func (c *Crawl) redirect(task frontier.Task, location string, d *decision, f *findings) {
+func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *findings) {
 	target, err := task.URL.Resolve(location)
 	switch {
 	case err != nil:

@@ -51,17 +51,17 @@ func (c Config) claimed(a canon.Authority) bool {
 }
 
 // owns says whether the host of v is own now, and which floor it has.
-func (c *Crawl) owns(v *visit) {
+func (v *visit) owns(cfg *Config) {
 	a := v.turn.Authority
-	v.own = c.cfg.own(a) || c.cfg.claimed(a) && v.memory.Proved && !v.lapsed()
-	v.floor = max(c.cfg.Delay, Floor)
+	v.own = cfg.own(a) || cfg.claimed(a) && v.memory.Proved && !v.lapsed()
+	v.floor = max(cfg.Delay, Floor)
 	if v.own {
-		v.floor = c.cfg.Delay
+		v.floor = cfg.Delay
 	}
 }
 
 // unproved reports whether the proof is to be looked for now.
-func (c *Crawl) unproved(v *visit) bool {
+func (c *policies) unproved(v *visit) bool {
 	return c.cfg.claimed(v.turn.Authority) && !c.cfg.DryRun && v.lapsed()
 }
 
@@ -73,7 +73,7 @@ func (v *visit) lapsed() bool {
 }
 
 // prove looks for the proof. When it returns false the turn is over: it was spent on the exchange.
-func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
+func (c *policies) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	u, err := v.turn.Authority.URL(OwnerPath)
 	if err != nil {
 		return false, fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
@@ -87,11 +87,11 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return true, err
 	}
-	if c.draining.Err() != nil {
+	if c.stopper.draining.Err() != nil {
 		return false, nil
 	}
 	line.Attempt = 1
-	ex, err := c.ask(ctx, v, fetch.Request{URL: u, Accept: robotsAccept, MaxBody: maxProof, Partial: true})
+	ex, err := c.exchanger.ask(ctx, v, fetch.Request{URL: u, Accept: robotsAccept, MaxBody: maxProof, Partial: true})
 	line.Pace, line.PaceBy = v.kept.Pause, v.kept.By
 	if errors.Is(err, errNotYet) {
 		return false, nil
@@ -121,14 +121,14 @@ func (c *Crawl) prove(ctx context.Context, v *visit) (ready bool, err error) {
 }
 
 // tellProof takes in what the exchange for the proof brought.
-func (c *Crawl) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
+func (c *policies) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept
-	line.Gap = v.gap(c, ex.Start)
+	line.Gap = v.gap(ex.Start)
 	if stopped(ex) {
-		return c.writeStopped(ctx, v, line, ex, func() { v.exchanged(c, ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
+		return c.settler.writeStopped(ctx, v, line, ex, func() { v.exchanged(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
 	}
 	a, why := host.Classify(ex)
-	v.exchanged(c, ex, a, why, host.ObeysRetryAfter(a, ex.Status))
+	v.exchanged(ex, a, why, host.ObeysRetryAfter(a, ex.Status))
 	ok := false
 	if a == host.Answered {
 		if ok, err = holds(ex, OwnerValue(c.cfg.OwnKey, v.turn.Authority.Host())); err != nil {
@@ -165,10 +165,10 @@ func holds(ex *fetch.Exchange, value string) (bool, error) {
 }
 
 // proved notes what became of the proof. The operator is told when that is new.
-func (c *Crawl) proved(v *visit, ok bool, why string) {
+func (c *policies) proved(v *visit, ok bool, why string) {
 	news := v.memory.ProvedAt == 0 || v.memory.Proved != ok
 	v.memory.Proved, v.memory.ProvedAt = ok, time.Now().UnixMicro()
-	c.owns(v)
+	v.owns(c.cfg)
 	v.knows(v.rules)
 	if !v.end.IsZero() {
 		v.rest.AtLeast(v.pace)

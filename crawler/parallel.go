@@ -108,7 +108,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 		if aborted && err == nil && (x.ex != nil || x.err != nil) {
 			d := decision{kind: storage.DecisionAllow, verdict: x.verdict, reason: host.Aborted, attempt: x.task.Attempts + 1, pace: p.v.kept}
 			d.Exchange, d.found, d.HeadOnly = x.ex, x.found, !p.c.cfg.KeepNoArchive
-			err = p.c.line(context.WithoutCancel(ctx), p.v, x.task, d, storage.OutcomeDeferred)
+			err = p.c.settler.line(context.WithoutCancel(ctx), p.v, x.task, d, storage.OutcomeDeferred)
 		}
 		if x.ex != nil {
 			err = errors.Join(err, x.ex.Close())
@@ -131,15 +131,15 @@ func (p *parallel) start(ctx context.Context) error {
 			return nil
 		}
 		task := p.queue[0]
-		ruling, err := p.c.judge(ctx, p.v, task, p.sitemaps)
+		ruling, err := p.c.bounds.judge(ctx, p.v, task, p.sitemaps)
 		switch {
 		case err != nil:
 			return err
 		case ruling.outcome != 0:
-			if err := p.c.settle(ctx, p.v, task, ruling, p.v.findings()); err != nil {
+			if err := p.c.settler.settle(ctx, p.v, task, ruling, p.v.findings()); err != nil {
 				return err
 			}
-		case p.c.draining.Err() != nil:
+		case p.c.stopper.draining.Err() != nil:
 			p.closing = true
 			return nil
 		case p.width == 1:
@@ -147,7 +147,7 @@ func (p *parallel) start(ctx context.Context) error {
 			x := p.c.attempt(p.v, task, ruling.verdict, p.v.slot)
 			p.took(x)
 			p.c.exchange(ctx, p.v.turn.Width, x, func(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-				return p.c.ask(ctx, p.v, r)
+				return p.c.exchanger.ask(ctx, p.v, r)
 			})
 			p.done <- x
 		case !p.hasRoom():
@@ -176,7 +176,7 @@ func (p *parallel) took(x *attempt) {
 // depend on how long they take to read, since refusals and failures in a row are counted.
 func (p *parallel) beside(ctx context.Context, x *attempt) {
 	p.c.exchange(ctx, p.v.turn.Width, x, func(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-		return p.c.fetchNow(ctx, x.slot, r)
+		return p.c.exchanger.fetchNow(ctx, x.slot, r)
 	})
 	if x.ex == nil || x.err != nil || x.panicked != nil {
 		p.done <- x
@@ -186,14 +186,14 @@ func (p *parallel) beside(ctx context.Context, x *attempt) {
 	x.reading = reading
 	task, ex, shape := x.task, x.ex, x.shape
 	p.done <- x
-	reading <- p.c.ahead(ctx, task, ex, shape)
+	reading <- p.c.reader.ahead(ctx, task, ex, shape)
 }
 
 // stale reports whether another turn must see to the host before anything else is asked of it: its policy or its proof
 // is to be had anew.
 func (p *parallel) stale() bool {
 	now, a := time.Now(), p.v.turn.Authority
-	return !now.Before(p.until) || p.c.unproved(p.v) || p.c.gate.Terms.Need(p.v.state, a.Origin(), now).Action != robots.Judge
+	return !now.Before(p.until) || p.c.policies.unproved(p.v) || p.c.gate.Terms.Need(p.v.state, a.Origin(), now).Action != robots.Judge
 }
 
 // hasRoom takes what one more exchange needs: a slot and a ticket. The first in flight has the worker's own.
@@ -232,7 +232,7 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 		p.sitemaps--
 	}
 	if p.width == 1 {
-		return p.c.handle(ctx, p.v, x)
+		return p.c.outcomes.handle(ctx, p.v, x)
 	}
 	v := p.v
 	p.takeBack(x.slot)
@@ -240,7 +240,7 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	if p.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.memory = v.memory.WithRowsOf(p.rows)
 	}
-	if err := p.c.handle(ctx, v, x); err != nil {
+	if err := p.c.outcomes.handle(ctx, v, x); err != nil {
 		return err
 	}
 	// The budget knows of each page at once, and not with the turn: other turns take their tickets meanwhile.

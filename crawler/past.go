@@ -34,7 +34,7 @@ func (m meaning) close() error {
 }
 
 // meaning tells what an exchange says.
-func (c *Crawl) meaning(x *attempt) meaning {
+func (c *outcomes) meaning(x *attempt) meaning {
 	ex := x.ex
 	m := meaning{Exchange: ex}
 	m.answer, m.why = host.Classify(ex)
@@ -57,7 +57,7 @@ func (c *Crawl) meaning(x *attempt) meaning {
 	}
 	m.body, m.answer, m.why = closer, host.Answered, ""
 	m.confirmed = &x.before.Original
-	if want := c.request(1, x.task).Want; want != nil {
+	if want := c.bounds.request(1, x.task).Want; want != nil {
 		if rule := want(x.before.Status, header); rule != "" { // the wishes of the operator may be others by now
 			m.answer, m.why = host.Unwanted, rule
 		}

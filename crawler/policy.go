@@ -14,6 +14,8 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
+	"curtsy/crawler/recovery"
+	"curtsy/crawler/steady"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -30,6 +32,21 @@ const (
 	RobotsWhole     = 30 * time.Second
 )
 
+// policies is the stage that has the robots policy of a host, and the proof that it is the operator's own, before its URLs
+// are judged.
+type policies struct {
+	cfg       *Config
+	gate      *gate.Gate
+	redirects *gate.Redirects // of robots.txt to other hosts
+	exchanger *exchanger
+	settler   *settler
+	record    *record.Writer
+	dates     *steady.Dates
+	stopper   *stopper
+	rests     recovery.Rests
+	waits     func() bool // whether the run waits for hosts: some host has answered, or had to wait for no fault of its own
+}
+
 // admission says whether the URLs of a turn may be judged. Without it the turn is over: it was spent on fetching a policy,
 // or the policy cannot be had now, or the pace asks for more time.
 type admission struct {
@@ -38,8 +55,9 @@ type admission struct {
 }
 
 // admit sees to it that the host's robots policy is valid.
-func (c *Crawl) admit(ctx context.Context, v *visit) (a admission, err error) {
-	if c.rests(v) {
+func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error) {
+	if left, ok := c.rests.Left(v.turn.Authority, &v.memory, v.clock); ok {
+		v.rest = left
 		return a, nil
 	}
 	need := c.gate.Terms.Need(v.state, v.turn.Authority.Origin(), time.Now())
@@ -58,7 +76,7 @@ func (c *Crawl) admit(ctx context.Context, v *visit) (a admission, err error) {
 			return a, nil
 		}
 	}
-	if owed := v.owed(c); owed > 0 {
+	if owed := v.owed(); owed > 0 {
 		v.rest.Wait = max(v.rest.Wait, owed)
 		return a, nil
 	}
@@ -88,7 +106,7 @@ func (v *visit) unused() bool {
 
 // fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. It is ready where it could not, but the policy
 // at hand holds for a while yet.
-func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a admission, err error) {
+func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a admission, err error) {
 	u, err := canon.Parse(need.URL)
 	if err != nil {
 		c.learn(v, gate.Answer{Exchange: robots.Exchange{URL: need.URL, Failure: "redirect to no URL"}}, time.Now())
@@ -106,7 +124,7 @@ func (c *Crawl) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a 
 	switch {
 	case err != nil:
 	case got.optOut != nil:
-		err = c.dropAll(ctx, v, got.optOut)
+		err = c.settler.dropAll(ctx, v, got.optOut)
 	case got.asked:
 		c.learn(v, got.Answer, v.end)
 	}
@@ -121,13 +139,13 @@ type policyAnswer struct {
 }
 
 // askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it.
-func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got policyAnswer, err error) {
+func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got policyAnswer, err error) {
 	got.URL = w.Need.URL
-	if c.draining.Err() != nil {
+	if c.stopper.draining.Err() != nil {
 		return got, nil
 	}
 	line := c.policyLine(v, w)
-	ex, err := c.ask(ctx, v, fetch.Request{
+	ex, err := c.exchanger.ask(ctx, v, fetch.Request{
 		URL: w.URL, Accept: robotsAccept,
 		IfNoneMatch: w.Need.IfNoneMatch, IfModifiedSince: w.Need.IfModifiedSince,
 		MaxBody: robots.MaxBody + 1, Partial: true,
@@ -158,15 +176,15 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got po
 		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return got, err
 	}
-	line.Gap = v.gap(c, ex.Start)
+	line.Gap = v.gap(ex.Start)
 	if stopped(ex) {
-		return got, c.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(c, ex, host.CutOff, host.Aborted) })
+		return got, c.settler.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(ex, host.CutOff, host.Aborted) })
 	}
 	if got.Exchange, err = heardOf(ex, w.Need.URL); err != nil {
 		return got, err
 	}
 	a, why := host.Classify(ex)
-	v.exchangedPolicy(c, ex, a, why)
+	v.exchangedPolicy(ex, a, why)
 	v.imposes(&line)
 	c.postpones(v, &line, w, got.Exchange)
 	line.Reason = why
@@ -185,7 +203,7 @@ func (c *Crawl) askPolicy(ctx context.Context, v *visit, w gate.Request) (got po
 }
 
 // policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.
-func (c *Crawl) policyLine(v *visit, w gate.Request) storage.Line {
+func (c *policies) policyLine(v *visit, w gate.Request) storage.Line {
 	line := storage.Line{
 		URL: w.URL.String(), Decision: storage.DecisionRobots, Standard: c.gate.Terms.Standard.String(),
 		Attempt: w.Attempt, Own: v.own,
@@ -219,7 +237,7 @@ func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) 
 }
 
 // exchangedPolicy is exchanged for robots.txt, where Retry-After means something with any answer (politeness rule 11).
-func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a host.Answer, why string) {
+func (v *visit) exchangedPolicy(ex *fetch.Exchange, a host.Answer, why string) {
 	if a == host.Unwanted && ex.Failure != nil {
 		a = host.Unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
 	}
@@ -230,8 +248,28 @@ func (v *visit) exchangedPolicy(c *Crawl, ex *fetch.Exchange, a host.Answer, why
 	if why != "" {
 		reason += ": " + why
 	}
-	v.heard(c, ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
+	v.heard(ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
 	if len(ex.Request) > 0 {
 		v.count(totals.Robots, 1)
+	}
+}
+
+// imposes puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
+func (v *visit) imposes(l *storage.Line) {
+	switch v.rest.By {
+	case storage.ByRetryAfter, storage.ByErrors, storage.ByRateLimit:
+		l.Rest, l.RestBy = v.rest.Wait, v.rest.By
+	}
+}
+
+// postpones puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
+// schedule asks for more than the answer did (politeness rule 6).
+func (c *policies) postpones(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
+	if w.From != v.turn.Authority {
+		return // a hop: the host that it is for rests, not this one
+	}
+	_, need := c.gate.Terms.Next(v.state, w.From.Origin(), ex, v.end)
+	if need.Action == robots.Wait && need.After > l.Rest {
+		l.Rest, l.RestBy = need.After, storage.ByRobots
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
-func (c *Crawl) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
+func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
 	v.state, need = c.gate.Terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)
 	if !v.state.Fetched().Equal(before) {
@@ -55,9 +55,9 @@ func (c *Crawl) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need
 
 // logUnreachable says that a host's robots.txt cannot be had. When it is asked for again is said only once some host has
 // answered: before that the run does not wait for it.
-func (c *Crawl) logUnreachable(v *visit) {
+func (c *policies) logUnreachable(v *visit) {
 	again := ""
-	if c.budget.Answered() || c.patient.Load() {
+	if c.waits() {
 		again = fmt.Sprintf("; asked again in %v", v.rest.Wait.Round(time.Second))
 	}
 	c.cfg.Log("%s: nothing may be fetched: %s%s", v.turn.Authority.Origin(), plainly.Reason(v.rest.Reason), again)
@@ -82,7 +82,7 @@ func (v *visit) policyOver(failures int, failure string) {
 }
 
 // bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
-func (c *Crawl) bear(v *visit) {
+func (c *policies) bear(v *visit) {
 	if site := host.Asked(v.rules.Book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
 		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}

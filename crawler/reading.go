@@ -9,10 +9,18 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
+	"curtsy/crawler/inflight"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage/mediatype"
 )
+
+// pageReader reads bodies.
+type pageReader struct {
+	cfg     *Config
+	extract *extract.Extractor
+	cpu     inflight.CPU
+}
 
 // digested is a page: what it names, and what it says for the traps.
 type digested struct {
@@ -22,7 +30,7 @@ type digested struct {
 }
 
 // input is what extract is to read of an answer.
-func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
+func (c *pageReader) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 	return extract.Input{
 		URL: task.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Previews: c.cfg.Previews,
 		Body: io.NewSectionReader(ex.Body, 0, ex.Body.Size()), Size: ex.Body.Size(), Token: c.cfg.Identity.Token,
@@ -30,11 +38,11 @@ func (c *Crawl) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 }
 
 // read reads a page.
-func (c *Crawl) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
-	if err := c.readers.Acquire(ctx); err != nil {
+func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
+	if err := c.cpu.Acquire(ctx); err != nil {
 		return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
 	}
-	defer c.readers.Release()
+	defer c.cpu.Release()
 	says := trap.NewDigester(in.URL, shape)
 	in.Text = says.Text
 	page, err := c.extract.HTML(ctx, in)
@@ -54,7 +62,7 @@ func readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
 // ahead reads a page before its exchange is handled, since that is most of the work: exchanges of one turn are handled one
 // after the other, but each may be read beside the others. Nil says that it is to be read when it is handled: it may be no
 // page, or something went wrong, which then goes wrong again where that is told.
-func (c *Crawl) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *digested) {
+func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *digested) {
 	defer func() {
 		if recover() != nil {
 			r = nil

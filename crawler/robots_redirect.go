@@ -19,7 +19,7 @@ const (
 
 // fetchElsewhere sees to it that a hop which leads to another authority is made there. It is ready where that
 // cannot be now, and the policy at hand holds for a while yet.
-func (c *Crawl) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (adm admission, err error) {
+func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (adm admission, err error) {
 	a := w.URL.Authority()
 	there, known, err := c.cfg.Frontier.Host(ctx, a)
 	if err != nil {
@@ -59,36 +59,42 @@ func holdRest(h frontier.Hold) time.Duration {
 	return host.LongestRest
 }
 
-// hop leases the authority that a want leads to and makes the exchange.
+// hop leases the authority that a request leads to and makes the exchange.
 func (c *Crawl) hop(ctx context.Context, slot *inflight.Slot, w gate.Request) error {
 	turn, err := c.cfg.Frontier.ClaimAuthority(ctx, w.URL.Authority())
 	if errors.Is(err, frontier.ErrNotDue) {
-		c.redirects.Add(w)
+		c.policies.redirects.Add(w)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	_, err = c.take(ctx, slot, turn, func(ctx context.Context, there *visit) (*gate.Request, error) {
-		if err := c.recall(ctx, there); err != nil {
-			return nil, err
-		}
-		if c.rests(there) { // as in admit
-			c.redirects.PutBack(w)
-			return nil, nil
-		}
-		if owed := there.owed(c); owed > 0 {
-			there.rest.Wait = owed
-			c.redirects.PutBack(w)
-			return nil, nil
-		}
-		return nil, c.fetchFor(ctx, there, w)
+		return nil, c.policies.serve(ctx, there, w)
 	})
 	return err
 }
 
+// serve makes the exchange of another host's request in the turn of the host that it leads to, if that is due.
+func (c *policies) serve(ctx context.Context, there *visit, w gate.Request) error {
+	if err := c.recall(ctx, there); err != nil {
+		return err
+	}
+	if left, ok := c.rests.Left(there.turn.Authority, &there.memory, there.clock); ok { // as in admit
+		there.rest = left
+		c.redirects.PutBack(w)
+		return nil
+	}
+	if owed := there.owed(); owed > 0 {
+		there.rest.Wait = owed
+		c.redirects.PutBack(w)
+		return nil
+	}
+	return c.fetchFor(ctx, there, w)
+}
+
 // fetchFor makes the exchange of another host's want under the lease of v.
-func (c *Crawl) fetchFor(ctx context.Context, v *visit, w gate.Request) error {
+func (c *policies) fetchFor(ctx context.Context, v *visit, w gate.Request) error {
 	got, err := c.askPolicy(ctx, v, w)
 	switch {
 	case err != nil:
@@ -104,7 +110,7 @@ func (c *Crawl) fetchFor(ctx context.Context, v *visit, w gate.Request) error {
 
 // heed keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
 // be unknown yet, or an older one. A redirect makes it no policy (RFC 9309 2.3.1.2 speaks of the initial authority alone).
-func (c *Crawl) heed(v *visit, w gate.Request, ex robots.Exchange) {
+func (c *policies) heed(v *visit, w gate.Request, ex robots.Exchange) {
 	a, now := v.turn.Authority.Origin(), v.end
 	if !w.ByAsked && w.Need.URL != c.gate.Terms.Need(v.state, a, now).URL {
 		return

@@ -142,8 +142,8 @@ func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for range cap(c.readers) {
-					c.readers <- struct{}{}
+				for range cap(c.reader.cpu) {
+					c.reader.cpu <- struct{}{}
 				}
 				ctx, abort := context.WithTimeout(t.Context(), 5*time.Second)
 				defer abort()

@@ -23,8 +23,23 @@ var (
 	errCrowded = &fetch.Failure{Class: fetch.Timeout, Err: fmt.Errorf("%w, and others waited", fetch.ErrSlow)}
 )
 
+// stopper ends a run: first no exchange is begun, and after Grace those under way are cut.
+type stopper struct {
+	draining context.Context // done when no new exchange may begin
+	drain    context.CancelCauseFunc
+	stopping context.Context // done when those under way are to end: Grace after draining
+	stop     context.CancelFunc
+}
+
+func newStopper() *stopper {
+	e := &stopper{}
+	e.draining, e.drain = context.WithCancelCause(context.Background())
+	e.stopping, e.stop = context.WithCancel(context.Background())
+	return e
+}
+
 // stopAfterGrace ends what is under way when the grace is over, unless the run is first.
-func (c *Crawl) stopAfterGrace(over <-chan struct{}) error {
+func (c *stopper) stopAfterGrace(over <-chan struct{}) error {
 	defer c.stop()
 	select {
 	case <-c.draining.Done():
@@ -42,7 +57,7 @@ func (c *Crawl) stopAfterGrace(over <-chan struct{}) error {
 
 // abortable returns a context that is over when ctx is, for the reason that the crawl ended: what is under way then is cut as
 // at the end of the grace. release is called when the run is over.
-func (c *Crawl) abortable(ctx context.Context) (whole context.Context, release func()) {
+func (c *stopper) abortable(ctx context.Context) (whole context.Context, release func()) {
 	whole, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
 		c.end(EndedInterrupted)
@@ -56,7 +71,7 @@ func (c *Crawl) abortable(ctx context.Context) (whole context.Context, release f
 
 // inFlight returns the context of an exchange, which ends early when the grace is over or others need the place of a slow
 // one, and its meter. end is called when the exchange is over.
-func (c *Crawl) inFlight(ctx context.Context, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
+func (c *stopper) inFlight(ctx context.Context, seat *inflight.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
 	landed := seat.Begin(m, func() { cancel(errCrowded) })
@@ -79,7 +94,7 @@ func stopped(ex *fetch.Exchange) bool { return ex.Failure != nil && ex.Failure.C
 
 // writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it but
 // what exchanged notes.
-func (c *Crawl) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange, exchanged func()) error {
+func (c *settler) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange, exchanged func()) error {
 	if !dialled(ex) {
 		return nil
 	}

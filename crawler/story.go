@@ -10,16 +10,16 @@ import (
 // story is what happens in one turn, from the robots gate to the outcome of at most one URL that needs an exchange.
 // Tasks it does not come to return to the head of their queue.
 func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err error) {
-	if err := c.recall(ctx, v); err != nil {
+	if err := c.policies.recall(ctx, v); err != nil {
 		return nil, err
 	}
-	tasks, err := c.leaveOptedOut(ctx, v)
+	tasks, err := c.settler.leaveOptedOut(ctx, v)
 	if err != nil || len(tasks) < len(v.turn.Tasks) && len(tasks) == 0 {
 		return nil, err
 	}
-	admitted, err := c.admit(ctx, v)
+	admitted, err := c.policies.admit(ctx, v)
 	if err == nil {
-		err = c.nameMaps(ctx, v)
+		err = c.linker.nameMaps(ctx, v)
 	}
 	if err != nil || !admitted.ready {
 		return admitted.then, err

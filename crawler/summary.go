@@ -31,7 +31,7 @@ const EndedMaxPerHost = budget.MaxPerHost
 // summary is taken when no worker is left.
 func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	var why ended
-	errors.As(context.Cause(c.draining), &why)
+	errors.As(context.Cause(c.stopper.draining), &why)
 	s := Summary{EndedBy: string(why)}
 	if err := c.cfg.Frontier.Sync(ctx); err != nil {
 		return s, err

@@ -17,7 +17,7 @@ var errEnd = errors.New("crawler: end of the run")
 //
 // leave is called when its exchange is slow: another worker goes on then.
 func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err error) {
-	claimed, err := c.cfg.Frontier.Claim(c.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
+	claimed, err := c.cfg.Frontier.Claim(c.stopper.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {
 	case err != nil:
 		return 0, err
@@ -32,11 +32,11 @@ func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err err
 	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
 		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
 	case claimed.State == frontier.Drained:
-		c.end(EndedDrained)
+		c.stopper.end(EndedDrained)
 	case claimed.State == frontier.Full:
-		c.end(EndedMaxDBSize)
+		c.stopper.end(EndedMaxDBSize)
 	default:
-		c.end(EndedWaiting)
+		c.stopper.end(EndedWaiting)
 	}
 	return 0, errEnd
 }
@@ -55,23 +55,23 @@ func (c *Crawl) take(ctx context.Context, slot *inflight.Slot, t frontier.Turn, 
 	within, cancel := context.WithTimeoutCause(ctx, t.Length*2/3, errLease)
 	defer cancel()
 	var then *gate.Request
-	was, err := c.guardPanic(v.turn.Authority, func() (err error) {
+	was, err := c.outcomes.guardPanic(v.turn.Authority, func() (err error) {
 		then, err = story(within, v)
 		return err
 	})
 	if err != nil && late(within, err) {
 		// The lease's time was over in the middle of something: what is done is kept, the rest is for the next turn.
-		v.cut(c)
+		v.cut()
 		err = nil
 	}
 	switch {
 	case was:
 		// Not over one task (see handle) but over what all of them need: the host is left for this run.
 		v.forget()
-		v.cut(c)
+		v.cut()
 		v.leave(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
-		return 0, errors.Join(fmt.Errorf("crawler: %s: %w", v.turn.Authority, err), c.unlock(v))
+		return 0, errors.Join(fmt.Errorf("crawler: %s: %w", v.turn.Authority, err), c.exchanger.unlock(v))
 	}
 	// Cut short by an abort, the turn is finished all the same: its wait must not be forgotten.
 	applied, ferr := c.finish(context.WithoutCancel(ctx), v)

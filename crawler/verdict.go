@@ -5,17 +5,31 @@ import (
 	"net/http"
 	"time"
 
+	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
+	"curtsy/crawler/refusals"
 	"curtsy/crawler/revisit"
+	"curtsy/crawler/scope"
+	"curtsy/crawler/seeds"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
 )
 
+// bounds is the stage that says which URLs are in, and what is asked for of them.
+type bounds struct {
+	cfg   *Config
+	scope *scope.Scope
+	rels  extract.Rels     // of Config.FollowRel
+	lined *refusals.Recent // keys of refused URLs that have a line of the ledger
+	book  *seeds.Book
+	off   string // the name of the rule that refuses what lies off the scope
+}
+
 // judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.
 // Zero as the outcome says that an exchange is to be made; inFlight is how many are made of sitemaps of this host.
-func (c *Crawl) judge(ctx context.Context, v *visit, task frontier.Task, inFlight int) (decision, error) {
+func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlight int) (decision, error) {
 	judged := c.scope.Judge(inScope(task.Candidate))
 	verdict := v.rules.Judge(task.URL.RequestURI())
 	switch {
@@ -44,7 +58,7 @@ func untried(t frontier.Task) bool {
 
 // held returns the trap that holds a task, or "". What the operator typed, and what it redirects to, is not held; nor is
 // what was asked for before, or released.
-func (c *Crawl) held(v *visit, task frontier.Task) string {
+func (c *bounds) held(v *visit, task frontier.Task) string {
 	if !untried(task) || found.SeedChain(task.Candidate) {
 		return ""
 	}
@@ -52,7 +66,7 @@ func (c *Crawl) held(v *visit, task frontier.Task) string {
 }
 
 // logHeld says, once for each part of a host, that tasks are set aside.
-func (c *Crawl) logHeld(task frontier.Task, rule string) {
+func (c *settler) logHeld(task frontier.Task, rule string) {
 	template := task.URL.Authority().Origin() + trap.Template(task.URL.RequestURI())
 	if rule == trap.RuleQueries {
 		template = task.URL.Authority().Origin() + task.URL.Path() + "?…"
@@ -67,7 +81,7 @@ const reasonFresh = "fresh, not asked"
 
 // isFresh reports whether a requisite is not to be asked for, because the archived answer is fresh by what its server said
 // (politeness rule 21). A page is never spared the question, and nothing is guessed about what says nothing.
-func (c *Crawl) isFresh(ctx context.Context, task frontier.Task) (bool, error) {
+func (c *bounds) isFresh(ctx context.Context, task frontier.Task) (bool, error) {
 	if c.cfg.Past == nil || task.Embeds == 0 || !untried(task) {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
@@ -50,6 +51,7 @@ type rested struct {
 	kept   host.Pace // that was kept before the exchange, the address's included
 	blamed bool      // the last exchange counts as a failure of the host
 	locked bool      // the host's lock is ours
+	budget *budget.Tickets
 }
 
 // yield is what a turn brings.
@@ -65,7 +67,7 @@ type yield struct {
 
 // visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
-	v := &visit{turn: t, site: site{clock: c.clock}, yield: yield{buffer: c.buffers.Get()}}
+	v := &visit{turn: t, site: site{clock: c.clock}, rested: rested{budget: c.budget}, yield: yield{buffer: c.buffers.Get()}}
 	var err error
 	if v.memory, err = host.Read(t.Host.Memory); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Authority, err)
@@ -76,13 +78,13 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	}
 	v.memory.Lost = v.memory.Lost || v.first && c.unclean
 	v.memory.Begin(c.run, c.clock.Micros(time.Now()))
-	c.recollect(v)
+	c.rests.Recollect(t.Authority, &v.memory, c.clock)
 	if len(t.Host.Robots) > 0 {
 		if err = v.state.UnmarshalBinary(t.Host.Robots); err != nil {
 			return nil, fmt.Errorf("crawler: %s: robots state: %w", t.Authority, err)
 		}
 	}
-	c.owns(v)
+	v.owns(&c.cfg)
 	v.knows(gate.Rules{})
 	v.begin()
 	return v, nil
@@ -90,7 +92,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 
 // recall sets the rules that the host's state holds, be they valid still or to be asked for anew: the pace that they
 // ask for is kept until others are known.
-func (c *Crawl) recall(ctx context.Context, v *visit) error {
+func (c *policies) recall(ctx context.Context, v *visit) error {
 	r, err := c.gate.Of(ctx, v.state)
 	if err == nil {
 		v.knows(r)
@@ -112,11 +114,11 @@ func (v *visit) terms() host.Terms {
 // owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
 // host, or a longer --delay than that of the last run, ask for more than was waited for. It is never more than the pace,
 // though the clock was set back since the last run: host.State.Begin sees to that.
-func (v *visit) owed(c *Crawl) time.Duration {
+func (v *visit) owed() time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	since := time.Duration(c.clock.Micros(time.Now())-v.memory.LastEnd) * time.Microsecond
+	since := time.Duration(v.clock.Micros(time.Now())-v.memory.LastEnd) * time.Microsecond
 	if owed := v.pace.Pause - since; owed > time.Microsecond { // what rounding may leave
 		return owed
 	}
@@ -124,27 +126,27 @@ func (v *visit) owed(c *Crawl) time.Duration {
 }
 
 // cut notes that an exchange was cut short, unless it is over: the pace is kept all the same.
-func (v *visit) cut(c *Crawl) {
+func (v *visit) cut() {
 	if !v.end.IsZero() {
 		return
 	}
 	v.end = time.Now()
-	v.memory = host.Cut(v.memory, c.clock.Micros(v.end))
+	v.memory = host.Cut(v.memory, v.clock.Micros(v.end))
 	v.rest.AtLeast(v.pace)
 }
 
 // exchanged notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
 // something with this answer.
-func (v *visit) exchanged(c *Crawl, ex *fetch.Exchange, a host.Answer, why string, obey bool) {
-	v.heard(c, ex, host.Signal{Answer: a, Why: why}, obey)
+func (v *visit) exchanged(ex *fetch.Exchange, a host.Answer, why string, obey bool) {
+	v.heard(ex, host.Signal{Answer: a, Why: why}, obey)
 }
 
 // heard is exchanged for what was said of a page or of robots.txt.
-func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
+func (v *visit) heard(ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.End.After(v.end) {
 		v.end = ex.End
 	}
-	x.Ended, x.Response, x.RateLimit = c.clock.Micros(ex.End), ex.ResponseTime, host.ReadRateLimit(ex.Header)
+	x.Ended, x.Response, x.RateLimit = v.clock.Micros(ex.End), ex.ResponseTime, host.ReadRateLimit(ex.Header)
 	if obey {
 		x.RetryAfter = host.ReadRetryAfter(ex.Header, ex.End)
 	}
@@ -170,24 +172,24 @@ func (v *visit) heard(c *Crawl, ex *fetch.Exchange, x host.Signal, obey bool) {
 	if answered {
 		v.count(totals.Answers, 1)
 	}
-	c.budget.Spend(octets, answered)
+	v.budget.Spend(octets, answered)
 }
 
 // gap is the time from the end of the host's previous exchange to start; 0 when there was none that is known, or when they
 // overlapped.
-func (v *visit) gap(c *Crawl, start time.Time) time.Duration {
+func (v *visit) gap(start time.Time) time.Duration {
 	if v.memory.Lost {
 		return 0
 	}
-	return v.since(c, start)
+	return v.since(start)
 }
 
 // since is gap as far as is remembered.
-func (v *visit) since(c *Crawl, start time.Time) time.Duration {
+func (v *visit) since(start time.Time) time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
 	}
-	return max(time.Duration(c.clock.Micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
+	return max(time.Duration(v.clock.Micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
 }
 
 // due is the pause that must lie between the host's last exchange and its next one: the pace, or the rest that the last
