@@ -152,6 +152,20 @@ func table(t *testing.T, page, heading string) (rows [][]string) {
 	return nil
 }
 
+// The files that docs/design.md sends people to are there.
+func TestAChangeGoesWhereThereIsSomething(t *testing.T) {
+	for _, row := range table(t, "design.md", "## Where a change goes") {
+		for _, path := range words(row[1]) {
+			if !strings.Contains(path, "/") { // beside the one before it
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(path))); err != nil {
+				t.Errorf("%s: %v", row[0], err)
+			}
+		}
+	}
+}
+
 // docs/design.md says what each package may import of ours, and docs/dependencies.md which package is the home of each
 // library. A package, an import or a row too many fails, so that neither page can rot.
 func TestImportsFollowTheDesign(t *testing.T) {
