@@ -11,19 +11,20 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/plainly"
 )
 
 // in runs a command line of crawl, resume or update in a world of its own, whose names are not those of real hosts.
-func in(w world, args ...string) result {
+func in(w crawlcmd.World, args ...string) result {
 	var out, errs strings.Builder
 	std := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}
 	root := newRoot(std)
 	for _, c := range root.Commands() {
 		if c.Name() == args[0] && args[0] == "crawl" {
 			root.RemoveCommand(c)
-			root.AddCommand(newCrawlIn(w, std))
+			root.AddCommand(crawlcmd.NewIn(w, std))
 		}
 	}
 	root.SetArgs(args)
@@ -32,12 +33,12 @@ func in(w world, args ...string) result {
 }
 
 // nobody is a world in which every name has an address at which nobody listens.
-func nobody() world {
-	return world{
-		resolve: func(context.Context, string) ([]netip.Addr, error) {
+func nobody() crawlcmd.World {
+	return crawlcmd.World{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("198.51.100.7")}, nil
 		},
-		dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrUnexpectedEOF },
+		Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrUnexpectedEOF },
 	}
 }
 
@@ -84,9 +85,9 @@ func TestAResumedCrawlCountsTheSeedsThatWereGiven(t *testing.T) {
 }
 
 // nobodyKnows is a world without names.
-func nobodyKnows() world {
+func nobodyKnows() crawlcmd.World {
 	w := nobody()
-	w.resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+	w.Resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	return w

@@ -29,7 +29,7 @@ type benching struct {
 	dir, profile, svg             string
 	large                         bool
 	flags                         *pflag.FlagSet
-	options
+	json, quiet                   bool
 }
 
 func newBench(std cli.Streams) *cobra.Command {
@@ -137,7 +137,7 @@ func runBench(ctx context.Context, b *benching, std cli.Streams) error {
 		return err
 	}
 	return cli.UntilSignal(ctx, func(ctx context.Context) error {
-		display := progress.New(std.Err, b.quiet, b.dryRun)
+		display := progress.New(std.Err, b.quiet, false)
 		result, err := bench.Run(ctx, b.config(), display.Say)
 		display.Finish()
 		if err != nil {

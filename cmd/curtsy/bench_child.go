@@ -8,6 +8,8 @@ import (
 
 	"curtsy/cmd/curtsy/bench"
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/collector"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir/value"
 )
 
@@ -25,11 +27,11 @@ func newBenchCrawl(std cli.Streams) *cobra.Command {
 			if len(args) == 0 || args[0] != "crawl" {
 				return cli.Usagef("bench crawl is for curtsy bench alone")
 			}
-			w := world{}
+			w := crawlcmd.World{}
 			if volatile {
-				w.open = bench.InMemory(cmd.Context())
+				w.Open = bench.InMemory(cmd.Context())
 			}
-			crawl := newCrawlIn(w, std)
+			crawl := crawlcmd.NewIn(w, std)
 			crawl.SetArgs(args[1:])
 			crawl.SilenceErrors, crawl.SilenceUsage = true, true
 			stop, err := bench.Profile(profile)
@@ -59,7 +61,7 @@ func newBenchBare(cli.Streams) *cobra.Command {
 			if err != nil {
 				return coded(err)
 			}
-			stop := tuneMemory(int64(memory))
+			stop := collector.Tune(int64(memory))
 			err = bench.Bare(cmd.Context(), from, workers, most)
 			stop()
 			return errors.Join(err, bench.SaveStats(stats))
@@ -112,7 +114,7 @@ func newBenchParts(std cli.Streams) *cobra.Command {
 			if err != nil {
 				return coded(err)
 			}
-			stop := tuneMemory(int64(memory))
+			stop := collector.Tune(int64(memory))
 			parts, err := bench.MeasureParts(cmd.Context(), from, bench.PartsPages)
 			stop()
 			if err != nil {

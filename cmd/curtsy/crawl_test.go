@@ -117,18 +117,6 @@ func TestAQuietDemoLeavesNothing(t *testing.T) {
 	}
 }
 
-// A demo that went wrong leaves what shows why, and says where, also when it is quiet.
-func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
-	var b strings.Builder
-	o := &options{dir: t.TempDir(), quiet: true}
-	if err := leave(o, false, cli.Streams{Err: &b}); err != nil || !strings.Contains(b.String(), "curtsy audit "+o.dir) {
-		t.Errorf("%v: %s", err, b.String())
-	}
-	if _, err := os.Stat(o.dir); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestSeedsFromAFileCarryTheirTags(t *testing.T) {
 	seed, web := small(t)
 	file := write(t, "\ufeff# seeds\r\n"+seed+"\tbakers\r\nnonsense\r\n")

@@ -6,12 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier"
 )
 
 // An empty directory that exists is used as it is: it may be a mount point, a symbolic link, or where the user is.
@@ -158,22 +156,6 @@ func TestTheDirectoryInAHintCanBePasted(t *testing.T) {
 	} {
 		if got := word(dir); got != want {
 			t.Errorf("%q: %s, want %s", dir, got, want)
-		}
-	}
-}
-
-func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
-	at := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", -3600))
-	for url, want := range map[string]string{
-		"https://www.library.org/a": "www.library.org-2026-03-02", "http://127.0.0.1:8080/": "127.0.0.1-8080-2026-03-02",
-		"http://[::1]:81/": "1--81-2026-03-02",
-	} {
-		c, err := crawldir.Seed(url, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := defaultDir([]frontier.Candidate{c}, at); got != want {
-			t.Errorf("%s: %s, want %s", url, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/crawltestcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/frontiercmd"
@@ -40,11 +41,11 @@ func newRoot(std cli.Streams) *cobra.Command {
 	root.SetUsageFunc(cli.Usage)
 	root.SetHelpCommand(cli.HelpCommand())
 	root.AddCommand(
-		newDemo(std),
-		newCrawl(std),
-		newMirror(std),
-		newResume(std),
-		newUpdate(std),
+		crawlcmd.NewDemo(std),
+		crawlcmd.New(std),
+		crawlcmd.NewMirror(std),
+		crawlcmd.NewResume(std),
+		crawlcmd.NewUpdate(std),
 		newStatus(std),
 		newExplain(std),
 		evidencecmd.Report(std),

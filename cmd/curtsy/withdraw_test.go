@@ -13,17 +13,18 @@ import (
 	"testing"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
 
 // fails is a world in which every name has a public address, and no connection to it comes about.
-func fails(err error) world {
-	return world{
-		resolve: func(context.Context, string) ([]netip.Addr, error) {
+func fails(err error) crawlcmd.World {
+	return crawlcmd.World{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 		},
-		dial: func(context.Context, string, string) (net.Conn, error) {
+		Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		},
 	}
@@ -35,27 +36,27 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	defer plainHTTP.Close()
 	inner := nobodyKnows()
-	inner.resolve = func(context.Context, string) ([]netip.Addr, error) {
+	inner.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil
 	}
 	lookUp := nobodyKnows()
-	lookUp.resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+	lookUp.Resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
 	}
 	seed, _ := small(t)
 	for name, c := range map[string]struct {
-		w     world
+		w     crawlcmd.World
 		seeds []string
 		says  string
 	}{
-		"mistyped port":         {world{}, []string{deadPort(t)}, plainly.Reason("connect")},
-		"mistyped scheme":       {world{}, []string{"https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
+		"mistyped port":         {crawlcmd.World{}, []string{deadPort(t)}, plainly.Reason("connect")},
+		"mistyped scheme":       {crawlcmd.World{}, []string{"https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
 		"mistyped name":         {nobodyKnows(), []string{"http://mistypd.example/"}, plainly.Reason("nxdomain")},
 		"no name server":        {lookUp, []string{"http://one.example/"}, plainly.Reason("dns")},
 		"unreachable":           {fails(syscall.EHOSTUNREACH), []string{"http://one.example/"}, plainly.Reason("no route")},
 		"no answer":             {fails(os.ErrDeadlineExceeded), []string{"http://one.example/"}, plainly.Reason("timeout")},
 		"not public":            {inner, []string{"http://one.example/"}, "see --allow-net"},
-		"several, each its own": {world{}, []string{deadPort(t), "https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
+		"several, each its own": {crawlcmd.World{}, []string{deadPort(t), "https" + strings.TrimPrefix(plainHTTP.URL, "http") + "/"}, plainly.Reason("tls")},
 	} {
 		there, empty := filepath.Join(t.TempDir(), "d"), t.TempDir()
 		for _, dir := range []string{there, empty} {

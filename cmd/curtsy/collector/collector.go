@@ -1,4 +1,13 @@
-package main
+// Package collector sets the garbage collector for a crawl.
+//
+// What a crawl allocates is garbage soon: a page's tree lives for a millisecond. Collected at every doubling of what
+// lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
+// time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
+//
+// The limit is soft, and must not strangle: the closer what lives comes to it, the more often the collector runs, in vain.
+// A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
+// by default.
+package collector
 
 import (
 	"os"
@@ -7,21 +16,14 @@ import (
 	"time"
 )
 
-// What a crawl allocates is garbage soon: a page's tree lives for a millisecond. Collected at every doubling of what
-// lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
-// time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
-//
-// The limit is soft, and must not strangle: the closer what lives comes to it, the more often the collector runs, in vain.
-// A crawl that must hold more than half of the limit therefore gets twice what it holds, which is how much Go takes
-// by default.
 const (
 	garbage   = 400 // GOGC
 	lookEvery = 500 * time.Millisecond
 )
 
-// tuneMemory sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
+// Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
 // or GOMEMLIMIT in the environment, or no limit, has chosen, and nothing is touched.
-func tuneMemory(limit int64) (stop func()) {
+func Tune(limit int64) (stop func()) {
 	if limit <= 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}

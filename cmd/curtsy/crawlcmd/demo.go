@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"context"
@@ -37,7 +37,7 @@ const demoSeed = 1
 // whose robots.txt is out of order.
 const demoWait = 5 * time.Second
 
-func newDemo(std cli.Streams) *cobra.Command {
+func NewDemo(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
@@ -81,7 +81,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	if !o.quiet {
 		fmt.Fprintf(std.Err, "Crawling %d hosts of a small web on loopback, at most one exchange a second with each.\n", len(web.Hosts()))
 	}
-	err = runCrawl(ctx, &s, o, world{resolve: web.Resolve, dial: web.Dial}, std)
+	err = runCrawl(ctx, &s, o, World{Resolve: web.Resolve, Dial: web.Dial}, std)
 	var e *cli.Error
 	if err != nil && !(errors.As(err, &e) && e.Code == cli.ExitIncomplete) {
 		return err // the demo has a host that is out of order: incomplete is how it ends

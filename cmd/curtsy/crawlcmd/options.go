@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"github.com/spf13/pflag"

@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func dryRun(ctx context.Context, s *crawldir.Settings, o *options, seeds []front
 		return err
 	}
 	display := progress.New(std.Err, o.quiet, o.dryRun)
-	result, sig, err := runIn(ctx, s, o, world{}, display)
+	result, sig, err := runIn(ctx, s, o, World{}, display)
 	display.Finish()
 	switch {
 	case err != nil:

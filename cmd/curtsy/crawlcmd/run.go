@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/collector"
 	"curtsy/cmd/curtsy/mirrorcmd"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
@@ -22,17 +23,17 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// world is what a run meets outside its settings: the network, unless it is the real one, and the frontier, unless it is
+// World is what a run meets outside its settings: the network, unless it is the real one, and the frontier, unless it is
 // the usual one.
-type world struct {
-	open    func(path string, o frontier.Options) (frontier.Frontier, error)
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+type World struct {
+	Open    func(path string, o frontier.Options) (frontier.Frontier, error)
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // runCrawl runs the crawl in o.dir until its end and reports on it.
-func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, std cli.Streams) error {
-	defer tuneMemory(s.MemoryLimit)()
+func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, std cli.Streams) error {
+	defer collector.Tune(s.MemoryLimit)()
 	display := progress.New(std.Err, o.quiet, o.dryRun)
 	// From the run on they are caught until all is closed and said.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -53,7 +54,7 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, st
 	}
 	switch {
 	case !o.quiet:
-		fmt.Fprint(std.Err, text.Summary(summary, o.dir, w.dial == nil))
+		fmt.Fprint(std.Err, text.Summary(summary, o.dir, w.Dial == nil))
 		if result.Changes != nil {
 			fmt.Fprint(std.Err, changesText(result.Changes))
 		}
@@ -84,10 +85,10 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w world, st
 
 // runIn runs the crawl in o.dir, unless it is finished already. Until it begins a signal ends the opening: something of
 // the directory may have to be made first, and take long. From then on it is asked to stop, and sig is the signal.
-func runIn(ctx context.Context, s *crawldir.Settings, o *options, w world, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
+func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
 		Settings: s, DryRun: o.dryRun, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
-		Resolve: w.resolve, Dial: w.dial, OpenFrontier: w.open,
+		Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
 			announce(s, o, start, display)
 			summary, sig, err = attend(ctx, start.Crawl, display)

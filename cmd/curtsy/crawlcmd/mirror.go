@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
 var mirrorDefaults = map[string]string{"scope": "prefix", "requisites": "all", "max-body": "1GiB"}
 
-func newMirror(std cli.Streams) *cobra.Command {
+func NewMirror(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
@@ -50,7 +50,7 @@ func newMirror(std cli.Streams) *cobra.Command {
 			return cli.Usagef("--mirror adds nothing: curtsy mirror makes the copy anyway, and --mirror=false leaves it to curtsy mirror rebuild")
 		}
 		is.Changed = true // whatever a file of settings says: that is what the command is for
-		return crawl(cmd.Context(), fs, &s, &o, world{}, args, std)
+		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
 	}
 	cmd.AddCommand(mirrorcmd.NewRebuild(std), mirrorcmd.NewCheck(std))
 	return cmd

@@ -1,4 +1,4 @@
-package main
+package collector
 
 import (
 	"math"
@@ -25,7 +25,7 @@ func unset(t *testing.T, names ...string) {
 func TestMemoryLimitHoldsWhileACrawlRunsAndNoLonger(t *testing.T) {
 	unset(t, "GOGC", "GOMEMLIMIT")
 	percent, limit := settingsOfTheCollector()
-	stop := tuneMemory(1 << 30)
+	stop := Tune(1 << 30)
 	if p, l := settingsOfTheCollector(); p != garbage || l != 1<<30 {
 		t.Errorf("while it runs: GOGC %d, limit %d", p, l)
 	}
@@ -46,7 +46,7 @@ func TestMemoryLimitLeavesAChoiceAlone(t *testing.T) {
 			t.Setenv(tt.name, tt.value)
 		}
 		percent, limit := settingsOfTheCollector()
-		stop := tuneMemory(tt.limit)
+		stop := Tune(tt.limit)
 		if p, l := settingsOfTheCollector(); p != percent || l != limit {
 			t.Errorf("%s=%s, limit %d: GOGC %d, limit %d", tt.name, tt.value, tt.limit, p, l)
 		}

@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// newUpdate crawls anew what was crawled before.
-func newUpdate(std cli.Streams) *cobra.Command {
+// NewUpdate crawls anew what was crawled before.
+func NewUpdate(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 		fmt.Fprintf(std.Err, "generation %d of %s begins; should it be interrupted, go on with curtsy resume %s\n", g.Number, plainly.Lines(o.dir), plainly.Lines(plainly.Argument(o.dir)))
 	}
 	o.again = true
-	return runCrawl(ctx, s, o, world{}, std)
+	return runCrawl(ctx, s, o, World{}, std)
 }
 
 // changesText is the table for people.

@@ -1,4 +1,4 @@
-package main
+package crawlcmd
 
 import (
 	"context"
@@ -20,10 +20,10 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newCrawl(std cli.Streams) *cobra.Command { return newCrawlIn(world{}, std) }
+func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }
 
-// newCrawlIn is newCrawl in a world of its own.
-func newCrawlIn(w world, std cli.Streams) *cobra.Command {
+// NewIn is New in a world of its own.
+func NewIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ func newCrawlIn(w world, std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, w world, args []string, std cli.Streams) error {
+func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, w World, args []string, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s
 	return nil, err
 }
 
-// newResume goes on with a crawl.
-func newResume(std cli.Streams) *cobra.Command {
+// NewResume goes on with a crawl.
+func NewResume(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
 	cmd := &cobra.Command{
@@ -181,5 +181,5 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 		return fmt.Errorf("the crawl in %s is running: there is nothing to go on with; see curtsy status %s", o.dir, plainly.Argument(o.dir))
 	}
 	o.again = true
-	return runCrawl(ctx, s, o, world{}, std)
+	return runCrawl(ctx, s, o, World{}, std)
 }
