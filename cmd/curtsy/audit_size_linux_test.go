@@ -25,7 +25,8 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 	t.Helper()
 	dir = t.TempDir()
 	w, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{
-		Software: "curtsy/" + crawldir.Version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"}},
+		Software: "curtsy/" + crawldir.Version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"},
+			{Name: "run-began", Value: time.Now().UTC().Format(time.RFC3339Nano)}}, // one run, however many files it fills
 	}})
 	if err != nil {
 		t.Fatal(err)
