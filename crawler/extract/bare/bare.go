@@ -15,25 +15,24 @@ import (
 
 // loop is what the workers share.
 type loop struct {
-	client *http.Client
+	client http.Client
 	hosts  map[string]bool
 	mu     sync.Mutex // guards what is below
 	news   sync.Cond  // work has come, or none will
-	left   int        // pages that may still be asked for; negative for no limit
 	seen   map[string]bool
 	queue  []string
 	busy   int // workers with a page
+	left   int // pages that may still be asked for; negative for no limit
 	err    error
 }
 
 // Run fetches the seeds and all that links of their hosts lead to, as many at once as there are workers, and no more
 // than most pages if that is not 0. It returns how many URLs it has seen. Any answer but 200 ends it.
 func Run(ctx context.Context, seeds []string, workers, most int) (seen int, err error) {
-	transport := &http.Transport{MaxIdleConnsPerHost: workers, MaxConnsPerHost: max(2, 4*workers/cmp.Or(len(seeds), 1)),
-		DisableCompression: true}
-	l := &loop{client: &http.Client{Transport: transport}, hosts: map[string]bool{}, left: cmp.Or(most, -1),
-		seen: map[string]bool{}}
-	l.news.L = &l.mu
+	transport := &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true}
+	transport.MaxConnsPerHost = max(2, 4*workers/cmp.Or(len(seeds), 1))
+	l := &loop{hosts: map[string]bool{}, seen: map[string]bool{}, left: cmp.Or(most, -1)}
+	l.client.Transport, l.news.L = transport, &l.mu
 	for _, seed := range seeds {
 		if u, err := url.Parse(seed); err == nil { // else fetching it says so
 			l.hosts[u.Host] = true
