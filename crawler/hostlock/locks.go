@@ -92,18 +92,18 @@ func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
 
 // Start asks for the start of an exchange at an address, or at a network of them, and grants it by returning zero: nobody
 // else has one there until Started, which must follow. Or it returns how long to wait before asking again.
-func (l *Locks) Start(spot netip.Prefix, every time.Duration) (wait time.Duration, err error) {
-	wait, err = l.take(spotName(spot), every)
+func (l *Locks) Start(addr netip.Prefix, every time.Duration) (wait time.Duration, err error) {
+	wait, err = l.take(addressName(addr), every)
 	return min(wait, every), err
 }
 
 // Started says that the start which was granted has taken place: nobody has another there before every is over.
-func (l *Locks) Started(spot netip.Prefix, every time.Duration) error {
-	return l.release(spotName(spot), every)
+func (l *Locks) Started(addr netip.Prefix, every time.Duration) error {
+	return l.release(addressName(addr), every)
 }
 
-// spotName is none that an authority has.
-func spotName(spot netip.Prefix) string { return "address " + spot.String() }
+// addressName is none that an authority has.
+func addressName(addr netip.Prefix) string { return "address " + addr.String() }
 
 // SetBack is by how much the clock was set back, as far as what another crawl had written showed; zero if it was not. Hosts
 // then rest once more for as long as they were to, and no longer.

@@ -261,19 +261,19 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 	for _, back := range []time.Duration{10 * time.Millisecond, time.Second, time.Hour, 25 * time.Hour, 10_000 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
-			spot := netip.MustParsePrefix("8.8.8.8/32")
+			addr := netip.MustParsePrefix("8.8.8.8/32")
 			const rest = 3 * time.Second
 			future := time.Now().Add(back)
 			if err := l.store(hash(a.String()), up(future), rest); err != nil { // released before the clock was set back
 				t.Fatal(err)
 			}
-			if err := l.store(hash(spotName(spot)), up(future), rest); err != nil {
+			if err := l.store(hash(addressName(addr)), up(future), rest); err != nil {
 				t.Fatal(err)
 			}
 			begin := time.Now()
 			for _, take := range []func() (time.Duration, error){
 				func() (time.Duration, error) { return l.Take(a, time.Second) },
-				func() (time.Duration, error) { return l.Start(spot, rest) },
+				func() (time.Duration, error) { return l.Start(addr, rest) },
 			} {
 				wait, err := take()
 				for ; wait > 0 && err == nil; wait, err = take() {
@@ -284,7 +284,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 				}
 				time.Sleep(time.Until(begin.Add(rest)))
 				begin = time.Now()
-				if err := l.store(hash(spotName(spot)), up(begin.Add(back)), rest); err != nil {
+				if err := l.store(hash(addressName(addr)), up(begin.Add(back)), rest); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -300,7 +300,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 func TestRule26_StartsAtAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
-		spot := netip.MustParsePrefix("8.8.8.8/32")
+		addr := netip.MustParsePrefix("8.8.8.8/32")
 		const every = 500 * time.Millisecond
 		var mu sync.Mutex
 		var starts []time.Time
@@ -309,7 +309,7 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 			l := open(t, path)
 			all.Go(func() {
 				for n := 0; n < 10; {
-					wait, err := l.Start(spot, every)
+					wait, err := l.Start(addr, every)
 					if err != nil {
 						t.Error(err)
 						return
@@ -322,7 +322,7 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 					mu.Lock()
 					starts = append(starts, time.Now())
 					mu.Unlock()
-					if err := l.Started(spot, every); err != nil {
+					if err := l.Started(addr, every); err != nil {
 						t.Error(err)
 					}
 					n++
@@ -344,7 +344,7 @@ func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
 		slow, other := open(t, path), open(t, path)
-		spot, elsewhere := netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("8.8.4.4/32")
+		addr, elsewhere := netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("8.8.4.4/32")
 		const every = 500 * time.Millisecond
 		asks := func(l *Locks, at netip.Prefix, want time.Duration) {
 			t.Helper()
@@ -352,28 +352,28 @@ func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 				t.Fatalf("Start: wait %v, %v; want %v", wait, err, want)
 			}
 		}
-		asks(slow, spot, 0)
+		asks(slow, addr, 0)
 		for range 3 {
 			time.Sleep(every)
-			asks(other, spot, every)
-			asks(slow, spot, every)
+			asks(other, addr, every)
+			asks(slow, addr, every)
 			asks(other, elsewhere, 0)
 			if err := other.Started(elsewhere, every); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := slow.Started(spot, every); err != nil {
+		if err := slow.Started(addr, every); err != nil {
 			t.Fatal(err)
 		}
-		asks(other, spot, every)
+		asks(other, addr, every)
 		time.Sleep(every)
-		asks(other, spot, 0)
+		asks(other, addr, 0)
 		time.Sleep(every / 2)
 		if err := other.Close(); err != nil { // as the end of its process would
 			t.Fatal(err)
 		}
-		asks(slow, spot, every/2)
+		asks(slow, addr, every/2)
 		time.Sleep(every / 2)
-		asks(slow, spot, 0)
+		asks(slow, addr, 0)
 	})
 }
