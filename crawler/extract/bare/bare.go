@@ -15,15 +15,14 @@ import (
 
 // loop is what the workers share.
 type loop struct {
-	client http.Client
-	hosts  map[string]bool
-	mu     sync.Mutex // guards what is below
-	news   sync.Cond  // work has come, or none will
-	seen   map[string]bool
-	queue  []string
-	busy   int // workers with a page
-	left   int // pages that may still be asked for; negative for no limit
-	err    error
+	client     http.Client
+	hosts      map[string]bool
+	mu         sync.Mutex // guards what is below
+	news       sync.Cond  // work has come, or none will
+	seen       map[string]bool
+	queue      []string
+	busy, left int // workers with a page; pages that may still be asked for, negative for no limit
+	err        error
 }
 
 // Run fetches the seeds and all that links of their hosts lead to, as many at once as there are workers, and no more
