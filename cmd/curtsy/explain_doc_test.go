@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/crawler/explain"
 )
 
@@ -46,7 +47,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 		written[m[1]] = true
 	}
 	names := map[string]bool{}
-	jsonNames(reflect.TypeFor[told](), names)
+	jsonNames(reflect.TypeFor[explaincmd.Told](), names)
 	for _, word := range explain.Answers() {
 		names[word] = true
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/storage"
@@ -20,11 +21,11 @@ import (
 )
 
 // explainedAs asks for an explanation as JSON.
-func explainedAs(t *testing.T, args ...string) told {
+func explainedAs(t *testing.T, args ...string) explaincmd.Told {
 	t.Helper()
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
 	r.want(t, cli.ExitDone)
-	var e told
+	var e explaincmd.Told
 	if err := json.Unmarshal([]byte(r.out), &e); err != nil {
 		t.Fatalf("%v in %s", err, r.out)
 	}
@@ -216,7 +217,7 @@ func reopenedByRobots(t *testing.T) (origin, dir string, policies [2]storage.Lin
 
 func TestExplainAtTellsThePolicyThatWasValidThen(t *testing.T) {
 	origin, dir, policies, decided := reopenedByRobots(t)
-	ask := func(at time.Time) told {
+	ask := func(at time.Time) explaincmd.Told {
 		return explainedAs(t, "--at", at.UTC().Format(time.RFC3339Nano), dir, origin+"/b")
 	}
 	check := func(way string) {
@@ -327,7 +328,7 @@ func TestAtIsReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	want := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for _, text := range []string{"2026-11-21T10:00:00Z", "2026-11-21 10:00", "2026-11-21T11:00:00+01:00", "2026-11-21 10:00:00", "-23h"} {
-		if got, err := parseAt(text, now); err != nil || !got.Equal(want) {
+		if got, err := explaincmd.ParseAt(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}

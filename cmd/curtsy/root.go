@@ -10,6 +10,7 @@ import (
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/cmd/curtsy/crawltestcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
+	"curtsy/cmd/curtsy/explaincmd"
 	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/mirrorcmd"
@@ -47,7 +48,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		crawlcmd.NewResume(std),
 		crawlcmd.NewUpdate(std),
 		newStatus(std),
-		newExplain(std),
+		explaincmd.Command(std),
 		evidencecmd.Report(std),
 		evidencecmd.Pack(std),
 		mirrorcmd.NewServe(std),

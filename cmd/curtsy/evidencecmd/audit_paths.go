@@ -33,7 +33,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 			return nil, "", nil, err
 		}
 		if dir != "" && len(paths) > 1 {
-			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, filepath.Join(filepath.Join(p, crawldir.ArchiveName), "*.warc.gz"))
+			return nil, "", nil, cli.Usagef("%s is a crawl directory: audit it alone, or give its files, %s", p, filepath.Join(p, crawldir.ArchiveName, "*.warc.gz"))
 		}
 		files, ledgerDir = append(files, found...), dir
 	}

@@ -1,4 +1,4 @@
-package main
+package history
 
 import (
 	"context"
@@ -45,9 +45,9 @@ func (t *tail) raw() []json.RawMessage {
 	return all
 }
 
-// ledgerView is one pass over a ledger with a URL in mind. It remembers a bounded number of lines, however many there are.
-type ledgerView struct {
-	history
+// A View is one pass over a ledger with a URL in mind. It remembers a bounded number of lines, however many there are.
+type View struct {
+	History
 	dir    string
 	url    canon.URL
 	origin string // of the host, with a slash behind it
@@ -56,38 +56,48 @@ type ledgerView struct {
 	until  time.Time
 	policy *replay // nil unless the past is asked about
 
-	how       storage.Line // the last line that says how the URL was found
-	last      storage.Line // the last line that says what became of it
+	How       storage.Line // the last line that says how the URL was found
+	Last      storage.Line // the last line that says what became of it
 	responses []time.Duration
 	ended     time.Time // of the host's last exchange
-	notes     []string
+	Notes     []string
 	bad       int
 }
 
-func ledgerOf(x *explaining, via string) *ledgerView {
-	a := x.url.Authority()
+// A Subject is what a history is of.
+type Subject struct {
+	Dir    string // of the crawl
+	Url    canon.URL
+	Via    string    // the page that led to the URL, if that is known already
+	At     time.Time // the instant that is asked about; zero for now
+	Config crawler.Config
+}
+
+// Of is the history of a URL, to be read.
+func Of(x Subject) *View {
+	a := x.Url.Authority()
 	origin := a.Origin()
-	l := &ledgerView{dir: x.dir, url: x.url, origin: origin + "/", robots: origin + "/robots.txt", via: via, until: x.at}
-	l.history.lines.most, l.history.robots.most = maxHistory, maxRobots
-	if !x.at.IsZero() {
+	l := &View{dir: x.Dir, url: x.Url, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
+	l.History.decisions.most, l.History.asked.most = maxHistory, maxRobots
+	if !x.At.IsZero() {
 		l.policy = newReplay(x, origin)
 	}
 	return l
 }
 
-// read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
-func (l *ledgerView) read(ctx context.Context) error {
+// Read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
+func (l *View) Read(ctx context.Context) error {
 	var after time.Time // the first line behind the instant
 	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, fs.ErrNotExist):
-			l.notes = append(l.notes, "there is no ledger")
+			l.Notes = append(l.Notes, "there is no ledger")
 			return nil
 		case err != nil:
 			if l.bad++; l.bad == 1 {
-				l.notes = append(l.notes, fmt.Sprintf("the ledger is damaged: %v", err))
+				l.Notes = append(l.Notes, fmt.Sprintf("the ledger is damaged: %v", err))
 			}
 		case l.until.IsZero() || !line.Time.After(l.until):
 			l.take(line)
@@ -96,18 +106,18 @@ func (l *ledgerView) read(ctx context.Context) error {
 		}
 	}
 	if l.Began == nil && !after.IsZero() {
-		l.notes = append(l.notes, "the crawl had not begun: its first decision is of "+stamp(after))
+		l.Notes = append(l.Notes, "the crawl had not begun: its first decision is of "+after.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if l.bad > 1 {
-		l.notes = append(l.notes, fmt.Sprintf("%d lines of the ledger cannot be read", l.bad))
+		l.Notes = append(l.Notes, fmt.Sprintf("%d lines of the ledger cannot be read", l.bad))
 	}
 	if l.policy != nil {
-		l.notes = append(l.notes, l.policy.notes...)
+		l.Notes = append(l.Notes, l.policy.notes...)
 	}
 	return nil
 }
 
-func (l *ledgerView) take(line storage.Line) {
+func (l *View) take(line storage.Line) {
 	if l.Began == nil {
 		began := line.Time
 		l.Began = &began
@@ -117,7 +127,7 @@ func (l *ledgerView) take(line storage.Line) {
 		l.Found = &found
 	}
 	if isRobotsOf(line, l.robots) {
-		l.history.robots.add(line)
+		l.History.asked.add(line)
 		if l.policy != nil {
 			l.policy.take(line)
 		}
@@ -140,15 +150,15 @@ func (l *ledgerView) take(line storage.Line) {
 }
 
 // same reports whether a URL of the host is another spelling of ours.
-func (l *ledgerView) same(url string) bool {
+func (l *View) same(url string) bool {
 	u, err := canon.Parse(url)
 	return err == nil && u.Key() == l.url.Key()
 }
 
 // met takes in a line of the URL itself.
-func (l *ledgerView) met(line storage.Line) {
+func (l *View) met(line storage.Line) {
 	l.Total++
-	l.history.lines.add(line)
+	l.History.decisions.add(line)
 	if l.First == nil {
 		first := line.Time
 		l.First = &first
@@ -157,10 +167,10 @@ func (l *ledgerView) met(line storage.Line) {
 		l.Found = l.Began
 	}
 	if line.Kind != "" {
-		l.how = line
+		l.How = line
 	}
 	if line.Outcome != "" || line.Decision == storage.DecisionRefuse {
-		l.last = line
+		l.Last = line
 	}
 }
 
@@ -169,11 +179,11 @@ func isRobotsOf(l storage.Line, url string) bool {
 	return l.Decision == storage.DecisionRobots && (l.URL == url && l.Via == "" || l.Via == url)
 }
 
-// past makes an explanation one of the past.
-func (l *ledgerView) past(e *explain.Explanation) {
+// Past makes an explanation one of the past.
+func (l *View) Past(e *explain.Explanation) {
 	e.AsOf(l.until)
-	if l.last.Decision != "" {
-		e.TakeLine(l.last)
+	if l.Last.Decision != "" {
+		e.TakeLine(l.Last)
 	}
 	p := l.policy
 	e.TakePolicy(p.config.Gate(), explain.PolicyArchive, l.url, p.state, p.body, p.record, l.until)
@@ -193,9 +203,9 @@ type replay struct {
 	notes   []string
 }
 
-func newReplay(x *explaining, origin string) *replay {
-	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
-	return &replay{config: x.config, dir: x.dir, origin: origin, terms: terms, archive: archive{dir: x.dir}}
+func newReplay(x Subject, origin string) *replay {
+	terms := robots.Terms{Standard: x.Config.Standard, Strict: true}
+	return &replay{config: x.Config, dir: x.Dir, origin: origin, terms: terms, archive: archive{dir: x.Dir}}
 }
 
 // maxReplayNotes bounds what is said of records that are not to be had.
@@ -219,3 +229,26 @@ func (r *replay) take(l storage.Line) {
 		r.body = ex.Body
 	}
 }
+
+// A History is what the ledger has of the URL, up to the instant that is asked about.
+type History struct {
+	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
+	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
+	First  *time.Time        `json:"first,omitempty"` // the first line of the URL
+	Total  int               `json:"decisions"`
+	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
+	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
+
+	decisions, asked tail
+}
+
+// Pack writes the lines as the ledger has them.
+func (h *History) Pack() {
+	h.Lines, h.Robots = h.decisions.raw(), h.asked.raw()
+}
+
+// Decisions are the last lines of the URL.
+func (h *History) Decisions() []storage.Line { return h.decisions.lines }
+
+// Asked are the last exchanges for the robots.txt of its host.
+func (h *History) Asked() []storage.Line { return h.asked.lines }

@@ -1,8 +1,7 @@
-package main
+package explaincmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
+	"curtsy/crawler/explain/history"
 	"curtsy/crawler/found"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -37,7 +37,8 @@ type explaining struct {
 	running  bool
 }
 
-func newExplain(std cli.Streams) *cobra.Command {
+// Command is curtsy explain.
+func Command(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
 	cmd := &cobra.Command{
@@ -82,7 +83,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 		return err
 	}
 	if at != "" {
-		if x.at, err = parseAt(at, now); err != nil {
+		if x.at, err = ParseAt(at, now); err != nil {
 			return err
 		}
 	}
@@ -92,8 +93,8 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 	return crawldir.Require(x.dir)
 }
 
-// parseAt reads an instant that is over.
-func parseAt(text string, now time.Time) (time.Time, error) {
+// ParseAt reads an instant that is over.
+func ParseAt(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
 			return time.Time{}, cli.Usagef("--at %s lies ahead; write -%s for that long ago", text, text)
@@ -113,10 +114,10 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, cli.Usagef("--at %q is no time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
 }
 
-// told is what explain prints.
-type told struct {
+// Told is what explain prints.
+type Told struct {
 	explain.Explanation
-	History history `json:"history"`
+	History history.History `json:"history"`
 }
 
 func (x *explaining) run(ctx context.Context, std cli.Streams) error {
@@ -128,10 +129,10 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 		return err
 	}
 	if x.json {
-		e.History.pack()
+		e.History.Pack()
 		return cli.WriteJSON(std.Out, e)
 	}
-	_, err = fmt.Fprint(std.Out, explainText(e))
+	_, err = fmt.Fprint(std.Out, explanationText(e))
 	return err
 }
 
@@ -151,34 +152,34 @@ func (x *explaining) configure() error {
 }
 
 // answer asks the crawl, then the ledger, and the archive or the host if that was asked for.
-func (x *explaining) answer(ctx context.Context) (told, error) {
+func (x *explaining) answer(ctx context.Context) (Told, error) {
 	q := explain.Question{URL: x.url, Written: x.written}
 	e, err := x.ask(ctx, q)
 	if err != nil {
-		return told{}, err
+		return Told{}, err
 	}
 	if x.live && x.running {
-		return told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
+		return Told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
-	l := ledgerOf(x, e.State.Via)
-	if err := l.read(ctx); err != nil {
-		return told{}, err
+	l := history.Of(history.Subject{Dir: x.dir, Url: x.url, Via: e.State.Via, At: x.at, Config: x.config})
+	if err := l.Read(ctx); err != nil {
+		return Told{}, err
 	}
-	if how := found.As(x.url, l.how); e.State.Assumed && how.Kind != 0 {
+	if how := found.As(x.url, l.How); e.State.Assumed && how.Kind != 0 {
 		q.Found = how
 		if e, err = x.ask(ctx, q); err != nil {
-			return told{}, err
+			return Told{}, err
 		}
 	}
-	out := told{e, l.history}
-	out.Notes = append(out.Notes, l.notes...)
+	out := Told{e, l.History}
+	out.Notes = append(out.Notes, l.Notes...)
 	switch {
 	case !x.at.IsZero():
-		l.past(&out.Explanation)
+		l.Past(&out.Explanation)
 	case x.live:
 		err = x.askLive(ctx, &out.Explanation)
-	case l.last.Outcome != "" && out.State.State == "seen":
-		out.TakeLine(l.last)
+	case l.Last.Outcome != "" && out.State.State == "seen":
+		out.TakeLine(l.Last)
 	}
 	return out, err
 }
@@ -205,21 +206,4 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	e, err := crawler.ExplainStopped(ctx, x.config, q)
 	x.config.Frontier = nil
 	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
-}
-
-// history is what the ledger has of the URL, up to the instant that is asked about.
-type history struct {
-	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
-	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
-	First  *time.Time        `json:"first,omitempty"` // the first line of the URL
-	Total  int               `json:"decisions"`
-	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
-	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
-
-	lines, robots tail
-}
-
-// pack writes the lines as the ledger has them.
-func (h *history) pack() {
-	h.Lines, h.Robots = h.lines.raw(), h.robots.raw()
 }

@@ -1,4 +1,4 @@
-package main
+package explaincmd
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ func (p *page) line(section, format string, args ...any) {
 	fmt.Fprintf(p, "%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// explainText is an explanation for people. The first line is the answer.
-func explainText(e told) string {
+// explanationText is an explanation for people. The first line is the answer.
+func explanationText(e Told) string {
 	var p page
 	p.WriteString(plainly.OneLine(e.Answer.Text) + "\n\n")
 	if e.At != nil {
@@ -104,7 +104,7 @@ func (p *page) traps(all []explain.Rule) {
 	p.line("traps", "%s", strings.Join(says, ", "))
 }
 
-func (p *page) state(e told) {
+func (p *page) state(e Told) {
 	s, h := e.State, e.History
 	text := s.State
 	if s.Reason != "" {

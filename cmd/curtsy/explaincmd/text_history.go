@@ -1,24 +1,25 @@
-package main
+package explaincmd
 
 import (
 	"fmt"
 
+	"curtsy/crawler/explain/history"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
 // history writes what the ledger has.
-func (p *page) history(h history) {
+func (p *page) history(h history.History) {
 	defer p.asked(h)
 	if h.Total == 0 {
 		p.line("history", "the ledger has no decision on it")
 		return
 	}
 	p.line("history", "%s", plainly.Count(int64(h.Total), "decision"))
-	if h.Total > len(h.lines.lines) {
-		p.line("", "… the last %d:", len(h.lines.lines))
+	if h.Total > len(h.Decisions()) {
+		p.line("", "… the last %d:", len(h.Decisions()))
 	}
-	for _, l := range h.lines.lines {
+	for _, l := range h.Decisions() {
 		p.line("", "%s", decisionText(l))
 	}
 }
@@ -27,8 +28,8 @@ func (p *page) history(h history) {
 const maxAsked = 5
 
 // asked writes the last exchanges for the host's robots.txt, redirects included.
-func (p *page) asked(h history) {
-	all := h.robots.lines
+func (p *page) asked(h history.History) {
+	all := h.Asked()
 	for i, l := range all[max(len(all)-maxAsked, 0):] {
 		section := ""
 		if i == 0 {

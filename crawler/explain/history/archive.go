@@ -1,4 +1,4 @@
-package main
+package history
 
 import (
 	"crypto/sha256"
@@ -117,7 +117,7 @@ func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Clos
 	if name != filepath.Base(name) {
 		return nil, nil, fmt.Errorf("%q is no name of a file", name)
 	}
-	path := filepath.Join(filepath.Join(a.dir, crawldir.ArchiveName), name)
+	path := filepath.Join(a.dir, crawldir.ArchiveName, name)
 	rec, closer, err := warc.ReadAt(path, offset)
 	if errors.Is(err, fs.ErrNotExist) {
 		rec, closer, err = warc.ReadAt(path+".open", offset)
