@@ -11,7 +11,7 @@
 //     exchange is the turn. While it cannot be had the host is parked and nothing is decided about its URLs.
 //  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no sweep.
 //  3. The verdict, for the exact octets of path and query that will be sent.
-//     What a trap's history speaks against is held: set aside, for an operator to release (history.go).
+//     What a trap's history speaks against is held: set aside, for an operator to release (reading.go).
 //  4. The exchange: one. Before it a foreign host is looked up, its lock taken and its place in line before the address
 //     called upon (package address); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
 //     is an outcome; its target is a candidate like any other.
@@ -23,13 +23,13 @@
 //  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a
-// task's exchange until then is archived (outlast.go). A panic, or such a cut, is a failed attempt of the task that it came
+// task's exchange until then is archived (outcome.go). A panic, or such a cut, is a failed attempt of the task that it came
 // over: what the task had added is taken back, what it cost stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
 //
 // # An update
 //
 // A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 4 is conditional
-// (past.go), a requisite that is fresh by what its server said is settled before it (past_change.go), and a 304 is told in
+// (past.go), a requisite that is fresh by what its server said is settled before it (verdict.go), and a 304 is told in
 // steps 5 and 6 as the archived answer that it confirms.
 //
 // # Failures
@@ -44,14 +44,14 @@
 // belongs to a host or a URL, and nobody sleeps while holding a turn.
 //
 // A host that is the operator's own (own.go says how that is proved) may be asked for several pages at once where nobody
-// asks for a pace: wide.go tells that turn.
+// asks for a pace: parallel.go has that turn.
 //
-// A robots.txt that redirects to another authority is asked for there under that authority's lease and pace; hops.go
+// A robots.txt that redirects to another authority is asked for there under the lease and pace of that; robots_redirect.go
 // says how, without a worker that holds two leases and without hosts that wait for each other.
 //
 // # Sitemaps
 //
-// A sitemap that a robots.txt or the operator names is a task among others; maps.go says how it becomes one and for whom
+// A sitemap that a robots.txt or the operator names is a task among others; sitemaps.go says how it becomes one and for whom
 // it speaks. What it lists, up to 50,000 URLs, is made durable in batches while it is read, so that no turn's result
 // is larger than one of them.
 //
