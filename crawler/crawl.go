@@ -109,7 +109,7 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := c.stages(before.Counts); err != nil {
 		return nil, err
 	}
-	return c, c.settler.askForMaps(ctx)
+	return c, c.settler.addSitemaps(ctx)
 }
 
 // recover reads, after a kill, what the ledger knows and the frontier does not, and returns the totals with that.

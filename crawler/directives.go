@@ -46,8 +46,8 @@ func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extrac
 	return c.extract.Directives(ctx, in)
 }
 
-// wishes notes what an answer asks for, and how it may be used (politeness rules 19, 20).
-func (c *pageReader) wishes(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
+// noteDirectives notes what an answer asks for, and how it may be used (politeness rules 19, 20).
+func (c *pageReader) noteDirectives(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
 	d.asks, d.prefs = asks, usage.Of(v.rules.Book, ex.Header)
 	if asks.NoIndex {
 		f.count(totals.NoIndex, 1)
@@ -58,16 +58,16 @@ func (c *pageReader) wishes(v *visit, ex *fetch.Exchange, asks extract.Directive
 	d.HeadOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }
 
-// named makes a line name the entry that decided.
-func named(l *storage.Line, hit *optout.Hit) {
+// nameEntry makes a line name the entry that decided.
+func nameEntry(l *storage.Line, hit *optout.Hit) {
 	l.RobotsLine, l.RobotsRule, l.List = hit.Line, hit.Text, hit.SHA256()
 	if hit.Entry.Reason != "" {
 		l.RobotsRule += " # " + hit.Entry.Reason
 	}
 }
 
-// joined puts statements one on a line: what breaks lines in one of them becomes a space.
-func joined(said []string) string {
+// joinLines puts statements one on a line: what breaks lines in one of them becomes a space.
+func joinLines(said []string) string {
 	clean := make([]string, len(said))
 	for i, s := range said {
 		clean[i] = strings.NewReplacer("\n", " ", "\r", " ").Replace(s)

@@ -50,7 +50,7 @@ type panicked struct {
 // attempt begins the attempt at a task.
 func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *inflight.Slot) *attempt {
 	return &attempt{
-		task: c.bounds.asMap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
+		task: c.bounds.asSitemap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 		}
 		x.before.conditional = x.task.Reason != reasonHollow && x.before.Condition(&r)
 	}
-	within, end := asking(ctx)
+	within, end := exchangeContext(ctx)
 	defer end()
 	x.ex, x.err = do(within, r)
 	x.err = instead(ctx, within, x.err)
@@ -88,7 +88,7 @@ func (c *bounds) request(width int, task frontier.Task) fetch.Request {
 	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
 	if task.Kind == frontier.KindMap {
 		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
-		r.Accept, r.Want, r.Partial = mapAccept, nil, true
+		r.Accept, r.Want, r.Partial = sitemapAccept, nil, true
 		if r.MaxBody == 0 || r.MaxBody > sitemap.MaxSize {
 			r.MaxBody = sitemap.MaxSize
 		}
@@ -123,10 +123,10 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *inflight.Slot, r fetch.R
 // errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.
 var errOutlasted = &fetch.Failure{Class: fetch.Stopped, Err: errLease}
 
-// asking returns the context of a task's exchange: it is over when ctx is, and an exchange that the end of the lease's time
+// exchangeContext returns the context of a task's exchange: it is over when ctx is, and an exchange that the end of the lease's time
 // cuts is one that was cut, as at the end of the crawl. Robots.txt and proofs do without: what became of them is learned of
 // what their errors say.
-func asking(ctx context.Context) (within context.Context, end func()) {
+func exchangeContext(ctx context.Context) (within context.Context, end func()) {
 	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
 		why := context.Cause(ctx)
@@ -141,7 +141,7 @@ func asking(ctx context.Context) (within context.Context, end func()) {
 	}
 }
 
-// instead is err, or the error of ctx where err means no more than that within, its child by asking, is over.
+// instead is err, or the error of ctx where err means no more than that within, its child by exchangeContext, is over.
 func instead(ctx, within context.Context, err error) error {
 	if err != nil && over(within, err) && ctx.Err() != nil {
 		return ctx.Err()

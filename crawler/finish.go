@@ -44,7 +44,7 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	case finished[0].Err != nil:
 		return false, finished[0].Err
 	}
-	if err := c.settler.tellLate(ctx, v, finished[0]); err != nil {
+	if err := c.settler.recordDropped(ctx, v, finished[0]); err != nil {
 		return false, err
 	}
 	if v.dry(finished[0].Added.New) {
@@ -92,7 +92,7 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 		v.result.Keep, v.result.Want = false, 0 // the end of the turn is answered likewise, and says what that means
 		return nil, false, nil
 	}
-	if err := c.settler.tellLate(ctx, v, finished[0]); err != nil {
+	if err := c.settler.recordDropped(ctx, v, finished[0]); err != nil {
 		return nil, false, err
 	}
 	c.applied(v)

@@ -41,7 +41,9 @@ type reading struct {
 // links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
 // what is in scope becomes candidates. It returns the task as the answer makes it: what was to be a sitemap may turn out
 // to be a page.
-func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (r reading, task frontier.Task, err error) {
+func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (
+	r reading, task frontier.Task, err error,
+) {
 	task = x.task
 	r.page.Robots = extract.HeaderDirectives(m.Header, c.cfg.Identity.Token)
 	if m.answer != host.Answered || m.Body == nil {
@@ -66,7 +68,9 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 }
 
 // document reads a page, or what else has links.
-func (c *linker) document(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
+func (c *linker) document(
+	ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings,
+) error {
 	kind, err := readAs(task, ex)
 	switch {
 	case err != nil:

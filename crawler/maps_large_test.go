@@ -71,7 +71,7 @@ func TestSitemaps_OneOf60000URLsGivesTheFirst50000InBatches(t *testing.T) {
 		if s.Status.Discovered != 50_002 || s.Status.Listed != 60_000 || s.Status.Links["sitemap:too many entries"] != 10_000 {
 			t.Errorf("%+v", s.Status)
 		}
-		if f.largest.Load() != mapBatch || f.adds.Load() != 50_000/mapBatch {
+		if f.largest.Load() != sitemapBatch || f.adds.Load() != 50_000/sitemapBatch {
 			t.Errorf("%d calls of Add, the largest of %d", f.adds.Load(), f.largest.Load())
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
@@ -100,7 +100,7 @@ var errKilled = errors.New("killed")
 // A kill while a sitemap is read, after some of its batches and before the rest: the next run reads it again, and all
 // that it lists is there, once.
 func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
-	const listed = 3*mapBatch + 100
+	const listed = 3*sitemapBatch + 100
 	for kill := int64(1); kill <= 4; kill++ { // at a batch, or before the turn is finished
 		if racing && kill%2 == 1 {
 			continue
@@ -177,16 +177,16 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 			files[fmt.Sprintf("/i%d.xml", i)] = indexOf(urls...)
 			robotsTxt += fmt.Sprintf("Sitemap: /i%d.xml\n", i)
 		}
-		files["/big.xml"] = indexOf(pagesOf("a.test", maxMaps+5)...)
+		files["/big.xml"] = indexOf(pagesOf("a.test", maxSitemaps+5)...)
 		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", robotsTxt, files))
 		w.cfg.Delay = 10 * time.Second
 		s := w.run()
-		if s.Status.Links[reasonMaps] != 5 {
+		if s.Status.Links[reasonSitemaps] != 5 {
 			t.Errorf("%v", s.Status.Links)
 		}
 		asked := len(w.asked("a.test")) - 2
-		dropped := s.Status.Reasons["dropped"][reasonMaps]
-		if asked != maxMaps || dropped != 4+1800+maxMaps-int64(asked) {
+		dropped := s.Status.Reasons["dropped"][reasonSitemaps]
+		if asked != maxSitemaps || dropped != 4+1800+maxSitemaps-int64(asked) {
 			t.Errorf("%d were asked for, %d dropped", asked, dropped)
 		}
 		// The count goes on over restarts.
@@ -196,7 +196,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}})
 		time.Sleep(25 * time.Hour)
 		w.run()
-		w.wantOutcomes("http://a.test/new.xml", "dropped: "+reasonMaps)
+		w.wantOutcomes("http://a.test/new.xml", "dropped: "+reasonSitemaps)
 	})
 }
 
@@ -204,19 +204,19 @@ func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
 	terms := robots.Terms{}
 	book := terms.Parse([]byte("Sitemap: mailto:x\nSitemap:\nSitemap: /robots.txt\n"+strings.Repeat("sitemap: /s\n", 3)), "curtsy")
 	a := parse(t, "http://a.test/").Authority()
-	maps, refused := namedMaps(gate.Rules{Book: book}, a)
+	maps, refused := namedSitemaps(gate.Rules{Book: book}, a)
 	if len(maps) != 1 || maps[0] != parse(t, "http://a.test/s") || refused["sitemap:scheme"] != 1 || refused["sitemap:no address"] == 0 {
 		t.Errorf("%v, %v", maps, refused)
 	}
 	var b strings.Builder
-	for i := range maxMaps + 7 {
+	for i := range maxSitemaps + 7 {
 		fmt.Fprintf(&b, "Sitemap: /%d\n", i)
 	}
-	maps, refused = namedMaps(gate.Rules{Book: terms.Parse([]byte(b.String()), "curtsy")}, a)
-	if len(maps) != maxMaps || refused[reasonMaps] != 7 {
+	maps, refused = namedSitemaps(gate.Rules{Book: terms.Parse([]byte(b.String()), "curtsy")}, a)
+	if len(maps) != maxSitemaps || refused[reasonSitemaps] != 7 {
 		t.Errorf("%d, %v", len(maps), refused)
 	}
-	if maps, _ := namedMaps(gate.Rules{}, a); maps != nil {
+	if maps, _ := namedSitemaps(gate.Rules{}, a); maps != nil {
 		t.Error("a host without rules names none")
 	}
 }
@@ -245,7 +245,7 @@ func TestSitemaps_OctetsCountForTheBudget(t *testing.T) {
 }
 
 func TestNotes_KeepTheCountOfSitemapsBesideForbidden(t *testing.T) {
-	for _, n := range []host.State{{}, {Forbidden: true}, {Sitemaps: 7}, {Sitemaps: maxMaps, Forbidden: true}} {
+	for _, n := range []host.State{{}, {Forbidden: true}, {Sitemaps: 7}, {Sitemaps: maxSitemaps, Forbidden: true}} {
 		if got, err := host.Read(n.Append(nil)); err != nil || !reflect.DeepEqual(got, n) {
 			t.Errorf("%+v, %v, want %+v", got, err, n)
 		}

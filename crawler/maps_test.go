@@ -207,7 +207,7 @@ func TestSitemaps_OneThatCannotBeHadCostsNothingElse(t *testing.T) {
 				if s.Incomplete || s.EndedBy != EndedDrained {
 					t.Errorf("%+v", s)
 				}
-				if n := s.Status.Links[reasonMapDepth]; (n == 1) != (tt.name == "too deep") {
+				if n := s.Status.Links[reasonIndexDepth]; (n == 1) != (tt.name == "too deep") {
 					t.Errorf("%d were too deep", n)
 				}
 			})

@@ -76,14 +76,14 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 		return c.settler.settle(ctx, v, x.task, optedOut(hit), v.findings())
 	}
 	d := decision{
-		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, pace: v.kept, gap: v.gap(ex.Start), found: x.found,
-		Evidence: record.Evidence{Exchange: ex, Page: true},
+		kind: storage.DecisionAllow, verdict: x.verdict, attempt: x.task.Attempts + 1, found: x.found,
+		pace: v.kept, gap: v.gap(ex.Start), Evidence: record.Evidence{Exchange: ex, Page: true},
 	}
 	switch {
 	case outlasted(ex) && !dialled(ex):
 		return ctx.Err() // handle says so, without an exchange
 	case outlasted(ex):
-		v.exchanged(ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
+		v.recordExchange(ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
 		if d.reason = reasonLease; d.attempt >= host.Broken.Attempts() {
 			d.outcome = frontier.Failed
 		}
@@ -91,7 +91,7 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 	case stopped(ex) && !dialled(ex):
 		return nil
 	case stopped(ex): // the attempt does not count
-		v.exchanged(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
+		v.recordExchange(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex))
 		return c.keepUnread(ctx, v, x, d)
 	}
 	err = c.handleWhole(ctx, v, x, d)
@@ -106,9 +106,9 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d decision) (err error) {
 	m := c.meaning(x)
 	defer func() { err = errors.Join(err, m.close()) }()
-	v.exchanged(x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
+	v.recordExchange(x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
 	if x.task.Kind != frontier.KindMap {
-		v.meet(x.task)
+		v.countTurn(x.task)
 	}
 
 	f := v.findings()
@@ -120,7 +120,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 		return err
 	}
 	d.Outlinks, d.Confirmed = record.Outlinks(x.ex, r.page), m.confirmed
-	c.reader.wishes(v, m.Exchange, r.page.Robots, &d, f)
+	c.reader.noteDirectives(v, m.Exchange, r.page.Robots, &d, f)
 	c.outcome(v, task, m, r, &d, f)
 	if c.cfg.Past != nil {
 		d.change = x.before.Change(d.outcome, m.confirmed != nil, m.Header, m.PayloadDigest)
@@ -143,7 +143,7 @@ func (c *outcomes) settleUnread(ctx context.Context, v *visit, x *attempt, d dec
 		return err
 	}
 	f := v.findings()
-	c.reader.wishes(v, x.ex, asks, &d, f)
+	c.reader.noteDirectives(v, x.ex, asks, &d, f)
 	return c.settler.settle(ctx, v, x.task, d, f)
 }
 
@@ -155,7 +155,7 @@ func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decis
 		return err
 	}
 	f := v.findings()
-	c.reader.wishes(v, x.ex, asks, &d, f)
+	c.reader.noteDirectives(v, x.ex, asks, &d, f)
 	v.accept(f)
 	d.reason = host.Aborted
 	return c.settler.line(ctx, v, x.task, d, storage.OutcomeDeferred)
@@ -184,7 +184,7 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 		d.outcome = frontier.Dropped
 	case host.Refused:
 		if v.memory.Forbidden && m.Status == http.StatusForbidden && v.memory.Pages == 0 && v.turn.Host.Outcomes[frontier.Fetched] == 0 {
-			v.leave(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
+			v.leaveAlone(frontier.Refused, "status 403 for robots.txt and for the first page", 0)
 		}
 	default:
 		hollow := m.why == reasonHollow && task.Reason != reasonHollow && task.Attempts < again304
@@ -210,7 +210,7 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 		next := task.Candidate
 		next.URL, next.Kind, next.Via, next.Hops = target, frontier.KindRedirect, task.URL.String(), task.Hops+1
 		if task.Kind == frontier.KindMap {
-			next.Kind, next.Via = frontier.KindMap, rootMap(task.Candidate)
+			next.Kind, next.Via = frontier.KindMap, rootSitemap(task.Candidate)
 		}
 		if task.Embeds > 0 && c.scope.Covers(task.URL) && !c.scope.Covers(target) {
 			next.Away++ // it was no step off the scope, and becomes one

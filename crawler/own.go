@@ -112,23 +112,23 @@ func (c *policies) prove(ctx context.Context, v *visit) (ready bool, err error) 
 	defer ex.Close()
 	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked
 		line = storage.Line{Time: ex.End, URL: line.URL, Decision: storage.DecisionOwner, Reason: reasonOptOut, Own: line.Own}
-		named(&line, hit)
+		nameEntry(&line, hit)
 		c.proved(v, false, reasonOptOut)
 		_, err := c.record.Write(ctx, line, record.Evidence{})
 		return true, err
 	}
-	return false, c.tellProof(ctx, v, line, ex)
+	return false, c.recordProof(ctx, v, line, ex)
 }
 
-// tellProof takes in what the exchange for the proof brought.
-func (c *policies) tellProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
+// recordProof takes in what the exchange for the proof brought.
+func (c *policies) recordProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
 	ctx = context.WithoutCancel(ctx) // it was made, and is kept
 	line.Gap = v.gap(ex.Start)
 	if stopped(ex) {
-		return c.settler.writeStopped(ctx, v, line, ex, func() { v.exchanged(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
+		return c.settler.writeStopped(ctx, v, line, ex, func() { v.recordExchange(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
 	}
 	a, why := host.Classify(ex)
-	v.exchanged(ex, a, why, host.ObeysRetryAfter(a, ex.Status))
+	v.recordExchange(ex, a, why, host.ObeysRetryAfter(a, ex.Status))
 	ok := false
 	if a == host.Answered {
 		if ok, err = holds(ex, OwnerValue(c.cfg.OwnKey, v.turn.Authority.Host())); err != nil {
@@ -139,7 +139,7 @@ func (c *policies) tellProof(ctx context.Context, v *visit, line storage.Line, e
 		}
 	}
 	c.proved(v, ok, why)
-	v.imposes(&line)
+	v.noteRest(&line)
 	line.Time, line.Reason = ex.End, why
 	e := record.Evidence{Exchange: ex, Outlinks: record.Outlinks(ex, extract.Page{})}
 	e.Describe(&line)
@@ -169,7 +169,7 @@ func (c *policies) proved(v *visit, ok bool, why string) {
 	news := v.memory.ProvedAt == 0 || v.memory.Proved != ok
 	v.memory.Proved, v.memory.ProvedAt = ok, time.Now().UnixMicro()
 	v.owns(c.cfg)
-	v.knows(v.rules)
+	v.setRules(v.rules)
 	if !v.end.IsZero() {
 		v.rest.AtLeast(v.pace)
 	}

@@ -65,14 +65,14 @@ func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error)
 		need = c.learn(v, ex, time.Now())
 	}
 	if need.Action == robots.Wait {
-		v.leave(frontier.Parked, host.WhyUnreachable(v.state), need.After)
+		v.leaveAlone(frontier.Parked, host.WhyUnreachable(v.state), need.After)
 		return a, nil
 	}
 	if need.Action != robots.Judge && v.unused() {
 		need.Action = robots.Judge
 	}
 	if need.Action != robots.Fetch { // an old policy may have been mended since
-		if c.bear(v); v.rest.Condition > frontier.Parked {
+		if c.leaveIfTooSlow(v); v.rest.Condition > frontier.Parked {
 			return a, nil
 		}
 	}
@@ -170,7 +170,7 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 	if got.optOut = entryOf(ex.Failure); got.optOut != nil {
 		line.Reason, line.Attempt = reasonOptOut, 0
 		line.Pace, line.PaceBy = 0, ""
-		named(&line, got.optOut)
+		nameEntry(&line, got.optOut)
 		got.Failure = reasonOptOut
 		got.asked = true
 		_, err := c.record.Write(ctx, line, record.Evidence{})
@@ -178,15 +178,15 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 	}
 	line.Gap = v.gap(ex.Start)
 	if stopped(ex) {
-		return got, c.settler.writeStopped(ctx, v, line, ex, func() { v.exchangedPolicy(ex, host.CutOff, host.Aborted) })
+		return got, c.settler.writeStopped(ctx, v, line, ex, func() { v.recordPolicyExchange(ex, host.CutOff, host.Aborted) })
 	}
-	if got.Exchange, err = heardOf(ex, w.Need.URL); err != nil {
+	if got.Exchange, err = robotsExchange(ex, w.Need.URL); err != nil {
 		return got, err
 	}
 	a, why := host.Classify(ex)
-	v.exchangedPolicy(ex, a, why)
-	v.imposes(&line)
-	c.postpones(v, &line, w, got.Exchange)
+	v.recordPolicyExchange(ex, a, why)
+	v.noteRest(&line)
+	c.notePolicyRest(v, &line, w, got.Exchange)
 	line.Reason = why
 	if got.Failure == "" && ex.Status >= 200 && ex.Status < 300 {
 		line.RobotsSHA256 = digestOf(got.Body)
@@ -214,8 +214,8 @@ func (c *policies) policyLine(v *visit, w gate.Request) storage.Line {
 	return line
 }
 
-// heardOf puts an exchange as package robots wants it.
-func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) {
+// robotsExchange puts an exchange as package robots wants it.
+func robotsExchange(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) {
 	heard = robots.Exchange{URL: url, Status: ex.Status, Header: ex.Header, Located: true}
 	to, err := ex.URL.Resolve(ex.Header.Get("Location"))
 	if heard.Location = to.String(); canon.ReasonOf(err) == canon.Scheme {
@@ -236,8 +236,8 @@ func heardOf(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) 
 	return heard, nil
 }
 
-// exchangedPolicy is exchanged for robots.txt, where Retry-After means something with any answer (politeness rule 11).
-func (v *visit) exchangedPolicy(ex *fetch.Exchange, a host.Answer, why string) {
+// recordPolicyExchange is recordExchange for robots.txt, where Retry-After means something with any answer (politeness rule 11).
+func (v *visit) recordPolicyExchange(ex *fetch.Exchange, a host.Answer, why string) {
 	if a == host.Unwanted && ex.Failure != nil {
 		a = host.Unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
 	}
@@ -248,23 +248,23 @@ func (v *visit) exchangedPolicy(ex *fetch.Exchange, a host.Answer, why string) {
 	if why != "" {
 		reason += ": " + why
 	}
-	v.heard(ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
+	v.applySignal(ex, host.Signal{Answer: a, Why: reason, Robots: true}, true)
 	if len(ex.Request) > 0 {
 		v.count(totals.Robots, 1)
 	}
 }
 
-// imposes puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
-func (v *visit) imposes(l *storage.Line) {
+// noteRest puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
+func (v *visit) noteRest(l *storage.Line) {
 	switch v.rest.By {
 	case storage.ByRetryAfter, storage.ByErrors, storage.ByRateLimit:
 		l.Rest, l.RestBy = v.rest.Wait, v.rest.By
 	}
 }
 
-// postpones puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
+// notePolicyRest puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
 // schedule asks for more than the answer did (politeness rule 6).
-func (c *policies) postpones(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
+func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
 	if w.From != v.turn.Authority {
 		return // a hop: the host that it is for rests, not this one
 	}

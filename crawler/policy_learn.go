@@ -28,11 +28,11 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	switch {
 	case ruled && digest == sha256.Sum256(ex.Body):
 		v.result.Blobs = append(v.result.Blobs, ex.Body)
-		v.knows(gate.Rules{Book: c.gate.Learn(digest, ex.Body)})
+		v.setRules(gate.Rules{Book: c.gate.Learn(digest, ex.Body)})
 		v.learned = true
 	case !ruled:
 		all, _ := v.state.Verdict()
-		v.knows(gate.Rules{All: all})
+		v.setRules(gate.Rules{All: all})
 	}
 	if !v.end.IsZero() {
 		v.rest.AtLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
@@ -40,16 +40,16 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	v.policyOver(failures, ex.Failure)
 	if need.Action == robots.Wait {
 		reason := host.WhyUnreachable(v.state)
-		v.leave(frontier.Parked, reason, need.After)
+		v.leaveAlone(frontier.Parked, reason, need.After)
 		if ex.Failure == string(fetch.PrivateAddress) {
-			v.leave(frontier.Retired, reason+": see --allow-net", 0)
+			v.leaveAlone(frontier.Retired, reason+": see --allow-net", 0)
 		}
 		if ex.Failure == reasonOptOut { // where its robots.txt redirects to: no waiting mends that
-			v.leave(frontier.Retired, reason, 0)
+			v.leaveAlone(frontier.Retired, reason, 0)
 		}
 		c.logUnreachable(v)
 	}
-	c.bear(v)
+	c.leaveIfTooSlow(v)
 	return need
 }
 
@@ -74,17 +74,17 @@ func (v *visit) policyOver(failures int, failure string) {
 		}
 		var r host.Rest
 		v.memory, r = host.WithoutPolicy(v.memory, host.WhyUnreachable(v.state))
-		v.leave(r.Condition, r.Reason, 0)
+		v.leaveAlone(r.Condition, r.Reason, 0)
 		v.rest.AtLeast(host.Pace{Pause: r.Wait, By: r.By})
 	case v.state.Failures() == 0 && v.state.Hops() == 0:
 		v.memory = host.WithPolicy(v.memory)
 	}
 }
 
-// bear leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
-func (c *policies) bear(v *visit) {
+// leaveIfTooSlow leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
+func (c *policies) leaveIfTooSlow(v *visit) {
 	if site := host.Asked(v.rules.Book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
-		v.leave(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
+		v.leaveAlone(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}
 }
 

@@ -81,8 +81,8 @@ func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Ex
 	return &read
 }
 
-// meet counts a task that was asked for.
-func (v *visit) meet(task frontier.Task) {
+// countTurn counts a task that was asked for.
+func (v *visit) countTurn(task frontier.Task) {
 	if untried(task) {
 		v.history.Turn(task.URL)
 	}

@@ -68,7 +68,7 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 		v.history.Turn(task.URL)
 		c.logHeld(task, d.reason)
 	}
-	if found.SeedChain(task.Candidate) || requestedMap(task.Candidate) {
+	if found.SeedChain(task.Candidate) || requestedSitemap(task.Candidate) {
 		f.settleSeed(c.book, task, d)
 	}
 	if err := c.line(ctx, v, task, d, storage.Outcome(d.outcome.String())); err != nil {
@@ -92,13 +92,13 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	l := c.lineOf(v, found)
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
 	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, storage.Change(d.change)
-	l.Directives, l.Asked, l.Prefs = d.asks.String(), joined(d.asks.Raw), d.prefs
+	l.Directives, l.Asked, l.Prefs = d.asks.String(), joinLines(d.asks.Raw), d.prefs
 	d.Describe(&l)
 	if d.Exchange != nil {
-		v.imposes(&l)
+		v.noteRest(&l)
 	}
 	if d.entry != nil {
-		named(&l, d.entry)
+		nameEntry(&l, d.entry)
 	} else if d.kind != storage.DecisionRefuse {
 		v.ruled(&l, d.verdict)
 		if l.Reason == "" {
@@ -136,8 +136,8 @@ func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
 	}
 }
 
-// tellBarred writes down what of the findings of a turn an operator has barred has found: many lines are counted (package refusals).
-func (c *settler) tellBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
+// recordBarred writes down what a turn has found and an operator has barred: many lines are counted (package refusals).
+func (c *settler) recordBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
 	for _, place := range added.Barred {
 		if _, err := c.record.Write(ctx, record.Dropped(c.lineOf(v, cs[place])), record.Evidence{}); err != nil {
 			return err
@@ -146,11 +146,11 @@ func (c *settler) tellBarred(ctx context.Context, v *visit, cs []frontier.Candid
 	return nil
 }
 
-// tellLate writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
+// recordDropped writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
 // that were open still. Both are decided by the frontier alone, so that their lines can only follow.
-func (c *settler) tellLate(ctx context.Context, v *visit, finished frontier.Finished) error {
+func (c *settler) recordDropped(ctx context.Context, v *visit, finished frontier.Finished) error {
 	ctx = context.WithoutCancel(ctx) // what they tell has happened
-	if err := c.tellBarred(ctx, v, v.result.Found, finished.Added); err != nil {
+	if err := c.recordBarred(ctx, v, v.result.Found, finished.Added); err != nil {
 		return err
 	}
 	for _, t := range v.turn.Tasks {

@@ -30,16 +30,16 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 	switch {
 	case known && there.Condition > frontier.Parked:
 		if !ready {
-			v.leave(frontier.Retired, reasonMoved+a.Origin()+", which is left alone: "+there.Reason, 0)
+			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which is left alone: "+there.Reason, 0)
 		}
 	case known && there.Hold.Act != 0:
 		if !ready { // it may be let go at any time
-			v.leave(frontier.Parked, reasonMoved+a.Origin()+", which the operator holds", holdRest(there.Hold))
+			v.leaveAlone(frontier.Parked, reasonMoved+a.Origin()+", which the operator holds", holdRest(there.Hold))
 		}
 	case known && (there.Wait > 0 || there.Leased) || !c.redirects.HasRoom():
 		c.redirects.Add(w)
 		if there.Condition == frontier.Parked && !ready {
-			v.leave(frontier.Parked, reasonMoved+a.Origin()+", which rests: "+there.Reason, 0)
+			v.leaveAlone(frontier.Parked, reasonMoved+a.Origin()+", which rests: "+there.Reason, 0)
 		}
 	default:
 		adm.then, ready = &w, false
@@ -100,7 +100,7 @@ func (c *policies) fetchFor(ctx context.Context, v *visit, w gate.Request) error
 	case err != nil:
 		return err
 	case got.asked:
-		c.heed(v, w, got.Exchange)
+		c.heedPace(v, w, got.Exchange)
 		c.redirects.Deliver(w.From, got.Answer)
 	default:
 		c.redirects.PutBack(w)
@@ -108,9 +108,9 @@ func (c *policies) fetchFor(ctx context.Context, v *visit, w gate.Request) error
 	return nil
 }
 
-// heed keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
+// heedPace keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
 // be unknown yet, or an older one. A redirect makes it no policy (RFC 9309 2.3.1.2 speaks of the initial authority alone).
-func (c *policies) heed(v *visit, w gate.Request, ex robots.Exchange) {
+func (c *policies) heedPace(v *visit, w gate.Request, ex robots.Exchange) {
 	a, now := v.turn.Authority.Origin(), v.end
 	if !w.ByAsked && w.Need.URL != c.gate.Terms.Need(v.state, a, now).URL {
 		return
@@ -120,14 +120,14 @@ func (c *policies) heed(v *visit, w gate.Request, ex robots.Exchange) {
 	digest, ruled := read.Body()
 	if !ruled {
 		v.hearsay(read, now)
-		v.knows(v.rules)
+		v.setRules(v.rules)
 		return
 	}
 	book := c.gate.Learn(digest, ex.Body)
 	v.memory.Hearsay.Hear(host.Asked(book), read.Expires())
-	v.knows(gate.Rules{Book: book})
+	v.setRules(gate.Rules{Book: book})
 	v.rest.AtLeast(v.pace)
-	c.bear(v)
+	c.leaveIfTooSlow(v)
 }
 
 // hearsay forgets what robots.txt asked for when it was read for another host, if s says that no such text holds any more.

@@ -30,7 +30,7 @@ const maxHosts = 1000
 func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 	next := frontier.Candidate{URL: e.URL, Kind: frontier.KindSitemap, Via: l.task.URL.String(), Depth: 1, Seed: l.task.Seed, Tag: l.task.Tag}
 	if e.Map {
-		next.Kind, next.Via, next.Depth = frontier.KindMap, rootMap(l.task.Candidate), l.task.Depth+1
+		next.Kind, next.Via, next.Depth = frontier.KindMap, rootSitemap(l.task.Candidate), l.task.Depth+1
 		l.maps++
 	}
 	speaks, err := l.speaks(ctx, e.URL.Authority())
@@ -40,10 +40,10 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 		return err
 	case !speaks:
 		reason = reasonOtherHost
-	case e.Map && next.Depth > maxMapDepth:
-		reason = reasonMapDepth
-	case e.Map && l.maps > maxMaps:
-		reason = reasonMaps
+	case e.Map && next.Depth > maxIndexDepth:
+		reason = reasonIndexDepth
+	case e.Map && l.maps > maxSitemaps:
+		reason = reasonSitemaps
 	}
 	if reason != "" {
 		l.f.count(totals.PrefixLinks+reason, 1)
@@ -52,7 +52,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 	before := len(l.f.urls)
 	l.c.bounds.discover(l.f, next, l.noFollow)
 	l.in += len(l.f.urls) - before
-	if len(l.f.urls)+len(l.f.refused) < mapBatch {
+	if len(l.f.urls)+len(l.f.refused) < sitemapBatch {
 		return nil
 	}
 	return l.flush(ctx)
@@ -65,7 +65,7 @@ func (l *listing) flush(ctx context.Context) error {
 	}
 	added, err := l.c.cfg.Frontier.Add(ctx, l.f.urls)
 	if err == nil {
-		err = l.c.settler.tellBarred(ctx, l.v, l.f.urls, added)
+		err = l.c.settler.recordBarred(ctx, l.v, l.f.urls, added)
 	}
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (l *listing) speaks(ctx context.Context, a canon.Authority) (bool, error) {
 	return yes, err
 }
 
-// named reports whether the robots.txt of a names the sitemap, or the one that led to it.
+// nameEntry reports whether the robots.txt of a names the sitemap, or the one that led to it.
 func (l *listing) named(ctx context.Context, a canon.Authority) (bool, error) {
 	h, ok, err := l.c.cfg.Frontier.Host(ctx, a)
 	if err != nil || !ok || len(h.Robots) == 0 {
@@ -109,11 +109,11 @@ func (l *listing) named(ctx context.Context, a canon.Authority) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	root, err := canon.Parse(rootMap(l.task.Candidate))
+	root, err := canon.Parse(rootSitemap(l.task.Candidate))
 	if err != nil {
 		root = l.task.URL
 	}
-	maps, _ := namedMaps(r, a)
+	maps, _ := namedSitemaps(r, a)
 	for _, u := range maps {
 		if u.Key() == l.task.URL.Key() || u.Key() == root.Key() {
 			return true, nil

@@ -36,35 +36,35 @@ func (s Sitemaps) any() bool { return s.Robots || len(s.URLs) > 0 }
 
 // The bounds of what sitemaps may cost.
 const (
-	maxMaps     = 1000 // exchanges for sitemaps with one host, sitemaps that one robots.txt names, that one index lists
-	maxMapDepth = 3    // indexes above a sitemap
-	mapBatch    = 4096 // what a sitemap lists is made durable in batches of so many while it is read
-	mapAccept   = "application/xml,text/xml,application/rss+xml;q=0.9,application/atom+xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+	maxSitemaps   = 1000 // exchanges for sitemaps with one host, sitemaps that one robots.txt names, that one index lists
+	maxIndexDepth = 3    // indexes above a sitemap
+	sitemapBatch  = 4096 // what a sitemap lists is made durable in batches of so many while it is read
+	sitemapAccept = "application/xml,text/xml,application/rss+xml;q=0.9,application/atom+xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 )
 
 // The reasons of what is not taken from sitemaps, beside those of package sitemap.
 const (
-	prefixMaps      = "sitemap:"
-	reasonOtherHost = "sitemap:other-host"    // the sitemap may not speak for the host
-	reasonMapDepth  = "sitemap:index-depth"   // over maxMapDepth
-	reasonMaps      = "sitemap:too many maps" // over maxMaps
+	prefixSitemap    = "sitemap:"
+	reasonOtherHost  = "sitemap:other-host"    // the sitemap may not speak for the host
+	reasonIndexDepth = "sitemap:index-depth"   // over maxIndexDepth
+	reasonSitemaps   = "sitemap:too many maps" // over maxSitemaps
 )
 
-// requestedMap reports whether c is a sitemap that the operator named, or what it redirects to.
-func requestedMap(c frontier.Candidate) bool {
+// requestedSitemap reports whether c is a sitemap that the operator named, or what it redirects to.
+func requestedSitemap(c frontier.Candidate) bool {
 	return c.Kind == frontier.KindMap && c.Depth == 0 && (c.Seed == c.URL.String() || c.Seed == c.Via)
 }
 
-// rootMap is the sitemap that robots.txt or the operator named and that led to c.
-func rootMap(c frontier.Candidate) string {
+// rootSitemap is the sitemap that robots.txt or the operator named and that led to c.
+func rootSitemap(c frontier.Candidate) string {
 	if c.Depth == 0 && c.Hops == 0 {
 		return c.URL.String()
 	}
 	return c.Via
 }
 
-// askForMaps enters the sitemaps that the operator names.
-func (c *settler) askForMaps(ctx context.Context) error {
+// addSitemaps enters the sitemaps that the operator names.
+func (c *settler) addSitemaps(ctx context.Context) error {
 	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.DryRun {
 		return nil
 	}
@@ -76,16 +76,16 @@ func (c *settler) askForMaps(ctx context.Context) error {
 	return err
 }
 
-// nameMaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
+// nameSitemaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
 // also done in the host's first turn of a run, because it may be the first one that reads sitemaps.
-func (c *linker) nameMaps(ctx context.Context, v *visit) error {
+func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
 	if !c.cfg.Sitemaps.Robots || c.cfg.DryRun || !v.learned && !v.first {
 		return nil
 	}
-	if !c.bounds.wantsMapsOf(v.turn) {
+	if !c.bounds.wantsSitemapsOf(v.turn) {
 		return nil
 	}
-	maps, refused := namedMaps(v.rules, v.turn.Authority)
+	maps, refused := namedSitemaps(v.rules, v.turn.Authority)
 	f := v.findings()
 	for reason, n := range refused {
 		f.count(totals.PrefixLinks+reason, n)
@@ -104,10 +104,10 @@ func (c *linker) nameMaps(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// wantsMapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
+// wantsSitemapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
 // others alone have sitemaps, too, and nothing in them would be. Where a seed redirects to comes into scope with its
 // answer, after the robots.txt.
-func (c *bounds) wantsMapsOf(t frontier.Turn) bool {
+func (c *bounds) wantsSitemapsOf(t frontier.Turn) bool {
 	root, err := t.Authority.URL("/")
 	if err == nil && c.scope.Reaches(root) {
 		return true
@@ -115,8 +115,8 @@ func (c *bounds) wantsMapsOf(t frontier.Turn) bool {
 	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) })
 }
 
-// namedMaps returns the sitemaps that rules of a host name, up to maxMaps of them, and counts those that it leaves out.
-func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
+// namedSitemaps returns the sitemaps that rules of a host name, up to maxSitemaps of them, and counts those that it leaves out.
+func namedSitemaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
 	if r.Book == nil {
 		return nil, nil
 	}
@@ -129,11 +129,11 @@ func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[s
 		u, err := base.Resolve(ref)
 		switch {
 		case err != nil:
-			refused[prefixMaps+string(canon.ReasonOf(err))]++
+			refused[prefixSitemap+string(canon.ReasonOf(err))]++
 		case u == base:
-			refused[prefixMaps+sitemap.ReasonNoURL]++
-		case len(maps) == maxMaps:
-			refused[reasonMaps]++
+			refused[prefixSitemap+sitemap.ReasonNoURL]++
+		case len(maps) == maxSitemaps:
+			refused[reasonSitemaps]++
 		default:
 			maps = append(maps, u)
 		}
@@ -141,8 +141,8 @@ func namedMaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[s
 	return maps, refused
 }
 
-// asMap makes a sitemap of a task that was found as something else, a link most likely, before anybody named it as one.
-func (c *bounds) asMap(v *visit, task frontier.Task) frontier.Task {
+// asSitemap makes a sitemap of a task that was found as something else, a link most likely, before anybody named it as one.
+func (c *bounds) asSitemap(v *visit, task frontier.Task) frontier.Task {
 	if task.Kind == frontier.KindMap || !c.cfg.Sitemaps.any() {
 		return task
 	}
@@ -151,7 +151,7 @@ func (c *bounds) asMap(v *visit, task frontier.Task) frontier.Task {
 		isMap = isMap || u.Key() == task.URL.Key()
 	}
 	if c.cfg.Sitemaps.Robots && !isMap {
-		maps, _ := namedMaps(v.rules, v.turn.Authority)
+		maps, _ := namedSitemaps(v.rules, v.turn.Authority)
 		for _, u := range maps {
 			isMap = isMap || u.Key() == task.URL.Key()
 		}
@@ -163,13 +163,15 @@ func (c *bounds) asMap(v *visit, task frontier.Task) frontier.Task {
 	return task
 }
 
-// readSitemap reads a sitemap: what it lists become candidates. Those beyond the last batch of mapBatch are left in the
+// readSitemap reads a sitemap: what it lists become candidates. Those beyond the last batch of sitemapBatch are left in the
 // findings; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
-func (c *linker) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings) (says listed, err error) {
+func (c *linker) readSitemap(
+	ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings,
+) (says listed, err error) {
 	f.count(totals.Sitemaps, 1)
 	if ex.Undecoded != "" {
 		f.count(totals.PrefixUnparsed+"content coding", 1)
-		return listed{reason: prefixMaps + "content coding"}, nil
+		return listed{reason: prefixSitemap + "content coding"}, nil
 	}
 	l := &listing{c: c, v: v, f: f, task: x.task, noFollow: noFollow, hosts: map[canon.Authority]bool{}}
 	in := sitemap.Input{
@@ -181,15 +183,15 @@ func (c *linker) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetc
 	}
 	entries := report.Entries
 	for reason, n := range report.Refused {
-		f.count(totals.PrefixLinks+prefixMaps+reason, int64(n))
+		f.count(totals.PrefixLinks+prefixSitemap+reason, int64(n))
 		entries += n
 	}
 	f.count(totals.Listed, int64(entries))
-	says = listed{reason: prefixMaps + string(report.Format), note: fmt.Sprintf("%d of %d entries in scope", l.in, entries)}
+	says = listed{reason: prefixSitemap + string(report.Format), note: fmt.Sprintf("%d of %d entries in scope", l.in, entries)}
 	if finding := report.Finding; finding != nil {
-		says.reason = prefixMaps + finding.Reason
+		says.reason = prefixSitemap + finding.Reason
 		says.note += "; " + finding.String()
-		if x.found.Kind == frontier.KindMap && requestedMap(x.task.Candidate) && report.Entries == 0 {
+		if x.found.Kind == frontier.KindMap && requestedSitemap(x.task.Candidate) && report.Entries == 0 {
 			f.unanswered(c.book, x.task.Seed, says.reason)
 		}
 	}
@@ -203,7 +205,7 @@ func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, 
 	if page.Kind == frontier.KindMap {
 		page.Kind, page.Depth, page.Hops = frontier.KindLink, 1, 0
 	}
-	none := says.reason == prefixMaps+sitemap.FoundNoMap
+	none := says.reason == prefixSitemap+sitemap.FoundNoMap
 	return page, none && (x.found.Kind != frontier.KindMap || c.scope.Judge(inScope(page)).In)
 }
 

@@ -100,7 +100,7 @@ func (c *settler) writeStopped(ctx context.Context, v *visit, line storage.Line,
 	}
 	exchanged()
 	line.Time, line.Reason = ex.End, host.Aborted
-	v.imposes(&line)
+	v.noteRest(&line)
 	e := record.Evidence{Exchange: ex}
 	e.Describe(&line)
 	_, err := c.record.Write(ctx, line, e)

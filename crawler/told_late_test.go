@@ -80,7 +80,7 @@ func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
 
 // The same holds for what a sitemap lists, of which a large one is entered in pieces.
 func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
-	for _, listed := range []int{3, mapBatch + 3} {
+	for _, listed := range []int{3, sitemapBatch + 3} {
 		synctest.Test(t, func(t *testing.T) {
 			var w *world
 			a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}, Robots: crawltest.Robots{Body: "Sitemap: http://a.test/map.txt\n"}}

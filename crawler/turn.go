@@ -15,7 +15,7 @@ var errEnd = errors.New("crawler: end of the run")
 
 // oneTurn claims a turn and takes it. It returns how many pages the turn brought.
 //
-// leave is called when its exchange is slow: another worker goes on then.
+// leaveAlone is called when its exchange is slow: another worker goes on then.
 func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err error) {
 	claimed, err := c.cfg.Frontier.Claim(c.stopper.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {
@@ -69,7 +69,7 @@ func (c *Crawl) take(ctx context.Context, slot *inflight.Slot, t frontier.Turn, 
 		// Not over one task (see handle) but over what all of them need: the host is left for this run.
 		v.forget()
 		v.cut()
-		v.leave(frontier.Retired, reasonPanic, 0)
+		v.leaveAlone(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
 		return 0, errors.Join(fmt.Errorf("crawler: %s: %w", v.turn.Authority, err), c.exchanger.unlock(v))
 	}
@@ -101,17 +101,17 @@ func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err er
 	}
 	admitted, err := c.policies.admit(ctx, v)
 	if err == nil {
-		err = c.linker.nameMaps(ctx, v)
+		err = c.linker.nameSitemaps(ctx, v)
 	}
 	if err != nil || !admitted.ready {
 		return admitted.then, err
 	}
 	if c.cfg.DryRun {
-		v.leave(frontier.Retired, reasonDryRun, 0)
+		v.leaveAlone(frontier.Retired, reasonDryRun, 0)
 		return nil, nil
 	}
 	if c.cfg.MaxPerHost > 0 && int64(v.memory.Pages) >= c.cfg.MaxPerHost {
-		v.leave(frontier.Retired, reasonMaxPerHost, 0)
+		v.leaveAlone(frontier.Retired, reasonMaxPerHost, 0)
 		return nil, nil
 	}
 	return nil, c.exchanges(ctx, v, tasks)

@@ -37,8 +37,8 @@ func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlig
 		return decision{kind: storage.DecisionRefuse, reason: judged.Rule, outcome: frontier.Dropped}, nil
 	case !verdict.Allowed:
 		return decision{kind: storage.DecisionDisallow, reason: string(verdict.Reason), verdict: verdict, outcome: frontier.Disallowed}, nil
-	case task.Kind == frontier.KindMap && int64(v.memory.Sitemaps)+int64(inFlight) >= maxMaps:
-		return decision{kind: storage.DecisionRefuse, reason: reasonMaps, outcome: frontier.Dropped}, nil
+	case task.Kind == frontier.KindMap && int64(v.memory.Sitemaps)+int64(inFlight) >= maxSitemaps:
+		return decision{kind: storage.DecisionRefuse, reason: reasonSitemaps, outcome: frontier.Dropped}, nil
 	}
 	if rule := c.held(v, task); rule != "" {
 		return decision{kind: storage.DecisionHold, reason: rule, verdict: verdict, outcome: frontier.Held}, nil

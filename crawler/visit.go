@@ -85,7 +85,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 		}
 	}
 	v.owns(&c.cfg)
-	v.knows(gate.Rules{})
+	v.setRules(gate.Rules{})
 	v.begin()
 	return v, nil
 }
@@ -95,13 +95,13 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 func (c *policies) recall(ctx context.Context, v *visit) error {
 	r, err := c.gate.Of(ctx, v.state)
 	if err == nil {
-		v.knows(r)
+		v.setRules(r)
 	}
 	return err
 }
 
-// knows sets the rules that hold for the host from now on.
-func (v *visit) knows(r gate.Rules) {
+// setRules sets the rules that hold for the host from now on.
+func (v *visit) setRules(r gate.Rules) {
 	v.rules = r
 	v.pace = v.terms().Pace(&v.memory, v.clock.Micros(time.Now()))
 }
@@ -135,14 +135,14 @@ func (v *visit) cut() {
 	v.rest.AtLeast(v.pace)
 }
 
-// exchanged notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
+// recordExchange notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
 // something with this answer.
-func (v *visit) exchanged(ex *fetch.Exchange, a host.Answer, why string, obey bool) {
-	v.heard(ex, host.Signal{Answer: a, Why: why}, obey)
+func (v *visit) recordExchange(ex *fetch.Exchange, a host.Answer, why string, obey bool) {
+	v.applySignal(ex, host.Signal{Answer: a, Why: why}, obey)
 }
 
-// heard is exchanged for what was said of a page or of robots.txt.
-func (v *visit) heard(ex *fetch.Exchange, x host.Signal, obey bool) {
+// applySignal is recordExchange for what was said of a page or of robots.txt.
+func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.End.After(v.end) {
 		v.end = ex.End
 	}
@@ -196,8 +196,8 @@ func (v *visit) since(start time.Time) time.Duration {
 // exchange was followed by.
 func (v *visit) due() host.Pace { return v.pace.AtLeast(v.memory.Due.Pause, v.memory.Due.By) }
 
-// leave makes the host rest beyond what the exchange asks for; a wait is one for its robots.txt.
-func (v *visit) leave(condition frontier.Condition, reason string, wait time.Duration) {
+// leaveAlone makes the host rest beyond what the exchange asks for; a wait is one for its robots.txt.
+func (v *visit) leaveAlone(condition frontier.Condition, reason string, wait time.Duration) {
 	if condition >= v.rest.Condition {
 		v.rest.Condition, v.rest.Reason = condition, reason
 	}
