@@ -15,6 +15,7 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
+	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/ledger"
@@ -71,10 +72,12 @@ func statusOf(ctx context.Context, dir string) (status.Status, error) {
 		return status.Status{}, cli.Damaged(err, dir)
 	}
 	st, err = status.Of(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil || !st.Killed {
+	all, statsErr := f.Stats(ctx)
+	if err = errors.Join(err, statsErr, f.Close()); err != nil || !st.Killed {
 		return st, err
 	}
-	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName)); err == nil { // else the frontier's own counts must do
+	began := totals.GenerationOf(all.Counts).Began
+	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else the frontier's own counts must do
 		st.Tell(told)
 	}
 	return st, nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -27,7 +28,7 @@ func TestStatusAndAuditCountTheSameExchangesAfterAKill(t *testing.T) {
 		if when == "resumed" {
 			ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, cli.ExitDone)
 		}
-		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName))
+		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,3 +95,35 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 		}
 	}
 }
+
+// An update that is killed counts its own exchanges, and not those of the generations before: budgets count anew.
+func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 20))
+	s, err := ReadSettings(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.MaxPages = 2
+	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
+		t.Fatal(err)
+	}
+	var image []byte // of the frontier, as a kill at the end of the run would leave it
+	once, err := Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
+		summary, err := start.Crawl.Run(ctx)
+		if image, err = os.ReadFile(in(dir, FrontierName)); err != nil {
+			t.Fatal(err)
+		}
+		return summary, err
+	}})
+	if err == nil {
+		err = os.WriteFile(in(dir, FrontierName), image, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.MaxPages = 3
+	again, err := Run(t.Context(), dir, Options{Settings: &s})
+	if err != nil || again.Status.Exchanges != once.Status.Exchanges+1 {
+		t.Errorf("%d exchanges, want those %d that the update made, and one: %v", again.Status.Exchanges, once.Status.Exchanges, err)
+	}
+}

@@ -129,7 +129,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	}
 	cc.Frontier, cc.Recorder, cc.Ledger, cc.DryRun = d.Frontier, d.Archive, d.Ledger, d.options.DryRun
 	cc.Rests = ledger.Rests(in(d.path, LedgerName))
-	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName)) }
+	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
 	if d.options.Line != nil {
 		cc.Ledger = heard{cc.Ledger, d.options.Line}
 	}

@@ -3,27 +3,32 @@ package ledger
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"curtsy/storage"
 )
 
 // The fields of a line that Asked reads. In a text of the web their quotes would be escaped.
 var (
+	timeField   = []byte(`"time":"`)
 	recordField = []byte(`,"record":"`)
 	statusField = []byte(`,"status":`)
 	octetsField = []byte(`,"octets":`)
 	robotsWord  = []byte(`,"decision":"robots"`)
 )
 
-// Asked sums up the exchanges of the ledger in dir, all those whose lines name a record. It parses no line as JSON and
+// Asked sums up the exchanges of the ledger in dir that have lines of since or later, all those whose lines name a record. It parses no line as JSON and
 // so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
-func Asked(dir string) (a storage.Asked, err error) {
+func Asked(dir string, since time.Time) (a storage.Asked, err error) {
 	numbers, err := segments(dir)
 	if err != nil {
 		return a, fmt.Errorf("ledger: read: %w", err)
 	}
 	for _, n := range numbers {
 		err := eachWith(dir, n, recordField, func(line []byte) bool {
+			if before(line, since) {
+				return true
+			}
 			a.Exchanges++
 			a.Octets += numberOf(line, octetsField)
 			if numberOf(line, statusField) > 0 {
@@ -39,6 +44,17 @@ func Asked(dir string) (a storage.Asked, err error) {
 		}
 	}
 	return a, nil
+}
+
+// before reports whether a line is of a time before t.
+func before(line []byte, t time.Time) bool {
+	if t.IsZero() {
+		return false
+	}
+	_, rest, _ := bytes.Cut(line, timeField)
+	text, _, _ := bytes.Cut(rest, []byte{'"'})
+	at, err := time.Parse(time.RFC3339Nano, string(text))
+	return err == nil && at.Before(t)
 }
 
 // numberOf is the number that a line has in a field; 0 for none.

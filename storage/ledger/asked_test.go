@@ -51,11 +51,11 @@ func TestAskedIsWhatTheLinesSay(t *testing.T) {
 			want.Robots++
 		}
 	}
-	got, err := Asked(dir)
+	got, err := Asked(dir, time.Time{})
 	if err != nil || got != want || want.Exchanges == 0 || want.Answers == want.Exchanges || want.Robots == 0 {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	if got, err := Asked(t.TempDir()); err != nil || got != (storage.Asked{}) {
+	if got, err := Asked(t.TempDir(), time.Time{}); err != nil || got != (storage.Asked{}) {
 		t.Errorf("a ledger without a line: %+v, %v", got, err)
 	}
 }
