@@ -17,19 +17,20 @@ const findingsShown = 5
 
 // Text is the result for a terminal: the verdict and what stands against it first.
 func Text(r *audit.Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s.\n", verdict(r), times(r))
-	fmt.Fprintf(&b, "Level reached: %s.\n", levelWords(r))
-	ownHosts(&b, r)
-	findings(&b, r, false)
-	hosts(&b, r)
-	witnesses(&b, r)
-	findings(&b, r, true)
-	list(&b, "What the archive says of its making", making(r))
-	list(&b, "Settings that differ from the default", settings(r))
-	list(&b, "What was required", r.Measures)
-	list(&b, "What this cannot show", r.CannotShow)
-	return b.String()
+	var head, tail strings.Builder
+	fmt.Fprintf(&head, "%s\n%s.\n", verdict(r), times(r))
+	fmt.Fprintf(&head, "Level reached: %s.\n", levelWords(r))
+	ownHosts(&head, r)
+	findings(&head, r, false)
+	unprovable(&tail, r)
+	clocks(&tail, r)
+	witnesses(&tail, r)
+	findings(&tail, r, true)
+	list(&tail, "What the archive says of its making", making(r))
+	list(&tail, "Settings that differ from the default", settings(r))
+	list(&tail, "What was required", r.Measures)
+	list(&tail, "What this cannot show", r.CannotShow)
+	return text.Wrap(head.String()) + hosts(r) + text.Wrap(tail.String())
 }
 
 // verdict is the headline: what was found in how much, and how much could not be found out.
@@ -197,9 +198,11 @@ func findingPlace(f *finding.Finding) string {
 // pauseText writes a pause for people, as exact as it matters.
 func pauseText(s float64) string { return fmt.Sprintf("%.3f s", s) }
 
-func hosts(b *strings.Builder, r *audit.Result) {
+// hosts is the table of hosts, as wide as their names make it.
+func hosts(r *audit.Result) string {
+	var b strings.Builder
 	b.WriteString("\n")
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "ASKED\tROBOTS\tAVOIDED\tPACE DUE\tLEAST GAP\tMEDIAN GAP\tVIOLATIONS\tUNPROVABLE\t  HOST")
 	for i, h := range r.Hosts {
 		if i == 5*text.MaxShown {
@@ -210,8 +213,13 @@ func hosts(b *strings.Builder, r *audit.Result) {
 	}
 	_ = w.Flush() // into memory
 	if more := len(r.Hosts) - 5*text.MaxShown; more > 0 {
-		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(more), "more host"))
+		fmt.Fprintf(&b, "and %s; --json and --html list them\n", plainly.Count(int64(more), "more host"))
 	}
+	return b.String()
+}
+
+// unprovable says what could not be proved of which host, and why.
+func unprovable(b *strings.Builder, r *audit.Result) {
 	shown := 0
 	for _, h := range r.Hosts {
 		for _, u := range h.Why {
@@ -223,7 +231,6 @@ func hosts(b *strings.Builder, r *audit.Result) {
 	if shown > text.MaxShown {
 		fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(shown-text.MaxShown), "further reason"))
 	}
-	clocks(b, r)
 }
 
 // unproved says why something cannot be proved, and within which bounds it lies.
