@@ -71,7 +71,10 @@ func (c *outcomes) handle(ctx context.Context, v *visit, x *attempt) error {
 // archive, and the task as it was.
 func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (err error) {
 	ex := x.ex
-	defer ex.Close()
+	defer func() {
+		x.readAhead() // or the body would be closed under its reader
+		ex.Close()
+	}()
 	if hit := entryOf(ex.Failure); hit != nil {
 		return c.settler.settle(ctx, v, x.task, optedOut(hit), v.findings())
 	}

@@ -126,7 +126,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 // start begins exchanges while there is room for them, and settles on the way what needs none.
 func (p *parallel) start(ctx context.Context) error {
 	for len(p.queue) > 0 && p.inFlight < p.width && !p.closing {
-		if p.begun && (ctx.Err() != nil || p.stale()) {
+		if p.width > 1 && ctx.Err() != nil || p.begun && p.stale() {
 			p.closing = true
 			return nil
 		}
@@ -236,6 +236,9 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	}
 	v := p.v
 	p.takeBack(x.slot)
+	if x.err != nil {
+		v.cut()
+	}
 	before, rows, pages := v.rest, v.memory, v.pages
 	if p.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
 		v.memory = v.memory.WithRowsOf(p.rows)
