@@ -95,7 +95,7 @@ func (l *listing) speaks(ctx context.Context, a canon.Authority) (bool, error) {
 	return yes, err
 }
 
-// nameEntry reports whether the robots.txt of a names the sitemap, or the one that led to it.
+// named reports whether the robots.txt of a names the sitemap, or the one that led to it.
 func (l *listing) named(ctx context.Context, a canon.Authority) (bool, error) {
 	h, ok, err := l.c.cfg.Frontier.Host(ctx, a)
 	if err != nil || !ok || len(h.Robots) == 0 {

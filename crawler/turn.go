@@ -15,7 +15,7 @@ var errEnd = errors.New("crawler: end of the run")
 
 // oneTurn claims a turn and takes it. It returns how many pages the turn brought.
 //
-// leaveAlone is called when its exchange is slow: another worker goes on then.
+// leave is called when its exchange is slow: another worker goes on then.
 func (c *Crawl) oneTurn(ctx context.Context, leave func()) (pages int64, err error) {
 	claimed, err := c.cfg.Frontier.Claim(c.stopper.draining, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {

@@ -66,7 +66,7 @@ func (e *Pace) due() (time.Duration, string) {
 	return time.Duration(s * float64(time.Second)).Round(time.Microsecond), string(by)
 }
 
-// ExplainResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
+// TakeResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
 // instant of the past.
 func (e *Explanation) TakeResponses(times []time.Duration, last time.Time) {
 	var n host.State

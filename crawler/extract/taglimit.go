@@ -57,7 +57,7 @@ const (
 // longest is how many bytes tell a tag: "<", the longest name and what ends it.
 const longest = 1 + len("strike") + 1
 
-// newTame returns r, limited.
+// newTagLimit returns r, limited.
 func newTagLimit(r io.Reader) *tagLimit {
 	return &tagLimit{r: bufio.NewReaderSize(r, 4096+maxAhead), left: MaxTags}
 }

@@ -173,7 +173,7 @@ func (n *State) failed(r *Rest, first time.Duration, why string) {
 	}
 }
 
-// asked obeys Retry-After: never shortened; above a day the host leaves this run and the next one obeys what is left.
+// retryAfter obeys Retry-After: never shortened; above a day the host leaves this run and the next one obeys what is left.
 func (r *Rest) retryAfter(s Signal) {
 	d := s.RetryAfter.Wait
 	switch {
@@ -195,7 +195,7 @@ func (r *Rest) retryAfter(s Signal) {
 	}
 }
 
-// limited obeys RateLimit: a host that has nothing left to give is left alone until it has, and one that wants its
+// rateLimit obeys RateLimit: a host that has nothing left to give is left alone until it has, and one that wants its
 // requests far apart is named among those that rest.
 func (r *Rest) rateLimit(l RateLimit) {
 	d := max(l.Wait, l.Space)

@@ -12,7 +12,7 @@ import (
 // frontier's time from the crawl; a crawl of so many hosts has more of each kind than anybody reads.
 const mostLooked = 10_000
 
-// look keeps the answer to such a question, so that asking often does not cost the crawl either: an answer is given
+// cached keeps the answer to such a question, so that asking often does not cost the crawl either: an answer is given
 // again until fifty times as long has passed as it took to find.
 type cached[T any] struct {
 	turn chan struct{} // holds a token while somebody finds or reads the answer
@@ -36,7 +36,7 @@ func (l cached[T]) forget() {
 	<-l.turn
 }
 
-// ask returns the answer that is kept, or the one that find gives now.
+// get returns the answer that is kept, or the one that find gives now.
 func (l cached[T]) get(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
@@ -57,7 +57,7 @@ func (l cached[T]) get(ctx context.Context, find func(context.Context) (T, error
 	return answer, nil
 }
 
-// eachHost calls fn for the first most hosts, or all when most is zero, until it returns false.
+// EachHost calls fn for the first most hosts, or all when most is zero, until it returns false.
 func EachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier.Host) bool) error {
 	const page = 10_000 // an engine may have no index in this order, and pay for each page with a walk over all hosts
 	var after canon.Authority

@@ -8,7 +8,7 @@ import (
 	"curtsy/frontier"
 )
 
-// overlooked is what a status says of single hosts.
+// standing is what a status says of single hosts.
 type standing struct {
 	longest []Queue
 	resting []Resting
@@ -17,7 +17,7 @@ type standing struct {
 
 func (o standing) into(s *Status) { s.Longest, s.Resting, s.Why = o.longest, o.resting, o.why }
 
-// overlook asks the frontier what stands out among its hosts, and what is remembered of the few that do.
+// standingOut asks the frontier what stands out among its hosts, and what is remembered of the few that do.
 func standingOut(ctx context.Context, f frontier.Reader) (o standing, err error) {
 	survey, err := f.Survey(ctx, MaxResting)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"curtsy/frontier"
 )
 
-// left lists all hosts that have something left to do, with why nothing is done of it now.
+// Left lists all hosts that have something left to do, with why nothing is done of it now.
 func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	var out []Resting
 	err := EachHost(ctx, f, 0, func(h frontier.Host) bool {

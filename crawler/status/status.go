@@ -98,7 +98,7 @@ const (
 	MaxLongest = 10
 )
 
-// StatusOf reads the status of a crawl from its frontier.
+// Of reads the status of a crawl from its frontier.
 func Of(ctx context.Context, f frontier.Reader) (Status, error) {
 	s, err := withoutHosts(ctx, f)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// labelled is a digest field's value, "algorithm:digest", and the hash to verify it with.
+// labelledDigest is a digest field's value, "algorithm:digest", and the hash to verify it with.
 type labelledDigest struct {
 	hash.Hash
 	want []byte
