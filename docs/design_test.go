@@ -22,6 +22,7 @@ type house map[string]*room
 type room struct {
 	imports map[string]string // import path, ours without the module's name → one file that has it
 	files   int
+	lines   int
 	names   int            // constants, variables, types and functions at package level
 	methods map[string]int // of each type
 }
@@ -46,7 +47,8 @@ func readHouse(t *testing.T) house {
 		if err != nil {
 			return err
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -54,6 +56,7 @@ func readHouse(t *testing.T) house {
 		if h[pkg] == nil {
 			h[pkg] = &room{imports: map[string]string{}, methods: map[string]int{}}
 		}
+		h[pkg].lines += files.File(f.FileStart).LineCount()
 		h[pkg].add(f, path)
 		return nil
 	})
