@@ -164,9 +164,18 @@ func (e ended) Error() string { return "the crawl ended: " + string(e) }
 
 // Drain lets the exchanges under way finish, for Grace at most, and begins no other. It may be called at any time, more
 // than once; the first reason stands.
-func (c *Crawl) Drain() { c.stopper.end(EndedInterrupted) }
+func (c *Crawl) Drain() { c.stopper.interrupt() }
+
+// Interrupted reports whether somebody has asked the run to stop, also when it was about to end for another reason.
+func (c *Crawl) Interrupted() bool { return c.stopper.interrupted.Load() }
 
 func (c *stopper) end(why string) { c.drain(ended(why)) }
+
+// interrupt ends the run because somebody asks for it.
+func (c *stopper) interrupt() {
+	c.interrupted.Store(true)
+	c.end(EndedInterrupted)
+}
 
 // Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way, which are archived as far
 // as they came, as those are that the end of the grace cuts; an error is a failure of our own state, and what was finished

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"curtsy/crawler/fetch"
@@ -29,6 +30,8 @@ type stopper struct {
 	drain    context.CancelCauseFunc
 	stopping context.Context // done when those under way are to end: Grace after draining
 	stop     context.CancelFunc
+
+	interrupted atomic.Bool // somebody has asked for the end
 }
 
 func newStopper() *stopper {
@@ -60,7 +63,7 @@ func (c *stopper) stopAfterGrace(over <-chan struct{}) error {
 func (c *stopper) abortable(ctx context.Context) (whole context.Context, release func()) {
 	whole, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
-		c.end(EndedInterrupted)
+		c.interrupt()
 		cut(errStopped)
 	})
 	return whole, func() {

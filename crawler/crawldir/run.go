@@ -81,7 +81,7 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 			return r, err
 		}
 	}
-	if r.EndedBy != crawler.EndedInterrupted { // whoever interrupts does not wait for what changed
+	if !start.Crawl.Interrupted() { // whoever interrupts does not wait for what changed
 		r.Changes, err = d.conclude(ctx, r.Status.Queued+r.Status.InFlight+r.Status.Deferred == 0)
 	}
 	return r, err

@@ -1,14 +1,17 @@
 package crawldir
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/totals"
 	"curtsy/frontier/engine"
+	"curtsy/storage"
 )
 
 // crawled is the directory of an ended crawl of a site.
@@ -75,5 +78,34 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	}
 	if n := generationOf(t, dir); n != 2 {
 		t.Errorf("generation %d", n)
+	}
+}
+
+// Whoever interrupts an update does not wait for what changed, also when its time was over already; the next run says it.
+func TestRule21_AnInterruptedUpdateDoesNotCompare(t *testing.T) {
+	site := crawltest.Tree("bakery.test", 1)
+	site.Latency = 300 * time.Millisecond
+	dir := crawled(t, site)
+	s, err := ReadSettings(dir)
+	if err == nil {
+		s.MaxTime = 50 * time.Millisecond
+		_, err = Update(t.Context(), dir, nil, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drain func()
+	r, err := Run(t.Context(), dir, Options{
+		Line: func(storage.Line) { drain() },
+		Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
+			drain = start.Crawl.Drain
+			return start.Crawl.Run(ctx)
+		},
+	})
+	if err != nil || r.EndedBy != crawler.EndedMaxTime || r.Changes != nil {
+		t.Errorf("ended by %q, changes %v, %v", r.EndedBy, r.Changes, err)
+	}
+	if r, err := Run(t.Context(), dir, Options{}); err != nil || r.Changes == nil {
+		t.Errorf("%+v %v", r, err)
 	}
 }
