@@ -45,9 +45,9 @@ type exchanger struct {
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
-// A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken and its place
-// in line before that address called upon; then that address is dialled and no other. One that cannot be reached gives
-// way to the next one, before the same lock, and the host counts as out of reach when none could be.
+// A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
+// taken in the queue before that address; then that address is dialled and no other. One that cannot be reached gives way
+// to the next one, under the same lock, and the host counts as out of reach when none could be.
 func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil

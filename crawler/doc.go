@@ -9,22 +9,24 @@
 //     networks are listed, the address about to be dialled is judged as well.
 //  1. The gate. The authority's robots policy must be valid now. A missing or stale one is fetched first, and that
 //     exchange is the turn. While it cannot be had the host is parked and nothing is decided about its URLs.
-//  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no sweep.
+//  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no pass over all
+//     URLs that wait.
 //  3. The verdict, for the exact octets of path and query that will be sent.
-//     What a trap's history speaks against is held: set aside, for an operator to release (reading.go).
-//  4. The exchange: one. Before it a foreign host is looked up, its lock taken and its place in line before the address
-//     called upon (package address); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
+//     A task that a trap's history speaks against is held: set aside, for an operator to release.
+//  4. The exchange: one. Before it a foreign host is looked up, its lock taken, and its place taken in the queue before
+//     its address (package address); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
 //     is an outcome; its target is a candidate like any other.
-//  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what a sitemap lists, if it is one. What
-//     the page asks of robots is obeyed here: nofollow of a page or of a link.
+//  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what
+//     a sitemap lists, if it is one. What the page asks of robots is obeyed here: nofollow of a page or of a link.
 //  6. The decision: how the task ends, or that it comes again. Then the record of the exchange with that decision and the
 //     links found, without its body where that asks not to be archived; then the ledger's line. What needs no exchange is
 //     archived as a refusal before its line. docs/decisions.md has the words.
 //  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a
-// task's exchange until then is archived (outcome.go). A panic, or such a cut, is a failed attempt of the task that it came
-// over: what the task had added is taken back, what it cost stays. A turn whose lease ran out all the same counts for nothing, and whatever it said is said again.
+// task's exchange until then is archived (outcome.go). A panic, or such a cut, is a failed attempt of the task in whose
+// middle it came: what was found is let go (findings.go), what the exchange cost stays counted. A turn whose lease ran out
+// all the same counts for nothing, and whatever it said is said again.
 //
 // # An update
 //

@@ -66,7 +66,7 @@ func (c *Crawl) take(ctx context.Context, slot *inflight.Slot, t frontier.Turn, 
 	}
 	switch {
 	case was:
-		// Not over one task (see handle) but over what all of them need: the host is left for this run.
+		// Not over one task (see outcomes.handle) but over what all of them need: the host is left for this run.
 		v.forget()
 		v.cut()
 		v.leaveAlone(frontier.Retired, reasonPanic, 0)

@@ -24,7 +24,7 @@ type evidence struct {
 	ledger  *ledger.Writer
 }
 
-// openEvidence opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
+// open opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
 // archive and ledger, and said. Payloads that the indexes in earlier know are not archived again. An error leaves open
 // what could be opened.
 func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, say func(Note)) (err error) {

@@ -31,7 +31,8 @@ type Options struct {
 
 	// Say is told what people should hear, by one goroutine or several. Nil means nobody.
 	Say func(Note)
-	// Line is told each line before the ledger has it.
+	// Line is told each line before the ledger has it, by several goroutines at once: it locks what it changes, and is
+	// quick, for a worker waits for it. Nil means nobody.
 	Line func(storage.Line)
 	// Attend runs a crawl that is set up, with all that belongs around it. Nil means Start.Crawl.Run.
 	Attend func(ctx context.Context, s Start) (crawler.Summary, error)

@@ -116,7 +116,7 @@ func (g *Gate) Learn(digest [32]byte, body []byte) *robots.Rulebook {
 	return e.book
 }
 
-// binding returns the tokens that bind us in a file: our name, and ourToken where a group names it. Where none does, the
+// binding returns the tokens that bind us in a file: our name, and OurToken where a group names it. Where none does, the
 // groups of "*" bind our name alone, and only if none names that: a site that lets one crawler in and shuts all others
 // out means what it says.
 func (g *Gate) binding(body []byte) []string {

@@ -133,7 +133,7 @@ func (n *State) interrupt(s Signal) {
 	if s.Answer != Refused && !s.Robots {
 		n.Refusals = 0
 	}
-	if !s.Robots { // what that comes to, at the end of its redirects, is for policyOver to say
+	if !s.Robots { // what that comes to, at the end of its redirects, is for WithPolicy and WithoutPolicy to say
 		n.mended(false)
 	}
 }
@@ -218,7 +218,7 @@ func (r *Rest) rateLimit(l RateLimit) {
 	}
 }
 
-// double is first × 2^times, at most longestRest.
+// double is first × 2^times, at most LongestRest.
 func double(first time.Duration, times uint64) time.Duration {
 	for ; times > 0 && first < LongestRest; times-- {
 		first *= 2

@@ -24,19 +24,19 @@ type State struct {
 	Sitemaps  uint64 // exchanges for sitemaps; on disk in one number with forbidden, which is its lowest bit
 
 	Run     uint64 // the run that the next two count for
-	Parks   uint64 // hours of rest after failuresToPark failures
+	Parks   uint64 // hours of rest after FailuresToPark failures
 	Unknown uint64 // NXDOMAIN, without an answer in between
 
 	PageFailed  bool   // a page, and not robots.txt alone, is among the failures or throttles in a row
 	Spaced      uint64 // microseconds that a RateLimit field asks for between exchanges (rule 14)
-	SpacedUntil int64  // when that ends, on the clock of lastEnd
+	SpacedUntil int64  // when that ends, on the clock of LastEnd
 	Proved      bool   // the proof of rule 18 was there when it was looked for
 	ProvedAt    int64  // when it was looked for, microseconds of the wall clock; 0: never
 
 	Due    Pace         // the rest that the last exchange was followed by, in whole microseconds
 	Source Source       // where the archive has the host's robots policy
 	Spot   netip.Prefix // the address that the host was last asked at, as far as the pace goes; invalid: none that shares
-	Lost   bool         // a kill came since lastEnd: there may have been an exchange that nothing is known of
+	Lost   bool         // a kill came since LastEnd: there may have been an exchange that nothing is known of
 
 	Hearsay Hearsay // what its robots.txt asked for when it was read for another host
 

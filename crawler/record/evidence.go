@@ -50,7 +50,7 @@ func (e Evidence) Describe(l *storage.Line) {
 // hasPayload reports whether the digest says something: there was a head, and the answer stands for no other.
 func (e Evidence) hasPayload() bool { return e.Exchange.Status != 0 && e.Confirmed == nil }
 
-// cutsBody reports whether headOnly leaves something out.
+// cutsBody reports whether HeadOnly leaves something out.
 func (e Evidence) cutsBody() bool {
 	return e.HeadOnly && e.Exchange.Response != nil && e.Exchange.Response.Size() > e.Exchange.HeadSize
 }
