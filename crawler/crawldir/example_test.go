@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
@@ -101,6 +102,47 @@ func Example() {
 	// /bread: fetched (line 0 of robots.txt)
 	// /ovens/1: disallowed (line 2 of robots.txt)
 	// 200 <title>Bread</title><a href="/">back</a> <nil>
+}
+
+// Be told of each page as soon as it is finished. Lines come from several goroutines at once.
+func ExampleOptions_line() {
+	server := site()
+	defer server.Close()
+	parent, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	dir := filepath.Join(parent, "bakery")
+	ctx := context.Background()
+
+	settings := crawldir.Defaults()
+	settings.Delay = 0
+	seeds, err := crawldir.SeedURLs(server.URL + "/")
+	if err == nil {
+		err = crawldir.Create(ctx, dir, &settings, seeds)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines := make(chan storage.Line, 100)
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		for l := range lines {
+			if u, err := url.Parse(l.URL); err == nil && l.Outcome == storage.OutcomeFetched && l.Type == "text/html" {
+				fmt.Println(u.Path, l.Status)
+			}
+		}
+	}()
+	result, err := crawldir.Run(ctx, dir, crawldir.Options{Line: func(l storage.Line) { lines <- l }})
+	close(lines)
+	<-heard
+	fmt.Println(result.EndedBy, err)
+	// Output:
+	// / 200
+	// /bread 200
+	// drained <nil>
 }
 
 // A crawl that was stopped, by a budget or by a kill, goes on with Run.

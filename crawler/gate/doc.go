@@ -10,8 +10,8 @@
 // leases it and makes the exchange; if not, it leaves a Request, and the other authority's own next turn serves it. The
 // Answer waits for the host's next turn. All of that is memory: lost in a crash, it is asked for again.
 //
-// Requests keep two hosts that redirect to each other from blocking each other: each makes itself wait when it finds the
-// other at work, and would be found waiting in turn, for ever.
+// Without Requests two hosts that redirect to each other could block each other for ever: each would find the other
+// under a lease, wait for that, and be waiting itself when the other looks.
 //
 // The package makes no exchange and waits for nobody.
 package gate

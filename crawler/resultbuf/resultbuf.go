@@ -1,5 +1,5 @@
-// Package resultbuf lends the memory that the result of a turn is written on, and takes it back when the turn is finished:
-// a frontier keeps nothing of a result.
+// Package resultbuf lends the memory that the result of a turn is written on, and takes it back when the turn is finished,
+// so that the next turn needs no new one. That is safe because a frontier keeps nothing of a result that it was given.
 package resultbuf
 
 import (

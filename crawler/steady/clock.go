@@ -1,4 +1,5 @@
-// Package steady gives times that do not step with the wall clock: a Clock for pauses, Dates for evidence.
+// Package steady gives times that do not step with the wall clock, which people and time servers set: a Clock for pauses,
+// Dates for evidence.
 package steady
 
 import "time"
