@@ -91,7 +91,7 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	}
 	l := c.lineOf(v, found)
 	l.Decision, l.Reason, l.Outcome, l.Attempt = d.kind, d.reason, outcome, d.attempt
-	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, storage.Change(d.change)
+	l.Pace, l.PaceBy, l.Gap, l.Change = d.pace.Pause, d.pace.By, d.gap, d.change
 	l.Directives, l.Asked, l.Prefs = d.asks.String(), joinLines(d.asks.Raw), d.prefs
 	d.Describe(&l)
 	if d.Exchange != nil {

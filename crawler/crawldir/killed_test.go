@@ -110,8 +110,9 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	var image []byte // of the frontier, as a kill at the end of the run would leave it
 	once, err := Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
 		summary, err := start.Crawl.Run(ctx)
-		if image, err = os.ReadFile(in(dir, FrontierName)); err != nil {
-			t.Fatal(err)
+		var unread error
+		if image, unread = os.ReadFile(in(dir, FrontierName)); unread != nil {
+			t.Fatal(unread)
 		}
 		return summary, err
 	}})

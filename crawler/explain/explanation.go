@@ -7,7 +7,7 @@ import (
 	"curtsy/storage"
 )
 
-// ExplanationSchema is the version of the form of an Explanation.
+// Schema is the version of the form of an Explanation.
 const Schema = 1
 
 // Explanation is all that decides about one URL. It is data: whoever asks, a running crawl or one that is stopped gives the
@@ -63,7 +63,7 @@ func Answers() []string {
 	}
 }
 
-// ExplainedURL is the URL in its spellings.
+// URL is the URL in its spellings.
 type URL struct {
 	Written string   `json:"written"`
 	Fetch   string   `json:"fetch"`   // what is asked for
@@ -74,7 +74,7 @@ type URL struct {
 	Target  string   `json:"target"` // path and query, as they are sent
 }
 
-// ExplainedScope is the verdict of the scope.
+// Scope is the verdict of the scope.
 type Scope struct {
 	In      bool   `json:"in"`
 	Rule    string `json:"rule"`     // the one that decides
@@ -82,13 +82,13 @@ type Scope struct {
 	Asked   []Rule `json:"asked"`    // the rules in the order in which they are asked, up to the one that decides
 }
 
-// ExplainedRule is what one rule says.
+// Rule is what one rule says.
 type Rule struct {
 	Rule string `json:"rule"`
 	Says string `json:"says"`
 }
 
-// ExplainedState is what the crawl knows of the URL itself.
+// State is what the crawl knows of the URL itself.
 type State struct {
 	Seen     bool       `json:"seen"`
 	State    string     `json:"state"` // "unknown", "seen", "queued", "deferred", "quarantined" or an outcome
@@ -109,7 +109,7 @@ type State struct {
 	Tag     string `json:"tag,omitempty"`
 }
 
-// ExplainedHost is what the crawl knows of the host.
+// Host is what the crawl knows of the host.
 type Host struct {
 	Known     bool       `json:"known"`
 	Own       bool       `json:"own,omitempty"`
@@ -129,7 +129,7 @@ type Host struct {
 	Refusals  int64      `json:"refusals,omitempty"`  // 401, 402, 403, 407, 451 in a row
 }
 
-// ExplainedEntry is the entry of an opt-out list that a URL is under.
+// Entry is the entry of an opt-out list that a URL is under.
 type Entry struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -138,7 +138,7 @@ type Entry struct {
 	SHA256 string `json:"sha256"` // of the list
 }
 
-// ExplainedPace is the pause that must lie between two exchanges with the host.
+// Pace is the pause that must lie between two exchanges with the host.
 type Pace struct {
 	Terms     []PaceTerm     `json:"terms"` // all that may ask for a pause; of equal ones the first wins
 	By        storage.PaceBy `json:"by"`    // who wins

@@ -9,7 +9,7 @@ import (
 	"curtsy/robots"
 )
 
-// ExplainedRobots is the host's robots policy and what it says of the URL.
+// Robots is the host's robots policy and what it says of the URL.
 type Robots struct {
 	Source   string     `json:"source"` // "crawl", "archive" or "live"; "none" when nothing is known
 	URL      string     `json:"url"`    // where it is asked for
@@ -33,7 +33,7 @@ type Robots struct {
 	delay, rate *float64 // what the policy asks for, in seconds
 }
 
-// ExplainedVerdict is the verdict on the URL.
+// Verdict is the verdict on the URL.
 type Verdict struct {
 	Allow    bool   `json:"allow"`
 	Reason   string `json:"reason"`

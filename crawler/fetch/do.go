@@ -140,8 +140,8 @@ func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (
 	}
 	sent := time.Now()
 	l.await(r.FirstByteTimeout)
-	resp, begin, err := f.readHead(x, l,
-		r.FirstByteTimeout) //nolint:bodyclose // a body holds nothing, and its Close would read on to the end
+	// A body holds nothing, and its Close would read on to the end.
+	resp, begin, err := f.readHead(x, l, r.FirstByteTimeout) //nolint:bodyclose // see above
 	if !l.first.IsZero() {
 		x.ResponseTime = max(l.first.Sub(sent), 1)
 	}

@@ -76,8 +76,8 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 	if hasField(h.Head, "Transfer-Encoding") {
 		size = 4 << 10 // it reads the chunks, too, whose lines may be longer than the head
 	}
-	r, err := http.ReadResponse(bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.Head), &h.src), size),
-		nil) //nolint:bodyclose // it has nothing to close: there is no connection
+	whole := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.Head), &h.src), size)
+	r, err := http.ReadResponse(whole, nil) //nolint:bodyclose // it has nothing to close: there is no connection
 	if err != nil {
 		return h, nil //nolint:nilerr // what cannot be parsed is kept as it stands
 	}

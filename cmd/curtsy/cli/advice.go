@@ -23,18 +23,18 @@ func advised(err error) string {
 
 // advice is what to do about a directory.
 func advice(d *crawldir.DirError) string {
-	switch d.Kind {
-	case crawldir.ErrNoIndex:
+	switch {
+	case errors.Is(d, crawldir.ErrNoIndex):
 		return "; of a crawl directory make them with curtsy warc index " + plainly.Argument(d.Dir)
-	case crawldir.ErrNoCrawl:
+	case errors.Is(d, crawldir.ErrNoCrawl):
 		return "; begin one with curtsy crawl"
-	case crawldir.ErrTaken:
+	case errors.Is(d, crawldir.ErrTaken):
 		return ": go on with curtsy resume " + plainly.Argument(d.Dir) + ", or name another with --dir"
-	case crawldir.ErrNotEmpty:
+	case errors.Is(d, crawldir.ErrNotEmpty):
 		return ": name another directory with --dir"
-	case crawldir.ErrNotEnded:
+	case errors.Is(d, crawldir.ErrNotEnded):
 		return ": go on with curtsy resume " + plainly.Argument(d.Dir) + ", and update it then"
-	case crawldir.ErrTouched:
+	case errors.Is(d, crawldir.ErrTouched):
 		return ": give the command again"
 	}
 	return ""

@@ -161,7 +161,7 @@ func (x *explaining) answer(ctx context.Context) (Told, error) {
 	if x.live && x.running {
 		return Told{}, cli.Usagef("the crawl in %s is running, and keeps the pace of its hosts: --live would ask beside it. Without --live it says what it knows", x.dir)
 	}
-	l := history.Of(history.Subject{Dir: x.dir, Url: x.url, Via: e.State.Via, At: x.at, Config: x.config})
+	l := history.Of(history.Subject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
 		return Told{}, err
 	}

@@ -67,7 +67,7 @@ type View struct {
 // A Subject is what a history is of.
 type Subject struct {
 	Dir    string // of the crawl
-	Url    canon.URL
+	URL    canon.URL
 	Via    string    // the page that led to the URL, if that is known already
 	At     time.Time // the instant that is asked about; zero for now
 	Config crawler.Config
@@ -75,9 +75,9 @@ type Subject struct {
 
 // Of is the history of a URL, to be read.
 func Of(x Subject) *View {
-	a := x.Url.Authority()
+	a := x.URL.Authority()
 	origin := a.Origin()
-	l := &View{dir: x.Dir, url: x.Url, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
+	l := &View{dir: x.Dir, url: x.URL, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
 	l.History.decisions.most, l.History.asked.most = maxHistory, maxRobots
 	if !x.At.IsZero() {
 		l.policy = newReplay(x, origin)

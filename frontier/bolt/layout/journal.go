@@ -10,7 +10,7 @@ import (
 	"curtsy/frontier"
 )
 
-// A journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
+// A Journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
 // are sealed with a checksum. Appending is what bbolt does cheaply: the last leaf is rewritten, all others stay.
 type Journal string
 
