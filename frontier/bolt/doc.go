@@ -45,8 +45,8 @@
 //	seal     the open group is closed: after 1,000 results, 200 ms after its first, or at once when Add, Sync or Close
 //	         waits. Applying never waits for a commit, except that Finish waits while eight groups are queued.
 //	commit   the writer takes the sealed groups in order, each in one transaction: the barrier first, then seen, records,
-//	         done, states (those that the sweeper moves before those of the group), seeds, blobs, flight, totals, perhaps a
-//	         fold, and last the stamp; two fsyncs.
+//	         done, states (those that layout.Sweeper moves before those of the group), seeds, blobs, flight, totals, perhaps
+//	         a fold of done, and last the stamp; two fsyncs. Package layout explains these names.
 //	settle   what the group brought is from now on read from the file.
 //
 // Retry reads the endings from the file, since RAM has only their numbers, and applies what it opens in groups like any
@@ -60,11 +60,12 @@
 //
 // # Suspects
 //
-// Open reads the record, and writes what follows from it in the transaction that also begins the new epoch: so a stop
-// counts once. Stops are in the retry record of the task, which other URLs do not have; in RAM a host's suspects stand
-// aside from its queue. A host with nothing else to give comes up in the schedule as if it had any task; when its
-// suspect cannot be given yet, it is taken out and kept in a list until a lease ends that was in the way, and then has
-// the place that it had. A claim that must wait for its record waits for that group's commit, without the mutex.
+// Each commit records what is in flight (package frontier says why). Open reads that record, and writes what
+// follows from it in the transaction that also begins the new epoch: so a stop counts once. Stops are in the retry
+// record of the task, which other URLs do not have; in RAM a host's suspects stand aside from its queue. A host
+// with nothing else to give comes up in the schedule as if it had any task; when its suspect cannot be given yet,
+// it is taken out and kept in a list until a lease ends that was in the way, and then has the place that it had. A
+// claim that must wait for its record waits for that group's commit, without the mutex.
 //
 // # A bound on the size
 //

@@ -21,9 +21,9 @@
 //     Deferred;
 //   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
 //     some instant: everything becomes durable in the order in which it was applied;
-//   - which of the tasks that were leased in the last moments before a crash the record names that it left: it is as old
-//     as the last commit. The Follower keeps every count that may be, Task.Stops and a quarantine tell which it is, and
-//     the Follower holds the engine to that;
+//   - which of the tasks that were leased in the last moments before a crash count as in flight: the engine knows them
+//     from a record as old as its last commit. The Follower keeps every number of stops that is possible for a task, until
+//     Task.Stops or a quarantine tells which one the engine has, and holds the engine to that one from then on;
 //   - in which order suspects come, and whether one waits while other hosts have something to give;
 //   - whether a refused candidate makes its authority known.
 //

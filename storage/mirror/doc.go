@@ -36,10 +36,10 @@
 //
 // # What is shared with the tree before
 //
-// A file that is the same is a hard link to the one before. A document's is the same if its bytes are, which are made
-// anew in memory each time; any other's if it has the same name and, by the map before,
-// is of the same record, and its date is that of the record. Anybody who edits a file of the
-// mirror changes its date, and gets it back as it was.
+// A file that is the same is a hard link to the one before. The file of a document is the same if its bytes are, which are
+// made anew in memory each time. Any other file is the same if its name is, if the map before names the same record for
+// it, and if its date is still that of the record. Anybody who edits a file of the mirror changes its date, and gets the
+// file back as it was.
 //
 // # Memory
 //
@@ -50,6 +50,6 @@
 // # What the package never does
 //
 // It fetches nothing, writes nothing but below Options.Dir, runs no script, and changes no byte of a body but
-// references and what would block local files. The second of two builds in one
-// directory at once is refused (Linux, macOS, Windows); elsewhere they are its user's fault.
+// references and what would block local files. The second of two builds in one directory at once is refused (Linux,
+// macOS, Windows); elsewhere it is for the user to start one alone.
 package mirror

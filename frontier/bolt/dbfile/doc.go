@@ -1,4 +1,4 @@
-// Package dbfile gets hold of the one file of a frontier, and of nothing in it: opened under its lock when its pages
-// are sound, made whole or not at all, and read or written so that a panic of bbolt in a damaged page is an error. It
-// says what went wrong in the words of frontier, and what to do about it.
+// Package dbfile gets hold of the one file of a frontier, and knows nothing of what is in it. It opens the file under its
+// lock, if its pages are sound; it makes one whole or not at all; and it turns a panic of bbolt, which a damaged page
+// causes, into an error. Its errors say what went wrong in the words of package frontier, and what to do about it.
 package dbfile
