@@ -14,6 +14,9 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/frontier"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 )
@@ -188,5 +191,28 @@ func TestDedup_WhatAnEarlierCrawlHasIsReferredTo(t *testing.T) {
 			t.Errorf("%s: %d pages archived again, %d revisits", name, pages, revisits)
 		}
 		indexHolds(t, dir)
+	}
+}
+
+// The run that follows a kill is to know of it, also when the index was made anew in between.
+func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
+	path := filepath.Join(dir, crawldir.FrontierName)
+	f, err := engine.Open(path, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, err := os.ReadFile(path)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.WriteFile(path, killed, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
+	var status struct{ Killed bool }
+	decoded(t, &status, "status", dir)
+	if !status.Killed {
+		t.Error("the kill is forgotten")
 	}
 }

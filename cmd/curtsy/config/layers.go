@@ -135,11 +135,13 @@ func Of(dir string) (*crawldir.Settings, error) {
 }
 
 // FrontierOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
-// next opening, and its rest is left to the one after.
+// next opening, and its rest is left to the one after. So is that there was a kill.
 func FrontierOptions(dir string) (frontier.Options, error) {
 	s, err := Of(dir)
 	if err != nil {
 		return frontier.Options{}, err
 	}
-	return s.FrontierOptions(), nil
+	o := s.FrontierOptions()
+	o.Operator = true
+	return o, nil
 }
