@@ -103,6 +103,8 @@ func TestAnOperatorChangesAStoppedAndARunningCrawl(t *testing.T) {
 			}
 			inside(t, "frontier", "add", dir, "http://127.0.0.1:1/").want(t, cli.ExitUsage, "stop the crawl, add it, and go on with resume")
 		}
+		// No turn is out in a stopped frontier, or in the snapshot of a running one: that word could list nothing.
+		inside(t, "frontier", "ls", "--state", "leased", dir).want(t, cli.ExitUsage, "pending, done")
 		r := inside(t, "frontier", "drop", "--host", host, dir)
 		r.want(t, cli.ExitDone)
 		if !strings.HasPrefix(r.out, host+": dropped, with ") {

@@ -31,7 +31,7 @@ type listing struct {
 // What --condition, --state and --outcome take.
 var (
 	listedConditions = []string{"open", "parked", "retired", "refused", "held"}
-	listedHostStates = []string{"pending", "done", "leased"}
+	listedHostStates = []string{"pending", "done"}
 	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
 	listedOutcomes   = []string{"fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}
 )
@@ -216,7 +216,7 @@ func (l *listing) listHosts(ctx context.Context, f frontier.Stored, only []canon
 }
 
 func (l *listing) wantsHost(h frontier.Host) bool {
-	pending := h.Queued+h.InFlight+h.Deferred > 0
+	pending := h.Queued+h.Deferred > 0
 	switch {
 	case l.condition == "held" && h.Hold.Act == 0, l.condition != "held" && l.condition != "" && conditionOf(h) != l.condition:
 		return false
@@ -228,8 +228,6 @@ func (l *listing) wantsHost(h frontier.Host) bool {
 		return pending
 	case "done":
 		return !pending
-	case "leased":
-		return h.Leased
 	}
 	return true
 }
@@ -245,7 +243,7 @@ func heldAs(a frontier.Act) string {
 func conditionOf(h frontier.Host) string { return status.ConditionName(h.Condition) }
 
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
-	pending := h.Queued + h.InFlight + h.Deferred
+	pending := h.Queued + h.Deferred
 	name := h.Authority.Origin()
 	state, why, wait := conditionOf(h), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
@@ -268,10 +266,9 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 			Wait     float64          `json:"wait_s,omitempty"`
 			Pace     float64          `json:"pace_s,omitempty"`
 			Queued   int64            `json:"queued"`
-			InFlight int64            `json:"in_flight"`
 			Deferred int64            `json:"deferred"`
 			Outcomes map[string]int64 `json:"outcomes"`
-		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.InFlight, h.Deferred, outcomes})
+		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.Deferred, outcomes})
 	}
 	if why != "" {
 		why = "  (" + plainly.OneLine(plainly.Reason(why)) + ")"
