@@ -2,26 +2,26 @@
 //
 // # One URL
 //
-// A worker claims a turn with an authority from the frontier and goes through these steps; the function story
-// reads in this order.
+// A worker goes through these steps; the function story has 2 to 8, in this order.
 //
-//  0. Opt-out. A URL that is on an opt-out list is dropped before anything else, robots.txt and look-ups included; where
+//  1. Claim. An authority that is due is leased from the frontier for one turn.
+//  2. Opt-out. A URL that is on an opt-out list is dropped before anything else, robots.txt and look-ups included; where
 //     networks are listed, the address about to be dialled is judged as well.
-//  1. The gate. The authority's robots policy must be valid now. A missing or stale one is fetched first, and that
+//  3. The gate. The authority's robots policy must be valid now. A missing or stale one is fetched first, and that
 //     exchange is the turn. While it cannot be had the host is parked and nothing is decided about its URLs.
-//  2. Scope. The task is judged again, as the configuration stands now, so that a changed scope needs no pass over all
-//     URLs that wait.
-//  3. The verdict, for the exact octets of path and query that will be sent.
+//  4. Scope and verdict. The task is judged again, as the configuration stands now, so that a changed scope needs no pass
+//     over all URLs that wait; and for the exact octets of path and query that will be sent.
 //     A task that a trap's history speaks against is held: set aside, for an operator to release.
-//  4. The exchange: one. Before it a foreign host is looked up, its lock taken, and its place taken in the queue before
-//     its address (package address); if it has to wait, the turn ends without an exchange and the place is kept. A redirect
-//     is an outcome; its target is a candidate like any other.
-//  5. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what
+//  5. The exchange: one. Before it a foreign host is looked up, its lock taken, and its place taken in the queue before
+//     its address (package address); if it has to wait, the turn ends without an exchange and the place is kept.
+//  6. The meaning: what the answer, or the want of one, says of the host.
+//  7. Links, from HTML that no fault cut short and that is no copy of the page before, each judged by the scope; or what
 //     a sitemap lists, if it is one. What the page asks of robots is obeyed here: nofollow of a page or of a link.
-//  6. The decision: how the task ends, or that it comes again. Then the record of the exchange with that decision and the
-//     links found, without its body where that asks not to be archived; then the ledger's line. What needs no exchange is
-//     archived as a refusal before its line. docs/decisions.md has the words.
-//  7. Finish: outcome, links, host state and the wait until the next turn, applied together.
+//  8. The outcome: how the task ends, or that it comes again. A redirect is an outcome; its target is a candidate like any
+//     other. Then the record of the exchange with that decision and the links found, without its body where that asks not
+//     to be archived; then the ledger's line. What needs no exchange is archived as a refusal before its line.
+//     docs/decisions.md has the words.
+//  9. Finish: outcome, links, host state and the wait until the next turn, applied together.
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a
 // task's exchange until then is archived (outcome.go). A panic, or such a cut, is a failed attempt of the task in whose
@@ -30,9 +30,9 @@
 //
 // # An update
 //
-// A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 4 is conditional
+// A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 5 is conditional
 // (past.go), a requisite that is fresh by what its server said is settled before it (verdict.go), and a 304 is told in
-// steps 5 and 6 as the archived answer that it confirms.
+// steps 6 to 8 as the archived answer that it confirms.
 //
 // # Failures
 //
