@@ -41,30 +41,34 @@ const (
 // stages is CPU ms per page by stage.
 type stages map[string]float64
 
-// stageRow is a stage with the beginnings of its functions' names.
+// stageRow is a stage with the packages of ours whose functions are of it, those below them included, and with the
+// beginnings of the names of other functions.
 type stageRow struct {
 	name     string
+	packages []string
 	prefixes []string
 }
 
-// stageRows are in the order in which they are printed. Of prefixes that fit the longest counts.
+// stageRows are in the order in which they are printed. Of what fits the longest counts.
 func stageRows() []stageRow {
 	return []stageRow{
-		{stageFetch, []string{"curtsy/crawler/fetch.", "net/http.", "net."}},
-		{stageParse, []string{"curtsy/crawler/extract.", "curtsy/storage/markup.", "golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
-		{stageCanon, []string{"curtsy/frontier/canon.", "net/url."}},
-		{stageScope, []string{"curtsy/crawler/scope.", "curtsy/crawler/optout."}},
-		{stageTraps, []string{"curtsy/crawler/trap."}},
-		{stageFrontier, []string{"curtsy/frontier.", "curtsy/frontier/", "go.etcd.io/bbolt."}},
-		{stageGate, []string{"curtsy/robots.", "curtsy/crawler.(*gate).", "curtsy/crawler.rules.", "curtsy/crawler.(*slots).", "curtsy/crawler/hostlock."}},
-		{stageArchive, []string{"curtsy/storage/warc.", "curtsy/frontier/durable.", "curtsy/storage/cdxj."}},
-		{stageLedger, []string{"curtsy/storage/ledger."}},
-		{stageMirror, []string{"curtsy/storage/mirror."}},
-		{stageCollector, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain", "runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge",
-			"runtime.(*sweepLocked)", "runtime.deductSweepCredit", "runtime.gcWriteBarrier", "runtime.wbBuf"}},
-		{stageStory, []string{"curtsy/crawler.", "curtsy/storage.", "main."}},
-		{stageScheduler, nil},
-		{stageRest, nil},
+		{stageFetch, []string{"crawler/fetch", "crawler/inflight"}, []string{"net/http.", "net."}},
+		{stageParse, []string{"crawler/extract", "storage/markup", "storage/charset"},
+			[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
+		{stageCanon, []string{"frontier/canon"}, []string{"net/url."}},
+		{stageScope, []string{"crawler/scope", "crawler/optout"}, nil},
+		{stageTraps, []string{"crawler/trap"}, nil},
+		{stageFrontier, []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
+		{stageGate, []string{"robots", "crawler/gate", "crawler/address", "crawler/hostlock"}, nil},
+		{stageArchive, []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
+		{stageLedger, []string{"storage/ledger"}, nil},
+		{stageMirror, []string{"storage/mirror"}, nil},
+		{stageCollector, nil, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain",
+			"runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge", "runtime.(*sweepLocked)", "runtime.deductSweepCredit",
+			"runtime.gcWriteBarrier", "runtime.wbBuf"}},
+		{stageStory, []string{"crawler", "storage", "cmd"}, []string{"main."}},
+		{stageScheduler, nil, nil},
+		{stageRest, nil, nil},
 	}
 }
 
@@ -121,8 +125,15 @@ func stageOf(x *profile.Sample) string {
 
 // stageFor is the stage of a function; empty if it is of none.
 func stageFor(function string) (stage string) {
+	ours, ok := strings.CutPrefix(function, "curtsy/")
 	longest := 0
 	for _, row := range stageRows() {
+		for _, pkg := range row.packages {
+			below, of := strings.CutPrefix(ours, pkg)
+			if ok && of && len(pkg) > longest && (strings.HasPrefix(below, ".") || strings.HasPrefix(below, "/")) {
+				stage, longest = row.name, len(pkg)
+			}
+		}
 		for _, prefix := range row.prefixes {
 			if len(prefix) > longest && strings.HasPrefix(function, prefix) {
 				stage, longest = row.name, len(prefix)

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,11 +40,14 @@ func TestStages_ASampleBelongsToItsInnermostStage(t *testing.T) {
 		{stageStory, stack(64, "strings.Index", "curtsy/crawler.(*Crawl).story")},
 		{stageScheduler, stack(128, "runtime.futex", "runtime.findRunnable", "runtime.mcall")},
 		{stageRest, stack(256, "sync.(*Pool).pinSlow", "runtime.goexit")},
-		{stageGate, stack(512, "curtsy/robots.(*Rulebook).Match", "curtsy/crawler.rules.judge", "curtsy/crawler.(*Crawl).judge")},
+		{stageGate, stack(512, "curtsy/robots.(*Rulebook).Match", "curtsy/crawler/gate.Rules.Judge", "curtsy/crawler.bounds.judge")},
 		{stageFetch, stack(1024, "internal/runtime/syscall.Syscall6", "net.(*conn).Read", "net/http.(*persistConn).readLoop")},
 		{stageLedger, stack(2048, "memmove < curtsy/storage/ledger.appendLine < curtsy/storage/ledger.(*Writer).Append", "curtsy/crawler.(*Crawl).write")},
 		{stageTraps, stack(4096, "curtsy/crawler/trap.(*Digester).Write", "curtsy/crawler/extract.text")},
 		{stageScope, stack(8192, "curtsy/crawler/scope.(*Scope).Decide", "curtsy/crawler.(*Crawl).found")},
+		{stageParse, stack(0, "memmove", "curtsy/crawler/extract/prune.(*pruner).Read", "curtsy/crawler.(*linker).links")},
+		{stageFrontier, stack(0, "memmove", "curtsy/frontier/bolt/seen.(*Set).Add", "curtsy/crawler.(*Crawl).finish")},
+		{stageStory, stack(0, "curtsy/crawler/record.(*Writer).Write")},
 		{stageMirror, stack(16384, "syscall.openat", "curtsy/storage/mirror.Build", "main.buildTree")},
 		{stageScheduler, stack(32768)},
 	} {
@@ -63,6 +67,17 @@ func TestStages_ASampleBelongsToItsInnermostStage(t *testing.T) {
 	p.SampleType = p.SampleType[:1]
 	if _, err := attribute(p, 2); err == nil {
 		t.Error("a profile without processor time is taken")
+	}
+}
+
+// A package that moved, or is new, still belongs to a stage: each that stages names exists.
+func TestStages_NamePackagesThatExist(t *testing.T) {
+	for _, row := range stageRows() {
+		for _, pkg := range row.packages {
+			if files, err := filepath.Glob(filepath.Join("..", "..", "..", filepath.FromSlash(pkg), "*")); err != nil || len(files) == 0 {
+				t.Errorf("%s has package %s, which does not exist: %v", row.name, pkg, err)
+			}
+		}
 	}
 }
 
