@@ -1,0 +1,184 @@
+package seeds
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+)
+
+func parse(t testing.TB, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// ledger is a durable frontier's totals, and the book of the run over them.
+type ledger struct {
+	counts map[string]int64
+	book   *Book
+}
+
+// turn says of one seed whether it is answered, and applies the turn unless it is lost.
+func (l *ledger) turn(seed string, answered, lost bool) {
+	turn := map[string]int64{}
+	count := func(total string, n int64) { turn[total] += n }
+	if answered {
+		l.book.Answered(seed, count)
+	} else {
+		l.book.Unanswered(seed, count)
+	}
+	if lost {
+		return
+	}
+	l.book.Applied(frontier.Result{Counts: turn}, nil)
+	for name, n := range turn {
+		l.counts[name] += n
+	}
+}
+
+// The total is the number of seeds whose last word was none, whatever an operator tries again, whichever turns are lost
+// and however often a run begins anew.
+func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	l := ledger{map[string]int64{totals.Pages: 7}, NewBook(nil)}
+	unanswered := map[string]bool{}
+	for step := range 4000 {
+		seed, answered, lost := fmt.Sprintf("http://s%d.test/", rng.IntN(12)), rng.IntN(2) == 0, rng.IntN(4) == 0
+		l.turn(seed, answered, lost)
+		if !lost {
+			unanswered[seed] = !answered
+		}
+		if rng.IntN(50) == 0 {
+			l.book = NewBook(maps.Clone(l.counts))
+		}
+		want := int64(0)
+		for _, is := range unanswered {
+			if is {
+				want++
+			}
+		}
+		if got := l.counts[totals.SeedsUnanswered]; got != want {
+			t.Fatalf("step %d: %d seeds unanswered, want %d", step, got, want)
+		}
+	}
+}
+
+// The names are bounded: a seed over the bound is counted all the same, and one below it keeps its name.
+func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
+	l := ledger{map[string]int64{}, NewBook(nil)}
+	const more = 5
+	for i := range maxRemembered + more {
+		l.turn(fmt.Sprintf("http://s%d.test/", i), false, false)
+	}
+	if n := l.counts[totals.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
+		t.Errorf("%d seeds, %d totals; want %d and %d", n, len(l.counts), maxRemembered+more, maxRemembered+1)
+	}
+	l.turn("http://s0.test/", true, false)
+	l.turn("http://s0.test/", false, false)
+	l.turn(fmt.Sprintf("http://s%d.test/", maxRemembered), true, false) // without a name: it stays counted
+	if n := l.counts[totals.SeedsUnanswered]; n != maxRemembered+more || len(l.counts) != maxRemembered+1 {
+		t.Errorf("after a second try: %d seeds, %d totals", n, len(l.counts))
+	}
+}
+
+func TestARunNamesTheFirstTwentyUnansweredSeeds(t *testing.T) {
+	b := NewBook(nil)
+	var all []string
+	for i := range 3 {
+		var turn []string
+		for j := range 9 {
+			turn = append(turn, fmt.Sprint(i, j))
+		}
+		all = append(all, turn...)
+		b.Applied(frontier.Result{}, turn)
+	}
+	if got := b.Named(); fmt.Sprint(got) != fmt.Sprint(all[:20]) {
+		t.Errorf("%v, want %v", got, all[:20])
+	}
+}
+
+// hop is a task on the way of seed, which redirects to it.
+func hop(t *testing.T, seed, at string) frontier.Task {
+	kind := frontier.KindRedirect
+	if seed == at {
+		kind = frontier.KindSeed
+	}
+	return frontier.Task{Candidate: frontier.Candidate{URL: parse(t, at), Kind: kind, Seed: seed}}
+}
+
+func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
+	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
+	for _, x := range []struct {
+		name string
+		way  []string // the seed, then where each redirect leads
+		want bool     // whether the last one closes a circle
+	}{
+		{"one step", []string{a, b}, false},
+		{"a straight way", []string{a, b, c}, false},
+		{"there and back", []string{a, b, a}, true},
+		{"back to the seed", []string{a, b, c, a}, true},
+		{"back to the middle", []string{a, b, c, b}, true},
+		{"back by another spelling", []string{a, b, "HTTP://A.test:80"}, true},
+	} {
+		book := NewBook(nil)
+		for i := range len(x.way) - 1 {
+			got := book.Circles(hop(t, a, x.way[i]), parse(t, x.way[i+1]))
+			if want := x.want && i == len(x.way)-2; got != want {
+				t.Errorf("%s, redirect %d: %v, want %v", x.name, i+1, got, want)
+			}
+		}
+	}
+}
+
+// A way is that of one seed, of redirects alone, and of one try.
+func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
+	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
+	book := NewBook(nil)
+	book.Circles(hop(t, a, a), parse(t, b))
+	if book.Circles(hop(t, b, b), parse(t, a)) {
+		t.Error("the way of another seed counts")
+	}
+	link := hop(t, a, b)
+	link.Depth = 1
+	if book.Circles(link, parse(t, a)) {
+		t.Error("the redirect of a linked page counts as that of its seed")
+	}
+	book.EndOfChain(hop(t, a, a))
+	if !book.Circles(hop(t, a, c), parse(t, a)) {
+		t.Error("a seed that was not redirected to has ended the way")
+	}
+	book.EndOfChain(hop(t, a, b))
+	if book.Circles(hop(t, a, c), parse(t, a)) {
+		t.Error("the way is known after its end")
+	}
+}
+
+// A turn that extends the scope may come to nothing, so that the next one says it again; after it was applied the scope
+// decides alone.
+func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
+	book, u := NewBook(nil), parse(t, "http://b.test/x")
+	covered, calls := false, 0
+	extend := func() { book.Extend(u, func() bool { return covered }, func() { covered = true; calls++ }) }
+	want := func(n int, when string) {
+		t.Helper()
+		if extend(); calls != n {
+			t.Errorf("%s: %d extensions, want %d", when, calls, n)
+		}
+	}
+	want(1, "at first")
+	want(2, "while a turn is under way")
+	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: parse(t, "http://b.test/y")}}}, nil)
+	want(3, "after another was applied")
+	book.Applied(frontier.Result{Extend: []frontier.Seed{{URL: u}}}, nil)
+	want(3, "after it was applied")
+	covered = false
+	want(4, "where the scope does not cover it")
+}
