@@ -1,0 +1,227 @@
+package recovery
+
+import (
+	"errors"
+	"iter"
+	"maps"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/host"
+	"curtsy/crawler/steady"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+func authority(t *testing.T) canon.Authority {
+	t.Helper()
+	u, err := canon.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Authority()
+}
+
+// lines yields lines, and then an error unless that is nil.
+func lines(all []storage.Line, err error) iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		for _, l := range all {
+			if !yield(l, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(storage.Line{}, err)
+		}
+	}
+}
+
+// throttled is the line of an exchange that took a second, ended so long ago, and asked for that rest.
+func throttled(ago, rest time.Duration) storage.Line {
+	began := time.Now().Add(-ago - time.Second)
+	return storage.Line{
+		Time: began, URL: "http://a.test/x", Attempt: 1, Began: began, Took: time.Second, Status: 429, Rest: rest,
+		RestBy: storage.ByRetryAfter,
+	}
+}
+
+// Politeness rule 17: no park is forgotten. The rest that is over last binds, counted from the end of its exchange.
+func TestRule17_TheRestThatIsOverLastIsLeft(t *testing.T) {
+	const m, h = time.Minute, time.Hour
+	type exchange struct{ ago, rest time.Duration }
+	for _, c := range []struct {
+		name      string
+		exchanges []exchange
+		want      time.Duration
+	}{
+		{"none", []exchange{{m, 0}}, 0},
+		{"one", []exchange{{10 * m, h}}, 50 * m},
+		{"one that is over", []exchange{{h, h}}, 0},
+		{"the later exchange", []exchange{{10 * m, h}, {m, h}}, 59 * m},
+		{"the longer rest", []exchange{{10 * m, h}, {m, 5 * m}}, 50 * m},
+		{"in any order", []exchange{{m, 5 * m}, {10 * m, h}}, 50 * m},
+		{"a clock set back", []exchange{{-5 * h, h}}, h},
+		{"longer than any", []exchange{{0, host.LongestAfter + 1}}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			all := []storage.Line{{URL: "no URL", Rest: h, Time: time.Now()}}
+			for _, x := range c.exchanges {
+				all = append(all, throttled(x.ago, x.rest))
+			}
+			rests, _, err := Read(lines(all, nil))
+			got, ok := rests.Left(authority(t), &host.State{}, steady.Start())
+			if err != nil || got.Wait != c.want || ok != (c.want > 0) {
+				t.Errorf("%s: %v is left, %v, %v; want %v", c.name, got.Wait, ok, err, c.want)
+			}
+		})
+	}
+}
+
+// Politeness rule 11: a host that asks for more than a day is left alone for the run.
+func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unreached := storage.Line{
+			Time: time.Now(), URL: "http://a.test/", Rest: time.Hour, RestBy: storage.ByErrors, Reason: "dns",
+		}
+		const more, why = host.Day + time.Second, "status 429 before the kill"
+		for _, c := range []struct {
+			line storage.Line
+			want host.Rest
+		}{
+			{throttled(0, host.Day), host.Rest{
+				Wait: host.Day, By: storage.ByRetryAfter, Condition: frontier.Parked, Reason: why,
+			}},
+			{throttled(0, more), host.Rest{
+				Wait: more, By: storage.ByRetryAfter, Condition: frontier.Retired, Reason: why,
+			}},
+			{unreached, host.Rest{
+				Wait: time.Hour, By: storage.ByErrors, Condition: frontier.Parked, Reason: "dns before the kill",
+			}},
+		} {
+			rests, _, err := Read(lines([]storage.Line{c.line}, nil))
+			if got, ok := rests.Left(authority(t), &host.State{}, steady.Start()); got != c.want || !ok || err != nil {
+				t.Errorf("%+v, %v, %v; want %+v", got, ok, err, c.want)
+			}
+		}
+	})
+}
+
+// A rest binds a host until it is asked again. The two books may differ by some microseconds over the same exchange.
+func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, a := steady.Start(), authority(t)
+		rests, _, err := Read(lines([]storage.Line{throttled(time.Minute, time.Hour)}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := clock.Micros(time.Now().Add(-time.Minute))
+		for _, c := range []struct {
+			name       string
+			last       int64
+			left, told bool
+		}{
+			{"the frontier does not know of it", end - 1_000_000, true, true},
+			{"the host is new", 0, true, true},
+			{"the frontier knows of it", end, true, false},
+			{"it is rounded down", end - rounding, true, false},
+			{"it is rounded up", end + rounding, true, false},
+			{"the host was asked again", end + 1_000_000, false, false},
+		} {
+			memory := host.State{LastEnd: c.last, Due: host.Pace{Pause: time.Second}}
+			if _, ok := rests.Left(a, &memory, clock); ok != c.left {
+				t.Errorf("%s: a rest is left: %v, want %v", c.name, ok, c.left)
+			}
+			want := memory
+			if c.told {
+				want.LastEnd, want.Due = end, host.Pace{Pause: time.Hour, By: storage.ByRetryAfter}
+			}
+			if rests.Recollect(a, &memory, clock); !reflect.DeepEqual(memory, want) {
+				t.Errorf("%s: the host remembers %+v, want %+v", c.name, memory, want)
+			}
+		}
+		memory := host.State{LastEnd: 5}
+		Rests(nil).Recollect(a, &memory, clock)
+		if _, ok := Rests(nil).Left(a, &memory, clock); ok || !reflect.DeepEqual(memory, host.State{LastEnd: 5}) {
+			t.Error("no rests change something")
+		}
+	})
+}
+
+func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
+	silent, answer := storage.Line{URL: "http://a.test/"}, storage.Line{URL: "http://b.test/", Status: 200}
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name  string
+		lines iter.Seq2[storage.Line, error]
+		want  bool
+		err   error
+	}{
+		{"no ledger", nil, false, nil},
+		{"no lines", lines(nil, nil), false, nil},
+		{"no answer", lines([]storage.Line{silent}, nil), false, nil},
+		{"an answer before", lines([]storage.Line{answer, silent}, nil), true, nil},
+		{"an answer that asks for no rest", lines([]storage.Line{silent, answer}, nil), true, nil},
+		{"a broken ledger", lines([]storage.Line{answer}, broken), false, broken},
+	} {
+		if _, got, err := Read(c.lines); got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v; want %v, %v", c.name, got, err, c.want, c.err)
+		}
+	}
+}
+
+// What the ledger tells beyond the frontier is carried until one turn is applied with it, and counted once.
+func TestCostsOfAKilledRunAreCountedOnce(t *testing.T) {
+	counted := map[string]int64{totals.Exchanges: 10, totals.Answers: 9, totals.Bytes: 1000, totals.Pages: 4}
+	was := maps.Clone(counted)
+	var c Costs
+	all, err := c.Recover(func() (storage.Asked, error) {
+		return storage.Asked{Exchanges: 13, Answers: 9, Robots: 1, Octets: 900}, nil
+	}, counted)
+	want := map[string]int64{
+		totals.Exchanges: 13, totals.Answers: 9, totals.Robots: 1, totals.Bytes: 1000, totals.Pages: 4,
+	}
+	if err != nil || !maps.Equal(all, want) || !maps.Equal(counted, was) {
+		t.Fatalf("%v, %v, want %v; the frontier's own are %v", all, err, want, counted)
+	}
+	for lost := range 3 { // a turn that is lost takes them with it, and gives them back without its pages
+		turn := map[string]int64{totals.Exchanges: 1, totals.Pages: 1, totals.PrefixFailures + "dns": 1}
+		c.Give(turn)
+		if turn[totals.Exchanges] != int64(4+lost) || turn[totals.Robots] != 1 || c.Total(totals.Exchanges) != 0 {
+			t.Fatalf("turn %d takes %v, %d are left", lost, turn, c.Total(totals.Exchanges))
+		}
+		c.Keep(turn)
+	}
+	turn := map[string]int64{}
+	c.Give(turn)
+	want = map[string]int64{totals.Exchanges: 6, totals.Robots: 1, totals.PrefixFailures + "dns": 3}
+	maps.DeleteFunc(turn, func(_ string, n int64) bool { return n == 0 })
+	if !maps.Equal(turn, want) {
+		t.Errorf("the turn that is applied counts %v, want %v", turn, want)
+	}
+	again := map[string]int64{}
+	if c.Give(again); len(again) != 0 {
+		t.Errorf("the next one counts %v again", again)
+	}
+}
+
+func TestRecoverWithoutALedger(t *testing.T) {
+	var c Costs
+	counted := map[string]int64{totals.Exchanges: 10}
+	all, err := c.Recover(nil, counted)
+	if err != nil || !maps.Equal(all, counted) || c.Total(totals.Exchanges) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	c.Keep(map[string]int64{totals.Exchanges: 2}) // a turn of this run may be lost all the same
+	if c.Total(totals.Exchanges) != 2 {
+		t.Error("a lost turn's cost is lost")
+	}
+	broken := errors.New("broken")
+	_, err = c.Recover(func() (storage.Asked, error) { return storage.Asked{}, broken }, counted)
+	if !errors.Is(err, broken) {
+		t.Errorf("%v, want %v", err, broken)
+	}
+}
