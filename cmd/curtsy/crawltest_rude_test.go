@@ -15,7 +15,8 @@ import (
 // asRude in the environment makes the test binary a crawler without manners, which begins at its last argument.
 const asRude = "CURTSY_TEST_AS_RUDE"
 
-// rude asks for robots.txt, like many, and then for everything: at once, again after an error, and as a browser.
+// rude asks for robots.txt, like many, and then for everything: at once, again after an error or a refusal, and as a
+// browser.
 func rude(seed string) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -38,7 +39,7 @@ func rude(seed string) {
 			asked++
 			all.Go(func() {
 				links, status := rudely(client, u, time.Minute)
-				if status >= 500 || status == http.StatusTooManyRequests {
+				if status >= 500 || status == http.StatusTooManyRequests || status == http.StatusForbidden {
 					rudely(client, u, time.Minute)
 				}
 				mu.Lock()
