@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/audit/measure"
+)
+
+// RFC 9309 2.3.1.2: what is found at the end of the redirects binds the host whose robots.txt redirected.
+func TestWhatARobotsTxtRedirectsToBindsTheHostThatRedirected(t *testing.T) {
+	for where, b := range map[string]string{"b.test/rules.txt": "robots-missing", "b.test/robots.txt": "disallowed"} {
+		for _, m := range []measure.Measure{foreign, ours} {
+			a := newArchive(t, m)
+			a.hears(0, "a.test/robots.txt", 301, "http://"+where)
+			a.hears(1, where, 200, forbids)
+			if got := a.asks(2, "a.test/private"); got != "disallowed" {
+				t.Errorf("%s: of the host that redirected: %q", where, got)
+			}
+			if got := a.asks(2, "a.test/x"); got != "" {
+				t.Errorf("%s: %q", where, got)
+			}
+			if got := a.asks(2, "b.test/private"); got != b {
+				t.Errorf("%s: of the host that was redirected to: %q, want %q", where, got, b)
+			}
+		}
+	}
+}
+
+// A crawler follows at least five redirects and may stop then. The drafts before RFC 9309 had no such word.
+func TestRedirectsAreFollowedAsFarAsTheDocumentSays(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    measure.Measure
+		hops int
+		kind string
+	}{
+		{"RFC 9309", foreign, 5, "rules"},
+		{"RFC 9309", foreign, 6, "none"},
+		{"RFC 9309, ours", ours, 5, "rules"},
+		{"RFC 9309, ours", ours, 6, "none"},
+		{"1994", std1994, 5, "rules"},
+		{"1994", std1994, 6, "unreachable"},
+		{"1996", draft, 10, "rules"},
+		{"1996", draft, 11, "unreachable"},
+	} {
+		a := newArchive(t, c.m)
+		at := "a.test/robots.txt"
+		for i := range c.hops {
+			to := fmt.Sprintf("a.test/%d", i)
+			a.hears(time.Duration(i), at, 302, "http://"+to)
+			at = to
+		}
+		a.hears(time.Minute, at, 200, forbids)
+		if got := a.host("http://a.test").Kind(); got != c.kind {
+			t.Errorf("%s: after %d redirects %s, want %s", c.name, c.hops, got, c.kind)
+		}
+	}
+}
+
+func TestARedirectThatLeadsNowhere(t *testing.T) {
+	for _, to := range []string{"", "http://a.test/robots.txt", "mailto:a@a.test"} {
+		for kind, m := range map[string]measure.Measure{"none": foreign, "unreachable": ours} {
+			a := newArchive(t, m)
+			if got := a.hears(0, "a.test/robots.txt", 301, to).Kind(); got != kind {
+				t.Errorf("%q: %s, want %s", to, got, kind)
+			}
+		}
+	}
+}
+
+// A redirect says where one exchange goes: another with the same URL is a page, and bound by the rules.
+func TestARedirectIsFollowedOnce(t *testing.T) {
+	for _, m := range []measure.Measure{foreign, ours} {
+		a := newArchive(t, m)
+		a.hears(0, "a.test/robots.txt", 301, "/private")
+		if got := a.asks(1, "a.test/private"); got != "" { // an empty text
+			t.Fatalf("%q", got)
+		}
+		if a.hears(2, "a.test/robots.txt", 200, forbids); a.asks(3, "a.test/private") != "disallowed" {
+			t.Error("asked for again, it is no page")
+		}
+	}
+}
+
+// A crawl of ours that was killed goes on in another file, and may have to follow a redirect again. What it asks for
+// as a link, it says so.
+func TestARedirectMayBeFollowedAgainInAnotherFileOfOurs(t *testing.T) {
+	a := newArchive(t, ours)
+	a.hears(0, "a.test/robots.txt", 301, "/rules")
+	a.hears(1, "a.test/rules", 200, forbids)
+	x := a.got(2, "a.test/rules", 200, forbids)
+	if a.j.IsRobots(&x.Exchange) {
+		t.Error("it was followed in this file")
+	}
+	x.Exchange.File = "2.warc.gz"
+	if !a.j.IsRobots(&x.Exchange) {
+		t.Error("it was not followed in that file")
+	}
+	x.Exchange.Line = &storage.Line{Decision: storage.DecisionAllow}
+	if a.j.IsRobots(&x.Exchange) {
+		t.Error("its line says that it was a page")
+	}
+}
+
+// One redirect does not take away another's answer: hosts that lead to one URL are bound by what stands there.
+func TestHostsThatRedirectToOneURLAreAllBound(t *testing.T) {
+	a := newArchive(t, ours)
+	for _, host := range []string{"a.test", "b.test"} {
+		a.hears(0, host+"/robots.txt", 301, "http://c.test/rules")
+	}
+	a.hears(1, "c.test/rules", 200, forbids)
+	for _, host := range []string{"a.test", "b.test"} {
+		if got := a.asks(2, host+"/private"); got != "disallowed" {
+			t.Errorf("%s: %q", host, got)
+		}
+	}
+	if x := a.got(3, "c.test/rules", 200, forbids); !a.j.IsRobots(&x.Exchange) {
+		t.Error("the second of them may ask for it, too")
+	}
+}
+
+// Whoever has a host may redirect its robots.txt to any page of others. That a crawler follows is no violation, and
+// what the rules there forbid is named.
+func TestARedirectToAForbiddenPageOfAnotherHostIsNamed(t *testing.T) {
+	for want, m := range map[string]measure.Measure{"note disallowed": foreign, "disallowed?": ours} {
+		a := newArchive(t, m)
+		a.hears(0, "b.test/robots.txt", 200, forbids)
+		a.hears(1, "a.test/robots.txt", 301, "http://b.test/private")
+		if got := a.asks(2, "b.test/private"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestRedirectsThatWaitAreBounded(t *testing.T) {
+	urls, hosts, one := redirects{}, redirects{}, redirects{}
+	for i := range maxWaiting + 10 {
+		urls.add(fmt.Sprint(i), hop{origin: "http://a.test"})
+	}
+	for i := range 2000 {
+		hosts.add("http://c.test/", hop{origin: fmt.Sprint(i)})
+	}
+	for i := range 10 {
+		one.add("http://c.test/", hop{origin: "http://a.test", n: i})
+	}
+	if len(urls) != maxWaiting || len(hosts["http://c.test/"]) != 1000 {
+		t.Errorf("%d URLs, %d hosts", len(urls), len(hosts["http://c.test/"]))
+	}
+	if w := one["http://c.test/"]; len(w) != 1 || w[0].n != 9 {
+		t.Errorf("of one host wait %+v, want the last", w)
+	}
+}
