@@ -1,0 +1,96 @@
+package finding
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Codes leaves none out: what it does not list, results do not count.
+func TestCodesAreAllCodesOnce(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for _, value := range v.Values {
+			if lit, ok := value.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				word, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				declared = append(declared, word)
+			}
+		}
+		return true
+	})
+	var listed []string
+	for _, c := range Codes() {
+		listed = append(listed, string(c))
+	}
+	slices.Sort(declared)
+	slices.Sort(listed)
+	if len(declared) < 20 || !slices.Equal(declared, listed) || len(slices.Compact(listed)) != len(declared) {
+		t.Errorf("declared %q\nlisted   %q", declared, listed)
+	}
+}
+
+func TestATextIsCutBehindItsBound(t *testing.T) {
+	whole := strings.Repeat("a", MaxText)
+	for given, want := range map[string]string{"": "", whole: whole, whole + "b": whole + "…"} {
+		if got := Short(given); got != want {
+			t.Errorf("of %d bytes %d are left", len(given), len(got))
+		}
+	}
+}
+
+// An instant is written in UTC, to the millisecond, wherever the machine stands; a pause to the microsecond.
+func TestTimesAreWrittenTheSameEverywhere(t *testing.T) {
+	at := time.Date(2026, 3, 1, 1, 2, 3, 4_999_999, time.FixedZone("", 2*3600))
+	if got := Clock(at); got != "2026-02-28T23:02:03.004Z" {
+		t.Error(got)
+	}
+	if got := Round(1_234_567_500 * time.Nanosecond); got != "1.234568s" {
+		t.Error(got)
+	}
+}
+
+func TestTakeHandsOutEachFindingOnce(t *testing.T) {
+	var l List
+	if all := l.Take(); len(all.Findings)+len(all.Doubts) != 0 {
+		t.Errorf("the zero List has %+v", all)
+	}
+	l.Add(Finding{Code: Gap})
+	l.Add(Finding{Code: Method})
+	l.Doubt("http://a.test", InFlight, "why", time.Second, time.Minute)
+	all := l.Take()
+	if len(all.Findings) != 2 || all.Findings[0].Code != Gap || all.Findings[1].Code != Method {
+		t.Errorf("%+v", all.Findings)
+	}
+	if len(all.Doubts) != 1 || all.Doubts[0] != (Doubt{"http://a.test", InFlight, "why", time.Second, time.Minute}) {
+		t.Errorf("%+v", all.Doubts)
+	}
+	if again := l.Take(); len(again.Findings)+len(again.Doubts) != 0 {
+		t.Errorf("taken twice: %+v", again)
+	}
+}
+
+// Scripts read these names. An offset of zero is a place, so it is always there.
+func TestTheFieldsOfAFinding(t *testing.T) {
+	got, err := json.Marshal(Finding{Code: Gap, Place: Place{File: "1.warc.gz"}, Required: "r", Observed: "o"})
+	if want := `{"code":"gap","file":"1.warc.gz","offset":0,"required":"r","observed":"o"}`; string(got) != want ||
+		err != nil {
+		t.Errorf("%s, error %v; want %s", got, err, want)
+	}
+}
