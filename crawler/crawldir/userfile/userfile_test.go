@@ -1,0 +1,184 @@
+package userfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// file makes a file below a new folder.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// link makes a symbolic link, where the system lets people do so.
+func link(t *testing.T, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+}
+
+var nowhere = Place{Is: func(string) bool { return false }}
+
+const mark = "<!-- curtsy audit -->"
+
+var page = Kind{Name: "an audit page", Mark: mark}
+
+// No option replaces a file that it has not made.
+func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
+	for _, c := range []struct {
+		name, text   string
+		page, nobody string // what is said of a kind with a mark, and of one without
+	}{
+		{"empty", "", "", ""},
+		{"ours", "<html>" + mark, "", "exists: name a new file"},
+		{"theirs", "<html>", "not an audit page of curtsy's making", "exists: name a new file"},
+		{"mark ends at the bound", strings.Repeat("a", markWithin-len(mark)) + mark, "", "exists"},
+		{"mark ends behind the bound", strings.Repeat("a", markWithin-len(mark)+1) + mark, "not an audit page", "exists"},
+	} {
+		path := file(t, "x.html", c.text)
+		for k, want := range map[string]string{mark: c.page, "": c.nobody} {
+			err := Kind{Name: page.Name, Mark: k}.Writable(path, nowhere)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", c.name, err, want)
+			}
+		}
+		if b, err := os.ReadFile(path); string(b) != c.text || err != nil {
+			t.Errorf("%s: it was changed: %v", c.name, err)
+		}
+	}
+}
+
+func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := page.Writable(filepath.Join(dir, "new"), nowhere); err != nil {
+		t.Errorf("a new file: %v", err)
+	}
+	if err := page.Writable(dir, nowhere); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("a folder: %v", err)
+	}
+	if err := page.Writable(os.DevNull, nowhere); err != nil {
+		t.Errorf("the device that is empty: %v", err)
+	}
+	dangling := filepath.Join(dir, "link")
+	link(t, filepath.Join(dir, "gone"), dangling)
+	if err := page.Writable(dangling, nowhere); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Errorf("a link that leads nowhere: %v", err)
+	}
+}
+
+// What is a crawl's own is told by the name and by what the folder is, in whatever way a path leads there.
+func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"crawl/warc/deep", "crawl/notes", "folder/warc"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Place{Names: []string{"warc", "report.html"}, Is: func(dir string) bool {
+		return dir == filepath.Join(root, "crawl") || dir == filepath.Join(real, "crawl")
+	}}
+	link(t, filepath.Join(root, "crawl", "warc"), filepath.Join(root, "alias"))
+	own := Kind{Own: []string{"report.html"}}
+	for _, c := range []struct {
+		path          string
+		other, report bool // whether it is outside, of a kind that has nothing there, and of one that owns the report
+	}{
+		{"crawl/warc", false, false},
+		{"crawl/WARC/x", false, false}, // some systems do not tell them apart
+		{"crawl/warc/x", false, false},
+		{"crawl/warc/deep/x", false, false},
+		{"crawl/notes/../warc/x", false, false},
+		{"alias/x", false, false},
+		{"crawl/report.html", false, true},
+		{"crawl/report.html/x", false, false},
+		{"crawl/x", true, true},
+		{"crawl/notes/x", true, true},
+		{"folder/warc/x", true, true},
+		{"warc", true, true},
+	} {
+		path := root + string(filepath.Separator) + filepath.FromSlash(c.path)
+		if err := page.Outside(path, p); (err == nil) != c.other {
+			t.Errorf("%s: %v", c.path, err)
+		}
+		if err := own.Outside(path, p); (err == nil) != c.report {
+			t.Errorf("%s, by who owns the report: %v", c.path, err)
+		}
+		if err := page.Writable(path, p); !c.other && err == nil {
+			t.Errorf("%s may be written to", c.path)
+		}
+	}
+}
+
+func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
+	path := file(t, "list", "12345")
+	for most, ok := range map[int64]bool{4: false, 5: true, 6: true} {
+		b, err := ReadAll(path, most)
+		if (err == nil) != ok || ok && string(b) != "12345" {
+			t.Errorf("at most %d: %q, error %v", most, b, err)
+		}
+	}
+	if _, err := ReadAll(path+"x", 5); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if b, err := ReadAll(os.DevNull, 5); len(b) > 0 || err != nil {
+		t.Errorf("the device that is empty: %q, error %v", b, err)
+	}
+}
+
+// A device that never ends is refused before a byte is read.
+func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
+	const zeros = "/dev/zero"
+	if fi, err := os.Stat(zeros); err != nil || fi.Mode()&fs.ModeCharDevice == 0 {
+		t.Skip("there is no " + zeros)
+	}
+	dir := t.TempDir()
+	alias := filepath.Join(dir, "seeds")
+	link(t, zeros, alias)
+	for _, path := range []string{zeros, alias} {
+		if err := Readable(path); err == nil || !strings.Contains(err.Error(), "is a device") {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := ReadAll(path, 5); err == nil || !strings.Contains(err.Error(), "is a device") {
+			t.Errorf("%s: read: %v", path, err)
+		}
+	}
+}
+
+// Readable leaves it to others to say that a file is not there, and takes what may be read.
+func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
+	path := file(t, "x", "")
+	for _, path := range []string{path, path + "x", filepath.Dir(path), os.DevNull} {
+		if err := Readable(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(f); len(b) > 0 || err != nil {
+		t.Errorf("%q, error %v", b, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
