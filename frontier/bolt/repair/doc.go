@@ -6,7 +6,7 @@
 // Rebuild write a whole file beside the place where it belongs, sync it, and give it its name in one step: after an
 // error, or a kill, what was there is as it was.
 //
-// Its tests stand beside the engine, which makes the files that they spoil and opens what comes out.
+// Most of its tests stand beside the engine, which makes the files that they spoil and opens what comes out.
 //
 // Rebuild believes neither the branches of bbolt nor its meta pages: it looks at every page, and takes the values whose
 // checksums prove what they are. Where the file has several versions of one, it takes what the last commit refers to.
