@@ -40,21 +40,28 @@ func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runAndKill(t, dir, nil)
+	return dir
+}
+
+// runAndKill runs the crawl in dir, and has its frontier forget the run.
+func runAndKill(t *testing.T, dir string, s *Settings) {
+	t.Helper()
 	var before []byte
-	_, err = Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
+	attend := func(ctx context.Context, start Start) (crawler.Summary, error) {
 		var err error
 		if before, err = os.ReadFile(in(dir, FrontierName)); err != nil {
 			t.Fatal(err)
 		}
 		return start.Crawl.Run(ctx)
-	}})
+	}
+	_, err := Run(t.Context(), dir, Options{Settings: s, Attend: attend})
 	if err == nil {
 		err = os.WriteFile(in(dir, FrontierName), before, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // A kill makes the frontier forget an answer that asks for a rest; the ledger knows it. The run that follows keeps the
@@ -93,6 +100,48 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
 			t.Errorf("%s: asked for %s before the rest was over", name, more[0].Target)
 		}
+	}
+}
+
+// A crawl whose budget is spent can be updated, though its last run was killed. The update keeps a rest that the ledger
+// alone knows of.
+func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
+	web := crawltest.New(&crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/":     {Links: []string{"/busy"}},
+		"/busy": {FailFirst: 99, FailStatus: http.StatusServiceUnavailable, RetryAfter: "3600"},
+	}})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir, s := in(t.TempDir(), "d"), Defaults()
+	s.Delay, s.MaxWait, s.MaxPages = 0, time.Second, 1
+	seeds, err := SeedURLs(web.LoopbackURL("bakery.test"))
+	if err == nil {
+		err = Create(t.Context(), dir, &s, seeds)
+	}
+	if err == nil {
+		_, err = Run(t.Context(), dir, Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := s
+	more.MaxPages = 2
+	runAndKill(t, dir, &more)
+	asked := len(web.Referee().Requests())
+	if last := web.Referee().Requests()[asked-1].Target; last != "/busy" {
+		t.Fatalf("the run that is killed asked for %s last", last)
+	}
+	if _, err := Update(t.Context(), dir, &s, &s); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), dir, Options{})
+	if err != nil || r.EndedBy != crawler.EndedWaiting || r.Status.Exchanges != 0 {
+		t.Errorf("ended by %s after %d exchanges, %v", r.EndedBy, r.Status.Exchanges, err)
+	}
+	if more := web.Referee().Requests()[asked:]; len(more) > 0 {
+		t.Errorf("the update asked for %s before the rest was over", more[0].Target)
 	}
 }
 

@@ -103,7 +103,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g totals.Ge
 	if err != nil {
 		return err
 	}
-	f, err := engine.Open(path, frontier.Options{})
+	f, err := engine.Open(path, frontier.Options{Operator: true}) // a kill before the update is for its run to learn of
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,8 @@ func nextItems(ctx context.Context, old frontier.Reader, g totals.Generation) it
 			yield(frontier.Item{}, err)
 			return
 		}
-		if !yield(frontier.Item{Head: &frontier.Head{Secret: secret, Openings: stats.Restarts + 1}}, nil) {
+		head := frontier.Head{Secret: secret, Openings: stats.Restarts + 1, Unclean: stats.Unclean}
+		if !yield(frontier.Item{Head: &head}, nil) {
 			return
 		}
 		for body, err := range policiesOf(ctx, old) {
