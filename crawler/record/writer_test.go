@@ -1,0 +1,277 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/refusals"
+	"curtsy/crawler/steady"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// books are an archive and a ledger that tell in which order they were called.
+type books struct {
+	calls   []string
+	records []storage.Record
+	lines   []storage.Line // of the ledger
+	fail    string         // the call that fails
+}
+
+var errFull = errors.New("full")
+
+func (b *books) call(ctx context.Context, name string) error {
+	b.calls = append(b.calls, name)
+	if name == b.fail {
+		return errFull
+	}
+	return ctx.Err()
+}
+
+// archive and ledger are the two faces of books.
+type (
+	archive struct{ *books }
+	ledger  struct{ *books }
+)
+
+func (a archive) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
+	a.records = append(a.records, r)
+	return storage.Receipt{ID: "urn:1", Blocks: "b1"}, a.call(ctx, "record")
+}
+func (a archive) Refuse(ctx context.Context, _ storage.Line) error { return a.call(ctx, "refuse") }
+func (a archive) Sync(ctx context.Context) error                   { return a.call(ctx, "sync archive") }
+
+func (l ledger) Begin(ctx context.Context) error { return l.call(ctx, "begin") }
+func (l ledger) Sync(ctx context.Context) error  { return l.call(ctx, "sync ledger") }
+func (l ledger) Append(ctx context.Context, line storage.Line) error {
+	l.lines = append(l.lines, line)
+	return l.call(ctx, "append")
+}
+
+func (b *books) writer() *Writer { return New(archive{b}, ledger{b}, steady.NewDates()) }
+
+func parse(t *testing.T, raw string) canon.URL {
+	t.Helper()
+	u, err := canon.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// answered is an exchange whose answer has a head of four bytes and that body.
+func answered(t *testing.T, body string) *fetch.Exchange {
+	all := "head" + body
+	return &fetch.Exchange{
+		URL: parse(t, "http://a.test/x"), Start: time.Now(), End: time.Now().Add(time.Second), Request: []byte("GET"),
+		Response: io.NewSectionReader(strings.NewReader(all), 0, int64(len(all))), HeadSize: 4, Status: 200,
+		PayloadSize: int64(len(body)), PayloadDigest: [32]byte{1},
+	}
+}
+
+// A line of the ledger names what the archive has already; one that says a rest is durable at once.
+func TestWriteIsArchiveThenLedger(t *testing.T) {
+	made := Evidence{Exchange: answered(t, "body")}
+	unmade := Evidence{Exchange: &fetch.Exchange{URL: parse(t, "http://a.test/x")}}
+	for _, c := range []struct {
+		name     string
+		line     storage.Line
+		evidence Evidence
+		want     string
+	}{
+		{"an exchange", storage.Line{Attempt: 1}, made, "record, append"},
+		{"one that asks for a rest", storage.Line{Attempt: 1, Rest: 1}, made, "record, append, sync ledger"},
+		{"one without a connection", storage.Line{Attempt: 1}, unmade, "append"},
+		{"such a one with a rest", storage.Line{Attempt: 1, Rest: 1}, unmade, "append, sync ledger"},
+		{"robots.txt forbids it", storage.Line{Decision: storage.DecisionDisallow}, Evidence{}, "refuse, append"},
+		{"refused", storage.Line{Decision: storage.DecisionRefuse}, Evidence{}, "refuse, append"},
+		{"held", storage.Line{Decision: storage.DecisionHold}, Evidence{}, "refuse, append"},
+	} {
+		var b books
+		id, err := b.writer().Write(t.Context(), c.line, c.evidence)
+		if got := strings.Join(b.calls, ", "); got != c.want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", c.name, got, err, c.want)
+		}
+		record, blocks := "", ""
+		if c.evidence.made() {
+			record, blocks = "urn:1", "b1"
+		}
+		if l := b.lines[0]; id != record || l.Record != record || l.Blocks != blocks {
+			t.Errorf("%s: id %q, the line names %q and %q", c.name, id, l.Record, l.Blocks)
+		}
+	}
+}
+
+// No line is written of what the archive could not keep, and no failure is kept to itself.
+func TestWriteStopsAtTheFirstFailure(t *testing.T) {
+	made, refused := Evidence{Exchange: answered(t, "body")}, storage.Line{Decision: storage.DecisionDisallow}
+	for _, c := range []struct {
+		fail     string
+		line     storage.Line
+		evidence Evidence
+		want     string
+	}{
+		{"record", storage.Line{Attempt: 1, Rest: 1}, made, "record"},
+		{"append", storage.Line{Attempt: 1, Rest: 1}, made, "record, append"},
+		{"sync ledger", storage.Line{Attempt: 1, Rest: 1}, made, "record, append, sync ledger"},
+		{"refuse", refused, Evidence{}, "refuse"},
+		{"append", refused, Evidence{}, "refuse, append"},
+	} {
+		b := books{fail: c.fail}
+		_, err := b.writer().Write(t.Context(), c.line, c.evidence)
+		if got := strings.Join(b.calls, ", "); got != c.want || !errors.Is(err, errFull) {
+			t.Errorf("%s fails: %s, %v; want %s", c.fail, got, err, c.want)
+		}
+	}
+}
+
+// Lines and counts add up to the refusals, also when the run is being ended; the end makes them durable, once.
+func TestFlushWritesWhatWasCounted(t *testing.T) {
+	const n = refusals.MaxLines + 7
+	var b books
+	w := b.writer()
+	for range n {
+		l := storage.Line{URL: "http://a.test/x", Decision: storage.DecisionRefuse, Reason: "trap:repeat"}
+		if _, err := w.Write(t.Context(), l, Evidence{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.calls = nil
+	_ = w.Flush(ctx)
+	if last := b.lines[len(b.lines)-1]; len(b.lines) != refusals.MaxLines+1 || last.Count != 7 {
+		t.Errorf("%d lines, the last one counts %d", len(b.lines), last.Count)
+	}
+	if got := strings.Join(b.calls[:3], ", "); got != "refuse, append, sync archive" {
+		t.Errorf("the end is %s", got)
+	}
+	b.calls = nil
+	if err := w.Flush(t.Context()); err != nil || len(b.calls) > 0 {
+		t.Errorf("a second end: %v, %v", b.calls, err)
+	}
+}
+
+// Politeness rule 19: the body of an answer that asks not to be archived is left out, and its digest stays.
+func TestRule19_HeadOnlyKeepsTheHeadAndTheDigest(t *testing.T) {
+	for _, c := range []struct {
+		name, body     string
+		headOnly, want bool
+	}{
+		{"asked", "body", true, true}, {"not asked", "body", false, false}, {"there is no body", "", true, false},
+	} {
+		var b books
+		e := Evidence{Exchange: answered(t, c.body), HeadOnly: c.headOnly, Page: true}
+		l := storage.Line{Attempt: 1}
+		e.Describe(&l)
+		if _, err := b.writer().Write(t.Context(), l, e); err != nil {
+			t.Fatal(err)
+		}
+		r, cut := b.records[0], ""
+		kept, err := io.ReadAll(r.Response)
+		want := "head" + c.body
+		if c.want {
+			want, cut = "head", fetch.CutOther
+		}
+		if string(kept) != want || err != nil || r.HeadOnly != c.want || r.Truncated != cut || l.Truncated != cut {
+			t.Errorf("%s: %q is kept, head only %v, truncated %q, %q", c.name, kept, r.HeadOnly, r.Truncated, l.Truncated)
+		}
+		if !r.HasPayload || !strings.HasPrefix(l.Payload, "0100") || l.Octets != int64(4+len(c.body)) {
+			t.Errorf("%s: payload %v %q, %d bytes", c.name, r.HasPayload, l.Payload, l.Octets)
+		}
+	}
+}
+
+// An answer may be repeated, or be a repeat, if it is a page that came whole.
+func TestWholePagesAloneAreRepeatable(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(e *Evidence)
+		want   bool
+	}{
+		"a page":         {func(*Evidence) {}, true},
+		"the last 2xx":   {func(e *Evidence) { e.Exchange.Status = 299 }, true},
+		"robots.txt":     {func(e *Evidence) { e.Page = false }, false},
+		"the head alone": {func(e *Evidence) { e.HeadOnly = true }, false},
+		"it broke off":   {func(e *Evidence) { e.Exchange.Failure = &fetch.Failure{} }, false},
+		"it was cut":     {func(e *Evidence) { e.Exchange.Truncated = fetch.CutLength }, false},
+		"a redirect":     {func(e *Evidence) { e.Exchange.Status = 301 }, false},
+		"an error page":  {func(e *Evidence) { e.Exchange.Status = 404 }, false},
+		"it is empty":    {func(e *Evidence) { e.Exchange.PayloadSize = 0 }, false},
+	} {
+		var b books
+		e := Evidence{Exchange: answered(t, "body"), Page: true}
+		c.change(&e)
+		_, err := b.writer().Write(t.Context(), storage.Line{Attempt: 1}, e)
+		if err != nil || b.records[0].Repeatable != c.want {
+			t.Errorf("%s: repeatable %v, %v; want %v", name, b.records[0].Repeatable, err, c.want)
+		}
+	}
+}
+
+// A 304 has no payload of its own: it stands for the answer that it confirms.
+func TestA304HasNoPayload(t *testing.T) {
+	var b books
+	was, l := &storage.Original{ID: "urn:0"}, storage.Line{Attempt: 1}
+	e := Evidence{Exchange: answered(t, ""), Confirmed: was}
+	e.Exchange.Status = 304
+	e.Describe(&l)
+	_, err := b.writer().Write(t.Context(), l, e)
+	if r := b.records[0]; err != nil || r.HasPayload || l.Payload != "" || r.NotModified != was {
+		t.Errorf("payload %v %q of %v, %v", r.HasPayload, l.Payload, r.NotModified, err)
+	}
+}
+
+// What an operator closes has its line before the frontier says so, in an order that is the same each time: URLs first,
+// then hosts by name. A context that is over changes nothing, since the closing has happened.
+func TestClosedWritesALineForEachURLAndHost(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var b books
+	u, ah, bh := parse(t, "http://c.test/x"), parse(t, "http://a.test/"), parse(t, "http://b.test/")
+	err := Closed(archive{&b}, ledger{&b})(ctx, frontier.Closings{
+		URLs:  []frontier.Candidate{{URL: u, Kind: frontier.KindLink, Via: "http://c.test/", Depth: 2}},
+		Hosts: map[canon.Authority]int64{bh.Authority(): 3, ah.Authority(): 4},
+	})
+	want := "begin, refuse, append, refuse, append, refuse, append, sync archive, sync ledger"
+	if got := strings.Join(b.calls, ", "); got != want || err != nil {
+		t.Fatalf("%s, %v; want %s", got, err, want)
+	}
+	var got []string
+	for _, l := range b.lines {
+		got = append(got, l.URL)
+		if l.Decision != storage.DecisionRefuse || l.Reason != frontier.ReasonOperator || l.Outcome != "dropped" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if !slices.Equal(got, []string{"http://c.test/x", "http://a.test/", "http://b.test/"}) {
+		t.Errorf("%v", got)
+	}
+	if b.lines[0].Count != 0 || b.lines[0].Depth != 2 || b.lines[1].Count != 4 || b.lines[2].Count != 3 {
+		t.Errorf("%+v", b.lines)
+	}
+}
+
+// An archive gets no file, and a ledger no run, for nothing.
+func TestNothingClosedWritesNothing(t *testing.T) {
+	var b books
+	cs := []frontier.Candidate{{URL: parse(t, "http://a.test/")}, {URL: parse(t, "http://b.test/")}}
+	err := errors.Join(
+		Closed(archive{&b}, ledger{&b})(t.Context(), frontier.Closings{}),
+		Quarantined(t.Context(), archive{&b}, ledger{&b}, nil),
+		Barred(t.Context(), archive{&b}, ledger{&b}, cs, frontier.Added{New: 2}),
+	)
+	if err != nil || len(b.calls) > 0 {
+		t.Errorf("%v, %v", b.calls, err)
+	}
+	err = Barred(t.Context(), archive{&b}, ledger{&b}, cs, frontier.Added{Barred: []int{1}})
+	if err != nil || len(b.lines) != 1 || b.lines[0].URL != "http://b.test/" {
+		t.Errorf("%+v, %v", b.lines, err)
+	}
+}
