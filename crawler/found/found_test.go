@@ -1,0 +1,67 @@
+package found
+
+import (
+	"testing"
+
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+)
+
+// Each kind has a word of its own, and a word that there is not is no kind.
+func TestKindsAndWordsAreOneToOne(t *testing.T) {
+	want := map[frontier.Kind]storage.Kind{
+		frontier.KindSeed: "seed", frontier.KindLink: "link", frontier.KindRedirect: "redirect",
+		frontier.KindEmbed: "embed", frontier.KindSitemap: "sitemap", frontier.KindMap: "map",
+	}
+	for k := range frontier.Kind(255) {
+		if got := Word(k); got != want[k] {
+			t.Errorf("kind %d is %q, want %q", k, got, want[k])
+		}
+		if word, known := want[k]; known && Kind(word) != k {
+			t.Errorf("%q is kind %d, want %d", word, Kind(word), k)
+		}
+	}
+	for _, word := range []storage.Kind{"", "Seed", "page"} {
+		if got := Kind(word); got != 0 {
+			t.Errorf("%q is kind %d", word, got)
+		}
+	}
+}
+
+// A line tells of a candidate what a question about it needs; one embed step stands for however many there were.
+func TestALineTellsHowAURLWasFound(t *testing.T) {
+	u, err := canon.Parse("http://a.test/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := frontier.KindSeed; k <= frontier.KindMap; k++ {
+		c := frontier.Candidate{URL: u, Kind: k, Via: "http://a.test/", Depth: 3, Seed: "http://s.test/", Tag: "t"}
+		if k == frontier.KindEmbed {
+			c.Embeds = 1
+		}
+		l := Line(c)
+		if got := As(u, l); got != c || l.URL != u.String() || l.Time.IsZero() {
+			t.Errorf("%+v, by the line %+v", got, l)
+		}
+	}
+}
+
+// A seed's chain is the seed and its redirects: not those of a page that it links to, nor of a page's requisites.
+func TestSeedChain(t *testing.T) {
+	for _, c := range []struct {
+		found frontier.Candidate
+		want  bool
+	}{
+		{frontier.Candidate{Kind: frontier.KindSeed}, true},
+		{frontier.Candidate{Kind: frontier.KindRedirect, Hops: 3}, true},
+		{frontier.Candidate{Kind: frontier.KindRedirect, Depth: 1}, false},
+		{frontier.Candidate{Kind: frontier.KindRedirect, Embeds: 1}, false},
+		{frontier.Candidate{Kind: frontier.KindLink}, false},
+		{frontier.Candidate{Kind: frontier.KindMap}, false},
+	} {
+		if got := SeedChain(c.found); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.found, got, c.want)
+		}
+	}
+}
