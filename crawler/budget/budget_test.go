@@ -162,7 +162,7 @@ func TestHoldCorrectsWhatIsOut(t *testing.T) {
 	}
 	b.Hold(1 - 4) // the worker keeps one of its four
 	n := 0
-	for b.More() {
+	for n < 5 && b.More() {
 		n++
 	}
 	if n != 3 {
