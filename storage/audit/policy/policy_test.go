@@ -76,6 +76,12 @@ func TestAPageDatedBeforeTheFirstRobotsTxtWasAskedForBeforeIt(t *testing.T) {
 			t.Errorf("%v: %q, want %q", after, got, want)
 		}
 	}
+	a := newArchive(t, foreign) // whose records do not stand in the order of their dates
+	a.hears(0, "a.test/robots.txt", 200, forbids)
+	a.hears(-time.Hour, "a.test/robots.txt", 200, forbids)
+	if got := a.asks(-time.Minute, "a.test/x"); got != "" {
+		t.Errorf("behind the earlier of two: %q", got)
+	}
 }
 
 // RFC 9309 2.4: 24 h at most. A minute is left for what lies between a verdict and its request.
