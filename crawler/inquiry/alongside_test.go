@@ -1,0 +1,31 @@
+package inquiry
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Politeness rule 26: a lock is asked for again after each wait that it names, until it names none.
+func TestRule26_WaitedAsksAgainUntilThereIsNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, waits, asked := time.Now(), []time.Duration{time.Minute, time.Second, 0, time.Hour}, 0
+		err := waited(t.Context(), func() (time.Duration, error) { asked++; return waits[asked-1], nil })
+		if err != nil || asked != 3 || time.Since(start) != time.Minute+time.Second {
+			t.Errorf("asked %d times in %v, %v", asked, time.Since(start), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err = waited(ctx, func() (time.Duration, error) { return time.Hour, nil })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a wait outlives its context: %v", err)
+		}
+		broken := errors.New("broken")
+		err = waited(t.Context(), func() (time.Duration, error) { return time.Hour, broken })
+		if !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+	})
+}
