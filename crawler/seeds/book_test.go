@@ -127,6 +127,7 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 		{"back to the seed", []string{a, b, c, a}, true},
 		{"back to the middle", []string{a, b, c, b}, true},
 		{"back by another spelling", []string{a, b, "HTTP://A.test:80"}, true},
+		{"back to the same key", []string{a, b, "http://a.test/?"}, true},
 	} {
 		book := NewBook(nil)
 		for i := range len(x.way) - 1 {
