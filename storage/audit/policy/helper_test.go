@@ -37,7 +37,6 @@ type archive struct {
 	j     *Judge
 	texts *rules.Store
 	hosts map[string]*Host
-	found finding.List // of the last exchange
 }
 
 func newArchive(t *testing.T, m measure.Measure) *archive {
