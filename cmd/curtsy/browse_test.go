@@ -85,6 +85,8 @@ const (
 type traffic struct {
 	mu     sync.Mutex
 	sent   map[network.RequestID]*network.EventRequestWillBeSent
+	open   map[network.RequestID]bool // asked for by scripts, and not answered
+	quiet  chan struct{}              // there is no such request any more
 	failed []failure
 	n      int
 }
@@ -105,16 +107,49 @@ func (w *traffic) note(ev any) {
 	case *network.EventRequestWillBeSent:
 		w.n++
 		w.sent[ev.RequestID] = ev
+		if ev.Type == network.ResourceTypeXHR || ev.Type == network.ResourceTypeFetch {
+			w.open[ev.RequestID] = true
+		}
 	case *network.EventResponseReceived:
+		w.answered(ev.RequestID)
 		if ev.Response.Status >= 400 {
 			w.failed = append(w.failed, failure{url: ev.Response.URL, kind: ev.Type, why: fmt.Sprint(ev.Response.Status)})
 		}
 	case *network.EventLoadingFailed:
+		w.answered(ev.RequestID)
 		f := failure{kind: ev.Type, why: ev.ErrorText + " " + string(ev.BlockedReason), canceled: ev.Canceled, cors: ev.CorsErrorStatus != nil}
 		if sent := w.sent[ev.RequestID]; sent != nil {
 			f.url = sent.Request.URL
 		}
 		w.failed = append(w.failed, f)
+	}
+}
+
+// answered tells who waits that a request came to its end. The caller holds mu.
+func (w *traffic) answered(id network.RequestID) {
+	delete(w.open, id)
+	if len(w.open) == 0 {
+		select {
+		case w.quiet <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// settle waits until what scripts have asked for is answered: a page counts as loaded without it.
+func (w *traffic) settle(ctx context.Context) {
+	for {
+		w.mu.Lock()
+		n := len(w.open)
+		w.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-w.quiet:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -128,6 +163,7 @@ func (w *traffic) take() (urls []string, failed []failure, n int) {
 	}
 	urls, failed, n = slices.Sorted(maps.Keys(set)), w.failed, w.n
 	w.sent, w.failed, w.n = map[network.RequestID]*network.EventRequestWillBeSent{}, nil, 0
+	w.open = map[network.RequestID]bool{}
 	return urls, failed, n
 }
 
@@ -137,7 +173,8 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	t.Helper()
 	var b browsed
 	tab := browser(t, time.Duration(len(s.pages()))*5*time.Second)
-	w := &traffic{sent: map[network.RequestID]*network.EventRequestWillBeSent{}}
+	w := &traffic{quiet: make(chan struct{}, 1)}
+	w.take()
 	if err := chromedp.Listen(tab, w.note); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +187,9 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	for _, at := range s.pages() {
 		w.take()
 		page, err := pageSeen(tab, at)
+		answers, cancel := context.WithTimeout(tab, 10*time.Second)
+		w.settle(answers)
+		cancel()
 		u, _ := url.Parse(at) // it is ours
 		on, _ := s.holds(u)
 		b.Pages++
