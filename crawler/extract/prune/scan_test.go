@@ -71,3 +71,27 @@ func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
 		}
 	})
 }
+
+// HTML Standard 13.2.5.72 to 13.2.5.80: a reference is one without its semicolon, too.
+func TestTextHasTheCharactersOfTheTree(t *testing.T) {
+	for _, text := range []string{"&#3", "&#9;", "&#35", "&#x3", "&#x41", "&amp", "&ampx", "&notit;", "&#", "&#x", "&", "&#0;", "&#128;"} {
+		doc, err := html.Parse(strings.NewReader("<p>" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for n := range doc.Descendants() {
+			if n.Type == html.TextNode {
+				want += n.Data
+			}
+		}
+		got := ""
+		var p Pruner
+		if !p.Prune("<p>" + text) {
+			t.Fatalf("%q is not pruned", text)
+		}
+		if p.Text(func(s string) { got += s }); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

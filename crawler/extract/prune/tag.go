@@ -3,7 +3,7 @@ package prune
 import (
 	"strings"
 
-	"html"
+	"golang.org/x/net/html"
 
 	"curtsy/storage/markup"
 )
@@ -199,7 +199,8 @@ func containsFold(s, sign string) bool {
 	return false
 }
 
-// unescaped returns text with its character references resolved.
+// unescaped returns text with its character references resolved, as the parser of the tree resolves them: the standard
+// library leaves those of one digit that nothing ends.
 func unescaped(text string) string {
 	if strings.IndexByte(text, '&') < 0 {
 		return text
