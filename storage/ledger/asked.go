@@ -68,3 +68,27 @@ func numberOf(line, field []byte) (n int64) {
 	}
 	return n
 }
+
+// Requests calls f with the lines of the exchanges in the ledger in dir that were made at since or later. It passes
+// over what is no whole line, for Scan to say.
+func Requests(dir string, since time.Time, f func(storage.Line)) error {
+	numbers, err := segments(dir)
+	if err != nil {
+		return fmt.Errorf("ledger: read: %w", err)
+	}
+	for _, n := range numbers {
+		err := eachWith(dir, n, recordField, func(line []byte) bool {
+			if before(line, since) {
+				return true
+			}
+			if l, err := storage.ParseLine(line); err == nil && l.Record != "" {
+				f(l)
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

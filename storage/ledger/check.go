@@ -2,237 +2,289 @@ package ledger
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/hex"
 	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
 )
 
-// Fault is what can be wrong with a ledger. Faults are stable.
-type Fault string
-
-// The faults.
-const (
-	Broken      Fault = "chain broken"              // a line is not the one that was written here
-	Unreadable  Fault = "unreadable"                // a line is no decision and no mark, or a file does not decompress
-	Torn        Fault = "unfinished line"           // the last line of a segment has no end
-	BadSig      Fault = "signature wrong"           // a head's signature is not of its hash by its key
-	KeyChanged  Fault = "key changed"               // a head is signed by another key than the one before, or no longer
-	Missing     Fault = "segment missing"           // the numbers of the segments have a gap
-	AfterHead   Fault = "lines after the last head" // no head covers the lines at the end
-	NoEnd       Fault = "no end head"               // a run did not end in good order: a crash, or lines were cut off
-	WrongCounts Fault = "head counts wrong"         // a head or a begin counts other lines than there are
-	Unchained   Fault = "no chain"                  // a segment of schema 1, where an edit leaves no trace
-	Empty       Fault = "empty"                     // there is no segment
-	NewSchema   Fault = "schema not known"          // written by a later version
-)
-
-// Problem is a fault and its place.
-type Problem struct {
-	Fault   Fault
-	Segment int
-	Row     int    // line of the segment, from 1; 0 for all of it
-	Text    string // what it is, in words; it may quote the ledger
-}
-
-// String is the problem with its place.
-func (p Problem) String() string {
-	if p.Row == 0 {
-		return fmt.Sprintf("%s: segment %d: %s", p.Fault, p.Segment, p.Text)
-	}
-	return fmt.Sprintf("%s: segment %d line %d: %s", p.Fault, p.Segment, p.Row, p.Text)
-}
-
-// checker follows the chain of a ledger, line by line. Its zero place is before the first segment.
+// checker follows a ledger line by line, and holds it against its checkpoints.
 type checker struct {
-	run          *running
+	dir          string
 	segment, row int
-	from         bool // what was before segment is not known: its begin mark is taken at its word
-	lost         bool // the running hash is not known until a mark states it
-	gap          bool // it was lost, or a segment was missing, somewhere before: nothing is proven from the beginning on
-	chained      bool // a segment with a chain has been seen
-	plain        bool // this segment has none
+	index        int64 // of the next line
+	hasher       *tree.Hasher
+	tree         *tree.Growing
 
-	lines   int64  // decisions, in chained segments
-	here    int64  // decisions in this segment
-	ended   bool   // there is no run that began and did not end
-	now     string // why of the last line, if it is a head
-	last    *Mark  // the last head
-	after   int64  // decisions behind it
-	afterAt [2]int // place of the first of them
+	off    bool // lines are not those of the tiles: the first was named
+	gap    bool // from somewhere before on the lines are not those of the tree
+	lost   bool // the tree is not known any more
+	unread bool // the line just taken cannot be read
+
+	lines int64 // decisions
+	runs  runs
+	notes notes
+	hosts hostCheck
+	stubs stubs
+
+	origin string
+	begun  bool // a segment has begun
+	last   *Mark
+	after  int64 // entries behind the last checkpoint
+	at     Problem
 
 	found []Problem // about the line just taken
-	bad   *Problem  // the first that says that something was changed
 }
 
-func newChecker() *checker { return &checker{run: newRunning(), segment: -1, ended: true} }
+// runs follows the runs of a ledger and their keys.
+type runs struct {
+	open bool           // a run began and did not stop
+	any  bool           // there was one
+	key  checkpoint.Key // in force; none for an unsigned run
+}
+
+func newChecker(dir string) (*checker, error) {
+	c := &checker{dir: dir, segment: -1, hasher: tree.NewHasher(), tree: new(tree.Growing)}
+	c.hosts.credit = freeHosts
+	return c, c.notes.open(dir)
+}
 
 func (c *checker) say(f Fault, format string, args ...any) {
-	p := Problem{Fault: f, Segment: c.segment, Row: c.row, Text: fmt.Sprintf(format, args...)}
-	c.found = append(c.found, p)
-	c.gap = c.gap || f == Broken || f == Missing
-	if c.bad == nil && f != NoEnd && f != KeyChanged && f != Unchained {
-		c.bad = &p
+	index := c.index - 1
+	if c.row == 0 {
+		index = -1
 	}
+	c.found = append(c.found, Problem{Fault: f, Segment: c.segment, Row: c.row, Index: index, Text: fmt.Sprintf(format, args...)})
 }
 
 // begin takes up the next segment.
 func (c *checker) begin(number int) {
-	c.found = c.found[:0]
 	before := c.segment
-	c.segment, c.row, c.here, c.plain, c.now = number, 0, 0, false, ""
-	if number != before+1 && !c.from {
-		if number == before+2 {
-			c.say(Missing, "there is no segment %d", before+1)
-		} else {
-			c.say(Missing, "there are no segments %d to %d", before+1, number-1)
-		}
-		c.from = true
+	c.segment, c.row = number, 0
+	if number == before+1 {
+		return
 	}
+	if number == before+2 {
+		c.say(Missing, "there is no segment %d", before+1)
+	} else {
+		c.say(Missing, "there are no segments %d to %d", before+1, number-1)
+	}
+	c.lose()
 }
 
-// line takes the next line of the segment, without its newline, and returns its mark if it is one.
-func (c *checker) line(b []byte) *Mark {
-	c.found, c.now = c.found[:0], ""
+// lose says that lines are missing up to the next mark of a segment, which says how many.
+func (c *checker) lose() { c.gap, c.off = true, true }
+
+// line takes the next line of the segment, without its newline, and fills in e.
+func (c *checker) line(b []byte, e *Entry) error {
 	c.row++
-	s, err := unseal(b)
-	if c.row == 1 && !isMark(b) && err != nil && !c.chained {
-		c.plain = true
-		c.say(Unchained, "its lines carry no chain (schema 1): an edit leaves no trace")
-	}
-	if c.plain {
-		c.lines = 0
-		if isMark(b) {
-			c.say(Unreadable, "a mark in a segment without a chain")
-		}
-		return nil
-	}
-	c.chained = true
-	if !isMark(b) {
-		c.decision(s, err)
-		return nil
-	}
+	c.unread = false
 	var m *Mark
-	if err == nil {
-		m, err = parseMark(b, s)
+	var err error
+	if isMark(b) {
+		if m, err = parseMark(b); err != nil {
+			m = nil
+		}
 	}
-	if c.row == 1 && (err != nil || m.Kind != KindBegin) {
-		c.lose("the begin mark is missing")
+	if c.row == 1 {
+		c.resume(m)
+	}
+	c.index++
+	h, isStub, serr := stub(b)
+	if !isStub {
+		h = c.hasher.Entry(b)
+	}
+	c.grow(h)
+	e.Segment, e.Row, e.Index, e.Mark, e.Forgotten, e.Hash = c.segment, c.row, c.index-1, m, isStub, h
+	switch {
+	case serr != nil:
+		c.lines++
+		err = serr
+	case isStub:
+		c.stubs.add(c.index - 1)
+		c.hosts.unknown++
+		c.lines++
+	case isMark(b):
+	default:
+		c.lines++
+		e.Line, err = decision(b)
+	}
+	if !c.hosts.gap {
+		c.hosts.tail.add(h, hostOf(e.Line.URL), !isStub && !isMark(b) && serr == nil)
 	}
 	if err != nil {
-		c.lose("a mark cannot be read: %v", err)
-		return nil
+		e.Mark = nil
+		c.unread = true
+		c.say(Unreadable, "%v", err)
 	}
-	c.mark(m, s)
-	return m
+	if m != nil {
+		c.mark(m)
+	}
+	if err := c.hosts.line(c, m); err != nil {
+		return err
+	}
+	c.checkpoint(m)
+	return nil
 }
 
-// lose gives up the running hash. Only the first fault of a stretch is said: no line behind it can be checked.
-func (c *checker) lose(format string, args ...any) {
-	if !c.lost {
-		c.say(Broken, format, args...)
-	}
-	c.lost = true
-}
+var saltKey = []byte(`,"salt":"`)
 
-func (c *checker) decision(s sealed, err error) {
-	if c.row == 1 {
-		c.lose("the begin mark is missing")
-	}
+// decision reads the line of one.
+func decision(b []byte) (storage.Line, error) {
+	l, err := storage.ParseLine(b)
 	switch {
 	case err != nil:
-		c.lose("%v", err)
-	case len(s.stated) != shortHex/2:
-		c.lose("a decision states %d digits of the running hash, not %d", 2*len(s.stated), shortHex)
+		return storage.Line{}, err
+	case l.Decision == "":
+		return storage.Line{}, errNoDecision
+	case !bytes.Contains(b, saltKey): // its entry hash would be the same
+		return storage.Line{}, fmt.Errorf("it has no salt: what it withholds was taken away")
 	}
-	if c.run.step(s.body); !bytes.Equal(s.stated, c.run.h[:min(len(s.stated), len(c.run.h))]) {
-		c.lose("it was edited, or lines before it were added, removed or moved: it states %s, and %s is right",
-			hex.EncodeToString(s.stated), hex.EncodeToString(c.run.h[:shortHex/2]))
-	}
-	c.lines, c.here = c.lines+1, c.here+1
-	if c.after++; c.after == 1 {
-		c.afterAt = [2]int{c.segment, c.row}
-	}
-	c.ended = false
+	return l, nil
 }
 
-func (c *checker) mark(m *Mark, s sealed) {
-	if m.Kind == KindBegin {
-		c.beginMark(m)
+// grow takes an entry hash into the tree. Where a checkpoint says by its tiles that another one stood there, the tree
+// goes on with that.
+func (c *checker) grow(h tlog.Hash) {
+	leaf, known := c.notes.leaf(c.index - 1)
+	if !known && c.notes.torn != nil {
+		c.say(BadTiles, "%v", c.notes.torn)
+		c.notes.torn = nil
 	}
-	c.run.step(s.body)
-	if m.Chain != c.run.h && !c.lost {
-		c.say(Broken, "the mark was edited, or lines before it were added, removed or moved: it states %s, and %s is right",
-			m.Chain, c.run.h)
-	}
-	// From here on there is a hash to go on from, whatever was before.
-	c.run.h, c.lost = m.Chain, false
-	switch m.Kind {
-	case KindRun:
-		if !c.ended {
-			c.say(NoEnd, "the run before this one did not end in good order")
+	if known {
+		if leaf == h {
+			c.off = false
+		} else {
+			if !c.off {
+				c.say(Changed, "it is not the line of the checkpoint of %d entries: it was edited, or lines before it were added, "+
+					"removed or moved", c.notes.last)
+			}
+			c.gap, c.off = true, true
 		}
-		c.ended = false
-	case KindHead:
-		c.head(m)
+		h = leaf
+	} else if c.off {
+		c.lost = true
+	}
+	c.tree.Append(h)
+}
+
+// resume goes on with the mark of a segment, which says how many lines are missing, if any are.
+func (c *checker) resume(m *Mark) {
+	switch {
+	case m == nil || m.Kind != KindBegin:
+		c.index++ // for the place
+		c.say(Disagree, "the segment does not begin with its mark")
+		c.index--
+	case m.Schema <= Schema && m.First != c.index:
+		c.index++
+		if !c.gap {
+			c.say(Disagree, "the segment began with entry %d, and %d stand before it: lines were added or removed", m.First, c.index-1)
+		}
+		c.index--
+		c.skip(m.First)
+		c.lines = m.Lines
+	}
+}
+
+// skip goes on at another index, with what the tiles have of the lines before it.
+func (c *checker) skip(to int64) {
+	c.gap, c.hosts.gap = true, true
+	c.lost = true
+	if c.notes.leaves != nil && to <= c.notes.last {
+		if t, err := tree.Resume(c.notes.leaves, to); err == nil {
+			c.tree, c.lost = t, false
+		}
+	}
+	c.index = to
+}
+
+// mark takes a mark.
+func (c *checker) mark(m *Mark) {
+	c.last = m
+	switch m.Kind {
+	case KindBegin:
+		c.beginMark(m)
+	case KindRun:
+		c.run(m)
+	case KindKey:
+		if r := m.Rotation; c.runs.any && r.New != c.runs.key && r.Old != c.runs.key {
+			c.say(KeyChanged, "a rotation from %s, and the key was %s", r.Old.Name(), nameOf(c.runs.key))
+		}
+		c.runs.key = m.Rotation.New
+	case KindRedaction:
+		c.stubs.tell(m.Redaction.Entries)
+	case KindStop:
+		if c.runs.open = false; m.Lines != c.lines {
+			c.say(Disagree, "it counts %d decisions, and there are %d", m.Lines, c.lines)
+		}
 	}
 }
 
 func (c *checker) beginMark(m *Mark) {
 	switch {
 	case m.Schema > Schema:
-		c.say(NewSchema, "it is of schema %d, and schemas up to %d are known", m.Schema, Schema)
+		c.say(NewSchema, "it is of schema %d, and schema %d is known", m.Schema, Schema)
+		return
 	case c.row != 1:
-		c.say(Broken, "a begin mark within a segment")
+		c.say(Disagree, "a begin mark within a segment")
 	case m.Segment != c.segment:
-		c.say(Broken, "it was segment %d", m.Segment)
-	case c.from:
-	case m.Before != c.run.h && !c.lost:
-		c.say(Broken, "it goes on from %s, and the segment before ends in %s: lines were removed between them", m.Before,
-			c.run.h)
-	}
-	if m.Lines != c.lines && !c.from {
-		c.say(WrongCounts, "it counts %d decisions before it, and there are %d", m.Lines, c.lines)
-	}
-	c.run.h, c.lost, c.from, c.lines = m.Before, false, false, m.Lines
-}
-
-func (c *checker) head(m *Mark) {
-	if m.Segment != c.segment {
-		c.say(WrongCounts, "the head is of segment %d", m.Segment)
+		c.say(Disagree, "it was segment %d", m.Segment)
 	}
 	if m.Lines != c.lines {
-		c.say(WrongCounts, "the head counts %d decisions, and there are %d", m.Lines, c.lines)
+		c.say(Disagree, "it counts %d decisions before it, and there are %d", m.Lines, c.lines)
 		c.lines = m.Lines
 	}
-	if m.Key != nil && !m.Signed() {
-		c.say(BadSig, "the head's signature is not of its hash by its key")
+	if c.begun && m.Origin != c.origin {
+		c.say(WrongOrigin, "it is of the log %.80q, and the segments before are of %.80q", m.Origin, c.origin)
 	}
-	if c.last != nil && !bytes.Equal(c.last.Key, m.Key) {
-		c.say(KeyChanged, "from %s to %s", Fingerprint(c.last.Key), Fingerprint(m.Key))
+	if !c.begun {
+		c.begun, c.origin, c.hosts.origin = true, m.Origin, m.Origin
 	}
-	c.ended, c.now = c.ended || m.Why == WhyEnd, m.Why
-	c.last, c.after = m, 0
+}
+
+func (c *checker) run(m *Mark) {
+	key, _ := checkpoint.ParseKey(m.Key) // an empty one is none
+	switch {
+	case c.runs.open && m.Killed:
+		c.say(NoStop, "the run before this one did not end in good order")
+	case c.runs.open:
+		c.say(NoStop, "the run before this one has no stop, and this one does not say that it was killed")
+	case m.Killed && c.runs.any && !c.gap:
+		c.say(Disagree, "it says that the run before it was killed, and that has a stop")
+	}
+	if c.runs.any && key != c.runs.key {
+		c.say(KeyChanged, "from %s to %s, without a rotation", nameOf(c.runs.key), nameOf(key))
+	}
+	c.runs.open, c.runs.any, c.runs.key = true, true, key
+}
+
+// nameOf is the name of a key, "none" for none.
+func nameOf(k checkpoint.Key) string {
+	if k.IsZero() {
+		return "none"
+	}
+	return k.Name()
 }
 
 // end says what the end of the ledger lacks.
-func (c *checker) end() {
-	c.found = c.found[:0]
-	if c.plain {
-		return
+func (c *checker) end() error {
+	c.index++ // the place is behind the last line
+	defer func() { c.index-- }()
+	if err := c.hosts.end(c); err != nil {
+		return err
 	}
 	if c.after > 0 {
-		c.found = append(c.found, Problem{AfterHead, c.afterAt[0], c.afterAt[1],
-			fmt.Sprintf("from here on %d decisions stand under no head", c.after)})
+		p := c.at
+		p.Fault, p.Text = Uncommitted, fmt.Sprintf("from here on no checkpoint has %d lines", c.after)
+		c.found = append(c.found, p)
 	}
-	if c.now != WhyEnd {
-		c.say(NoEnd, "the last run did not end in good order: it still runs, it was killed, or lines were cut off")
+	c.notes.end(c)
+	c.stubs.end(c)
+	if c.runs.open || !c.runs.any {
+		c.say(NoStop, "the last run did not end in good order: it still runs, it was killed, or lines were cut off")
 	}
-}
-
-// Fingerprint names a public key for people: its first 16 hex digits; "none" for no key.
-func Fingerprint(key ed25519.PublicKey) string {
-	if len(key) == 0 {
-		return "none"
-	}
-	return hex.EncodeToString(key[:min(8, len(key))])
+	return nil
 }

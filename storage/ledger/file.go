@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,9 +26,26 @@ type system struct {
 	rename  func(from, to string) error
 	remove  func(path string) error
 	syncDir func(dir string) error
+	keep    func(path string, b []byte) error                        // write a file whole and durable, or not at all
+	write   func(path string, content func(w io.Writer) error) error // make a file anew, which a kill may tear
 }
 
-func realSystem() system { return system{create, os.Rename, os.Remove, durable.Names} }
+func realSystem() system {
+	return system{
+		create: create, rename: os.Rename, remove: os.Remove, syncDir: durable.Names,
+		keep:  func(path string, b []byte) error { return durable.WriteFile(path, b, 0o644) },
+		write: anew,
+	}
+}
+
+// anew makes a file anew.
+func anew(path string, content func(w io.Writer) error) error {
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(content(f), f.Close())
+}
 
 // file is what a Writer needs of an *os.File.
 type file interface {

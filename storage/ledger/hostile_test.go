@@ -3,14 +3,17 @@ package ledger
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
-// FuzzScan: whatever is handed to us as a ledger, Scan comes to an end; what it calls whole ends in a head; and the
+// FuzzScan: whatever is handed to us as a ledger, Scan comes to an end; what it calls whole ends in a stop; and the
 // decisions are those of Read.
 func FuzzScan(f *testing.F) {
 	good := made(f, testKey(1), 0, 2)
@@ -18,17 +21,26 @@ func FuzzScan(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(b, false)
-	f.Add(b[:len(b)/2], false)
-	f.Add([]byte("{}\n\n"+`{"mark":"begin"}`+"\n"+`{"mark":"head","chain":"`), false)
+	note, err := os.ReadFile(filepath.Join(good, CheckpointName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b, note, false)
+	f.Add(b, []byte("x"), false)
+	f.Add(b[:len(b)/2], note, false)
+	f.Add([]byte("{}\n\n"+`{"mark":"begin"}`+"\n"+`{"mark":"stop","time":"`), []byte("o\n9223372036854775807\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n"), false)
+	f.Add([]byte(`{"mark":"begin","schema":3,"segment":0,"first":9223372036854775807,"lines":9223372036854775807,"origin":"o"}`+"\n"+
+		`{"mark":"hosts","time":"2026-01-01T00:00:00Z","size":9223372036854775807,"hosts":9223372036854775807,"root":"`+strings.Repeat("00", 32)+`"}`+"\n"+
+		`{"mark":"redaction","time":"2026-01-01T00:00:00Z","extent":"all","subject_sha256":"`+strings.Repeat("00", 32)+`","entries":[9223372036854775807,0]}`+"\n"+
+		string(Stub(tlog.Hash{}))+"\n"), note, false)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(z.EncodeAll(b, nil), true)
-	f.Add(z.EncodeAll(make([]byte, 1<<20), nil), true)
+	f.Add(z.EncodeAll(b, nil), note, true)
+	f.Add(z.EncodeAll(make([]byte, 1<<20), nil), note, true)
 	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, text []byte, packed bool) {
+	f.Fuzz(func(t *testing.T, text, note []byte, packed bool) {
 		file := path(dir, 0)
 		if packed {
 			file += packedSuffix
@@ -37,17 +49,22 @@ func FuzzScan(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer os.Remove(file)
+		if err := os.WriteFile(filepath.Join(dir, CheckpointName), note, 0o644); err != nil {
+			t.Fatal(err)
+		}
 		whole, end := true, false
 		var decisions []string
 		for e, err := range Scan(dir) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			end = e.Mark != nil && e.Mark.Kind == KindHead && e.Mark.Why == WhyEnd
+			if e.Mark != nil && e.Mark.Kind != KindHosts || e.Problem == nil && e.Mark == nil {
+				end = e.Mark != nil && e.Mark.Kind == KindStop
+			}
 			switch {
 			case e.Problem != nil:
 				whole = false
-			case e.Mark == nil:
+			case e.Mark == nil && !e.Forgotten:
 				decisions = append(decisions, e.Line.URL)
 			}
 		}
@@ -145,4 +162,57 @@ func TestBombs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzHosts: whatever stands in the file of a map, its reader comes to an end, and writes what it reads as it was.
+func FuzzHosts(f *testing.F) {
+	b, err := os.ReadFile(filepath.Join(made(f, nil, 0, 1), HostsName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(b[:len(b)-1])
+	f.Add([]byte("{}\n\n"))
+	file := filepath.Join(f.TempDir(), HostsName)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range hostsIn(file) {
+			if err != nil {
+				continue
+			}
+			if again, err := parseHost(appendHost(nil, &e)); err != nil || again != e {
+				t.Fatalf("%+v, %v; want %+v", again, err, e)
+			}
+		}
+	})
+}
+
+// FuzzMark: whatever a mark says, what can be read of it is written as it was.
+func FuzzMark(f *testing.F) {
+	dir := made(f, testKey(1), 0, 1)
+	for e := range Scan(dir) {
+		if e.Mark != nil {
+			f.Add(append([]byte(nil), e.Text...))
+		}
+	}
+	f.Add(appendMark(nil, &Mark{Kind: KindRedaction, Redaction: &Redaction{Extent: ExtentBodies, Subject: strings.Repeat("0a", 32), Entries: []int64{1, 2},
+		Records: []RedactedRecord{{ID: "x"}}, Files: []RedactedFile{{"w", 1, strings.Repeat("0b", 32), strings.Repeat("0c", 32)}}}}))
+	f.Add(appendMark(nil, &Mark{Kind: KindKey, Note: string(rotated(f, 1, 2)[0])}))
+	f.Add(appendMark(nil, &Mark{Kind: KindFile, Name: "warc/\u202e", Octets: 1 << 62, SHA256: strings.Repeat("0d", 32)}))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, err := parseMark(line)
+		if err != nil || m.Kind == KindBegin && m.Schema > Schema {
+			return
+		}
+		m.Time = m.Time.UTC().Truncate(time.Microsecond)
+		if m.Kind != KindBegin && (m.Time.Year() < 0 || m.Time.Year() > 9999) {
+			return // no time of RFC 3339
+		}
+		again, err := parseMark(appendMark(nil, m))
+		if err != nil || string(appendMark(nil, again)) != string(appendMark(nil, m)) {
+			t.Fatalf("%+v, %v; want %+v", again, err, m)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"curtsy/storage"
 )
@@ -47,6 +48,31 @@ func restsIn(dir string, number int, yield func(storage.Line, error) bool) bool 
 		yield(storage.Line{}, err)
 	}
 	return more && err == nil
+}
+
+// fileField is in each mark of a file. A decision does not begin so.
+var fileField = []byte(`{"mark":"file"`)
+
+// Told returns which files of those names the ledger in dir has marks of. It looks from the last segment back, until it
+// has met all.
+func Told(dir string, names ...string) (map[string]bool, error) {
+	numbers, err := segments(dir)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: read: %w", err)
+	}
+	told := map[string]bool{}
+	for _, n := range slices.Backward(numbers) {
+		err := eachWith(dir, n, fileField, func(b []byte) bool {
+			if m, err := parseMark(bytes.TrimSuffix(b, []byte("\n"))); err == nil && slices.Contains(names, m.Name) {
+				told[m.Name] = true
+			}
+			return len(told) < len(names)
+		})
+		if err != nil || len(told) == len(names) {
+			return told, err
+		}
+	}
+	return told, nil
 }
 
 // eachWith gives each line of a segment that has a field to f, until that returns false. A line that is not whole is

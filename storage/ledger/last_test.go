@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +45,35 @@ func TestRestsAreThoseOfTheLastTwoSegments(t *testing.T) {
 	}
 	for range Rests(t.TempDir()) {
 		t.Error("a ledger without a line says a rest")
+	}
+}
+
+// Told finds the marks of files in whatever segment they stand, and takes no text of the web for one.
+func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := strings.Repeat("0", 64)
+	for i := range 60 {
+		err := w.Append(t.Context(), storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow",
+			Reason: `{"mark":"file","name":"warc/none"`})
+		if i%20 == 1 {
+			err = errors.Join(err, w.File(t.Context(), fmt.Sprintf("warc/%d", i), 1, sum))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told, err := Told(dir, "warc/1", "warc/41", "warc/none", "warc/4")
+	if err != nil || len(told) != 2 || !told["warc/1"] || !told["warc/41"] {
+		t.Errorf("%v %v", told, err)
+	}
+	if told, err := Told(t.TempDir(), "warc/1"); err != nil || len(told) > 0 {
+		t.Errorf("without a ledger: %v %v", told, err)
 	}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,10 @@ import (
 	"curtsy/storage"
 )
 
-// Read returns the decisions of the ledger in dir, in their order, in memory that does not depend on their number. It
-// checks no chain: Scan does. A line that cannot be read is an error that names its place, and the lines behind it
-// follow; an error of the file system is the last. A line that is still being written, at the end of the last segment,
-// is passed over.
+// Read returns the decisions of the ledger in dir, in their order, in memory that does not depend on their number;
+// without those that were forgotten. It checks nothing: Scan does. A line that cannot be read is an error that names its
+// place, and the lines behind it follow; an error of the file system is the last. A line that is still being written, at
+// the end of the last segment, is passed over.
 func Read(dir string) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		numbers, err := segments(dir)
@@ -48,7 +49,7 @@ func readSegment(dir string, number int, last bool, yield func(storage.Line, err
 			return yield(storage.Line{}, fmt.Errorf("ledger: read %s line %d: %w", f.path, n, io.ErrUnexpectedEOF))
 		case err != nil && !errors.Is(err, errLong):
 			return yield(storage.Line{}, fmt.Errorf("ledger: read %s line %d: %w", f.path, n, err)) && f.packed()
-		case isMark(b):
+		case isMark(b) || bytes.HasPrefix(b, stubStart):
 			continue
 		}
 		var l storage.Line

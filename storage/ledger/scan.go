@@ -8,31 +8,48 @@ import (
 	"io"
 	"iter"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"curtsy/storage"
 )
 
-// Entry is one thing that Scan meets: a problem, a mark, or a decision.
+// Entry is one thing that Scan meets: a problem, a mark, a line that was forgotten, or a decision.
 type Entry struct {
 	Segment int
-	Row     int // line of the segment, from 1
+	Row     int   // line of the segment, from 1
+	Index   int64 // of the entry; lines before it
 
-	Problem *Problem
-	Mark    *Mark
-	Line    storage.Line // when there is neither
+	Problem   *Problem
+	Mark      *Mark
+	Forgotten bool         // the line is a stub
+	Line      storage.Line // when it is nothing else
 
-	// Chain is the running hash up to here and with this line. It is zero in a segment of schema 1, and behind a break or
-	// a missing segment to the end: what equals a head that was lodged elsewhere so proves all lines with a chain before
-	// it.
-	Chain Hash
+	Hash tlog.Hash // of the entry, when it is no problem
+	Text []byte    // the line without its newline, valid until the next entry
+
+	check *checker
 }
 
-// Scan goes through the ledger in dir, in memory that does not depend on its size. It yields every decision and every
-// mark, and each problem before the line that shows it. Behind a break of the chain no line can be checked up to the
-// next mark, which states the whole running hash: of such a stretch only the first place is named. An error is one of
-// the file system, and the last.
-func Scan(dir string) iter.Seq2[Entry, error] {
+// Root is the root hash of the tree that ends with e, while e is the one that Scan gives; false where that is not known
+// for certain: from the first line on that is missing, that was changed, or that cannot be read.
+func (e *Entry) Root() (tlog.Hash, bool) {
+	if e.check == nil || e.check.gap || e.check.tree.Size() != e.Index+1 {
+		return tlog.Hash{}, false
+	}
+	return e.check.tree.Root(), true
+}
+
+// Scan goes through the ledger in dir, in memory that does not depend on its length. It yields every decision, every
+// mark and every stub, and each problem before the line that shows it. doc.go says what is checked. It names the
+// first of a stretch of lines that are not those of the tree. An error is one of the file system, and the last.
+func Scan(dir string) iter.Seq2[Entry, error] { return scanning(dir, true) }
+
+// Skim is Scan without the completeness map: what it says of hosts is not checked, which takes no memory for them.
+func Skim(dir string) iter.Seq2[Entry, error] { return scanning(dir, false) }
+
+func scanning(dir string, hosts bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if err := scan(dir, yield); err != nil {
+		if err := scan(dir, hosts, yield); err != nil {
 			yield(Entry{}, fmt.Errorf("ledger: scan: %w", err))
 		}
 	}
@@ -51,30 +68,39 @@ type scanner struct {
 const maxUnread = 1000
 
 // scan returns nil when the consumer has had enough.
-func scan(dir string, yield func(Entry, error) bool) error {
+func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
 	numbers, err := segments(dir)
 	if err != nil {
 		return err
 	}
-	s := &scanner{dir: dir, check: newChecker(), yield: yield}
+	s := &scanner{dir: dir, yield: yield}
 	if len(numbers) == 0 {
-		yield(Entry{Problem: &Problem{Fault: Empty, Text: "there is no segment"}}, nil)
+		yield(Entry{Problem: &Problem{Fault: Empty, Index: -1, Text: "there is no segment"}}, nil)
 		return nil
 	}
+	if s.check, err = newChecker(dir); err != nil {
+		return err
+	}
+	s.check.hosts.gap = !hosts
+	defer func() { err = errors.Join(err, s.check.hosts.close()) }()
 	for _, n := range numbers {
 		if more, err := s.segment(n); !more || err != nil {
 			return err
 		}
 	}
-	s.check.end()
+	if err := s.check.end(); err != nil {
+		return err
+	}
 	s.problems()
 	return nil
 }
 
 // problems yields what was found and reports whether to go on.
 func (s *scanner) problems() bool {
-	for _, p := range s.check.found {
-		if !s.yield(Entry{Segment: p.Segment, Row: p.Row, Problem: &p}, nil) {
+	found := s.check.found
+	s.check.found = s.check.found[:0]
+	for _, p := range found {
+		if !s.yield(Entry{Segment: p.Segment, Row: p.Row, Index: p.Index, Problem: &p}, nil) {
 			return false
 		}
 	}
@@ -99,12 +125,11 @@ func (s *scanner) segment(number int) (more bool, err error) {
 		if err != nil && !errors.Is(err, errLong) {
 			return s.stop(f, b, err)
 		}
-		if !s.line(bytes.TrimSuffix(b, []byte("\n"))) {
-			return false, nil
+		if more, err := s.line(bytes.TrimSuffix(b, []byte("\n"))); !more || err != nil {
+			return false, err
 		}
 		if s.unread >= maxUnread {
-			s.check.lost, s.check.gap = true, true
-			s.check.found = s.check.found[:0]
+			s.check.lose()
 			s.check.say(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
 			return s.problems(), nil
 		}
@@ -114,7 +139,6 @@ func (s *scanner) segment(number int) (more bool, err error) {
 // stop ends a segment at what came instead of a line.
 func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
 	c := s.check
-	c.found = c.found[:0]
 	c.row++
 	switch {
 	case errors.Is(err, io.EOF) && len(rest) == 0:
@@ -123,7 +147,7 @@ func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
 	case errors.Is(err, io.EOF):
 		c.say(Torn, "%d octets have no end", len(rest))
 	case f.packed():
-		c.lost, c.gap = true, true
+		c.lose()
 		c.say(Unreadable, "%v; what follows in this segment is lost", err)
 	default:
 		return false, err
@@ -132,31 +156,20 @@ func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
 }
 
 // line takes a line and reports whether to go on.
-func (s *scanner) line(b []byte) bool {
+func (s *scanner) line(b []byte) (more bool, err error) {
 	c := s.check
-	e := Entry{Mark: c.line(b)}
-	var err error
-	if !isMark(b) {
-		e.Line, err = storage.ParseLine(b)
-		if err == nil && e.Line.Decision == "" {
-			err = errNoDecision
-		}
-		if err != nil {
-			c.say(Unreadable, "%v", err)
-		}
+	e := Entry{check: c, Text: b}
+	if err := c.line(b, &e); err != nil {
+		return false, err
 	}
 	if !s.problems() {
-		return false
+		return false, nil
 	}
-	if err != nil || isMark(b) && e.Mark == nil { // it was named
+	if c.unread {
 		s.unread++
-		return true
+		return true, nil
 	}
-	e.Segment, e.Row = c.segment, c.row
-	if !c.gap && !c.plain {
-		e.Chain = c.run.h
-	}
-	return s.yield(e, nil)
+	return s.yield(e, nil), nil
 }
 
 var errNoDecision = errors.New("it has no decision")

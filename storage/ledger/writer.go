@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
 )
 
 // maxLine is the longest line, in bytes. URLs and robots rules are bounded long before; it bounds what Read holds.
@@ -19,22 +21,28 @@ const maxLine = 8 << 20
 // bufferSize is how much is gathered before it is written without being asked.
 const bufferSize = 64 << 10
 
-// Options say where a ledger is.
+// Options say where a ledger is, and what its run mark binds.
 type Options struct {
 	Dir string // where the segments are; made if it does not exist
 
 	// SegmentSize is the size in bytes from which on a segment is complete. Zero means 64 MiB.
 	SegmentSize int64
 
-	// Key signs the heads. Without one they are chained and not signed.
-	Key ed25519.PrivateKey
+	// Signer signs the checkpoints. Without one they have no signature.
+	Signer *checkpoint.Signer
+
+	// Rotations are the notes of changes of the operator's key that led to that of Signer (package checkpoint), the oldest
+	// first. Those are written into the ledger that lead there from the key that signed its latest checkpoint.
+	Rotations [][]byte
 
 	Software string // name/version, for the begin marks; may be empty
 
-	// Warcinfo is the SHA-256, in hexadecimal digits, of the block of the warcinfo records that this run writes: the run's
-	// mark binds it. The record must say when the run began, or one run's is like another's. Empty means that nothing is
-	// archived.
+	// Warcinfo is the SHA-256, in hexadecimal digits, of the block of the warcinfo records that this run writes. The record
+	// must say when the run began, or one run's is like another's. Empty means that nothing is archived.
 	Warcinfo string
+
+	SettingsSHA256 string // of the settings in force, in hexadecimal digits; may be empty
+	OptOutsSHA256  string // of the opt-out list; may be empty
 }
 
 // MaxUnsynced is how many lines of exchanges there may be that are not durable: Append syncs before there are more. So
@@ -43,16 +51,17 @@ const MaxUnsynced = 256
 
 // Writer appends lines to a ledger. It is a storage.Ledger; its methods may be called concurrently.
 type Writer struct {
-	dir      string
-	limit    int64 // SegmentSize
-	key      ed25519.PrivateKey
-	software string
-	warcinfo string
-	sys      system
-	opened   time.Time // when this run began
+	dir     string
+	limit   int64 // SegmentSize
+	options Options
+	rotate  [][]byte // of Options.Rotations, those that are due
+	sys     system
+	opened  time.Time // when this run began
+	origin  string    // of the log
 
 	cutFile string
 	cut     int64
+	repairs []string
 
 	mu     sync.Mutex
 	buf    []byte       // lines not yet written
@@ -62,17 +71,23 @@ type Writer struct {
 	size   int64        // its size
 	synced int64        // how much of size is durable
 	err    error        // why nothing more is written; nil while it is
+	closed bool         // by Close
 
-	chain *running // over everything appended
-	lines int64    // decisions in it
-	told  int64    // of those, the ones of exchanges
-	safe  int64    // of those, the durable ones
-	here  int64    // decisions in this segment
-	begun bool     // this segment has its begin mark
-	going bool     // this run has its mark
-	ended bool     // the last line is a head that ends a run, or there is none
+	tree   *tree.Growing // of everything appended
+	tail   tail          // what of it no checkpoint has yet
+	hasher *tree.Hasher
+	salts  []byte    // random octets not used yet
+	lines  int64     // decisions
+	told   int64     // of those, the ones of exchanges
+	safe   int64     // of those, the durable ones
+	here   int64     // decisions in this segment
+	begun  bool      // this segment has its begin mark
+	going  bool      // this run has its mark
+	ended  bool      // there is no run that began and did not stop
+	last   time.Time // that the ledger told
 
-	packer packer
+	commits committer
+	packer  packer
 }
 
 var _ storage.Ledger = (*Writer)(nil)
@@ -83,17 +98,27 @@ var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
 // nothing.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
-// Begin implements storage.Ledger.
+// Killed reports, until the Writer writes, whether the last run that is in the ledger has no stop.
+func (w *Writer) Killed() bool { return !w.ended }
+
+// Repairs says, in words, what Open had to make anew from the lines.
+func (w *Writer) Repairs() []string { return w.repairs }
+
+// Begin implements storage.Ledger. It waits for a checkpoint, so that what a kill left is committed to before anything
+// follows; ctx breaks the wait off.
 func (w *Writer) Begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: begin: %w", err)
 	}
 	w.mu.Lock()
-	if w.err == nil {
+	if w.err == nil && !w.closed {
 		w.ready()
 	}
 	w.mu.Unlock()
-	return w.Sync(ctx)
+	if err := w.Sync(ctx); err != nil {
+		return err
+	}
+	return w.Commit(ctx)
 }
 
 // Append implements storage.Ledger.
@@ -111,8 +136,8 @@ func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return false, w.err
+	if err := w.refused(); err != nil {
+		return false, err
 	}
 	if w.here > 0 && w.size+int64(len(w.buf)) >= w.limit {
 		if err := w.complete(); err != nil {
@@ -122,13 +147,13 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	w.ready()
 	from := len(w.buf)
 	w.line = *l // a line that is read by its fields would escape, once for each
-	w.buf = w.line.AppendJSON(w.buf)
-	if n := len(w.buf) - from + chainRoom; n > maxLine {
+	w.buf = append(w.line.AppendSalted(w.buf, w.salt()), '\n')
+	if n := len(w.buf) - from; n > maxLine {
 		w.buf = slices.Clone(w.buf[:from])
 		return false, fmt.Errorf("ledger: append: the line of %.200q has %d octets, more than %d", l.URL, n, maxLine)
 	}
-	w.buf = w.chain.seal(w.buf, from, shortHex, nil)
-	w.lines, w.here, w.ended = w.lines+1, w.here+1, false
+	w.entry(from, hostOf(l.URL), true)
+	w.lines, w.here = w.lines+1, w.here+1
 	if l.Record != "" {
 		w.told++
 	}
@@ -138,37 +163,38 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	return w.told-w.safe >= MaxUnsynced, err
 }
 
-// ready puts the marks that are due before a line.
-func (w *Writer) ready() {
-	if !w.begun {
-		w.begun = true
-		w.mark(Mark{Kind: KindBegin, Schema: Schema, Segment: w.number, Lines: w.lines, Before: w.chain.h,
-			Software: w.software})
+// refused is why nothing is taken; nil while it is.
+func (w *Writer) refused() error {
+	if w.closed && w.err == nil {
+		return errClosed
 	}
-	if !w.going {
-		w.going, w.ended = true, false
-		w.mark(Mark{Kind: KindRun, Time: w.opened, Cut: w.cut, Warcinfo: w.warcinfo})
+	return w.err
+}
+
+// entry takes the line at w.buf[from:] into the tree.
+func (w *Writer) entry(from int, host string, mapped bool) {
+	h := w.hasher.Entry(w.buf[from : len(w.buf)-1])
+	w.tree.Append(h)
+	w.tail.add(h, host, mapped)
+	if len(w.tail.names) >= maxChanged {
+		w.commits.wake()
 	}
 }
 
-// mark puts a mark into the buffer.
-func (w *Writer) mark(m Mark) {
-	from := len(w.buf)
-	w.buf = appendMark(w.buf, m)
-	var key ed25519.PrivateKey
-	if m.Key != nil {
-		key = w.key
+// salt returns random octets that nobody has seen, valid until the next call.
+func (w *Writer) salt() *storage.Salt {
+	const size = len(storage.Salt{})
+	if len(w.salts) < size {
+		w.salts = w.salts[:0:cap(w.salts)]
+		if cap(w.salts) < 256*size {
+			w.salts = make([]byte, 0, 256*size)
+		}
+		w.salts = w.salts[:256*size]
+		rand.Read(w.salts)
 	}
-	w.buf = w.chain.seal(w.buf, from, longHex, key)
-}
-
-// head puts a head into the buffer.
-func (w *Writer) head(why string) {
-	m := Mark{Kind: KindHead, Time: time.Now(), Why: why, Segment: w.number, Lines: w.lines}
-	if w.key != nil {
-		m.Key = w.key.Public().(ed25519.PublicKey)
-	}
-	w.mark(m)
+	s := (*storage.Salt)(w.salts[len(w.salts)-size:])
+	w.salts = w.salts[:len(w.salts)-size]
+	return s
 }
 
 func (w *Writer) flush() error {
@@ -196,11 +222,17 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// complete ends the segment being written with a head, and turns to the next.
+// complete ends the segment being written, and turns to the next.
 func (w *Writer) complete() error {
-	w.head(WhySegment)
 	if err := w.flush(); err != nil {
 		return err
+	}
+	if w.file == nil { // what a run before wrote may not be durable
+		f, err := w.sys.create(path(w.dir, w.number))
+		if err != nil {
+			return w.poison("open", err)
+		}
+		w.file = f
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		w.file = nil
@@ -209,13 +241,17 @@ func (w *Writer) complete() error {
 	w.safe = w.told
 	w.pack(w.number)
 	w.next()
+	w.commits.wake()
 	return nil
 }
 
 // poison stops the Writer for good.
 func (w *Writer) poison(did string, err error) error {
-	w.err = fmt.Errorf("ledger: %s %s (nothing more is written; the next open repairs it): %w", did,
-		path(w.dir, w.number), err)
+	return w.broken(did+" "+path(w.dir, w.number), err)
+}
+
+func (w *Writer) broken(did string, err error) error {
+	w.err = fmt.Errorf("ledger: %s (nothing more is written; the next open repairs it): %w", did, err)
 	return w.err
 }
 
@@ -224,6 +260,16 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: sync: %w", err)
 	}
+	w.mu.Lock()
+	err := w.refused()
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return w.sync()
+}
+
+func (w *Writer) sync() error {
 	w.mu.Lock()
 	if w.err == nil {
 		_ = w.flush() // a failure is in w.err
@@ -247,51 +293,4 @@ func (w *Writer) Sync(ctx context.Context) error {
 	}
 	w.synced, w.safe = max(w.synced, size), max(w.safe, told)
 	return nil
-}
-
-// Close ends the run with a head, if there was anything to write, makes everything durable, and waits for the packing
-// of segments. A poisoned Writer returns why it stopped.
-func (w *Writer) Close() error {
-	w.mu.Lock()
-	err := w.finish()
-	done := w.packer.done
-	w.mu.Unlock()
-	if done != nil {
-		<-done
-	}
-	if errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err == nil {
-		err = w.packer.err
-	}
-	return err
-}
-
-// finish closes all but the packing.
-func (w *Writer) finish() error {
-	if w.err == nil && !w.ended {
-		w.ready()
-		w.head(WhyEnd)
-		w.ended = true
-	}
-	if w.err == nil {
-		_ = w.flush() // a failure is in w.err
-	}
-	err := w.err
-	if w.file != nil {
-		if err == nil {
-			if serr := w.file.Sync(); serr != nil {
-				err = w.poison("sync", serr)
-			}
-		}
-		if cerr := w.file.Close(); err == nil && cerr != nil {
-			err = w.poison("close", cerr)
-		}
-		w.file = nil
-	}
-	w.err = errClosed
-	return err
 }

@@ -1,0 +1,177 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"curtsy/storage"
+)
+
+// ofHosts is a ledger of several segments, packed but for the last, with lines of two hosts in turn.
+func ofHosts(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := Open(Options{Dir: dir, SegmentSize: 1500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		err = errors.Join(err, w.Append(t.Context(), storage.Line{URL: fmt.Sprintf("http://%s.test/%d", []string{"a", "b"}[i%2], i), Decision: storage.DecisionAllow}))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// entriesOf are the entries of a ledger in which nothing is wrong.
+func entriesOf(t *testing.T, dir string) (entries []Entry) {
+	t.Helper()
+	for e, err := range Scan(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Problem != nil {
+			t.Fatal(e.Problem)
+		}
+		e.Text = bytes.Clone(e.Text)
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// Lines that are forgotten become stubs, in packed segments and in the plain one; every other line stays octet for octet,
+// and with the mark that names them the log is in order. Done again, it changes nothing.
+func TestForgottenLinesBecomeStubs(t *testing.T) {
+	dir := ofHosts(t, 40)
+	was := entriesOf(t, dir)
+	var gone []int64
+	for p, err := range Places(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if was[p.Index].Line.URL != p.Line.URL {
+			t.Fatalf("entry %d is of %s, and said to be of %s", p.Index, was[p.Index].Line.URL, p.Line.URL)
+		}
+		if p.Index%3 == 0 {
+			gone = append(gone, p.Index)
+		}
+	}
+	w, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Redact(t.Context(), Redaction{Extent: ExtentAll, Subject: fmt.Sprintf("%064x", 1), Entries: gone}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var first map[string]string
+	for range 2 {
+		if err := Forget(dir, gone); err != nil {
+			t.Fatal(err)
+		}
+		now := entriesOf(t, dir)
+		for i, e := range was {
+			want := e.Text
+			if slices.Contains(gone, int64(i)) {
+				want = Stub(e.Hash)
+			}
+			if !bytes.Equal(now[i].Text, want) || now[i].Hash != e.Hash {
+				t.Errorf("entry %d is %s, want %s", i, now[i].Text, want)
+			}
+		}
+		files := map[string]string{}
+		names, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, name := range names {
+			b, _ := os.ReadFile(name)
+			files[name] = string(b)
+		}
+		if first != nil && fmt.Sprint(first) != fmt.Sprint(files) {
+			t.Error("done again, it changed something")
+		}
+		first = files
+	}
+	marks := 0
+	for m, err := range Marks(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind == KindRedaction && slices.Equal(m.Redaction.Entries, gone) {
+			marks++
+		}
+	}
+	if marks != 1 {
+		t.Errorf("%d marks name them", marks)
+	}
+}
+
+// A packing that was broken off left a segment twice, or a part of it: none of that keeps a line that is forgotten.
+func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
+	dir := ofHosts(t, 4)
+	plain := path(dir, 0)
+	for _, name := range []string{plain + packedSuffix, plain + packedSuffix + newSuffix} {
+		if err := os.WriteFile(name, []byte("http://a.test/0"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for p, err := range Places(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Forget(dir, []int64{p.Index}); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "000000*"))
+	if !slices.Equal(names, []string{plain}) {
+		t.Errorf("%q are there", names)
+	}
+	if b, err := os.ReadFile(plain); err != nil || bytes.Contains(b, []byte("http://a.test/0")) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Marks are not forgotten, nor is what is not in order.
+func TestMarksAreNotForgotten(t *testing.T) {
+	dir := ofHosts(t, 4)
+	for _, entries := range [][]int64{{0}, {3, 2}} {
+		if err := Forget(dir, entries); err == nil {
+			t.Errorf("%d were forgotten", entries)
+		}
+	}
+	entriesOf(t, dir)
+}
+
+// A host that is forgotten has no name in the map, whose root stays.
+func TestAForgottenHostHasNoName(t *testing.T) {
+	dir := ofHosts(t, 6)
+	for range 2 {
+		if err := ForgetHosts(dir, []string{"b.test"}); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for e, err := range Hosts(dir) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, e.Host)
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, []string{"", "a.test"}) {
+			t.Errorf("%q", names)
+		}
+		entriesOf(t, dir)
+	}
+	w, err := Open(Options{Dir: dir}) // the map fits its checkpoint as before
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || len(w.Repairs()) > 0 {
+		t.Errorf("%q, %v", w.Repairs(), err)
+	}
+}

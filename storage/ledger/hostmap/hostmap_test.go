@@ -1,0 +1,182 @@
+package hostmap
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestHostOfAnyText(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://Example.org/a?b#c":       "example.org",
+		"https://example.org:8443":       "example.org",
+		"https://example.org:/":          "example.org",
+		"http://user:pw@example.org:1/x": "example.org",
+		"http://a@b@example.org":         "example.org",
+		"http://[::1]:80/":               "[::1]",
+		"http://[::1]/":                  "[::1]",
+		"http://[2001:db8::f]/":          "[2001:db8::f]",
+		`http://example.org\@evil.org/`:  "example.org",
+		"http://example.org?x://y":       "example.org",
+		"ftp:/example.org":               "",
+		"example.org":                    "",
+		"://x":                           "x",
+		"":                               "",
+		"http://EXÄMPLE.org":             "exÄmple.org",
+	} {
+		if got := Host(url); got != want {
+			t.Errorf("Host(%q) = %q, want %q", url, got, want)
+		}
+	}
+}
+
+// naive is the definition of the trie, word by word.
+func naive(entries []Entry, depth int) Hash {
+	switch len(entries) {
+	case 0:
+		return Hash{}
+	case 1:
+		return leaf(entries[0].Key, entries[0].value())
+	}
+	i := slices.IndexFunc(entries, func(e Entry) bool { return bit(e.Key, depth) })
+	if i < 0 {
+		i = len(entries)
+	}
+	return node(naive(entries[:i], depth+1), naive(entries[i:], depth+1))
+}
+
+func seq(entries []Entry) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// made is a map of n hosts. Of some the keys share many bits, as nobody's hash would.
+func made(r *rand.Rand, n int) []Entry {
+	var all []Entry
+	for i := range n {
+		e := Entry{Host: fmt.Sprint("host", i), First: int64(i), Count: 1 + r.Int64N(9)}
+		e.Key = Key("origin", e.Host)
+		for j := range e.Digest {
+			e.Digest[j] = byte(r.Uint32())
+		}
+		if len(all) > 0 && r.IntN(3) == 0 {
+			e.Key = all[r.IntN(len(all))].Key
+			at := r.IntN(256)
+			e.Key[at/8] ^= 1 << (7 - at%8)
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, Compare)
+	return slices.CompactFunc(all, func(a, b Entry) bool { return a.Key == b.Key })
+}
+
+func TestRootIsThatOfTheDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 300 {
+		all := made(r, n%40)
+		root, count, err := Root(seq(all))
+		if want := naive(all, 0); err != nil || root != want || count != int64(len(all)) {
+			t.Fatalf("%d hosts: %v, %d, %v; want %v", len(all), root, count, err, want)
+		}
+	}
+}
+
+func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := range 300 {
+		all := made(r, n%30)
+		root, _, _ := Root(seq(all))
+		for i, e := range all {
+			p, got, err := Prove(seq(all), e.Key)
+			if err != nil || got == nil || *got != e {
+				t.Fatalf("%v, %v", got, err)
+			}
+			if err := Check(root, e.Key, got, p); err != nil {
+				t.Fatal(err)
+			}
+			wrong := e
+			wrong.Count++
+			if Check(root, e.Key, &wrong, p) == nil || Check(root, e.Key, nil, p) == nil {
+				t.Fatal("another count, or none, passes")
+			}
+			// The host taken out: what is left proves that it is absent, and the old root does not.
+			rest := slices.Delete(slices.Clone(all), i, i+1)
+			root2, _, _ := Root(seq(rest))
+			p, got, err = Prove(seq(rest), e.Key)
+			if err != nil || got != nil {
+				t.Fatalf("%v, %v", got, err)
+			}
+			if err := Check(root2, e.Key, nil, p); err != nil {
+				t.Fatal(err)
+			}
+			if Check(root, e.Key, nil, p) == nil || Check(root2, e.Key, &e, p) == nil {
+				t.Fatal("a host passes as absent, or an absent one as there")
+			}
+		}
+	}
+}
+
+// Every octet of a proof counts.
+func TestAChangedProofFails(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	all := made(r, 30)
+	root, _, _ := Root(seq(all))
+	for _, key := range []Hash{all[7].Key, Key("origin", "nobody")} {
+		p, e, err := Prove(seq(all), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Siblings {
+			q := p
+			q.Siblings = slices.Clone(p.Siblings)
+			q.Siblings[i][i%32] ^= 1
+			if err := Check(root, key, e, q); !errors.Is(err, ErrProof) {
+				t.Errorf("sibling %d: %v", i, err)
+			}
+			q.Siblings = p.Siblings[:i]
+			if err := Check(root, key, e, q); !errors.Is(err, ErrProof) {
+				t.Errorf("%d siblings: %v", i, err)
+			}
+		}
+		if err := Check(root, key, e, Proof{Siblings: make([]Hash, MaxSiblings+1)}); !errors.Is(err, ErrProof) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestEntriesOutOfOrderAreRefused(t *testing.T) {
+	all := made(rand.New(rand.NewPCG(7, 8)), 20)
+	all[3], all[4] = all[4], all[3]
+	if _, _, err := Root(seq(all)); err == nil {
+		t.Error("Root takes entries out of order")
+	}
+	if _, _, err := Prove(seq(all), all[9].Key); err == nil {
+		t.Error("Prove takes entries out of order")
+	}
+	twice := []Entry{all[0], all[0]}
+	if _, _, err := Root(seq(twice)); err == nil {
+		t.Error("Root takes an entry twice")
+	}
+}
+
+// The digest is as docs/proofs.md defines it, computed here by hand.
+func TestDigestOfEntries(t *testing.T) {
+	e := Entry{Key: Key("o", "h")}
+	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
+	e.Add(4, a)
+	e.Add(9, b)
+	d := sha256.Sum256(append(make([]byte, 32), a[:]...))
+	d = sha256.Sum256(append(d[:], b[:]...))
+	if e.First != 4 || e.Count != 2 || e.Digest != d {
+		t.Errorf("%+v", e)
+	}
+}

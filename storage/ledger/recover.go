@@ -1,0 +1,282 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
+)
+
+// recovery finds where a ledger is: from its latest checkpoint if tiles and hosts fit it, else from its first line.
+type recovery struct {
+	w       *Writer
+	numbers []int            // of the segments
+	note    *checkpoint.Note // the latest; nil for none
+
+	committed int64 // entries of the checkpoint
+	mapped    int64 // entries of its map
+	hosts     *Mark // that states the map
+
+	index  int64 // of the next line
+	first  int64 // from where on lines are read again
+	tiles  bool  // tiles are made anew
+	anew   bool  // hosts are made anew
+	packed bool  // the last segment that was read is
+	told   bool  // a run began or stopped in what was read
+	stubs  int64 // lines of which no host is known
+}
+
+// maxRead is how many entries are gathered before map and tiles take them in, when lines are read again.
+const maxRead = 1 << 18
+
+// recover goes on with what is in the segments.
+func (w *Writer) recover(numbers []int) (err error) {
+	r := recovery{w: w, numbers: numbers}
+	if r.note, err = latest(w.dir); errors.Is(err, ErrNoCheckpoint) {
+		r.note = nil
+	} else if err != nil {
+		return fmt.Errorf("%w; every checkpoint is in %s as well: copy the last one there", err, CheckpointFolderOf(w.dir))
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	if err := errors.Join(r.read(), r.rotations()); err != nil {
+		return err
+	}
+	return r.finish()
+}
+
+// lost says that the lines are not those of the checkpoint. Going on would sign another log under the same name.
+func (r *recovery) lost(format string, args ...any) error {
+	return fmt.Errorf("the checkpoint of %d entries is not of these lines: %s; curtsy audit says where. Put a copy back, or "+
+		"move %s away, and the next run begins a new ledger", r.note.Size, fmt.Sprintf(format, args...), r.w.dir)
+}
+
+// start finds the place from which lines are to be read, and what follows from them and fits.
+func (r *recovery) start() (err error) {
+	w := r.w
+	if r.note == nil {
+		r.tiles, r.anew = true, true
+		return r.empty()
+	}
+	r.committed = r.note.Size
+	w.origin = r.note.Origin
+	if r.hosts, err = r.entry(r.committed - 1); err != nil {
+		return err
+	}
+	r.mapped = r.hosts.Size
+	if w.commits.tiles, err = tree.OpenTiles(w.dir, r.note.Size, r.note.Root); err == nil {
+		w.tree, err = tree.Resume(tree.Reader(w.dir, r.note.Size, r.note.Root), r.note.Size)
+	}
+	if err != nil && !errors.Is(err, tree.ErrTiles) {
+		return err
+	}
+	r.tiles = err != nil
+	if r.anew, err = r.hostsDiffer(); err != nil {
+		return err
+	}
+	if r.first = r.mapped; r.tiles || r.anew {
+		r.first = 0
+	}
+	if r.tiles {
+		w.tree = new(tree.Growing)
+	}
+	return r.empty()
+}
+
+// empty begins anew what is made anew.
+func (r *recovery) empty() (err error) {
+	w := r.w
+	if r.tiles {
+		if w.commits.tiles, err = tree.NewTiles(w.dir); err != nil {
+			return err
+		}
+	}
+	if r.anew {
+		for _, name := range []string{HostsName, HostsName + newSuffix} {
+			if err := w.sys.remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entry reads the mark of hosts that a checkpoint ends in.
+func (r *recovery) entry(index int64) (m *Mark, err error) {
+	at, err := r.segmentOf(index)
+	if err != nil {
+		return nil, err
+	}
+	if at < 0 {
+		return nil, r.lost("there is no entry %d", index)
+	}
+	err = r.each(r.numbers[at], func(i int64, line []byte) (bool, error) {
+		if i != index {
+			return i < index, nil
+		}
+		if m, err = parseMark(line); err != nil || m.Kind != KindHosts {
+			return false, r.lost("its last entry is no mark of hosts")
+		}
+		return false, nil
+	})
+	if err == nil && m == nil {
+		err = r.lost("there is no entry %d", index)
+	}
+	return m, err
+}
+
+// segmentOf is the place in numbers of the segment that holds an entry, or -1.
+func (r *recovery) segmentOf(index int64) (int, error) {
+	for at := len(r.numbers) - 1; at >= 0; at-- {
+		holds := false
+		err := r.each(r.numbers[at], func(first int64, _ []byte) (bool, error) {
+			holds = first <= index
+			return false, nil
+		})
+		if err != nil || holds {
+			return at, err
+		}
+	}
+	return -1, nil
+}
+
+// each gives the whole lines of a segment to f, with their indexes, until that returns false.
+func (r *recovery) each(number int, f func(index int64, line []byte) (bool, error)) error {
+	s, err := openSegment(r.w.dir, number)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r.packed = s.packed()
+	in := bufio.NewReaderSize(s, bufferSize)
+	var long []byte
+	var index int64
+	for n := 0; ; n++ {
+		b, err := readLine(in, &long)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read %s: %w", s.path, err)
+		}
+		b = bytes.TrimSuffix(b, []byte("\n"))
+		if n == 0 {
+			m, err := parseMark(b)
+			switch {
+			case err != nil || m.Kind != KindBegin:
+				return fmt.Errorf("%s does not begin with its mark, of schema %d", s.path, Schema)
+			case m.Schema > Schema:
+				return fmt.Errorf("%s is of schema %d, of a later version; schema %d is known", s.path, m.Schema, Schema)
+			}
+			index = m.First
+		}
+		if more, err := f(index, b); !more || err != nil {
+			return err
+		}
+		index++
+	}
+}
+
+// read reads the lines again from the first on.
+func (r *recovery) read() error {
+	at, err := r.segmentOf(r.first)
+	if err != nil {
+		return err
+	}
+	if first := r.numbers; at < 0 && len(first) > 0 && first[0] > 0 {
+		return fmt.Errorf("there is no segment 0: put it back, or move %s away, and the next run begins a new ledger", r.w.dir)
+	}
+	for _, number := range r.numbers[max(at, 0):] {
+		begun := false
+		err := r.each(number, func(index int64, line []byte) (bool, error) {
+			if !begun && index != r.index && r.index > 0 {
+				return false, fmt.Errorf("segment %d begins with entry %d, and the one before ends in front of %d: curtsy audit "+
+					"says more", number, index, r.index)
+			}
+			r.index = index
+			if !begun {
+				begun = true
+				if err := r.begin(number, line); err != nil {
+					return false, err
+				}
+			}
+			return true, r.line(line)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(r.numbers) > 0 && r.w.begun && r.packed {
+		r.w.next()
+	}
+	return nil
+}
+
+// begin takes the mark of a segment.
+func (r *recovery) begin(number int, line []byte) error {
+	m, err := parseMark(line)
+	if err != nil {
+		return err
+	}
+	w := r.w
+	if w.origin == "" {
+		w.origin = m.Origin
+	}
+	if w.origin != m.Origin {
+		return fmt.Errorf("segment %d is of the log %.80q, not of %.80q: it belongs to another ledger", number, m.Origin, w.origin)
+	}
+	w.lines, w.here = m.Lines, 0
+	w.begun = number == w.number
+	return nil
+}
+
+// line takes the line at r.index.
+func (r *recovery) line(line []byte) error {
+	w := r.w
+	r.index++
+	if isDecision(line) {
+		w.lines, w.here = w.lines+1, w.here+1
+	} else if m, err := parseMark(line); err == nil {
+		switch m.Kind {
+		case KindRun:
+			w.ended, r.told = false, true
+		case KindStop:
+			w.ended, r.told = true, true
+		}
+	}
+	if t := timeOf(line); !t.IsZero() {
+		w.last = t
+	}
+	if r.index <= r.first {
+		return nil
+	}
+	h := hashOf(w.hasher, line)
+	host, mapped := placeOf(line)
+	if !mapped && bytes.HasPrefix(line, stubStart) {
+		r.stubs++
+	}
+	if r.index <= r.mapped && !r.anew {
+		mapped = false // the map has it
+	}
+	if w.tail.size() < r.index-1 {
+		w.tail.reset(r.index - 1)
+	}
+	w.tail.add(h, host, mapped)
+	if r.index > w.tree.Size() {
+		w.tree.Append(h)
+	}
+	if r.index == r.committed && r.tiles && w.tree.Root() != r.note.Root {
+		return r.lost("they lead to another root")
+	}
+	if r.index == r.mapped && r.anew || len(w.tail.hashes) >= maxRead || len(w.tail.names) >= maxChanged {
+		return r.absorb()
+	}
+	return nil
+}

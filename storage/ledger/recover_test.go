@@ -1,0 +1,405 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/storage/ledger/hostmap"
+)
+
+// What follows from the lines is made anew from them when it is torn, changed or gone, which is said; and the ledger that
+// goes on is whole.
+func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, dir string)
+		want string // in what is said; empty: nothing is
+	}{
+		{"a torn tile", func(t *testing.T, dir string) {
+			all, err := filepath.Glob(filepath.Join(dir, tileFolder, "0", "*", "*"))
+			if err != nil || len(all) == 0 {
+				t.Fatal(all, err)
+			}
+			for _, file := range all {
+				edit(t, file, func(s string) string { return s[:33] })
+			}
+		}, "tiles"},
+		{"no tiles", func(t *testing.T, dir string) { removing(t, filepath.Join(dir, tileFolder)) }, "tiles"},
+		{"no hosts", func(t *testing.T, dir string) { removing(t, filepath.Join(dir, HostsName)) }, "map of hosts"},
+		{"torn hosts", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, HostsName), func(s string) string { return s[:len(s)/2] })
+		}, "map of hosts"},
+		{"other hosts", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, HostsName), func(s string) string { return strings.Replace(s, `"count":`, `"count":1`, 1) })
+		}, "map of hosts"},
+		{"hosts that a kill left under their other name", func(t *testing.T, dir string) {
+			if err := os.Rename(filepath.Join(dir, HostsName), filepath.Join(dir, HostsName+newSuffix)); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		{"no latest checkpoint", func(t *testing.T, dir string) { removing(t, filepath.Join(dir, CheckpointName)) }, ""},
+		{"an earlier latest checkpoint", func(t *testing.T, dir string) {
+			b, err := os.ReadFile(CheckpointPath(dir, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return string(b) })
+		}, ""},
+		{"a run that had nothing to say", func(*testing.T, string) {}, ""},
+	} {
+		for _, size := range []int64{0, 1} {
+			t.Run(fmt.Sprintf("%s, segments of %d", c.name, size), func(t *testing.T) {
+				dir := begun(t, testKey(1), size, 2)
+				_, before := scanned(t, dir)
+				c.do(t, dir)
+				w := open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
+				if said := strings.Join(w.Repairs(), "\n"); c.want == "" && said != "" || !strings.Contains(said, c.want) {
+					t.Errorf("said %q, want %q", said, c.want)
+				}
+				write(t, w, numbered(9))
+				closing(t, w)
+				if problems, after := scanned(t, dir); len(problems) > 0 || !slices.Equal(after[:len(before)], before) {
+					t.Errorf("%v %q", problems, after)
+				}
+				w = open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
+				if said := w.Repairs(); len(said) > 0 {
+					t.Errorf("and again %q", said)
+				}
+				closing(t, w)
+			})
+		}
+	}
+}
+
+// A checkpoint of other lines than there are is no kill: going on would sign two histories under one name.
+func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, dir string){
+		"lines cut off": func(t *testing.T, dir string) {
+			edit(t, path(dir, 0), func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] })
+		},
+		"no lines": func(t *testing.T, dir string) { removing(t, path(dir, 0)) },
+		"a line edited, and the tiles gone": func(t *testing.T, dir string) {
+			replacing(0, "a.test/1", "b.test/1")(t, dir)
+			removing(t, filepath.Join(dir, tileFolder))
+		},
+		"a checkpoint that is none, and no other": func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return "x" })
+			removing(t, filepath.Join(dir, CheckpointFolder))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := made(t, testKey(1), 0, 1)
+			do(t, dir)
+			before := contentsOf(t, dir)
+			if w, err := Open(Options{Dir: dir, Signer: testKey(1)}); err == nil {
+				closing(t, w)
+				t.Fatal("went on")
+			} else if !strings.Contains(err.Error(), dir) {
+				t.Error(err)
+			}
+			if after := contentsOf(t, dir); after != before && !strings.Contains(name, "tiles") {
+				t.Errorf("it changed\n%s\nto\n%s", before, after)
+			}
+		})
+	}
+}
+
+func contentsOf(t *testing.T, dir string) (all string) {
+	t.Helper()
+	for _, name := range []string{"000000.jsonl", CheckpointName, HostsName} {
+		b, _ := os.ReadFile(filepath.Join(dir, name))
+		all += name + "\n" + string(b)
+	}
+	return all
+}
+
+// A killed tail is committed to before anything of the next run follows.
+func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
+	dir := begun(t, testKey(1), 0, 1)
+	w := open(t, Options{Dir: dir, Signer: testKey(1)})
+	write(t, w, numbered(7))
+	if err := w.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	abandon(t, w)
+	w = open(t, Options{Dir: dir, Signer: testKey(1)})
+	if err := w.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Latest(dir)
+	if err != nil || n.Size != 12 || !n.SignedBy(testKey(1).Key()) { // 8, run, line, run, hosts
+		t.Fatalf("%+v, %v", n, err)
+	}
+	closing(t, w)
+	onlyAfterKill(t, "gone on", dir, NoStop)
+}
+
+// Lines are committed to every ten minutes while they come, and not while none does; a closed Writer makes none.
+func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Dir: dir, Signer: testKey(1)})
+		if err := w.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		size := func() int64 {
+			synctest.Wait()
+			n, err := Latest(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n.Size
+		}
+		if n := size(); n != 3 {
+			t.Errorf("%d at the begin", n)
+		}
+		write(t, w, numbered(1))
+		time.Sleep(interval - time.Second)
+		if n := size(); n != 3 {
+			t.Errorf("%d before the interval is over", n)
+		}
+		time.Sleep(2 * time.Second)
+		if n := size(); n != 5 {
+			t.Errorf("%d behind the interval", n)
+		}
+		time.Sleep(3 * interval)
+		if n := size(); n != 5 {
+			t.Errorf("%d though no line came", n)
+		}
+		closing(t, w)
+	})
+}
+
+// A checkpoint comes by itself when a segment is complete, and when many hosts have changed.
+func TestACheckpointIsMadeForEachSegmentAndForManyHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		size  int64
+		lines int
+		want  int64
+	}{
+		"two segments": {2000, 14, 12}, "a part of one": {1 << 20, 14, 3}, "many hosts": {1 << 29, maxChanged + 10, maxChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				w := open(t, Options{Dir: dir, SegmentSize: c.size})
+				if err := w.Begin(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for i := range c.lines {
+					l := numbered(i)
+					l.URL = fmt.Sprintf("http://h%d.test/", i)
+					write(t, w, l)
+				}
+				synctest.Wait()
+				n, err := Latest(dir)
+				if err != nil || n.Size < c.want || n.Size > c.want+14 && c.lines < 100 {
+					t.Errorf("%+v, %v", n, err)
+				}
+				closing(t, w)
+			})
+		})
+	}
+}
+
+// No line waits for a checkpoint, and who waits for one can give up.
+func TestNoLineWaitsForACheckpoint(t *testing.T) {
+	sys, held := realSystem(), make(chan struct{})
+	keep := sys.keep
+	sys.keep = func(path string, b []byte) error {
+		<-held
+		return keep(path, b)
+	}
+	dir := t.TempDir()
+	w, err := openOn(Options{Dir: dir, Signer: testKey(1)}, sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	write(t, w, numbered(1))
+	waits := make(chan error, 1)
+	go func() { waits <- w.Commit(ctx) }()
+	cancel()
+	if err := <-waits; !errors.Is(err, context.Canceled) {
+		t.Errorf("gave up: %v", err)
+	}
+	for i := range 300 {
+		write(t, w, numbered(i))
+	}
+	if err := w.Sync(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Latest(dir); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("there is one: %v", err)
+	}
+	close(held)
+	if err := w.Commit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	closing(t, w)
+	if problems, _ := scanned(t, dir); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// What is told of a run is in its marks, and a forgotten line keeps its place in the tree.
+func TestMarksSayWhatIsTold(t *testing.T) {
+	dir, digest := begun(t, testKey(1), 0, 1), strings.Repeat("0c", 32)
+	at := forget(t, dir, 0, 5)
+	o := Options{Dir: dir, Signer: testKey(1), Warcinfo: digest, SettingsSHA256: digest, OptOutsSHA256: digest}
+	w := open(t, o)
+	if said := w.Repairs(); len(said) > 0 {
+		t.Errorf("%q", said)
+	}
+	r := Redaction{Extent: ExtentAll, Reason: "asked \u202eto", Subject: digest, Records: []RedactedRecord{{"urn:uuid:1", digest}},
+		Files: []RedactedFile{{"warc/x.warc.gz", 7, digest, digest}}}
+	for i := range int64(maxRedacted + 1) {
+		r.Entries = append(r.Entries, 1000+i)
+	}
+	r.Entries[maxRedacted] = at
+	if err := w.Redact(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.File(t.Context(), "warc/y.warc.gz", 8, digest); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.OptOuts(t.Context(), digest, 9); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{w.File(t.Context(), "", 8, digest), w.File(t.Context(), "x", 8, "0"), w.OptOuts(t.Context(), "0C", 1),
+		w.Redact(t.Context(), Redaction{Extent: "some", Subject: digest})} {
+		if err == nil {
+			t.Error("took what is none")
+		}
+	}
+	closing(t, w)
+	var kinds []string
+	var forgotten, named int
+	for e, err := range Scan(dir) {
+		switch m := e.Mark; {
+		case err != nil || e.Problem != nil:
+			t.Fatal(e.Problem, err)
+		case e.Forgotten:
+			forgotten++
+		case m == nil:
+		case m.Kind == KindRedaction:
+			named += len(m.Redaction.Entries)
+			if m.Redaction.Reason != r.Reason || m.Redaction.Subject != digest {
+				t.Errorf("%+v", m.Redaction)
+			}
+			fallthrough
+		default:
+			if m.Kind == KindRun && (m.Settings != m.Warcinfo || m.OptOuts != m.Warcinfo || m.Key != testKey(1).VerifierKey() || m.Killed) ||
+				m.Kind == KindFile && (m.Name != "warc/y.warc.gz" || m.Octets != 8 || m.SHA256 != digest) || m.Kind == KindOptOuts && m.Entries != 9 {
+				t.Errorf("%+v", m)
+			}
+			kinds = append(kinds, m.Kind)
+		}
+	}
+	want := []string{"begin", "run", "hosts", "stop", "hosts", "redaction", "redaction", "run", "file", "optouts", "stop", "hosts"}
+	if !slices.Equal(kinds, want) || forgotten != 1 || named != maxRedacted+1 {
+		t.Errorf("%q, want %q; %d forgotten, %d named", kinds, want, forgotten, named)
+	}
+}
+
+// A clock that stands behind the last time in the ledger is told by the mark of the run, and so is the kill before it.
+func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	l := numbered(1)
+	l.Time = time.Now().Add(time.Hour)
+	write(t, w, l)
+	if err := w.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	abandon(t, w)
+	closing(t, open(t, Options{Dir: dir}))
+	for e, err := range Scan(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := e.Mark; m != nil && m.Kind == KindRun && e.Index > 1 && (!m.Killed || m.ClockBack < 50*time.Minute || m.ClockBack > time.Hour) {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// More hosts than are kept in memory, and more lines than a mark may lag behind, are checked through a file that is gone in
+// the end.
+func TestTheMapOfManyHostsIsCheckedThroughAFile(t *testing.T) {
+	temp, lines := t.TempDir(), maxRows+500
+	if long() {
+		lines = 2*lag + 1000
+	}
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("TMP", temp)
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	for i := range lines {
+		l := numbered(i)
+		l.URL = fmt.Sprintf("http://h%d.test/", i%(maxRows+100))
+		write(t, w, l)
+	}
+	closing(t, w)
+	if problems, entries := scanned(t, dir); len(problems) > 0 || len(entries) < lines {
+		t.Error(problems)
+	}
+	edit(t, path(dir, 0), func(s string) string { return strings.Replace(s, "://h7.test/", "://h8.test/", 1) })
+	removing(t, filepath.Join(dir, tileFolder))
+	if problems, _ := scanned(t, dir); len(problems) != 2 || problems[0].Fault != MapDiffers || problems[1].Fault != RootDiffers {
+		t.Error(problems)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// The map on the disk is that of the lines, whatever number of checkpoints it was merged in, and packed segments among them.
+func TestTheMapIsThatOfTheLines(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir, SegmentSize: 4000})
+	want := map[string]int64{}
+	for i := range 300 {
+		l := numbered(i)
+		host := fmt.Sprintf("h%d.test", i*i%37)
+		l.URL = "HTTP://u@" + strings.ToUpper(host) + ":80/x"
+		want[host]++
+		write(t, w, l)
+		if i%50 == 49 {
+			if err := w.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	closing(t, w)
+	n, err := Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for e, err := range Hosts(dir) {
+		if err != nil || e.Key != hostmap.Key(n.Origin, e.Host) {
+			t.Fatal(e, err)
+		}
+		got[e.Host] = e.Count
+	}
+	if len(got) != len(want) || len(want) < 15 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for host, n := range want {
+		if got[host] != n {
+			t.Errorf("%s: %d, want %d", host, got[host], n)
+		}
+	}
+	if problems, _ := scanned(t, dir); len(problems) > 0 {
+		t.Error(problems)
+	}
+}

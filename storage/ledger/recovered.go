@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
+)
+
+// absorb takes what was read into map and tiles.
+func (r *recovery) absorb() error {
+	w := r.w
+	fresh := filepath.Join(w.dir, HostsName+newSuffix)
+	var root hostmap.Hash
+	err := w.sys.write(fresh, func(to io.Writer) (err error) {
+		root, _, err = writeHosts(to, w.tail.merged(w.origin, len(w.tail.hashes), Hosts(w.dir)))
+		return err
+	})
+	if err == nil {
+		err = w.sys.rename(fresh, filepath.Join(w.dir, HostsName))
+	}
+	if n := w.commits.tiles.Size() - w.tail.base; err == nil && n < int64(len(w.tail.hashes)) {
+		err = w.commits.tiles.Append(w.tail.hashes[max(n, 0):]...)
+	}
+	if err != nil {
+		return err
+	}
+	if r.index == r.mapped && root != r.hosts.Root {
+		why := "they are not those that the checkpoint states"
+		if r.stubs > 0 {
+			why = fmt.Sprintf("%d lines were forgotten, and count for no host any more", r.stubs)
+		}
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts, made anew, is another one: %s", why))
+	}
+	w.tail.reset(r.index)
+	return nil
+}
+
+// finish settles what goes on, and says what was made anew.
+func (r *recovery) finish() error {
+	w := r.w
+	if r.index < r.committed {
+		return r.lost("there are %d", r.index)
+	}
+	if r.note != nil && !r.told {
+		w.ended = false // the run that began before what was read goes on
+	}
+	w.commits.size = r.committed
+	if w.origin == "" {
+		w.origin = checkpoint.Origin(w.options.Signer, checkpoint.NewID())
+	}
+	if len(w.tail.hashes) == 0 {
+		w.tail.reset(r.index)
+	}
+	if r.note != nil && r.tiles {
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's tiles did not fit its checkpoint: they are made anew from %d lines", r.index))
+	}
+	if r.note != nil && r.anew {
+		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts did not fit its checkpoint: it is made anew from %d lines", r.mapped))
+	}
+	return nil
+}
+
+// rotations finds those that lead from the key of the latest checkpoint to the one that signs now.
+func (r *recovery) rotations() error {
+	w := r.w
+	if r.note == nil || r.note.SignedBy(w.options.Signer.Key()) {
+		return nil
+	}
+	var due [][]byte
+	var at checkpoint.Key
+	for _, note := range w.options.Rotations {
+		of, err := checkpoint.ParseRotation(note)
+		if err != nil {
+			return err
+		}
+		if due == nil && r.note.SignedBy(of.Old) || due != nil && of.Old == at {
+			due, at = append(due, note), of.New
+		}
+	}
+	if at == w.options.Signer.Key() {
+		w.rotate = due
+	}
+	return nil
+}
+
+// hostsDiffer reports whether the map on the disk is not the one of the checkpoint. A kill may have left that beside it.
+func (r *recovery) hostsDiffer() (bool, error) {
+	current := filepath.Join(r.w.dir, HostsName)
+	for _, path := range []string{current, current + newSuffix} {
+		root, n, err := hostmap.Root(hostsIn(path))
+		if err != nil || n != r.hosts.Hosts || root != r.hosts.Root {
+			continue
+		}
+		if path == current {
+			return false, nil
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return false, r.w.sys.rename(path, current)
+		}
+	}
+	return true, nil
+}
+
+// timeOf is the time that a line states first; zero for none.
+func timeOf(line []byte) (t time.Time) {
+	_, rest, ok := bytes.Cut(line, timeField)
+	if !ok {
+		return t
+	}
+	text, _, _ := bytes.Cut(rest, []byte{'"'})
+	t, _ = time.Parse(time.RFC3339Nano, string(text))
+	return t
+}
