@@ -1,0 +1,240 @@
+package proof
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"curtsy/storage/ledger/hostmap"
+)
+
+// ErrNoBundle says that a file is no bundle, or none of a format that is known.
+var ErrNoBundle = errors.New("it is no bundle that curtsy ledger prove makes")
+
+// opened is a bundle that is read. No member has been held against its digest yet: reading it does.
+type opened struct {
+	manifest manifest
+	files    map[string]*zip.File
+	said     map[string]member // by the manifest
+}
+
+// plainFlags are those that a member may have: how well it is packed, that its length stands behind it, and that its name
+// is in UTF-8.
+const plainFlags = 0x80e
+
+// limits bound the members by their names. What is not here is bounded by the size of the bundle.
+var limits = map[string]uint64{
+	manifestName: maxManifest, checkpointName: maxTSR, timestampName: maxTSR, proofName: maxProof, pageName: maxPage,
+}
+
+// open reads the directory of a bundle and its manifest.
+func open(r io.ReaderAt, size int64) (*opened, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no ZIP file, or it is cut off", ErrNoBundle)
+	}
+	o := &opened{files: map[string]*zip.File{}, said: map[string]member{}}
+	if len(z.File) > maxTexts+16 {
+		return nil, fmt.Errorf("%w: it has %d members", ErrNoBundle, len(z.File))
+	}
+	var all uint64
+	for _, f := range z.File {
+		if o.files[f.Name] != nil {
+			return nil, fmt.Errorf("%w: it has two members %.80q", ErrNoBundle, f.Name)
+		}
+		if f.Flags&^plainFlags != 0 || f.Method != zip.Deflate && f.Method != zip.Store {
+			return nil, fmt.Errorf("%w: its member %.80q is encrypted, or packed in an odd way", ErrNoBundle, f.Name)
+		}
+		if err := bounded(f, uint64(size)); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoBundle, err)
+		}
+		if all += f.UncompressedSize64; all > uint64(size)*maxUnfold+slack {
+			return nil, fmt.Errorf("%w: it unfolds to more than %d times its size", ErrNoBundle, maxUnfold)
+		}
+		o.files[f.Name] = f
+	}
+	return o, o.readManifest()
+}
+
+// bounded refuses a member that is larger than any can be.
+func bounded(f *zip.File, size uint64) error {
+	limit, ok := limits[f.Name]
+	if strings.HasPrefix(f.Name, robotsFolder) {
+		limit, ok = maxRobots, true
+	}
+	if !ok {
+		limit = size*maxUnfold + slack
+	}
+	if f.UncompressedSize64 > limit {
+		return fmt.Errorf("its member %.80q unfolds to %d octets, more than the %d that it may have", f.Name,
+			f.UncompressedSize64, limit)
+	}
+	return nil
+}
+
+func (o *opened) readManifest() error {
+	f := o.files[manifestName]
+	if f == nil {
+		return fmt.Errorf("%w: it has no %s", ErrNoBundle, manifestName)
+	}
+	b, err := unfold(f)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoBundle, err)
+	}
+	err = plain(b)
+	if err == nil && !utf8.Valid(b) {
+		err = errPlain
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &o.manifest)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: its %s cannot be read: %w", ErrNoBundle, manifestName, err)
+	}
+	if o.manifest.Format != Format {
+		return fmt.Errorf("%w: its format is %.80q, and this program reads %q", ErrNoBundle, o.manifest.Format, Format)
+	}
+	if !isHost(o.manifest.Host) {
+		return fmt.Errorf("%w: its host %.80q is not written as logs write hosts", ErrNoBundle, o.manifest.Host)
+	}
+	for _, m := range o.manifest.Files {
+		if _, twice := o.said[m.Name]; twice {
+			return fmt.Errorf("%w: its %s has %.80q twice", ErrNoBundle, manifestName, m.Name)
+		}
+		o.said[m.Name] = m
+	}
+	return nil
+}
+
+// isHost reports whether a log could have a host under that name. Of another one, as EXAMPLE.org or example.org/, any log
+// proves that it has no line.
+func isHost(host string) bool {
+	for _, c := range []byte(host) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return hostmap.Host("http://"+host+"/") == host
+}
+
+// unfold returns the bytes of a member, which is bounded.
+func unfold(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("its member %.80q cannot be read: %w", f.Name, err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1))
+	if err == nil && uint64(len(b)) > f.UncompressedSize64 {
+		err = errors.New("it is longer than it says")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its member %.80q cannot be read: %w", f.Name, err)
+	}
+	return b, nil
+}
+
+// stream is a member that is being read.
+type stream struct {
+	io.Reader
+	file io.Closer
+	sum  hash.Hash
+	size int64
+	said member
+}
+
+// Close reads what is left and holds the member to the manifest.
+func (s *stream) Close() error {
+	_, err := io.Copy(io.Discard, s)
+	err = errors.Join(err, s.file.Close())
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", s.said.Name, err)
+	}
+	if s.size != s.said.Octets || hex.EncodeToString(s.sum.Sum(nil)) != s.said.SHA256 {
+		return fmt.Errorf("%s is not what the manifest says: it was changed, or damaged on its way", s.said.Name)
+	}
+	return nil
+}
+
+func (s *stream) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	s.sum.Write(b[:n])
+	s.size += int64(n)
+	return n, err
+}
+
+// open opens a member.
+func (o *opened) open(name string) (*stream, error) {
+	f := o.files[name]
+	said, ok := o.said[name]
+	if f == nil || !ok {
+		return nil, fmt.Errorf("%s is missing, in the bundle or in its manifest", name)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, err)
+	}
+	return &stream{Reader: io.LimitReader(r, int64(f.UncompressedSize64)+1), file: r, sum: sha256.New(), said: said}, nil
+}
+
+// whole returns the bytes of a member, even where they are not what the manifest says.
+func (o *opened) whole(name string) ([]byte, error) {
+	s, err := o.open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(s)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	return b, err
+}
+
+// has reports whether there is a member, in the file or in the manifest.
+func (o *opened) has(name string) bool {
+	_, said := o.said[name]
+	return said || o.files[name] != nil
+}
+
+// strangers are members that no bundle has, and those that the manifest alone has.
+func (o *opened) strangers() (names []string) {
+	for name := range o.files {
+		if name != manifestName && !o.isMember(name) {
+			names = append(names, name)
+		}
+	}
+	for name := range o.said {
+		if o.files[name] == nil || !o.isMember(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// isMember reports whether a bundle may have a member of that name, beside its manifest.
+func (o *opened) isMember(name string) bool {
+	switch name {
+	case checkpointName, timestampName, linesName, marksName, headsName, proofName, pageName:
+		return true
+	}
+	return o.robotsOf(name) != ""
+}
+
+// robotsOf is the digest that a member of robots.txt is named after, "" for another.
+func (o *opened) robotsOf(name string) string {
+	sha, ok := strings.CutPrefix(name, robotsFolder)
+	sha, ok2 := strings.CutSuffix(sha, robotsEnd)
+	if !ok || !ok2 || !isDigest(sha) {
+		return ""
+	}
+	return sha
+}

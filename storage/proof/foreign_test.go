@@ -1,0 +1,175 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// program finds a program of others, or skips the test with the reason.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil && name == "python3" { // a stand-in may be there that starts nothing
+		err = exec.Command(path, "-c", "import hashlib, zipfile").Run()
+	}
+	if err != nil {
+		if os.Getenv("CURTSY_MUST_RUN") != "" {
+			t.Fatalf("%s does not run (%v), and CURTSY_MUST_RUN is set", name, err)
+		}
+		t.Skipf("%s does not run: %v", name, err)
+	}
+	return path
+}
+
+// byPython runs docs/verify.py, and returns its exit code and what it said.
+func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, said string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "bundle.zip")
+	if err := os.WriteFile(file, bundle, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{filepath.Join("..", "..", "docs", "verify.py"), file}
+	if !o.Key.IsZero() {
+		args = append(args, "--key", o.Key.String())
+	}
+	for _, k := range o.Witnesses {
+		args = append(args, "--witness-key", k.String())
+	}
+	out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode(), string(out)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return 0, string(out)
+}
+
+// The verifier in docs, which shares nothing with this package but the text of docs/proofs.md, and this package come to
+// the same of twenty-six bundles, of which all but seven are forged, or held against a stranger's key.
+func TestPythonComesToTheSame(t *testing.T) {
+	python := program(t, "python3")
+	w, note, all := forgeries(t)
+	o := Options{Key: w.signer.Key(), Witnesses: keysOf(testWitness(t))}
+	agree := func(name string, bundle []byte, o Options) {
+		t.Helper()
+		holds := verified(t, bundle, o).Holds
+		if code, said := byPython(t, python, bundle, o); code != map[bool]int{true: 0, false: 3}[holds] {
+			t.Errorf("%s: we say %v, Python ends with %d:\n%s", name, holds, code, said)
+		}
+	}
+	for _, host := range []string{"a.test", "b.test", "c.test", "nobody.test", "x.test"} {
+		b := w.bundle(host, note)
+		if !verified(t, b, o).Holds {
+			t.Fatalf("%s: an honest bundle is refused", host)
+		}
+		agree(host, b, o)
+	}
+	agree("no key", w.bundle("b.test", note), Options{})
+	for _, f := range all {
+		m := unpacked(t, w.bundle("a.test", note))
+		f.forge(t, m)
+		agree(f.name, m.packed(t), o)
+	}
+	agree("a stranger's key", w.bundle("a.test", note), Options{Key: testSigner(t, 7).Key()})
+	agree("a stranger's witness", w.bundle("a.test", note), Options{Witnesses: keysOf(testSigner(t, 7))})
+}
+
+// The verifier in docs is short enough to be read.
+func TestThePythonVerifierIsShort(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "verify.py"))
+	if n := bytes.Count(b, []byte("\n")); err != nil || n > 200 {
+		t.Errorf("%d lines, want at most 200; %v", n, err)
+	}
+}
+
+// Where the key was changed, the old one leads to the new one by the marks of the log, and nothing else does.
+func TestPythonFollowsARotation(t *testing.T) {
+	python := program(t, "python3")
+	bundle, before, after := rotated(t)
+	for name, c := range map[string]struct {
+		o    Options
+		code int
+	}{
+		"the old key": {Options{Key: before.Key()}, 0},
+		"the new key": {Options{Key: after.Key()}, 0},
+		"another":     {Options{Key: testSigner(t, 7).Key()}, 3},
+	} {
+		if r := verified(t, bundle, c.o); r.Holds != (c.code == 0) {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+		if code, said := byPython(t, python, bundle, c.o); code != c.code {
+			t.Errorf("%s: Python ends with %d: %s", name, code, said)
+		}
+	}
+}
+
+// rotated is a bundle of a log whose key was changed.
+func rotated(t testing.TB) (bundle []byte, before, after *checkpoint.Signer) {
+	t.Helper()
+	w := newWorld(t, 1)
+	w.visit("a.test", 2)
+	before, after = w.signer, testSigner(t, 5)
+	note, err := checkpoint.Rotate(before, after, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mark(fmt.Sprintf(`{"mark":"key","time":"%s","note":%s}`, w.clock(), quoted(string(note))))
+	w.signer = after
+	w.visit("a.test", 1)
+	return w.bundle("a.test", w.commit()), before, after
+}
+
+// openssl finds the signature of a checkpoint right, and that of a forged one wrong.
+func TestOpenSSLAgreesOnSignatures(t *testing.T) {
+	openssl := program(t, "openssl")
+	w, note, all := forgeries(t)
+	dir := t.TempDir()
+	der, err := x509.MarshalPKIXPublicKey(w.signer.Key().Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key := file("key.der", der)
+	right := func(b []byte) bool {
+		n, err := checkpoint.Parse(b)
+		if err != nil || len(n.Signatures) == 0 {
+			return false
+		}
+		return exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin",
+			"-in", file("text", n.Text()), "-sigfile", file("sig", n.Signatures[0].Octets)).Run() == nil
+	}
+	if !right(note) {
+		t.Fatal("openssl refuses the signature of an honest checkpoint")
+	}
+	for _, f := range all {
+		m := unpacked(t, w.bundle("a.test", note))
+		f.forge(t, m)
+		n, err := checkpoint.Parse(m[checkpointName])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours := n.SignedBy(w.signer.Key()); ours != right(m[checkpointName]) {
+			t.Errorf("%s: we say %v of the signature, openssl not", f.name, ours)
+		}
+	}
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string always can
+	return string(b)
+}

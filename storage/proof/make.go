@@ -1,0 +1,276 @@
+package proof
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
+)
+
+// Source is what a bundle is made of.
+type Source struct {
+	Host       string // as hostmap.Host writes it
+	Software   string // that makes the bundle: name/version; may be empty
+	Checkpoint []byte // the note
+	Timestamp  []byte // answers of time-stamping authorities for it; may be empty
+
+	Marks []Row // the first one begins the log, the last one is the checkpoint's last entry
+	Lines iter.Seq2[Row, error]
+
+	Hashes tlog.HashReader                   // of the tree of the checkpoint
+	Hosts  iter.Seq2[hostmap.Entry, error]   // the map of the last mark, in the order of keys
+	Heads  func([]Exchange) ([]*Head, error) // of some exchanges, nil for those that are not to be had
+	Robots func(sha256 string) []byte        // nil if it is not to be had
+}
+
+// Exchange is what is known of an exchange whose heads are wanted.
+type Exchange struct {
+	Index  int64
+	URL    string
+	Record string // the id of its record
+	Heads  string // heads_sha256
+}
+
+// ErrDamaged says that lines, marks and map of a ledger are not those of its checkpoint: an audit names them.
+var ErrDamaged = errors.New("the ledger does not fit its checkpoint")
+
+// Made is what Make put into a bundle.
+type Made struct {
+	Summary *Summary
+	Heads   int64 // exchanges whose heads are there
+	Lacking int64 // exchanges whose heads are not to be had, though their lines have the digest
+	Texts   int64 // robots.txt files
+	Without int64 // robots.txt files that are not to be had
+}
+
+// Make writes a bundle to w. It checks what it has written: a bundle that Verify would refuse is an error.
+func Make(ctx context.Context, w io.Writer, s Source) (*Made, error) {
+	m, err := newMaker(w, s)
+	if err == nil {
+		err = m.all(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("proof: make the bundle of %s: %w", s.Host, err)
+	}
+	return m.made, nil
+}
+
+// maker is a bundle in the making.
+type maker struct {
+	Source
+	zip   *zip.Writer
+	note  *checkpoint.Note
+	made  *Made
+	files []member
+
+	lines     indexed
+	exchanges []Exchange
+	digests   []string // of robots.txt files that lines name, each once
+	entry     hostmap.Entry
+	hosts     *mark
+	proofs    proofJSON
+}
+
+func newMaker(w io.Writer, s Source) (*maker, error) {
+	note, err := checkpoint.Parse(s.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{Source: s, zip: zip.NewWriter(w), note: note, made: &Made{Summary: newSummary()}}
+	m.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
+	m.entry.Key = hostmap.Key(note.Origin, s.Host)
+	n := len(s.Marks)
+	if n == 0 || s.Marks[n-1].Index != note.Size-1 {
+		return nil, errors.New("the checkpoint does not end in the mark of a completeness map")
+	}
+	if m.hosts, err = parseMark(s.Marks[n-1]); err != nil || m.hosts.Kind != markHosts {
+		return nil, errors.Join(errors.New("the checkpoint does not end in the mark of a completeness map"), err)
+	}
+	return m, nil
+}
+
+func (m *maker) all(ctx context.Context) error {
+	steps := []func() error{
+		func() error { return m.member(checkpointName, m.Checkpoint) },
+		func() error { return m.optional(timestampName, m.Timestamp) },
+		func() error { return m.linesOf(ctx) },
+		m.heads,
+		m.robots,
+		m.prove,
+		m.page,
+		m.manifest,
+		m.zip.Close,
+	}
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digested writes a member and notes its digest.
+type digested struct {
+	to   io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+func (d *digested) Write(b []byte) (int, error) {
+	n, err := d.to.Write(b)
+	d.sum.Write(b[:n])
+	d.size += int64(n)
+	return n, err
+}
+
+// noTime is the first date that ZIP has: a bundle depends on crawl and checkpoint alone.
+var noTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// write writes a member, dated noTime.
+func (m *maker) write(name string, fill func(w io.Writer) error) error {
+	to, err := m.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: noTime})
+	if err != nil {
+		return err
+	}
+	d := &digested{to: to, sum: sha256.New()}
+	if err := fill(d); err != nil {
+		return err
+	}
+	m.files = append(m.files, member{name, d.size, hex.EncodeToString(d.sum.Sum(nil))})
+	return nil
+}
+
+func (m *maker) member(name string, b []byte) error {
+	return m.write(name, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+func (m *maker) optional(name string, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return m.member(name, b)
+}
+
+// linesOf writes the lines of the host, and gathers what the other members need of them.
+func (m *maker) linesOf(ctx context.Context) error {
+	named := map[string]bool{}
+	return m.write(linesName, func(w io.Writer) error {
+		var b []byte
+		for r, err := range m.Lines {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			b = r.append(b[:0])
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			if err := m.line(r, named); err != nil {
+				return fmt.Errorf("entry %d: %w", r.Index, err)
+			}
+			if len(m.lines.indexes) > maxRows {
+				return fmt.Errorf("it has more than %d lines", maxRows)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *maker) line(r Row, named map[string]bool) error {
+	h, err := m.lines.add(r)
+	if err != nil {
+		return err
+	}
+	if r.Index < m.hosts.Size {
+		m.entry.Add(r.Index, h)
+	}
+	if r.isStub() {
+		m.made.Summary.Lines++
+		m.made.Summary.Redacted++
+		return nil
+	}
+	l, err := storage.ParseLine(r.Public)
+	if err != nil {
+		return err
+	}
+	m.made.Summary.take(&l)
+	if l.Heads != "" {
+		m.exchanges = append(m.exchanges, Exchange{r.Index, l.URL, l.Record, l.Heads})
+	}
+	if sha := l.RobotsSHA256; isDigest(sha) && !named[sha] && len(named) < maxTexts {
+		named[sha] = true
+		m.digests = append(m.digests, sha)
+	}
+	return nil
+}
+
+// someHeads is how many exchanges are asked for at once: their heads are in memory together.
+const someHeads = 4096
+
+func (m *maker) heads() error {
+	return m.write(headsName, func(w io.Writer) error {
+		var b []byte
+		for some := range slices.Chunk(m.exchanges, someHeads) {
+			heads, err := m.Heads(some)
+			if err != nil {
+				return err
+			}
+			for i, h := range heads {
+				if h == nil || h.sum() != some[i].Heads {
+					m.made.Lacking++
+					continue
+				}
+				m.made.Heads++
+				m.made.Summary.head(*h)
+				if b, err = h.append(b[:0], some[i].Index); err != nil {
+					return err
+				}
+				if _, err := w.Write(b); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (m *maker) robots() error {
+	slices.Sort(m.digests)
+	for _, sha := range m.digests {
+		body := m.Robots(sha)
+		if sum := sha256.Sum256(body); body == nil || len(body) > maxRobots || hex.EncodeToString(sum[:]) != sha {
+			m.made.Without++
+			continue
+		}
+		m.made.Texts++
+		m.made.Summary.bundled(sha, body)
+		if err := m.member(robotsFolder+sha+robotsEnd, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package proof
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"curtsy/storage/ledger/tree"
+)
+
+// forget replaces lines by their stubs, and says so in a mark.
+func (w *world) forget(host string, from, to int, reason string) {
+	var entries []string
+	for _, i := range w.at[host][from:to] {
+		h := tree.EntryHash(w.lines[i])
+		w.lines[i] = fmt.Appendf(nil, `{"redacted":"%x"}`, h[:])
+		delete(w.heads, int64(i))
+		entries = append(entries, fmt.Sprint(i))
+	}
+	w.mark(fmt.Sprintf(`{"mark":"redaction","time":"%s","extent":"all","reason":%s,"subject_sha256":"%s","records":[],"entries":[%s],"files":[]}`,
+		w.clock(), quoted(reason), strings.Repeat("0", 64), strings.Join(entries, ",")))
+}
+
+// Lines that were taken out are told as such, with the reason; the rest is proven as before.
+func TestRedactedLinesAreTold(t *testing.T) {
+	w := newWorld(t, 1)
+	w.visit("a.test", 5)
+	w.visit("b.test", 5)
+	w.commit()
+	w.forget("a.test", 3, 5, "asked for by <the owner>")
+	note := w.commit()
+	r := verified(t, w.bundle("a.test", note), Options{Key: w.signer.Key()})
+	if !r.Holds || r.Summary.Redacted != 2 || r.Summary.Lines != 7 || len(r.Redaction) != 1 || r.Redaction[0].Lines != 2 ||
+		r.Redaction[0].Reason != "asked for by <the owner>" {
+		t.Errorf("%+v %+v", r, r.Findings)
+	}
+	if code, said := byPython(t, program(t, "python3"), w.bundle("a.test", note), Options{}); code != 0 {
+		t.Error(said)
+	}
+}
+
+// A line cannot be taken out of a bundle by a mark that stood before it, or one of another line.
+func TestARedactionIsNamedBehindItsLine(t *testing.T) {
+	w := newWorld(t, 1)
+	w.visit("b.test", 3)
+	w.forget("b.test", 1, 2, "")
+	w.visit("a.test", 5)
+	m := unpacked(t, w.bundle("a.test", w.commit()))
+	lines := bytes.SplitAfter(m[linesName], []byte("\n"))
+	row, err := parseRow(bytes.TrimSuffix(lines[2], []byte("\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := row.hash()
+	lines[2] = Row{row.Index, fmt.Appendf(nil, `{"redacted":"%x"}`, h[:])}.append(nil)
+	m[linesName] = bytes.Join(lines, nil)
+	if r := verified(t, m.packed(t), Options{}); r.Counts[Unredacted] != 1 {
+		t.Errorf("%+v", r.Findings)
+	}
+}

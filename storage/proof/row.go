@@ -1,0 +1,134 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/ledger/tree"
+)
+
+// Row is an entry of a log: its index, and its line in the public form.
+type Row struct {
+	Index  int64
+	Public []byte
+}
+
+// The parts of a row as lines.jsonl and marks.jsonl have it: {"index":N,"line":OBJECT}.
+var (
+	rowStart = []byte(`{"index":`)
+	rowLine  = []byte(`,"line":`)
+
+	markStart = []byte(`{"mark":"`)
+	stubStart = []byte(`{"redacted":`)
+	saltKey   = []byte(`,"salt":"`) // what follows leads to other sites, and no bundle has it
+)
+
+func (r Row) append(b []byte) []byte {
+	b = strconv.AppendInt(append(b, rowStart...), r.Index, 10)
+	return append(append(append(b, rowLine...), r.Public...), "}\n"...)
+}
+
+var errRow = errors.New(`it is no row of the form {"index":N,"line":{…}}`)
+
+// parseRow reads what append wrote, in that one way. The line is a part of b.
+func parseRow(b []byte) (r Row, err error) {
+	digits, line, ok := bytes.Cut(bytes.TrimPrefix(b, rowStart), rowLine)
+	if !ok || !bytes.HasPrefix(b, rowStart) || !bytes.HasSuffix(line, []byte("}")) {
+		return r, errRow
+	}
+	r.Index, err = strconv.ParseInt(string(digits), 10, 64)
+	r.Public = line[:len(line)-1]
+	if err != nil || r.Index < 0 || strconv.FormatInt(r.Index, 10) != string(digits) || !json.Valid(r.Public) || !utf8.Valid(r.Public) {
+		return r, errRow
+	}
+	if bytes.Contains(r.Public, saltKey) {
+		return r, fmt.Errorf("entry %d is not in its public form", r.Index)
+	}
+	if err := plain(r.Public); err != nil {
+		return r, fmt.Errorf("entry %d: %w", r.Index, err)
+	}
+	return r, nil
+}
+
+// isMark reports whether a line is a mark of the ledger.
+func (r Row) isMark() bool { return bytes.HasPrefix(r.Public, markStart) }
+
+// isStub reports whether a line stands in the place of one that was forgotten.
+func (r Row) isStub() bool { return bytes.HasPrefix(r.Public, stubStart) }
+
+// hash is the entry hash, which a stub states.
+func (r Row) hash() (h tlog.Hash, err error) {
+	if !r.isStub() {
+		return tree.EntryHash(r.Public), nil
+	}
+	var s struct {
+		Redacted string `json:"redacted"`
+	}
+	if json.Unmarshal(r.Public, &s) != nil || len(s.Redacted) != 2*len(h) || string(r.Public) != `{"redacted":"`+s.Redacted+`"}` {
+		return h, errors.New("it is no stub of a line")
+	}
+	if _, err := hex.Decode(h[:], []byte(s.Redacted)); err != nil {
+		return h, errors.New("it is no stub of a line")
+	}
+	return h, nil
+}
+
+// eachRow reads rows up to the end. Their indexes ascend, and are those of a tree of that size.
+func eachRow(in io.Reader, name string, size int64, f func(Row) error) error {
+	before, n := int64(-1), 0
+	return eachJSONL(in, name, func(b []byte) error {
+		r, err := parseRow(b)
+		switch n++; {
+		case err != nil:
+			return err
+		case n > maxRows:
+			return fmt.Errorf("there are more than %d", maxRows)
+		case r.Index <= before:
+			return fmt.Errorf("index %d does not follow %d: indexes ascend", r.Index, before)
+		case r.Index >= size:
+			return fmt.Errorf("index %d is none of a log of %d entries", r.Index, size)
+		}
+		before = r.Index
+		return f(r)
+	})
+}
+
+// eachJSONL calls f with each line of a member. The bytes are valid until it returns.
+func eachJSONL(in io.Reader, name string, f func([]byte) error) error {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 0, 64<<10), maxRow)
+	s.Split(whole)
+	n := 0
+	for s.Scan() {
+		n++
+		if err := f(s.Bytes()); err != nil {
+			return fmt.Errorf("%s line %d: %w", name, n, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%s behind line %d: %w", name, n, err)
+	}
+	return nil
+}
+
+var errNoEnd = errors.New("its last line has no end")
+
+// whole splits at newlines, and takes nothing behind the last one.
+func whole(data []byte, end bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if end && len(data) > 0 {
+		return 0, nil, errNoEnd
+	}
+	return 0, nil, nil
+}

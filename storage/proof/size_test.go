@@ -1,0 +1,158 @@
+package proof
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger/hostmap"
+)
+
+// large is a crawl of 100,000 lines and 1,000 hosts, whose lines lie between each other as in a crawl.
+var large = sync.OnceValues(func() (*world, []byte) {
+	w := newWorld(nobody{}, 1)
+	shas := map[string]string{}
+	for turn := range 100 {
+		for n := range 1000 {
+			host := largeHost(n)
+			switch turn {
+			case 0:
+				w.visit(host, 0)
+				shas[host] = digest([]byte(testRobots + "# " + host + "\n"))
+			case 1: // visit has given it two lines
+			default:
+				w.page(host, fmt.Sprintf("/path-%04d-%02d", n, turn), shas[host])
+			}
+		}
+	}
+	return w, w.commit()
+})
+
+func largeHost(n int) string { return fmt.Sprintf("name-%04d.test", n) }
+
+// nobody is a testing.TB for what is made once for several tests: it fails by a panic.
+type nobody struct{ testing.TB }
+
+func (nobody) Helper()                  {}
+func (nobody) Context() context.Context { return context.Background() }
+func (nobody) Fatal(args ...any)        { panic(fmt.Sprint(args...)) }
+
+// The bundle of one host of a large crawl has its lines and at most 64 KiB more, as they are packed.
+func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
+	w, note := large()
+	if n := len(w.lines); n != 100_003 {
+		t.Fatalf("%d lines", n)
+	}
+	b := w.bundle(largeHost(500), note)
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]uint64{}
+	for _, f := range z.File {
+		sizes[f.Name] = f.CompressedSize64
+	}
+	if more := len(b) - int(sizes[linesName]); more > 64<<10 {
+		t.Errorf("%d octets beside the lines: %v", more, sizes)
+	}
+	t.Logf("%d octets: %v", len(b), sizes)
+	r := verified(t, b, Options{Key: w.signer.Key()})
+	if !r.Holds || r.Summary.Lines != 100 || r.Hosts != 1000 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Nothing of another host is in a bundle: no name, no path, no digest of a name, no digest of its robots.txt, none of its
+// entry hashes.
+func TestABundleNamesNobodyElse(t *testing.T) {
+	w, note := large()
+	m := unpacked(t, w.bundle(largeHost(500), note))
+	var all bytes.Buffer
+	for name, b := range m {
+		all.WriteString(name + "\n")
+		all.Write(b)
+	}
+	for _, name := range []string{`name-(\d{4})`, `path-(\d{4})`} {
+		found := regexp.MustCompile(name).FindAllStringSubmatch(all.String(), -1)
+		for _, f := range found {
+			if f[1] != "0500" {
+				t.Errorf("%s is in it", f[0])
+			}
+		}
+		if len(found) < 90 {
+			t.Errorf("%s: found %d times: is it looked for in the right place?", name, len(found))
+		}
+	}
+	digests := map[string]bool{}
+	for _, d := range regexp.MustCompile(`[0-9a-f]{64}`).FindAllString(all.String(), -1) {
+		digests[d] = true
+	}
+	if own := digest([]byte(testRobots + "# " + largeHost(500) + "\n")); !digests[own] {
+		t.Error("the host's own robots.txt is not found: the search is none")
+	}
+	for n := range 1000 {
+		host := largeHost(n)
+		if n == 500 {
+			continue
+		}
+		for what, d := range map[string]string{
+			"name": digest([]byte(host)), "key": hostmap.Key(w.origin, host).String(),
+			"robots.txt": digest([]byte(testRobots + "# " + host + "\n")), "digest": w.hosts[host].Digest.String(),
+		} {
+			if digests[d] {
+				t.Errorf("the digest of %s's %s is in it", host, what)
+			}
+		}
+	}
+	// A node of the proof may be the entry hash of one neighbouring line. Its salt keeps it from being guessed; a line's
+	// withheld fields are in none.
+	if strings.Contains(all.String(), "elsewhere.test") || strings.Contains(all.String(), `"salt"`) {
+		t.Error("what lines withhold is in it")
+	}
+	for i, line := range w.lines[:2000] {
+		if _, salt, ok := bytes.Cut(line, []byte(`"salt":"`)); ok && bytes.Contains(all.Bytes(), salt[:32]) {
+			t.Errorf("the salt of entry %d is in it: %s", i, hex.EncodeToString(salt[:4]))
+		}
+	}
+}
+
+func BenchmarkMake(b *testing.B) {
+	w, note := large()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Make(b.Context(), io.Discard, w.source(largeHost(500), note)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	w, note := large()
+	bundle := w.bundle(largeHost(500), note)
+	b.ReportAllocs()
+	b.ReportMetric(float64(len(bundle)), "octets")
+	for b.Loop() {
+		if r := verified(b, bundle, Options{Key: w.signer.Key(), TempDir: "."}); !r.Holds {
+			b.Fatal(r.Findings)
+		}
+	}
+}
+
+// The time of a line does not depend on the number of robots.txt files that a host has had.
+func TestManyTextsAreCounted(t *testing.T) {
+	s := newSummary()
+	for i := range 2 * maxTexts {
+		s.take(&storage.Line{URL: "http://a.test/", RobotsSHA256: fmt.Sprintf("%064x", i), Decision: storage.DecisionAllow})
+	}
+	if len(s.Texts) != maxTexts || s.Lines != 2*maxTexts {
+		t.Errorf("%d texts, %d lines", len(s.Texts), s.Lines)
+	}
+}

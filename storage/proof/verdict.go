@@ -1,0 +1,238 @@
+package proof
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/robots/naive"
+	"curtsy/robots/naive/quick"
+	"curtsy/storage"
+	"curtsy/storage/audit/measure"
+	"curtsy/storage/audit/weburl"
+	"curtsy/storage/audit/words"
+)
+
+// judge recomputes what robots.txt says of the lines, with another reader than the crawler's.
+type judge struct {
+	r     *Result
+	texts map[string][]byte
+	named map[string]bool // texts that a line names
+
+	tokens   []string // the product tokens that requests have named
+	readings map[readingKey]*quick.Reading
+	doubtful []doubt           // what no token so far explains: a later request may name another
+	served   map[string]served // the last robots.txt of each authority
+}
+
+type readingKey struct{ sha, token, standard string }
+
+// doubt is a line that is judged again when all tokens are known.
+type doubt struct {
+	index  int64
+	line   storage.Line
+	target string
+}
+
+// served is what an authority last sent as its robots.txt; an empty digest where that is not known. While no line has been
+// judged by it, one before it may hold: it may have been read for another host, whose robots.txt redirects to it, and that
+// makes it no policy of its own authority (RFC 9309 2.3.1.2). What would tell is withheld from the line: that other host.
+type served struct {
+	text
+	before []text // what may hold in its place
+}
+
+// text is a robots.txt, and when it was had.
+type text struct {
+	sha string
+	at  time.Time
+}
+
+const (
+	maxReadings = 16
+	maxDoubts   = 10_000
+	maxTokens   = 8
+	maxServed   = 1 << 12
+	maxBefore   = 8
+	lastsAtMost = 24*time.Hour + time.Minute // RFC 9309 2.4, and the audit's grace
+)
+
+func (v *verification) newJudge() *judge {
+	j := &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*quick.Reading{},
+		served: map[string]served{}}
+	return j
+}
+
+// take judges a line. h is nil where its heads are not there.
+func (j *judge) take(index int64, l *storage.Line, h *Head) {
+	target := ""
+	if h != nil {
+		target = targetOf(h.Request)
+		if t := measure.TokenOf(agentOf(h.Request)); t != "" && len(j.tokens) < maxTokens && !slices.Contains(j.tokens, t) {
+			j.tokens = append(j.tokens, t)
+		}
+	}
+	if target == "" {
+		if u, ok := weburl.AsWritten(l.URL); ok {
+			target = u.Target
+		}
+	}
+	if body, ok := j.texts[l.RobotsSHA256]; ok && !j.named[l.RobotsSHA256] {
+		j.named[l.RobotsSHA256] = true
+		j.r.Summary.bundled(l.RobotsSHA256, body)
+	}
+	switch {
+	case l.Decision == storage.DecisionRobots:
+		j.sent(l)
+		return
+	case l.Decision != storage.DecisionAllow && l.Decision != storage.DecisionDisallow, l.RobotsSHA256 == "":
+		return
+	}
+	proven := j.inForce(index, l)
+	switch said, known := j.agrees(l, target); {
+	case known && said == "" && proven:
+		j.r.Robots.Right++
+	case known && said == "":
+		j.r.Robots.Unprovable++
+	case len(j.doubtful) < maxDoubts:
+		j.doubtful = append(j.doubtful, doubt{index, *l, target})
+	default:
+		j.r.Robots.Unprovable++
+	}
+}
+
+// sent notes what an authority has sent as its robots.txt. Another URL has none of its own authority: a robots.txt, of
+// whatever host, redirects to it.
+func (j *judge) sent(l *storage.Line) {
+	at := authority(l.URL)
+	last, known := j.served[at]
+	if u, ok := weburl.AsWritten(l.URL); !ok || u.Target != "/robots.txt" || !known && len(j.served) >= maxServed {
+		return
+	}
+	now := served{text: text{l.RobotsSHA256, l.Time}, before: last.before}
+	if last.sha != "" && last.sha != now.sha {
+		now.before = append(now.before, last.text)
+	}
+	if len(now.before) > maxBefore {
+		now = served{}
+	}
+	j.served[at] = now
+}
+
+// inForce holds a line to the robots.txt that its authority had sent last, and reports whether that is proven.
+func (j *judge) inForce(index int64, l *storage.Line) bool {
+	at := authority(l.URL)
+	last, when := j.served[at], l.Time
+	if !l.Began.IsZero() {
+		when = l.Began
+	}
+	if last.sha == "" || !when.After(last.at) {
+		return true
+	}
+	if last.sha == l.RobotsSHA256 {
+		last.before = nil
+		j.served[at] = last
+		return true
+	}
+	for _, t := range last.before {
+		if t.sha == l.RobotsSHA256 && when.Sub(t.at) < lastsAtMost {
+			last.before = []text{t}
+			j.served[at] = last
+			return false
+		}
+	}
+	j.r.at(BadVerdict, index, "entry %d was judged by another robots.txt (%.12s…) than the host had sent last (%.12s…)",
+		index, l.RobotsSHA256, last.sha)
+	return true
+}
+
+// agrees recomputes the verdict of a line: "" if the line says the same, else what robots.txt says. It is known where
+// there are the text and the name of the crawler.
+func (j *judge) agrees(l *storage.Line, target string) (said string, known bool) {
+	body, ok := j.texts[l.RobotsSHA256]
+	if !ok || len(j.tokens) == 0 || target == "" {
+		return "", false
+	}
+	want := l.Decision == storage.DecisionAllow
+	for _, token := range slices.Backward(j.tokens) {
+		if said = j.verdict(l, body, token, target, want); said == "" {
+			return "", true
+		}
+	}
+	return said, true
+}
+
+// verdict is what robots.txt says to one token, "" if it is what the line says. An older standard only adds refusals.
+func (j *judge) verdict(l *storage.Line, body []byte, token, target string, want bool) string {
+	standards := []string{"rfc9309"}
+	if l.Standard != "" && l.Standard != standards[0] {
+		standards = append(standards, l.Standard)
+	}
+	said, right := "", false
+	for _, t := range []string{target, weburl.Undotted(target)} {
+		for _, standard := range standards {
+			allowed, line := j.reading(l.RobotsSHA256, body, token, standard).Allowed(t)
+			if want && !allowed {
+				return fmt.Sprintf("line %d forbids %s to %s", line, t, token)
+			}
+			if allowed == want && line == l.RobotsLine && (l.Standard == "" || l.Standard == standard) {
+				right = true
+			} else if said == "" {
+				said = fmt.Sprintf("%s is %s for %s by line %d", t, map[bool]string{true: "allowed", false: "forbidden"}[allowed], token, line)
+			}
+		}
+	}
+	if !right {
+		return said
+	}
+	if rule := naive.Written(body, l.RobotsLine); words.Plain(rule) != words.Plain(l.RobotsRule) {
+		return fmt.Sprintf("line %d is %q", l.RobotsLine, rule)
+	}
+	return ""
+}
+
+func (j *judge) reading(sha string, body []byte, token, standard string) *quick.Reading {
+	k := readingKey{sha, token, standard}
+	if r := j.readings[k]; r != nil {
+		return r
+	}
+	if len(j.readings) >= maxReadings {
+		clear(j.readings)
+	}
+	r := quick.Read(standard, body, token)
+	j.readings[k] = r
+	return r
+}
+
+// close judges again what no token explained, now that all are known.
+func (j *judge) close() {
+	for _, d := range j.doubtful {
+		switch said, known := j.agrees(&d.line, d.target); {
+		case !known:
+			j.r.Robots.Unprovable++
+		case said == "":
+			j.r.Robots.Right++
+		default:
+			j.r.at(BadVerdict, d.index, "entry %d says that robots.txt %ss %.120q by line %d; read again, %s", d.index,
+				d.line.Decision, d.line.URL, d.line.RobotsLine, said)
+		}
+	}
+	for sha := range j.texts {
+		if !j.named[sha] {
+			j.r.found(BadRobots, "%s%s%s is named by no line: nothing proves that the host has sent it", robotsFolder, sha, robotsEnd)
+		}
+	}
+}
+
+// targetOf is the target of a request line.
+func targetOf(request []byte) string {
+	line, _, _ := bytes.Cut(request, []byte("\n"))
+	_, rest, _ := strings.Cut(strings.TrimSuffix(string(line), "\r"), " ")
+	i := strings.LastIndex(rest, " HTTP/")
+	if i < 0 || !strings.HasPrefix(rest, "/") {
+		return ""
+	}
+	return rest[:i]
+}

@@ -1,0 +1,268 @@
+package proof
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/ledger/tree"
+)
+
+// Options say what a bundle is held against.
+type Options struct {
+	Key       checkpoint.Key   // the operator's, zero for one that is not known
+	Witnesses []checkpoint.Key // each must have cosigned
+
+	Authorities *x509.CertPool // whose time stamps count; nil stands for those that the system trusts
+
+	Logs    []accesslog.Log // of the host
+	Skew    time.Duration   // of the clocks of site and crawler. Zero means 2 s
+	Stdin   io.Reader       // for a log from there
+	TempDir string          // for what of logs does not fit into memory; empty means the system's
+}
+
+// Verify checks a bundle of that size. What does not hold is in the result. An error says that there is no bundle
+// (ErrNoBundle), or that a log could not be read.
+func Verify(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Result, error) {
+	b, err := open(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("proof: %w", err)
+	}
+	v := &verification{Options: o, bundle: b, r: &Result{
+		Version: Version, Level: NoLevel, Host: b.manifest.Host, Software: b.manifest.Software, Summary: newSummary(),
+		CannotShow: []string{},
+	}}
+	if err := v.all(ctx); err != nil {
+		return nil, fmt.Errorf("proof: %w", err)
+	}
+	v.conclude()
+	return v.r, nil
+}
+
+// verification is a check under way.
+type verification struct {
+	Options
+	bundle *opened
+	r      *Result
+
+	note   *checkpoint.Note
+	marks  marks
+	lines  indexed
+	before int64 // of the lines, those that the map is of
+	entry  hostmap.Entry
+	judge  *judge
+	log    *logCheck
+}
+
+func (v *verification) all(ctx context.Context) error {
+	for _, name := range v.bundle.strangers() {
+		v.r.found(BadMember, "%.80q is no part of a bundle, or stands in its manifest alone: nothing proves what it says", name)
+	}
+	if !v.checkpoint() || !v.readMarks() {
+		v.r.Summary.close()
+		return nil
+	}
+	v.signatures()
+	v.stamps()
+	v.judge = v.newJudge()
+	if len(v.Logs) > 0 {
+		v.log = v.newLogCheck()
+	}
+	if err := v.readLines(ctx); err != nil {
+		return err
+	}
+	v.inclusion()
+	v.judge.close()
+	v.r.Summary.close()
+	v.page()
+	if v.log != nil {
+		return v.log.close(ctx)
+	}
+	return nil
+}
+
+// checkpoint reads the note.
+func (v *verification) checkpoint() bool {
+	b, err := v.bundle.whole(checkpointName)
+	if err != nil {
+		v.r.found(BadMember, "%v", err)
+	}
+	if v.note, err = checkpoint.Parse(b); err != nil {
+		v.r.found(BadCheckpoint, "the checkpoint cannot be read: %v", strings.TrimPrefix(err.Error(), "checkpoint: "))
+		return false
+	}
+	v.r.Origin, v.r.Size, v.r.Root = v.note.Origin, v.note.Size, hostmap.Hash(v.note.Root).String()
+	v.entry.Key = hostmap.Key(v.note.Origin, v.r.Host)
+	return true
+}
+
+// inclusion holds lines and marks to the root of the checkpoint, and the lines to the map.
+func (v *verification) inclusion() {
+	p, err := v.readProof(len(v.lines.indexes) + len(v.marks.at.indexes))
+	if err != nil {
+		v.r.found(BadMember, "%v", err)
+		return
+	}
+	all, err := v.lines.with(&v.marks.at)
+	if err == nil {
+		err = tree.CheckMany(p.nodes, v.note.Size, v.note.Root, all.indexes, all.hashes)
+	}
+	if err != nil {
+		v.r.found(BadInclusion, "lines and marks are not in the log as its checkpoint has it: %v", cause(err))
+	}
+	if err := hostmap.Check(v.marks.hosts.root, v.entry.Key, p.entry, p.host); err != nil {
+		v.r.found(BadMap, "what is said of the completeness map is not in it: %v", cause(err))
+	}
+	v.complete(p.entry)
+}
+
+// complete holds the lines to what the map says of the host.
+func (v *verification) complete(e *hostmap.Entry) {
+	switch {
+	case e == nil:
+		if v.r.Absent = v.before == 0; !v.r.Absent {
+			v.r.found(Omitted, "the completeness map has no line of this host, and the bundle %d", v.before)
+		}
+	case e.Count != v.before:
+		v.r.found(Omitted, "the completeness map has %d lines of this host, and the bundle %d", e.Count, v.before)
+	case e.First != v.entry.First || e.Digest != v.entry.Digest:
+		v.r.found(Omitted, "the lines are not those of which the completeness map has the digest")
+	}
+	rest := v.note.Size - 1 - v.marks.hosts.Size
+	if rest > 0 {
+		v.r.CannotShow = append(v.r.CannotShow, fmt.Sprintf("whether the last %d of the %d entries have more lines of this host: "+
+			"the completeness map is of those before them, since they came while it was made", rest, v.note.Size))
+	}
+	if rest > mostPast && rest > v.marks.hosts.Size {
+		v.r.found(BadMap, "the completeness map is of the first %d of %d entries alone: lines may be hidden in the others",
+			v.marks.hosts.Size, v.note.Size)
+	}
+}
+
+// mostPast is how many entries may come while a map is made, if it is of fewer than that. Of a million hosts it takes
+// seconds.
+const mostPast = 4096
+
+// page holds the page to the lines.
+func (v *verification) page() {
+	b, err := v.bundle.whole(pageName)
+	if err != nil {
+		v.r.found(BadMember, "%v", err)
+		return
+	}
+	if v.bundle.manifest.Page < pageVersion {
+		v.r.found(BadPage, "%s is said to be of version %d, which never was: do not believe it", pageName, v.bundle.manifest.Page)
+		return
+	}
+	if v.r.PageChecked = v.bundle.manifest.Page == pageVersion; !v.r.PageChecked {
+		v.r.CannotShow = append(v.r.CannotShow, "the page: another version of curtsy made it, and this one cannot tell whether it says what the lines say")
+		return
+	}
+	want, err := render(v.note, v.marks.hosts, v.r.Host, v.r.Summary)
+	if err != nil || string(want) != string(b) {
+		v.r.found(BadPage, "%s does not say what the lines say: do not believe it", pageName)
+	}
+}
+
+// conclude says what was reached.
+func (v *verification) conclude() {
+	r := v.r
+	r.Holds = len(r.Findings) == 0
+	if n := r.Heads.NotThere; n > 0 {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d exchanges: they are not in the bundle", n))
+	}
+	if n := r.Heads.Unprovable; n > 0 {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d exchanges: their lines do not bind them", n))
+	}
+	if n := r.Robots.Unprovable; n > 0 {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf(
+			"%d verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle", n))
+	}
+	if len(v.Logs) == 0 {
+		r.CannotShow = append(r.CannotShow, "requests that the crawler kept silent about: the site's access log shows them (--access-log)")
+	}
+	if !r.Holds {
+		return
+	}
+	r.Level = SelfConsistent
+	for _, s := range r.Signers {
+		if s.Known && !s.Witness {
+			r.Level = Signed
+		}
+	}
+	if slices.ContainsFunc(r.Signers, func(s Signer) bool { return s.Known && s.Witness }) ||
+		slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.Trusted }) {
+		r.Level = Cosigned
+	}
+	if v.log != nil && v.log.confirmed {
+		r.Level = Confirmed
+	}
+}
+
+// cause is the innermost sentence of an error of another package.
+func cause(err error) error {
+	for _, known := range []error{tree.ErrProof, hostmap.ErrProof} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return err
+}
+
+// proofs are what proof.json holds.
+type proofs struct {
+	nodes tree.Proof
+	entry *hostmap.Entry
+	host  hostmap.Proof
+}
+
+// readProof reads proof.json. A proof of so many entries has at most so many nodes: what has more is not kept.
+func (v *verification) readProof(entries int) (p proofs, err error) {
+	b, err := v.bundle.open(proofName)
+	if err != nil {
+		return p, err
+	}
+	most := (entries + 1) * 64
+	j, err := decodeProof(io.LimitReader(b, int64(most)*nodeSize+slack), most)
+	if cerr := b.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return p, err
+	}
+	for _, s := range j.Map.Siblings {
+		h, err := parseHash(s)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", proofName, err)
+		}
+		p.host.Siblings = append(p.host.Siblings, h)
+	}
+	if e := j.Map.Entry; e != nil {
+		p.entry = &hostmap.Entry{Key: v.entry.Key, First: e.First, Count: e.Count}
+		if p.entry.Digest, err = parseHash(e.Digest); err != nil {
+			return p, fmt.Errorf("%s: %w", proofName, err)
+		}
+	}
+	if o := j.Map.Other; o != nil {
+		key, err := parseHash(o.Key)
+		value, err2 := parseHash(o.Value)
+		if err := errors.Join(err, err2); err != nil {
+			return p, fmt.Errorf("%s: %w", proofName, err)
+		}
+		p.host.Other = &hostmap.Other{Key: key, Value: value}
+	}
+	for _, h := range j.nodes {
+		p.nodes = append(p.nodes, tlog.Hash(h))
+	}
+	return p, nil
+}

@@ -1,0 +1,103 @@
+package proof
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/witness/timestamp"
+)
+
+// runKey is the verifier key that a run states for its checkpoints; empty for none.
+func runKey(r Row) (string, error) {
+	var run struct {
+		Key string `json:"key"`
+	}
+	if err := json.Unmarshal(r.Public, &run); err != nil {
+		return "", errors.New("its key is none")
+	}
+	return run.Key, nil
+}
+
+// signatures holds the checkpoint to the keys that are known, and to the one that the log itself names.
+func (v *verification) signatures() {
+	for _, s := range v.note.Signatures {
+		if !slices.ContainsFunc(v.r.Signers, func(o Signer) bool { return o.Name == s.Name }) {
+			v.r.Signers = append(v.r.Signers, Signer{Name: s.Name})
+		}
+	}
+	if !v.Key.IsZero() {
+		v.signedBy(v.Key)
+	}
+	v.signedByOwn()
+	for _, k := range v.Witnesses {
+		at, ok := v.note.Cosigned(k)
+		claimed := slices.ContainsFunc(v.note.Signatures, func(s checkpoint.Signature) bool { return s.Name == k.Name() })
+		s := v.r.signer(k)
+		s.Witness, s.Known, s.Time = true, ok, at
+		switch {
+		case ok:
+		case claimed:
+			v.r.found(BadCosignature, "the cosignature of %s under the checkpoint is forged, or of another checkpoint", k.Name())
+		default:
+			v.r.found(BadCosignature, "%s has not cosigned the checkpoint", k.Name())
+		}
+	}
+}
+
+func (v *verification) signedBy(known checkpoint.Key) {
+	for _, k := range v.marks.trusted(known) {
+		if v.note.SignedBy(k) {
+			s := v.r.signer(k)
+			if s.Known = true; k != known {
+				s.By = known.Name()
+			}
+			return
+		}
+	}
+	if _, claimed := v.note.Claimed(known); claimed {
+		v.r.found(BadSignature, "the signature of %s under the checkpoint is forged, or of another checkpoint", known.Name())
+		return
+	}
+	v.r.found(BadSignature, "%s has not signed the checkpoint", known.Name())
+}
+
+// signedByOwn holds the checkpoint to the key that its log names: whoever else signs it cannot change the log.
+func (v *verification) signedByOwn() {
+	if v.marks.named == "" {
+		return
+	}
+	k, err := checkpoint.ParseKey(v.marks.named)
+	switch {
+	case err != nil:
+		v.r.found(BadMark, "the key that the log names is none: %v", err)
+	case !v.note.SignedBy(k) && len(v.r.Counts) == 0:
+		v.r.found(BadSignature, "the checkpoint is not signed by %s, the key that its own log names", k.Name())
+	}
+}
+
+// stamps reads what time-stamping authorities state of the checkpoint.
+func (v *verification) stamps() {
+	if !v.bundle.has(timestampName) {
+		return
+	}
+	b, err := v.bundle.whole(timestampName)
+	if err != nil {
+		v.r.found(BadMember, "%v", err)
+		return
+	}
+	all, err := timestamp.Split(b)
+	if err != nil {
+		v.r.found(BadTimestamp, "%s cannot be read: %v", timestampName, err)
+		return
+	}
+	for _, tsr := range all {
+		at, name, err := timestamp.Check(tsr, v.note.Text(), v.Authorities)
+		if err != nil && !errors.Is(err, timestamp.ErrUntrusted) {
+			v.r.found(BadTimestamp, "a time stamp is none of this checkpoint: %v", err)
+			continue
+		}
+		v.r.Stamps = append(v.r.Stamps, Stamp{at, name, err == nil})
+	}
+}

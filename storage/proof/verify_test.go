@@ -1,0 +1,110 @@
+package proof
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"curtsy/storage/witness/timestamp/tsatest"
+)
+
+// A bundle proves the lines of its host, at the level of the keys that are known.
+func TestABundleProvesTheLinesOfItsHost(t *testing.T) {
+	w := newWorld(t, 1)
+	w.visit("a.test", 5)
+	w.visit("b.test", 7)
+	w.visit("c.test", 2)
+	note := cosigned(t, w.commit(), testWitness(t))
+	for host, lines := range map[string]int64{"a.test": 7, "b.test": 9, "c.test": 4} {
+		b := w.bundle(host, note)
+		for name, c := range map[string]struct {
+			o    Options
+			want Level
+		}{
+			"nobody's key":  {Options{}, SelfConsistent},
+			"the key":       {Options{Key: w.signer.Key()}, Signed},
+			"and a witness": {Options{Key: w.signer.Key(), Witnesses: keysOf(testWitness(t))}, Cosigned},
+		} {
+			r := verified(t, b, c.o)
+			if !r.Holds || r.Level != c.want || r.Summary.Lines != lines || r.Heads.Right != lines-1 || r.Robots.Right != lines-1 {
+				t.Errorf("%s, %s: %+v %+v", host, name, r, r.Findings)
+			}
+		}
+		if again := w.bundle(host, note); !bytes.Equal(again, b) {
+			t.Errorf("%s: made twice, it differs", host)
+		}
+	}
+}
+
+// A host that was never met has a proof of that.
+func TestAnAbsentHostIsProvenAbsent(t *testing.T) {
+	w := newWorld(t, 1)
+	for _, h := range []string{"a.test", "b.test", "c.test", "d.test"} {
+		w.visit(h, 1)
+	}
+	note := w.commit()
+	for _, host := range []string{"nobody.test", "x.test", "y.test", "z.test", ""} {
+		r := verified(t, w.bundle(host, note), Options{Key: w.signer.Key()})
+		if !r.Holds || !r.Absent || r.Level != Signed {
+			t.Errorf("%s: %+v", host, r)
+		}
+	}
+	// That of another host does not prove it.
+	m := unpacked(t, w.bundle("x.test", note))
+	m[manifestName] = bytes.Replace(m[manifestName], []byte("x.test"), []byte("a.test"), 1)
+	if r := verified(t, m.packed(t), Options{}); r.Holds || r.Counts[BadMap] == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The answer of a time-stamping authority goes with the checkpoint, and counts if its certificate does.
+func TestATimeStampCountsByItsAuthority(t *testing.T) {
+	w, a := newWorld(t, 1), tsatest.New(t)
+	w.visit("a.test", 1)
+	note := w.commit()
+	stamped := func(text []byte) []byte {
+		s := w.source("a.test", note)
+		s.Timestamp = a.Stamp(text)
+		var b bytes.Buffer
+		if _, err := Make(t.Context(), &b, s); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	b := stamped(w.head().Text())
+	if r := verified(t, b, Options{Authorities: a.Roots}); !r.Holds || r.Level != Cosigned || len(r.Stamps) != 1 || !r.Stamps[0].Trusted {
+		t.Errorf("%+v", r)
+	}
+	if r := verified(t, b, Options{Authorities: tsatest.New(t).Roots}); !r.Holds || r.Level != SelfConsistent || len(r.Stamps) != 1 || r.Stamps[0].Trusted {
+		t.Errorf("%+v", r)
+	}
+	if r := verified(t, stamped([]byte("another checkpoint")), Options{Authorities: a.Roots}); r.Counts[BadTimestamp] != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+var update = flag.Bool("update", false, "write the page of this version in testdata anew")
+
+// Verify compares pages of its own version byte for byte. A page that changes so needs another pageVersion: else bundles of
+// before are said to have a forged one.
+func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
+	w := newWorld(t, 1)
+	w.visit("a.test", 3)
+	w.forget("a.test", 3, 4, "asked for by the owner")
+	page := unpacked(t, w.bundle("a.test", w.commit()))[pageName]
+	golden := filepath.Join("testdata", "page-"+itoa(pageVersion)+".html")
+	if *update {
+		if err := os.WriteFile(golden, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(page, want) {
+		t.Errorf("the page is not that of %s any more: count up pageVersion, and write that one's with -update", golden)
+	}
+}

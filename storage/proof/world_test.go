@@ -1,0 +1,327 @@
+package proof
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/ledger/tree"
+)
+
+// world is a crawl as a ledger and an archive would have it, in memory.
+type world struct {
+	t       testing.TB
+	origin  string
+	signer  *checkpoint.Signer
+	lines   [][]byte // in full
+	stored  []tlog.Hash
+	growing tree.Growing
+	hosts   map[string]*hostmap.Entry
+	at      map[string][]int // indexes of the lines of a host
+	heads   map[int64]Head
+	texts   map[string][]byte
+	sorted  []hostmap.Entry
+	now     time.Time
+	records int
+}
+
+const testAgent = "curtsy/0.1.0 (+mailto:crawl@o.test)"
+
+func newWorld(t testing.TB, seed byte) *world {
+	t.Helper()
+	w := &world{t: t, signer: testSigner(t, seed), hosts: map[string]*hostmap.Entry{}, at: map[string][]int{},
+		heads: map[int64]Head{}, texts: map[string][]byte{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w.origin = checkpoint.Origin(w.signer, fmt.Sprintf("%016x", seed))
+	w.mark(`{"mark":"begin","schema":3,"segment":0,"first":0,"lines":0,"origin":"` + w.origin + `","software":"curtsy/0.1.0"}`)
+	w.mark(`{"mark":"run","time":"` + w.clock() + `","cut":0,"key":"` + w.signer.VerifierKey() + `"}`)
+	return w
+}
+
+func testSigner(t testing.TB, seed byte) *checkpoint.Signer {
+	t.Helper()
+	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{seed}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func testWitness(t testing.TB) *checkpoint.Signer {
+	t.Helper()
+	s, err := checkpoint.WitnessSigner("witness.test/w", bytes.Repeat([]byte{99}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (w *world) clock() string { return w.now.Format("2006-01-02T15:04:05.000000Z") }
+
+func (w *world) add(line []byte) int64 {
+	h := tree.EntryHash(line)
+	index := int64(len(w.lines))
+	more, err := tlog.StoredHashesForRecordHash(index, h, w)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.stored = append(w.stored, more...)
+	w.lines = append(w.lines, line)
+	w.growing.Append(h)
+	return index
+}
+
+// ReadHashes implements tlog.HashReader.
+func (w *world) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	var all []tlog.Hash
+	for _, i := range indexes {
+		all = append(all, w.stored[i])
+	}
+	return all, nil
+}
+
+func (w *world) mark(line string) int64 { return w.add([]byte(line)) }
+
+// line adds a decision, with a salt as ledgers have it.
+func (w *world) line(l storage.Line) int64 {
+	w.now = w.now.Add(time.Second)
+	if l.Time.IsZero() {
+		l.Time = w.now
+	}
+	b := l.AppendJSON(nil)
+	salt := sha256.Sum256(append(b, byte(len(w.lines)), byte(len(w.lines)>>8), byte(len(w.lines)>>16)))
+	b = append(hex.AppendEncode(append(b[:len(b)-1], `,"salt":"`...), salt[:16]), `","via":"http://elsewhere.test/"}`...)
+	index := w.add(b)
+	host := hostmap.Host(l.URL)
+	if w.hosts[host] == nil {
+		w.hosts[host] = &hostmap.Entry{Key: hostmap.Key(w.origin, host), Host: host}
+	}
+	w.hosts[host].Add(index, tree.EntryHash(b))
+	w.at[host] = append(w.at[host], int(index))
+	return index
+}
+
+// exchange adds the line of an exchange, with its heads.
+func (w *world) exchange(l storage.Line, status int, answer string) int64 {
+	_, path, _ := strings.Cut(strings.SplitN(l.URL, "://", 2)[1], "/")
+	h := Head{
+		Request: []byte("GET /" + path + " HTTP/1.1\r\nHost: " + hostmap.Host(l.URL) + "\r\nUser-Agent: " + testAgent + "\r\n\r\n"),
+		Answer:  []byte(fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: text/html\r\nX-Odd: \xff\r\n%s\r\n", status, answer)),
+	}
+	w.records++
+	l.Attempt, l.Began, l.Took, l.Status, l.Octets = 1, w.now.Add(800*time.Millisecond), 100*time.Millisecond, status, 1234
+	l.Addr, l.Type = netip.MustParseAddrPort("192.0.2.1:80"), "text/html"
+	l.PaceBy, l.Pace, l.Gap = storage.ByFloor, 800*time.Millisecond, 900*time.Millisecond
+	id, block := sha256.Sum256([]byte{1, byte(w.records), byte(w.records >> 8), byte(w.records >> 16)}), sha256.Sum256([]byte{2, byte(w.records), byte(w.records >> 8), byte(w.records >> 16)})
+	l.Record = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:16])
+	l.Heads, l.Blocks, l.Payload = h.sum(), hex.EncodeToString(block[:]), hex.EncodeToString(id[:])
+	index := w.line(l)
+	w.heads[index] = h
+	return index
+}
+
+const testRobots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"
+
+// visit adds a whole visit of a host: its robots.txt, n pages, and a URL that is not asked for.
+func (w *world) visit(host string, n int) {
+	body := []byte(testRobots + "# " + host + "\n")
+	sum := sha256.Sum256(body)
+	sha := hex.EncodeToString(sum[:])
+	w.texts[sha] = body
+	w.exchange(storage.Line{URL: "http://" + host + "/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sha, Standard: "rfc9309"}, 200, "")
+	w.line(storage.Line{URL: "http://" + host + "/private/x", Decision: storage.DecisionDisallow, Reason: "disallow rule", RobotsLine: 2,
+		RobotsRule: "Disallow: /private/", RobotsGroup: "*", RobotsSHA256: sha, Standard: "rfc9309", Outcome: storage.OutcomeDisallowed, Kind: storage.KindLink})
+	for i := range n {
+		w.page(host, fmt.Sprintf("/p/%d?q=<%d>", i, i), sha)
+	}
+}
+
+// robots adds an exchange for a text that is read as robots.txt, and returns its digest.
+func (w *world) robots(host, path, body string) string {
+	sha := digest([]byte(body))
+	w.texts[sha] = []byte(body)
+	w.exchange(storage.Line{URL: "http://" + host + path, Decision: storage.DecisionRobots, RobotsSHA256: sha, Standard: "rfc9309"}, 200, "")
+	return sha
+}
+
+func (w *world) page(host, path, sha string) int64 {
+	return w.exchange(storage.Line{URL: "http://" + host + path, Decision: storage.DecisionAllow, Reason: "no match", RobotsGroup: "*", Kind: storage.KindLink,
+		RobotsSHA256: sha, Standard: "rfc9309", Outcome: storage.OutcomeFetched}, 200, "")
+}
+
+// commit adds the mark of the map, and returns the note of the checkpoint that ends in it.
+func (w *world) commit() []byte {
+	w.t.Helper()
+	w.sorted = w.sorted[:0]
+	for _, e := range w.hosts {
+		w.sorted = append(w.sorted, *e)
+	}
+	slices.SortFunc(w.sorted, hostmap.Compare)
+	root, n, err := hostmap.Root(w.seq())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mark(fmt.Sprintf(`{"mark":"hosts","time":"%s","size":%d,"hosts":%d,"root":"%s"}`, w.clock(), len(w.lines), n, root))
+	b, err := w.signer.Sign(w.head())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+func (w *world) head() checkpoint.Checkpoint {
+	return checkpoint.Checkpoint{Origin: w.origin, Size: int64(len(w.lines)), Root: w.growing.Root()}
+}
+
+func (w *world) seq() iter.Seq2[hostmap.Entry, error] {
+	return func(yield func(hostmap.Entry, error) bool) {
+		for _, e := range w.sorted {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// source is what a bundle of a host is made of.
+func (w *world) source(host string, note []byte) Source {
+	s := Source{Host: host, Software: "curtsy/0.1.0", Checkpoint: note, Hashes: w, Hosts: w.seq()}
+	for i, line := range w.lines {
+		if bytes.HasPrefix(line, markStart) {
+			s.Marks = append(s.Marks, Row{int64(i), line})
+		}
+	}
+	s.Lines = func(yield func(Row, error) bool) {
+		for _, i := range w.at[host] {
+			if !yield(Row{int64(i), tree.Public(nil, w.lines[i])}, nil) {
+				return
+			}
+		}
+	}
+	s.Heads = func(some []Exchange) (all []*Head, err error) {
+		for _, e := range some {
+			h := w.heads[e.Index]
+			all = append(all, &h)
+		}
+		return all, nil
+	}
+	s.Robots = func(sha string) []byte { return w.texts[sha] }
+	return s
+}
+
+func (w *world) bundle(host string, note []byte) []byte {
+	w.t.Helper()
+	var b bytes.Buffer
+	if _, err := Make(w.t.Context(), &b, w.source(host, note)); err != nil {
+		w.t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// cosigned adds the cosignature of a witness.
+func cosigned(t testing.TB, note []byte, witness *checkpoint.Signer) []byte {
+	t.Helper()
+	n, err := checkpoint.Parse(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig, err := witness.Cosign(n)
+	if err != nil || !n.Add(sig) {
+		t.Fatal(err)
+	}
+	return n.Marshal()
+}
+
+// members are those of a bundle.
+type members map[string][]byte
+
+func unpacked(t testing.TB, bundle []byte) members {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(bundle), int64(len(bundle)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := members{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[f.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// packed makes a bundle of members as a forger would: with a manifest that agrees with them, and the page of the lines.
+func (m members) packed(t testing.TB) []byte {
+	t.Helper()
+	var of manifest
+	if err := json.Unmarshal(m[manifestName], &of); err != nil {
+		t.Fatal(err)
+	}
+	of.Files = nil
+	var names []string
+	for name := range m {
+		if name != manifestName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		sum := sha256.Sum256(m[name])
+		of.Files = append(of.Files, member{name, int64(len(m[name])), hex.EncodeToString(sum[:])})
+	}
+	b, err := json.Marshal(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m[manifestName] = b
+	return m.zipped(t, append(names, manifestName)...)
+}
+
+func (m members) zipped(t testing.TB, names ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range names {
+		f, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(m[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func verified(t testing.TB, bundle []byte, o Options) *Result {
+	t.Helper()
+	if o.TempDir == "" {
+		o.TempDir = t.TempDir()
+	}
+	r, err := Verify(t.Context(), bytes.NewReader(bundle), int64(len(bundle)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
