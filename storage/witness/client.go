@@ -1,0 +1,196 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// maxAnswer is the most that is read of an answer: a note and a little.
+const maxAnswer = checkpoint.MaxNote + 1<<10
+
+// clientTimeout is for a whole exchange.
+const clientTimeout = 30 * time.Second
+
+// NewHTTPClient returns a client for witnesses and time-stamping authorities. They are named by whoever runs it, so any
+// address will do; but they lead nowhere else: redirects are not followed.
+func NewHTTPClient() *http.Client {
+	return &http.Client{
+		Timeout:       clientTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// A Client asks one witness.
+type Client struct {
+	http *http.Client
+	base *url.URL
+}
+
+// NewClient returns a client of the witness whose submission prefix is at a URL.
+func NewClient(h *http.Client, prefix string) (*Client, error) {
+	u, err := url.Parse(prefix)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%q is no URL of a witness; write it like https://witness.example or http://127.0.0.1:7380",
+			prefix)
+	}
+	return &Client{h, u}, nil
+}
+
+// A StatusError is an answer other than 200 and 409.
+type StatusError struct {
+	Status int
+	Why    string // as the witness says it: text of somebody else, one line
+}
+
+func (e *StatusError) Error() string {
+	meanings := map[int]string{
+		http.StatusBadRequest:          "it does not take the request",
+		http.StatusForbidden:           "it trusts none of the keys that signed the checkpoint",
+		http.StatusNotFound:            "it does not follow this log",
+		http.StatusUnprocessableEntity: "it has seen another history of this log: the proof from its checkpoint does not hold",
+	}
+	text, ok := meanings[e.Status]
+	if !ok {
+		text = fmt.Sprintf("it answered %d", e.Status)
+	}
+	if e.Why != "" {
+		text += fmt.Sprintf(" (%.200q)", e.Why)
+	}
+	return text
+}
+
+// errConflict is the answer 409: the witness has the log at another size.
+var errConflict = errors.New("the witness has the log at another size")
+
+// maxTurns is how often a size is learnt anew: others may lodge checkpoints of the log at the same time.
+const maxTurns = 4
+
+// Cosign has the witness cosign n, a checkpoint signed by the log. It first asks as if the witness knew nothing, and
+// learns from what it answers which size it has; prove gives the proof from there to n. A witness that has a larger one
+// is ErrAhead.
+func (c *Client) Cosign(
+	ctx context.Context, n *checkpoint.Note, prove func(from int64) (tlog.TreeProof, error),
+) ([]checkpoint.Signature, error) {
+	var old int64
+	var proof tlog.TreeProof
+	for range maxTurns {
+		b, size, err := c.add(ctx, Request{old, proof, n})
+		if err == nil {
+			return checkpoint.ParseSignatures(b)
+		}
+		if !errors.Is(err, errConflict) {
+			return nil, err
+		}
+		if size > n.Size {
+			return nil, fmt.Errorf("%w: %d entries, and this has %d", ErrAhead, size, n.Size)
+		}
+		old, proof = size, nil
+		if old > 0 && old < n.Size {
+			if proof, err = prove(old); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, errors.New("the witness states another size each time it is asked")
+}
+
+// ErrAhead says that a witness has a longer log than the one it is shown: either is old, or the log was cut.
+var ErrAhead = errors.New("the witness has a longer log")
+
+// add sends a request. A conflict tells the size that the witness has.
+func (c *Client) add(ctx context.Context, r Request) (body []byte, size int64, err error) {
+	a, err := c.do(ctx, http.MethodPost, addPath, r.Marshal())
+	if err != nil {
+		return nil, 0, err
+	}
+	kind, _, _ := mime.ParseMediaType(a.contentType)
+	switch {
+	case a.status == http.StatusOK:
+		return a.body, 0, nil
+	case a.status == http.StatusConflict && kind == sizeType:
+		text, ok := strings.CutSuffix(string(a.body), "\n")
+		if size, err = parseSize(text); err != nil || !ok {
+			return nil, 0, errors.New("it answered 409 and no size")
+		}
+		return nil, size, errConflict
+	}
+	return nil, 0, &StatusError{a.status, firstLine(a.body)}
+}
+
+// Latest is the last checkpoint of an origin that the witness cosigned (its monitoring prefix is the same URL).
+func (c *Client) Latest(ctx context.Context, origin string) (*checkpoint.Note, error) {
+	a, err := c.do(ctx, http.MethodGet, "/"+originHash(origin)+"/checkpoint", nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.status == http.StatusNotFound:
+		return nil, errors.New("it has cosigned no checkpoint of this log")
+	case a.status != http.StatusOK:
+		return nil, &StatusError{a.status, firstLine(a.body)}
+	}
+	n, err := checkpoint.Parse(a.body)
+	if err == nil && n.Origin != origin {
+		err = fmt.Errorf("it answered with a checkpoint of another log, %.200q", n.Origin)
+	}
+	return n, err
+}
+
+// Key is the verifier key that the witness states itself. Other witnesses than ours may not tell it.
+func (c *Client) Key(ctx context.Context) (checkpoint.Key, error) {
+	a, err := c.do(ctx, http.MethodGet, keyPath, nil)
+	if err != nil {
+		return checkpoint.Key{}, err
+	}
+	if a.status != http.StatusOK {
+		return checkpoint.Key{}, errors.New("it does not tell its key")
+	}
+	return checkpoint.ParseKey(string(a.body))
+}
+
+// reply is what a witness answered.
+type reply struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	req.Header.Set("User-Agent", "curtsy")
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return reply{}, fmt.Errorf("its answer was cut short: %w", err)
+	case len(b) > maxAnswer:
+		return reply{}, fmt.Errorf("its answer has more than %d octets", maxAnswer)
+	}
+	return reply{resp.StatusCode, resp.Header.Get("Content-Type"), b}, nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,129 @@
+package witness
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
+	op := signer(t, 1)
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 20, 20, 0)
+	w := opened(t, t.TempDir(), following(op.Key()))
+	server := httptest.NewServer(w.Handler())
+	defer server.Close()
+	c, err := NewClient(server.Client(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, 3, 3, 8, 20} {
+		var asked []int64
+		n := note(t, h.checkpoint(size), op)
+		sigs, err := c.Cosign(t.Context(), n, func(from int64) (tlog.TreeProof, error) {
+			asked = append(asked, from)
+			return h.prove(t, int(from), size), nil
+		})
+		if err != nil || len(sigs) != 1 || len(asked) > 1 {
+			t.Fatalf("%d: %v %v, asked for %v", size, sigs, err, asked)
+		}
+		n.Add(sigs[0])
+		if _, ok := n.Cosigned(w.Key()); !ok {
+			t.Errorf("%d: not cosigned", size)
+		}
+	}
+	_, err = c.Cosign(t.Context(), note(t, h.checkpoint(8), op), nil)
+	if !errors.Is(err, ErrAhead) || !strings.Contains(err.Error(), "20 entries, and this has 8") {
+		t.Errorf("shorter: %v", err)
+	}
+	broken := errors.New("no tiles")
+	longer := newHistory(t, h.origin, 21, 21, 0)
+	if _, err = c.Cosign(t.Context(), note(t, longer.checkpoint(21), op), func(int64) (tlog.TreeProof, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("no proof: %v", err)
+	}
+	_, err = c.Cosign(t.Context(), note(t, longer.checkpoint(21), signer(t, 2)), func(int64) (tlog.TreeProof, error) { return nil, nil })
+	if s := (*StatusError)(nil); !errors.As(err, &s) || s.Status != http.StatusForbidden || !strings.Contains(err.Error(), "trusts none") {
+		t.Errorf("a stranger: %v", err)
+	}
+}
+
+// Answers come from anybody, too.
+func TestAClientBearsAnyAnswer(t *testing.T) {
+	op := signer(t, 1)
+	n := note(t, newHistory(t, "o", 9, 9, 0).checkpoint(9), op)
+	size := 0
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"no signature": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }, "no lines of signatures"},
+		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "no lines of signatures"},
+		"409 alone":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, "answered 409"},
+		"409 and no size": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", sizeType)
+			w.WriteHeader(409)
+			fmt.Fprintln(w, "-1")
+		}, "no size"},
+		"another size each time": {func(w http.ResponseWriter, _ *http.Request) {
+			size++
+			w.Header().Set("Content-Type", sizeType)
+			w.WriteHeader(409)
+			fmt.Fprintln(w, size)
+		}, "another size each time"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, "answered 302"},
+		"huge": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 100 {
+				_, _ = w.Write(make([]byte, 1<<16))
+			}
+		}, "more than"},
+		"why":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[31mred", http.StatusTeapot) }, `("\x1b[31mred")`},
+		"crash": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(tt.answer)
+			defer server.Close()
+			h := NewHTTPClient()
+			defer h.CloseIdleConnections()
+			c, err := NewClient(h, server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Cosign(t.Context(), n, func(int64) (tlog.TreeProof, error) { return nil, nil })
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if _, err := c.Latest(t.Context(), n.Origin); err == nil {
+				t.Error("it has a checkpoint")
+			}
+			if k, err := c.Key(t.Context()); err == nil {
+				t.Errorf("it has the key %v", k)
+			}
+		})
+	}
+	for _, bad := range []string{"", "witness.example", "ftp://witness.example", "http://", "http://a/?q", "http://a/#f", "http://a b", "://"} {
+		if _, err := NewClient(nil, bad); err == nil {
+			t.Errorf("%q is a URL of a witness", bad)
+		}
+	}
+}
+
+func TestTheMonitorsOfAnotherLogAreNotBelieved(t *testing.T) {
+	op := signer(t, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(note(t, newHistory(t, "other", 3, 3, 0).checkpoint(3), op).Marshal())
+	}))
+	defer server.Close()
+	c, err := NewClient(server.Client(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Latest(t.Context(), "mine"); err == nil || !strings.Contains(err.Error(), "another log") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,121 @@
+package witness
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/http"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// signer is the n-th operator.
+func signer(t testing.TB, n byte) *checkpoint.Signer {
+	t.Helper()
+	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{n}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// history is a log as one of its operator's stories has it.
+type history struct {
+	origin string
+	hashes []tlog.Hash // as tlog stores them
+	roots  []tlog.Hash // of each size
+}
+
+// newHistory has n entries: those below fork are the same for each variant.
+func newHistory(t testing.TB, origin string, n, fork int, variant uint64) *history {
+	t.Helper()
+	h := &history{origin: origin, roots: []tlog.Hash{emptyRoot}}
+	for i := range n {
+		entry := binary.BigEndian.AppendUint64(nil, uint64(i))
+		if i >= fork {
+			entry = binary.BigEndian.AppendUint64(entry, variant)
+		}
+		stored, err := tlog.StoredHashes(int64(i), entry, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.hashes = append(h.hashes, stored...)
+		root, err := tlog.TreeHash(int64(i+1), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.roots = append(h.roots, root)
+	}
+	return h
+}
+
+// ReadHashes implements tlog.HashReader.
+func (h *history) ReadHashes(indexes []int64) (all []tlog.Hash, err error) {
+	for _, i := range indexes {
+		all = append(all, h.hashes[i])
+	}
+	return all, nil
+}
+
+func (h *history) prove(t testing.TB, from, to int) tlog.TreeProof {
+	t.Helper()
+	if from <= 0 || from >= to {
+		return nil
+	}
+	p, err := tlog.ProveTree(int64(to), int64(from), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (h *history) checkpoint(size int) checkpoint.Checkpoint {
+	return checkpoint.Checkpoint{Origin: h.origin, Size: int64(size), Root: h.roots[size]}
+}
+
+// note is a checkpoint signed by s; nil for by nobody.
+func note(t testing.TB, c checkpoint.Checkpoint, s *checkpoint.Signer) *checkpoint.Note {
+	t.Helper()
+	b, err := s.Sign(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := checkpoint.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// following are the logs of one operator.
+func following(keys ...checkpoint.Key) func() Logs {
+	var l Logs
+	for _, k := range keys {
+		l.Follow("", k)
+	}
+	return func() Logs { return l }
+}
+
+// opened is a witness in a folder, closed with the test.
+func opened(t testing.TB, dir string, logs func() Logs) *Witness {
+	t.Helper()
+	w, err := Open(dir, Options{Logs: logs, Say: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// status is the one by which a request was answered.
+func status(err error) int {
+	switch r, ok := err.(*Refusal); {
+	case err == nil:
+		return http.StatusOK
+	case ok:
+		return r.Status
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,213 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/witness/timestamp"
+	"curtsy/storage/witness/timestamp/tsatest"
+)
+
+// lodged is the folder of a ledger that has nothing but checkpoints of a history.
+func lodged(t *testing.T, h *history, by *checkpoint.Signer, sizes ...int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, size := range sizes {
+		put(t, ledger.CheckpointPath(dir, int64(size)), note(t, h.checkpoint(size), by).Marshal())
+		put(t, filepath.Join(dir, ledger.CheckpointName), note(t, h.checkpoint(size), by).Marshal())
+	}
+	return dir
+}
+
+func put(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) *checkpoint.Note {
+	t.Helper()
+	n, err := readNote(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func witnessSigner(t *testing.T, name string) *checkpoint.Signer {
+	t.Helper()
+	s, err := checkpoint.WitnessSigner(name, bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func cosignature(t *testing.T, by *checkpoint.Signer, n *checkpoint.Note) checkpoint.Signature {
+	t.Helper()
+	s, err := by.Cosign(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
+	op, w := signer(t, 1), witnessSigner(t, "w.test")
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	dir := lodged(t, h, op, 5, 9)
+	latest := filepath.Join(dir, ledger.CheckpointName)
+	for _, tt := range []struct {
+		size   int
+		latest bool
+	}{{5, false}, {9, true}} {
+		path := ledger.CheckpointPath(dir, int64(tt.size))
+		n := read(t, path)
+		sig := cosignature(t, w, n)
+		at, err := Keep(t.Context(), dir, n, w.Key(), sig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := read(t, path)
+		if kept, ok := stored.Cosigned(w.Key()); !ok || !kept.Equal(at) || !stored.SignedBy(op.Key()) {
+			t.Errorf("%d: stored is\n%s", tt.size, stored.Marshal())
+		}
+		l := read(t, latest)
+		if _, ok := l.Cosigned(w.Key()); ok != tt.latest || l.Size != 9 {
+			t.Errorf("%d: the latest is\n%s", tt.size, l.Marshal())
+		}
+	}
+	// What is no cosignature by that witness is not kept, nor one of another checkpoint, nor anything in another's place.
+	n, other := read(t, latest), signer(t, 3)
+	before := n.Marshal()
+	fork := newHistory(t, h.origin, 9, 3, 1)
+	for name, tt := range map[string]struct {
+		n   *checkpoint.Note
+		by  checkpoint.Key
+		sig checkpoint.Signature
+	}{
+		"another key":        {n, other.Key(), cosignature(t, w, n)},
+		"another checkpoint": {n, w.Key(), cosignature(t, w, note(t, h.checkpoint(5), op))},
+		"another history":    {note(t, fork.checkpoint(9), op), w.Key(), cosignature(t, w, note(t, fork.checkpoint(9), op))},
+	} {
+		if _, err := Keep(t.Context(), dir, tt.n, tt.by, tt.sig); err == nil {
+			t.Errorf("%s: kept", name)
+		}
+	}
+	if !bytes.Equal(read(t, latest).Marshal(), before) {
+		t.Error("it was changed")
+	}
+}
+
+// The first cosignature of a witness stays: it proves more than a later one.
+func TestTheEarlierCosignatureStays(t *testing.T) {
+	op, w := signer(t, 1), witnessSigner(t, "w.test")
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	dir := lodged(t, h, op, 9)
+	n := read(t, ledger.CheckpointPath(dir, 9))
+	first := cosignature(t, w, n)
+	first.Octets = bytes.Clone(first.Octets)
+	for range 2 {
+		if _, err := Keep(t.Context(), dir, n, w.Key(), cosignature(t, w, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stored := read(t, ledger.CheckpointPath(dir, 9)); len(stored.Signatures) != 2 {
+		t.Errorf("stored is\n%s", stored.Marshal())
+	}
+}
+
+// Several commands keep cosignatures at one time, and none is lost.
+func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
+	op := signer(t, 1)
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	dir := lodged(t, h, op, 9)
+	n := read(t, ledger.CheckpointPath(dir, 9))
+	var all sync.WaitGroup
+	for i := range 8 {
+		w := witnessSigner(t, "w"+string(rune('a'+i)))
+		all.Go(func() {
+			sig, err := w.Cosign(n)
+			if err == nil {
+				_, err = Keep(context.WithoutCancel(t.Context()), dir, n, w.Key(), sig)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, path := range []string{ledger.CheckpointPath(dir, 9), filepath.Join(dir, ledger.CheckpointName)} {
+		if stored := read(t, path); len(stored.Signatures) != 9 {
+			t.Errorf("%d signatures in\n%s", len(stored.Signatures), stored.Marshal())
+		}
+	}
+}
+
+// While a cosignature of one checkpoint is kept, the crawl makes another: the latest stays the latest.
+func TestTheLatestStaysTheLatest(t *testing.T) {
+	op := signer(t, 1)
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	dir := lodged(t, h, op, 5, 9)
+	path := filepath.Join(dir, ledger.CheckpointName)
+	put(t, path, note(t, h.checkpoint(5), op).Marshal()) // as it was when lodge read it
+	n := read(t, path)
+	n.Add(cosignature(t, witnessSigner(t, "w.test"), n))
+	if err := refreshLatest(dir, n); err != nil {
+		t.Fatal(err)
+	}
+	if latest := read(t, path); latest.Size != 9 {
+		t.Errorf("the latest is of size %d", latest.Size)
+	}
+}
+
+func TestStampsAreKeptBesideTheCheckpoint(t *testing.T) {
+	op := signer(t, 1)
+	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	dir := lodged(t, h, op, 9)
+	n := read(t, ledger.CheckpointPath(dir, 9))
+	path := ledger.CheckpointPath(dir, 9) + stampSuffix
+	if all, err := Stamps(dir, 9); err != nil || len(all) != 0 {
+		t.Errorf("before: %v %v", all, err)
+	}
+	a, b := tsatest.New(t), tsatest.New(t)
+	answer := func(a *tsatest.Authority, signer string) timestamp.Answer {
+		tsr := a.Stamp(n.Text())
+		at, _, err := timestamp.Check(tsr, n.Text(), a.Roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return timestamp.Answer{Response: tsr, Time: at, Signer: signer}
+	}
+	first := answer(a, "CN=Clock of tests")
+	for i, tt := range []struct {
+		answer timestamp.Answer
+		by     *tsatest.Authority
+		want   int
+	}{{first, a, 1}, {answer(a, first.Signer), a, 1}, {answer(b, first.Signer), b, 2}} {
+		at, err := KeepStamp(t.Context(), dir, n, tt.answer, tt.by.Roots)
+		all, rerr := Stamps(dir, 9)
+		if err != nil || rerr != nil || len(all) != tt.want || !bytes.Equal(all[0], first.Response) {
+			t.Fatalf("%d: %d stamps at %v, %v, %v", i, len(all), at, err, rerr)
+		}
+	}
+	put(t, path, []byte("damaged"))
+	if _, err := KeepStamp(t.Context(), dir, n, first, a.Roots); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a damaged file: %v", err)
+	}
+	put(t, path, make([]byte, maxStamps+1))
+	if _, err := Stamps(dir, 9); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a huge file: %v", err)
+	}
+}
