@@ -1,0 +1,39 @@
+// Package redact takes down what a crawl directory has of a URL, of a part of a host, or of a host, so that nothing
+// else changes and everybody can see that something was taken, when, why and how much.
+//
+// # What goes
+//
+// Bodies: the block of each response record of the subject ends behind its HTTP head (warc.Rewrite). Request, head and
+// decision stay, and so do revisit records, which have no body. Exchanges for robots.txt and proofs of ownership stay
+// as they were, for they are what the crawl was bound by.
+//
+// All: the records of its exchanges and the lines of refusals leave the archive, and its lines the ledger, where stubs
+// that state their entry hashes keep the log what it was. robots.txt goes with all of its host only: without it nobody
+// could judge what is left. A host of which no line is left has no name in the map of
+// hosts any more. The words of others stay: bodies of other pages, the links noted from them, and the URL by which
+// something else was found.
+//
+// WARC files are written anew record by record, and so are their indexes; what is not the subject's stands there octet
+// for octet. The log of originals loses the answers that went: no later answer is kept as a repeat of one.
+//
+// # Before or after
+//
+// Prepare finds everything and writes the new files into forget.new; nothing that is there is touched. Then the journal
+// (forget.journal) is written, durably, with all that is to be done: from here on there is no way back. Finish does it,
+// each step in such a way that it can be done again:
+//
+//  1. The ledger gets its redaction mark and a checkpoint behind it.
+//  2. The new files take the place of the old ones.
+//  3. The log of originals, the lines and the map of hosts are written without what went.
+//  4. Possible copies go: torn tails put aside, spools, reports.
+//  5. The caller makes anew what is derived: mirror, packed files, report.
+//  6. The journal goes.
+//
+// A kill before the journal is there leaves everything as it was, and Open takes away what was prepared. After it, Open
+// returns the journal, to be finished. Nothing else may work in the directory before that: package crawldir refuses.
+//
+// # What the package never does
+//
+// It asks nobody anything, opens no frontier and takes no lock: its caller holds the directory. It overwrites no
+// sector: docs/forget.md says what a file system may keep.
+package redact

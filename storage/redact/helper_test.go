@@ -1,0 +1,307 @@
+package redact
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/warc"
+)
+
+// page is an exchange of a crawl that tests make.
+type page struct {
+	url, body string
+	decision  storage.Decision // allow unless it is said
+	via       string           // the first page unless it is said; none for robots.txt
+}
+
+// secret is a text that stands in the body of a page alone, and in no other.
+func secret(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return "secret-" + hex.EncodeToString(sum[:12])
+}
+
+// shop is a crawl of three hosts: pages, robots.txt, one page that repeats another, and refusals.
+func shop() (pages []page, refused []string) { return shopOf(6) }
+
+// shopOf is shop with n pages a host.
+func shopOf(n int) (pages []page, refused []string) {
+	for _, host := range []string{"a.test", "b.test", "sub.a.test"} {
+		pages = append(pages, page{url: "http://" + host + "/robots.txt", body: "User-agent: *\nDisallow: /no/\n# " + host, decision: storage.DecisionRobots})
+		for i := range n {
+			url := fmt.Sprintf("http://%s/%s/%d", host, []string{"x", "y"}[i%2], i)
+			pages = append(pages, page{url: url, body: "<p>" + secret(url) + strings.Repeat(" text", 50)})
+		}
+		refused = append(refused, "http://"+host+"/no/1", "http://"+host+"/no/2")
+	}
+	pages = append(pages, page{url: "http://b.test/same", body: pages[1].body})
+	return pages, refused
+}
+
+func signer(t testing.TB) *checkpoint.Signer {
+	t.Helper()
+	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// crawled makes a crawl directory of several segments of each kind.
+func crawled(t testing.TB, pages []page, refused []string) string {
+	t.Helper()
+	ctx, dir := context.Background(), t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), SegmentSize: 3000, Signer: signer(t), Software: "curtsy/0"})
+	must(err)
+	must(l.Begin(ctx))
+	finished := func(folder string) func(string, int64, [32]byte) error {
+		return func(name string, octets int64, sum [32]byte) error {
+			return errors.Join(l.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])), l.Sync(ctx))
+		}
+	}
+	index, err := cdxj.Open(ctx, dir, cdxj.Options{Finished: finished(indexDir)})
+	must(err)
+	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, archiveDir), Name: "curtsy", SegmentSize: 6000,
+		Info: warc.Info{Software: "curtsy/0"}, Index: index, Originals: index, Finished: finished(archiveDir)})
+	must(err)
+	at := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
+	for i, p := range pages {
+		at = at.Add(time.Second)
+		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n", len(p.body))
+		line := storage.Line{Time: at, URL: p.url, Via: pages[0].url, Kind: storage.KindLink, Attempt: 1, Status: 200,
+			Decision: storage.DecisionAllow, Outcome: "fetched", Began: at, Took: time.Millisecond}
+		if p.decision != "" {
+			line.Decision, line.Via = p.decision, p.via
+		}
+		rec := storage.Record{URL: p.url, Time: at, Addr: netip.MustParseAddrPort("192.0.2.1:80"),
+			Request:  []byte("GET / HTTP/1.1\r\nHost: test\r\n\r\n"),
+			Response: io.NewSectionReader(strings.NewReader(head+p.body), 0, int64(len(head)+len(p.body))), HeadSize: int64(len(head)),
+			PayloadDigest: sha256.Sum256([]byte(p.body)), PayloadSize: int64(len(p.body)), HasPayload: true,
+			Repeatable: p.decision == "", Line: &line,
+			Outlinks: []storage.Outlink{{URL: pages[(i+1)%len(pages)].url, Kind: storage.KindLink}}}
+		got, err := archive.Record(ctx, rec)
+		must(err)
+		line.Record, line.Blocks, line.Heads = got.ID, got.Blocks, got.Heads
+		must(l.Append(ctx, line))
+		if i < len(refused) {
+			r := storage.Line{Time: at, URL: refused[i], Decision: storage.DecisionDisallow, Outcome: "disallowed"}
+			must(archive.Refuse(ctx, r))
+			must(l.Append(ctx, r))
+		}
+	}
+	must(archive.Close())
+	must(index.Close())
+	must(l.Close())
+	return dir
+}
+
+// subject covers the URLs that begin so.
+func subject(prefix string) Subject {
+	return Subject{Text: prefix, Covers: func(url string) bool { return strings.HasPrefix(url, prefix) }}
+}
+
+// files are all files of a directory, by their names.
+func files(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		all[filepath.ToSlash(name)], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unfolded is a file without its compression.
+func unfolded(t testing.TB, name string, b []byte) []byte {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(b)
+	var err error
+	switch {
+	case strings.HasSuffix(name, ".gz"):
+		r, err = gzip.NewReader(r)
+	case strings.HasSuffix(name, ".zst"):
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(r)
+		r = z
+	}
+	if err == nil {
+		b, err = io.ReadAll(r)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return b
+}
+
+// holding are the files of a directory that hold a text, decompressed.
+func holding(t testing.TB, dir, text string) (names []string) {
+	t.Helper()
+	for name, b := range files(t, dir) {
+		if bytes.Contains(unfolded(t, name, b), []byte(text)) || strings.Contains(name, text) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// member is a record as it stands in its file.
+type member struct {
+	*warc.Record
+	raw, block []byte
+}
+
+// members are the records of an archive in their order.
+func members(t testing.TB, dir string) (all []member) {
+	t.Helper()
+	names, err := segments(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(dir, archiveDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rd := warc.NewReader(bytes.NewReader(b))
+		for {
+			rec, err := rd.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			block, err := io.ReadAll(rec.Block)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			end, err := rd.End()
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			all = append(all, member{rec, b[rec.Offset:end], block})
+		}
+	}
+	return all
+}
+
+// entries are the lines of a ledger in their order.
+func entries(t testing.TB, dir string) (all []ledger.Entry) {
+	t.Helper()
+	for e, err := range ledger.Scan(filepath.Join(dir, ledgerDir)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Problem != nil {
+			t.Fatalf("the ledger: %v", e.Problem)
+		}
+		e.Text = bytes.Clone(e.Text)
+		all = append(all, e)
+	}
+	return all
+}
+
+// sound fails unless archive, index and ledger of a directory are in order, and the files are those that marks name.
+func sound(t *testing.T, dir string) {
+	t.Helper()
+	names, err := segments(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := warc.NewChecker()
+	for _, name := range names {
+		f, err := os.Open(filepath.Join(dir, archiveDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.File(f, func(f warc.Finding) {
+			if !f.Note() {
+				t.Errorf("%s: %s", name, f)
+			}
+		})
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := cdxj.Index(t.Context(), &want, func(_ string, f warc.Finding) { t.Errorf("index of %s: %s", name, f) }, filepath.Join(dir, archiveDir, name)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, indexDir, strings.TrimSuffix(name, segmentSuffix)+indexSuffix))
+		if err != nil || !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("the index of %s is not of it: %v", name, err)
+		}
+	}
+	c.Finish(func(file int, f warc.Finding) {
+		if !f.Note() {
+			t.Errorf("%s: %s", names[file], f)
+		}
+	})
+	marks, err := Marks(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries(t, dir) {
+		if e.Mark == nil || e.Mark.Kind != ledger.KindFile {
+			continue
+		}
+		d := disk{dir: dir}
+		is, err := d.sum(t.Context(), e.Mark.Name)
+		if want := marks.File(e.Mark.Name, e.Mark.SHA256); err != nil || is != want {
+			t.Errorf("%s is %s, and the marks say %s: %v", e.Mark.Name, is, want, err)
+		}
+	}
+}
+
+// forget is Prepare and Finish.
+func forget(t *testing.T, r Request) *Journal {
+	t.Helper()
+	j, err := Prepare(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Finish(t.Context(), r.Dir, ending(t, r.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// ending opens the ledger as a crawl does.
+func ending(t testing.TB, dir string) Ending {
+	return Ending{Ledger: func() (*ledger.Writer, error) {
+		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), Signer: signer(t), Software: "curtsy/0"})
+	}}
+}

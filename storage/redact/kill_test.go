@@ -1,0 +1,274 @@
+package redact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"curtsy/frontier/durable"
+	"curtsy/storage/ledger"
+)
+
+var errKilled = errors.New("killed")
+
+// dying is a disk that stops before its step of a number, and does nothing after.
+func dying(dir string, left int) (d *disk, steps *[]string) {
+	steps = new([]string)
+	return &disk{dir: dir, step: func(what string) error {
+		if len(*steps) >= left {
+			return errKilled
+		}
+		*steps = append(*steps, what)
+		return nil
+	}}, steps
+}
+
+// TestKilledAtEveryStep: wherever forgetting is killed, and wherever the next try to finish it is, the directory is in
+// the end as it was, or everything is forgotten and all is in order. Before the journal it is the one, after it the
+// other.
+func TestKilledAtEveryStep(t *testing.T) {
+	pages, refused := shopOf(2)
+	template := crawled(t, pages, refused)
+	for _, name := range []string{"warc/curtsy-00000.warc.gz.cut", "report.json"} {
+		if err := os.WriteFile(filepath.Join(template, name), []byte(secret("http://a.test/x/0")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := files(t, template)
+	for _, all := range []bool{false, true} {
+		befores, afters := 0, 0
+		for left := 0; ; left++ {
+			what := fmt.Sprintf("all %v, killed at step %d", all, left)
+			dir := filepath.Join(t.TempDir(), "crawl")
+			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
+				t.Fatal(err)
+			}
+			d, steps := dying(dir, left)
+			err := forgetOn(t, d, Request{Dir: dir, Subject: host("http://a.test/"), All: all})
+			if err == nil {
+				if afters < 5 || befores < 5 {
+					t.Fatalf("%s: %d before, %d after: %q", what, befores, afters, *steps)
+				}
+				inTheEnd(t, what, dir, was)
+				break
+			}
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("%s: %v", what, err)
+			}
+			j, err := Open(dir)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if j == nil {
+				befores++
+				if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
+					t.Fatalf("%s: nothing was to be done, and something is changed", what)
+				}
+				continue
+			}
+			afters++
+			again, _ := dying(dir, left%7) // and killed again
+			if err := finishOn(t, again, j); err != nil {
+				if !errors.Is(err, errKilled) {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if j, err = Open(dir); err != nil || j == nil {
+					t.Fatalf("%s: %v, %v", what, j, err)
+				}
+				if err := finishOn(t, &disk{dir: dir}, j); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+			}
+			inTheEnd(t, what, dir, was)
+		}
+	}
+}
+
+func forgetOn(t *testing.T, d *disk, r Request) error {
+	j, err := prepare(t.Context(), r, d)
+	if err != nil {
+		return err
+	}
+	return finishOn(t, d, j)
+}
+
+func finishOn(t *testing.T, d *disk, j *Journal) error {
+	if err := j.evidence(t.Context(), d, ending(t, d.dir)); err != nil {
+		return err
+	}
+	return j.derived(t.Context(), d, Ending{})
+}
+
+// inTheEnd fails unless everything is forgotten, nothing is left of forgetting, and all is in order.
+func inTheEnd(t *testing.T, what, dir string, was map[string][]byte) {
+	t.Helper()
+	sound(t, dir)
+	for i := range 2 {
+		if found := holding(t, dir, secret(fmt.Sprintf("http://a.test/%s/%d", []string{"x", "y"}[i%2], i))); len(found) > 0 {
+			t.Fatalf("%s: a body is in %v", what, found)
+		}
+	}
+	now := files(t, dir)
+	for name := range now {
+		_, there := was[name]
+		if !there && filepath.Dir(filepath.FromSlash(name)) != filepath.FromSlash("ledger/checkpoints") && !isTile(name) {
+			t.Fatalf("%s: %s is left", what, name)
+		}
+	}
+	if t.Failed() {
+		t.Fatal(what)
+	}
+}
+
+func isTile(name string) bool {
+	return len(name) > 12 && name[:12] == "ledger/tile/" || name == "ledger/000000.jsonl"
+}
+
+// A kill between mark and checkpoint leaves a mark that nothing has committed to: the next try writes no second one,
+// and the checkpoint.
+func TestAMarkIsWrittenOnce(t *testing.T) {
+	pages, refused := shop()
+	dir := crawled(t, pages, refused)
+	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ending(t, dir).Ledger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Redact(t.Context(), ledger.Redaction{Extent: j.Extent, Subject: j.Digest, Records: j.Records, Entries: j.Entries, Files: j.Files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Finish(t.Context(), dir, ending(t, dir)); err != nil {
+		t.Fatal(err)
+	}
+	marks := 0
+	for _, e := range entries(t, dir) {
+		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
+			marks++
+		}
+	}
+	if marks != 1 {
+		t.Errorf("%d marks", marks)
+	}
+	sound(t, dir)
+	if err := w.Close(); err == nil {
+		t.Log("the first writer closed after the second: it is for the test alone")
+	}
+}
+
+// A journal is no secret door: whoever hands over a directory may have written it, and no name in it leads elsewhere.
+func TestAJournalLeadsNowhereElse(t *testing.T) {
+	good := Journal{Format: journalFormat, Subject: "a.test", Extent: ledger.ExtentAll, Salt: "00", Digest: Digest("00", "a.test")}
+	bad := map[string]func(j *Journal){
+		"another format":        func(j *Journal) { j.Format = 2 },
+		"no extent":             func(j *Journal) { j.Extent = "some" },
+		"another subject":       func(j *Journal) { j.Subject = "b.test" },
+		"a file above":          func(j *Journal) { j.Files = []ledger.RedactedFile{{Name: "warc/../../x.warc.gz"}} },
+		"a file of another":     func(j *Journal) { j.Files = []ledger.RedactedFile{{Name: "ledger/000000.jsonl"}} },
+		"an absolute file":      func(j *Journal) { j.Files = []ledger.RedactedFile{{Name: "/warc/x.warc.gz"}} },
+		"a hidden file":         func(j *Journal) { j.Files = []ledger.RedactedFile{{Name: "warc/..warc.gz"}} },
+		"a segment that goes":   func(j *Journal) { j.Remove = []string{"warc/curtsy-00000.warc.gz"} },
+		"the frontier":          func(j *Journal) { j.Remove = []string{"frontier.db"} },
+		"a folder above":        func(j *Journal) { j.Remove = []string{".."} },
+		"the folder itself":     func(j *Journal) { j.Remove = []string{""} },
+		"a folder of the crawl": func(j *Journal) { j.Remove = []string{"warc"} },
+	}
+	write := func(j Journal) string {
+		dir := t.TempDir()
+		if err := j.write(&disk{dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	if j, err := Open(write(good)); err != nil || j == nil {
+		t.Errorf("%v, %v", j, err)
+	}
+	for what, change := range bad {
+		j := good
+		change(&j)
+		if got, err := Open(write(j)); err == nil || got != nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+}
+
+// A journal whose prepared files are gone, or not those that it names, changes nothing.
+func TestWhatIsPreparedMustBeThere(t *testing.T) {
+	pages, refused := shop()
+	for _, damage := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.WriteFile(path, []byte("other"), 0o666) },
+	} {
+		dir := crawled(t, pages, refused)
+		j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))); err != nil {
+			t.Fatal(err)
+		}
+		was := files(t, dir)
+		if err := j.Finish(t.Context(), dir, ending(t, dir)); err == nil {
+			t.Error("it was finished all the same")
+		}
+		if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
+			t.Error("it changed something")
+		}
+	}
+}
+
+// A folder of what is prepared that is a link leads nowhere: nothing is taken from there.
+func TestWhatIsPreparedIsNoLink(t *testing.T) {
+	pages, refused := shopOf(2)
+	dir := crawled(t, pages, refused)
+	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, elsewhere := filepath.Join(dir, PreparedName, archiveDir), t.TempDir()
+	if err := os.Rename(folder, filepath.Join(elsewhere, "warc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, "warc"), folder); err != nil {
+		t.Skip(err)
+	}
+	if err := j.Finish(t.Context(), dir, ending(t, dir)); !errors.Is(err, durable.ErrForeign) {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzJournal: a journal from anybody is refused, or names only what is its own.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"format":1,"extent":"all","salt":"","subject":"","subject_sha256":"01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"}`))
+	f.Add([]byte(`{"format":1,"files":[{"name":"../x"}],"remove":["/"]}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		j, err := parseJournal(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		for _, name := range j.Remove {
+			if !filepath.IsLocal(name) || name == "." {
+				t.Errorf("%q would be removed", name)
+			}
+		}
+		for _, file := range j.Files {
+			if !filepath.IsLocal(file.Name) || filepath.Dir(filepath.FromSlash(file.Name)) == "." {
+				t.Errorf("%q would be replaced", file.Name)
+			}
+		}
+	})
+}
+
+func host(prefix string) Subject {
+	s := subject(prefix)
+	s.Host = true
+	return s
+}

@@ -1,0 +1,113 @@
+package redact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"curtsy/storage/ledger"
+)
+
+// Told is a redaction as the ledger tells of it, in one mark or several.
+type Told struct {
+	Time time.Time // of the first of them
+	ledger.Redaction
+}
+
+// Redactions are all that a ledger tells of.
+type Redactions struct {
+	All     []Told
+	records map[string]int // by id; index in All
+	entries map[int64]int
+	files   map[string]string // by name and former digest; the one it has since
+}
+
+// Marks reads the redactions of the crawl in dir from its ledger. It checks no mark: an audit does, and holds what is
+// missing against them. A crawl without a ledger has none.
+func Marks(ctx context.Context, dir string) (*Redactions, error) {
+	return MarksIn(ctx, (&disk{dir: dir}).path(ledgerDir))
+}
+
+// MarksIn is Marks of a folder that is a ledger.
+func MarksIn(ctx context.Context, folder string) (*Redactions, error) {
+	r := &Redactions{records: map[string]int{}, entries: map[int64]int{}, files: map[string]string{}}
+	for m, err := range ledger.Marks(folder) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return r, nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("redactions: %w", err)
+		}
+		r.Add(m)
+	}
+	return r, nil
+}
+
+// Add takes a mark; those of other kinds say nothing here.
+func (r *Redactions) Add(m *ledger.Mark) {
+	if m.Kind != ledger.KindRedaction || m.Redaction == nil {
+		return
+	}
+	at := -1
+	for i := range r.All {
+		if t := &r.All[i]; t.Subject == m.Redaction.Subject && t.Extent == m.Redaction.Extent {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(r.All)
+		r.All = append(r.All, Told{Time: m.Time, Redaction: ledger.Redaction{Extent: m.Redaction.Extent,
+			Reason: m.Redaction.Reason, Subject: m.Redaction.Subject}})
+	}
+	t := &r.All[at]
+	for _, x := range m.Redaction.Records {
+		if _, known := r.records[x.ID]; !known || r.All[r.records[x.ID]].Extent == ledger.ExtentBodies {
+			r.records[x.ID] = at
+		}
+		t.Records = append(t.Records, x)
+	}
+	for _, i := range m.Redaction.Entries {
+		r.entries[i] = at
+		t.Entries = append(t.Entries, i)
+	}
+	for _, f := range m.Redaction.Files {
+		r.files[f.Name+"\n"+f.Before] = f.SHA256
+		t.Files = append(t.Files, f)
+	}
+}
+
+// Record returns the redaction that took the record of an id, or its body.
+func (r *Redactions) Record(id string) (*Told, bool) {
+	i, ok := r.records[id]
+	if !ok {
+		return nil, false
+	}
+	return &r.All[i], true
+}
+
+// Entry returns the redaction that took an entry of the ledger.
+func (r *Redactions) Entry(index int64) (*Told, bool) {
+	i, ok := r.entries[index]
+	if !ok {
+		return nil, false
+	}
+	return &r.All[i], true
+}
+
+// File returns the digest that a file has now of which a file mark states another, by way of all redactions that wrote
+// it anew; that one if there was none.
+func (r *Redactions) File(name, sha256 string) string {
+	for range len(r.files) {
+		next, ok := r.files[name+"\n"+sha256]
+		if !ok {
+			break
+		}
+		sha256 = next
+	}
+	return sha256
+}

@@ -1,0 +1,310 @@
+package redact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
+)
+
+// extents are both, for tests of either.
+var extents = map[bool]string{false: ledger.ExtentBodies, true: ledger.ExtentAll}
+
+// Whatever is forgotten, everything else stays octet for octet; nothing of the subject's bodies is found in any file;
+// and with everything its URLs are found only where others say them.
+func TestWhateverIsForgottenAllElseStays(t *testing.T) {
+	pages, refused := shop()
+	rng := rand.New(rand.NewPCG(15, 3))
+	for round := range 12 {
+		all := round%2 == 1
+		chosen := map[string]bool{}
+		for _, p := range pages {
+			if p.decision == "" && rng.IntN(4) == 0 {
+				chosen[p.url] = true
+			}
+		}
+		for _, u := range refused {
+			if rng.IntN(4) == 0 {
+				chosen[u] = true
+			}
+		}
+		t.Run(fmt.Sprintf("%d %s", round, extents[all]), func(t *testing.T) {
+			dir := crawled(t, pages, refused)
+			s := Subject{Text: "those", Covers: func(url string) bool { return chosen[url] }}
+			forgottenAlone(t, dir, Request{Dir: dir, Subject: s, All: all, Reason: "asked by mail"})
+		})
+	}
+}
+
+// forgottenAlone forgets, and compares what was with what is.
+func forgottenAlone(t *testing.T, dir string, r Request) {
+	t.Helper()
+	was, wasLines, wasFiles := members(t, dir), entries(t, dir), files(t, dir)
+	if _, err := Find(t.Context(), r); errors.Is(err, ErrNothing) {
+		t.Skip("nothing was chosen that can be forgotten")
+	}
+	if now := files(t, dir); !maps.EqualFunc(now, wasFiles, bytes.Equal) {
+		t.Fatal("to look changed something")
+	}
+	j := forget(t, r)
+	sound(t, dir)
+
+	now := map[string]member{}
+	for _, m := range members(t, dir) {
+		now[m.ID()] = m
+	}
+	for _, m := range was {
+		is, there := now[m.ID()]
+		covered := m.TargetURI() != "" && r.Subject.Covers(m.TargetURI())
+		switch {
+		case covered && r.All:
+			if there {
+				t.Errorf("the %s record of %s is there", m.Type, m.TargetURI())
+			}
+		case covered && m.Type == "response":
+			head, _ := warc.HTTPHead(bytes.NewReader(m.block))
+			if !there || !bytes.Equal(is.block, head) || is.Fields.Get("WARC-Truncated") != "unspecified" || is.Fields.Get("WARC-Payload-Digest") != "" {
+				t.Errorf("the response of %s: %q", m.TargetURI(), is.block)
+			}
+		case m.IsRefusals() && r.All:
+			for line := range strings.Lines(string(m.block)) {
+				if stays := !coversLine(r.Subject, line); strings.Contains(string(is.block), line) != stays {
+					t.Errorf("refusal %q stays: want %v", line, stays)
+				}
+			}
+		case !there || !bytes.Equal(m.raw, is.raw):
+			t.Errorf("the %s record of %q is another", m.Type, m.TargetURI())
+		}
+		delete(now, m.ID())
+	}
+	for id := range now {
+		t.Errorf("the record %s is new", id)
+	}
+	lines := entries(t, dir)
+	for i, e := range wasLines {
+		is := lines[i]
+		want := e.Text
+		if r.All && e.Mark == nil && r.Subject.Covers(e.Line.URL) {
+			want = ledger.Stub(e.Hash)
+		}
+		if !bytes.Equal(is.Text, want) || is.Hash != e.Hash {
+			t.Errorf("entry %d is %s, want %s", i, is.Text, want)
+		}
+	}
+	told := slices.ContainsFunc(lines[len(wasLines):], func(e ledger.Entry) bool {
+		return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction && e.Mark.Redaction.Subject == j.Digest
+	})
+	if !told {
+		t.Error("no mark tells of it")
+	}
+	if latest, err := ledger.Latest(filepath.Join(dir, ledgerDir)); err != nil || latest.Size != int64(len(lines)) || !latest.SignedBy(signer(t).Key()) {
+		t.Errorf("the checkpoint: %+v, %v", latest, err)
+	}
+	pages, _ := shop()
+	for _, p := range pages {
+		if p.decision == "" && r.Subject.Covers(p.url) {
+			if found := holding(t, dir, secret(p.url)); len(found) > 0 && p.url != "http://b.test/same" {
+				t.Errorf("the body of %s is in %v", p.url, found)
+			}
+		}
+	}
+	if found := holding(t, dir, j.Salt); len(found) > 0 {
+		t.Errorf("the salt is in %v", found)
+	}
+}
+
+// coversLine reports whether a line of a record of refusals is of a URL that is covered.
+func coversLine(s Subject, line string) bool {
+	for l, err := range warc.ParseRefusals(strings.NewReader(line)) {
+		return err == nil && s.Covers(l.URL)
+	}
+	return false
+}
+
+// The three kinds of subjects, and a domain: a URL, the part of a host, a host; of a host robots.txt stays unless
+// everything goes, and a host of which all lines went has no name in the map of hosts.
+func TestURLPartAndHost(t *testing.T) {
+	pages, refused := shop()
+	for _, prefix := range []string{"http://a.test/x/0", "http://a.test/y/", "http://a.test/", "http://b.test/"} {
+		for _, all := range []bool{false, true} {
+			t.Run(prefix+" "+extents[all], func(t *testing.T) {
+				dir := crawled(t, pages, refused)
+				s := subject(prefix)
+				s.Host = strings.Count(prefix, "/") == 3
+				if inner := s.Covers; !all {
+					s.Covers = func(url string) bool { return inner(url) && !strings.HasSuffix(url, "/robots.txt") }
+				}
+				forgottenAlone(t, dir, Request{Dir: dir, Subject: s, All: all})
+				names := 0
+				for e, err := range ledger.Hosts(filepath.Join(dir, ledgerDir)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.Host != "" {
+						names++
+					}
+				}
+				want := 3
+				if all && strings.Count(prefix, "/") == 3 {
+					want = 2
+				}
+				if names != want {
+					t.Errorf("%d hosts have names, want %d", names, want)
+				}
+			})
+		}
+	}
+}
+
+// robots.txt is what a crawl was bound by: it goes with everything of its host, and else stays as it was, lines and
+// all.
+func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
+	pages, refused := shop()
+	for _, c := range []struct {
+		host, all bool
+		kept      int64
+	}{
+		{false, false, 1}, {true, false, 1}, {false, true, 1}, {true, true, 0},
+	} {
+		dir := crawled(t, pages, refused)
+		s := subject("http://a.test/")
+		s.Host = c.host
+		j := forget(t, Request{Dir: dir, Subject: s, All: c.all})
+		if j.Found.Robots != c.kept {
+			t.Errorf("%+v: %+v", c, j.Found)
+		}
+		if found := holding(t, dir, "# a.test"); (len(found) > 0) != (c.kept > 0) {
+			t.Errorf("%+v: robots.txt is in %v", c, found)
+		}
+		lines := 0
+		for _, e := range entries(t, dir) {
+			if e.Line.URL == "http://a.test/robots.txt" {
+				lines++
+			}
+		}
+		if lines != int(c.kept) {
+			t.Errorf("%+v: %d lines are of robots.txt", c, lines)
+		}
+		sound(t, dir)
+	}
+}
+
+// A robots.txt that another host redirected to is that of the other host, and stays when this one is forgotten.
+func TestTheRobotsOfAnotherHostStays(t *testing.T) {
+	pages, refused := shop()
+	pages = append(pages, page{"http://a.test/rules", "User-agent: *\n# of b.test", storage.DecisionRobots, "http://b.test/robots.txt"})
+	dir := crawled(t, pages, refused)
+	s := subject("http://a.test/")
+	s.Host = true
+	if j := forget(t, Request{Dir: dir, Subject: s, All: true}); j.Found.Robots != 1 {
+		t.Errorf("%+v", j.Found)
+	}
+	if len(holding(t, dir, "# of b.test")) == 0 || len(holding(t, dir, "# a.test")) > 0 {
+		t.Error("the wrong one went")
+	}
+	sound(t, dir)
+}
+
+// A body that another URL repeats goes for both, and one that it repeats itself stays with the other: both are counted.
+func TestRepeatsAreCounted(t *testing.T) {
+	pages, refused := shop()
+	dir := crawled(t, pages, refused)
+	f, err := Find(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/0")})
+	if err != nil || f.Repeats != 1 || f.Elsewhere != 0 || f.Bodies != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	f, err = Find(t.Context(), Request{Dir: dir, Subject: subject("http://b.test/")})
+	if err != nil || f.Repeats != 0 || f.Elsewhere != 1 || !slices.Equal(f.ElsewhereURLs, []string{"http://a.test/x/0"}) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// The second time there is nothing to do, and the directory stays as it is; so it does where there never was anything.
+func TestTwiceIsOnce(t *testing.T) {
+	pages, refused := shop()
+	for _, all := range []bool{false, true} {
+		dir := crawled(t, pages, refused)
+		r := Request{Dir: dir, Subject: subject("http://a.test/x/"), All: all}
+		forget(t, r)
+		was := files(t, dir)
+		want := ErrDone
+		if all {
+			want = ErrNothing
+		}
+		if _, err := Prepare(t.Context(), r); !errors.Is(err, want) {
+			t.Errorf("all %v: %v, want %v", all, err, want)
+		}
+		r.Subject = subject("http://never.test/")
+		if _, err := Prepare(t.Context(), r); !errors.Is(err, ErrNothing) {
+			t.Errorf("all %v: %v", all, err)
+		}
+		if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
+			t.Error("it changed something")
+		}
+		// And everything can follow on bodies.
+		if !all {
+			r = Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true}
+			forget(t, r)
+			sound(t, dir)
+		}
+	}
+}
+
+// A damaged segment is refused, whole: nobody knows what stands behind the damage.
+func TestADamagedArchiveIsRefused(t *testing.T) {
+	pages, refused := shop()
+	dir := crawled(t, pages, refused)
+	path := filepath.Join(dir, archiveDir, "curtsy-00001.warc.gz")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	was := files(t, dir)
+	_, err = Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/")})
+	if err == nil || !strings.Contains(err.Error(), "curtsy-00001.warc.gz is damaged") || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("%v", err)
+	}
+	if now := files(t, dir); !maps.EqualFunc(now, was, bytes.Equal) {
+		t.Error("it changed something")
+	}
+}
+
+// What may hold copies goes: tails put aside, spools, what a report says.
+func TestCopiesGo(t *testing.T) {
+	pages, refused := shop()
+	dir := crawled(t, pages, refused)
+	gone := []string{"warc/curtsy-00000.warc.gz.cut", "warc/curtsy.123.spool", "spool/x", "report.html", "report.json", "report-a.test.html", "audit.json", "changes.json"}
+	stay := []string{"crawl.toml", "warc/notes.txt", "reports.txt"}
+	for _, name := range append(slices.Clone(gone), stay...) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("x"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget(t, Request{Dir: dir, Subject: subject("http://a.test/")})
+	now := files(t, dir)
+	for _, name := range gone {
+		if _, there := now[name]; there {
+			t.Errorf("%s is there", name)
+		}
+	}
+	for _, name := range stay {
+		if _, there := now[name]; !there {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
