@@ -60,7 +60,8 @@ type Witness interface {
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
 
-// ErrNothing says that the files hold no exchange and no warcinfo record: that nothing was audited.
+// ErrNothing says that the files hold no exchange and no warcinfo record, and that no ledger of ours stands beside them:
+// that nothing was audited.
 var ErrNothing = errors.New("audit: the files hold no web archive")
 
 // Run audits the files. An error means that the audit could not be made; what is wrong with an archive that can be

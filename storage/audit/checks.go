@@ -33,25 +33,50 @@ type Share struct {
 	OfExchanges int64 `json:"of_exchanges"`
 }
 
-// LedgerCheck is how ledger and archive agree.
+// LedgerCheck is how ledger and archive agree, and who vouches for the ledger.
 type LedgerCheck struct {
-	Dir      string   `json:"dir"`
-	Segments int64    `json:"segments"`
-	Lines    int64    `json:"lines"`              // decisions
-	Refusals int64    `json:"refusals"`           // of those, the ones without an exchange
-	Unsent   int64    `json:"unsent,omitempty"`   // attempts that reached no server and so left no record
-	Records  int64    `json:"records"`            // exchanges of the archive
-	Agree    int64    `json:"agree"`              // exchanges and refusals that both have, and tell alike
-	InFlight int64    `json:"in_flight"`          // in one of them alone, because the crawl was killed
-	Untold   int64    `json:"untold,omitempty"`   // exchanges and refusals of the archive that no line tells of
-	Runs     int64    `json:"runs"`               // as the marks tell
-	Crashes  int64    `json:"crashes"`            // runs that did not end in good order
-	Unsigned bool     `json:"unsigned,omitempty"` // there is a head without a signature, or no head
-	Keys     []string `json:"keys,omitempty"`     // fingerprints of the keys that signed, at most 16
-	Head     string   `json:"head,omitempty"`     // the hash of the last head
-	Lodged   string   `json:"lodged,omitempty"`   // the hash that was lodged elsewhere
-	Found    bool     `json:"lodged_found,omitempty"`
-	Since    int64    `json:"since_lodged,omitempty"` // decisions behind the lodged head
+	Dir       string `json:"dir"`
+	Segments  int64  `json:"segments"`
+	Lines     int64  `json:"lines"`               // decisions
+	Refusals  int64  `json:"refusals"`            // of those, the ones without an exchange
+	Unsent    int64  `json:"unsent,omitempty"`    // attempts that reached no server and so left no record
+	Forgotten int64  `json:"forgotten,omitempty"` // lines that were taken away, of which a hash is left
+	Redacted  int64  `json:"redacted,omitempty"`  // exchanges without the bodies that a mark says were taken; they agree
+	Records   int64  `json:"records"`             // exchanges of the archive
+	Agree     int64  `json:"agree"`               // exchanges and refusals that both have, and tell alike
+	InFlight  int64  `json:"in_flight"`           // in one of them alone, because the crawl was killed
+	Untold    int64  `json:"untold,omitempty"`    // exchanges and refusals of the archive that no line tells of
+	Runs      int64  `json:"runs"`                // as the marks tell
+	Crashes   int64  `json:"crashes"`             // runs that did not end in good order
+
+	Files      int64 `json:"files"`       // finished files of archive and index that the ledger has marks of
+	FilesAgree int64 `json:"files_agree"` // of those, the ones that are as their marks say
+
+	Origin  string `json:"origin,omitempty"` // of the log
+	Entries int64  `json:"entries"`          // lines, marks among them
+	Covered int64  `json:"covered"`          // of those, the ones that the latest checkpoint stands for
+	Head    string `json:"head,omitempty"`   // that checkpoint: its size, a colon, and its root
+
+	Signer      string    `json:"signer,omitempty"`       // verifier key of that checkpoint
+	SignerKnown bool      `json:"signer_known,omitempty"` // it is the auditor's, or one that rotations lead to from there
+	Keys        []string  `json:"keys,omitempty"`         // verifier keys of the runs, at most 16
+	Lodged      []Lodging `json:"lodged,omitempty"`       // who else vouches for it
+	Since       int64     `json:"since_lodged,omitempty"` // decisions behind the last head that somebody else vouches for
+}
+
+// The ways in which somebody else vouches for a ledger.
+const (
+	ByHead    = "head"      // a head that was lodged elsewhere
+	ByWitness = "witness"   // a cosignature
+	ByStamp   = "timestamp" // a time stamp
+)
+
+// Lodging is that somebody else vouches for the first entries of a ledger.
+type Lodging struct {
+	How  string    `json:"how"` // a word above
+	By   string    `json:"by"`  // the witness's name, the authority's, or the head itself
+	Size int64     `json:"size"`
+	At   time.Time `json:"at,omitzero"` // of a head it is not known
 }
 
 // PackageCheck is what a WACZ file is, held against its own manifest and signatures.

@@ -16,7 +16,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	r.Files, r.Archives = read.Files, read.Archives
 	r.Totals.Records, r.Totals.Other, r.Totals.Revisits = read.Records, read.Other, read.Revisits
 	r.Totals.Elsewhere, r.Totals.Digests = read.Elsewhere, read.Digests
-	if r.Totals.Records == 0 {
+	if r.Totals.Records == 0 && !a.o.Ours { // beside a ledger, that may be all
 		return nil, ErrNothing
 	}
 	a.take(a.pace.Flush())

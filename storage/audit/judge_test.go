@@ -28,7 +28,7 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 		}
 	}
 	for _, c := range finding.Codes() {
-		if beside := c == finding.LedgerChain; beside { // with which begins what witnesses find
+		if beside := c == finding.LedgerLines; beside { // with which begins what witnesses find
 			break
 		}
 		if !judged[c] {

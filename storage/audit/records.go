@@ -49,6 +49,9 @@ func (j *records) judge(h *evidence.Joined) {
 			j.found.Add(f)
 		}
 	}
+	if f, differ := e.HeadsDiffer(); differ {
+		j.found.Add(f)
+	}
 	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
 		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every exchange (docs/warc.md)",
 			"an exchange without one"))

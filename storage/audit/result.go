@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -15,20 +16,41 @@ type Level string
 
 // The levels, from the lowest.
 const (
-	SelfConsistent Level = "self-consistent"         // the archive does not contradict itself
-	LodgedHead     Level = "lodged head"             // and it is unchanged since its head was lodged elsewhere
-	ConfirmedByLog Level = "confirmed by access log" // and the site's own log says the same
+	SelfConsistent Level = "self-consistent"          // the archive does not contradict itself
+	SignedByKnown  Level = "signed by a key you know" // and the ledger is that of an operator
+	Lodged         Level = "lodged or cosigned"       // and it is unchanged since somebody else saw its head
+	ConfirmedByLog Level = "confirmed by access log"  // and the site's own log says the same
 
 	LogAlone Level = "access log alone" // there is no archive: only what the site's own log shows
 )
 
+// Reached is a level that the evidence reaches, and how far.
+type Reached struct {
+	Level Level  `json:"level"`
+	How   string `json:"how,omitempty"`
+}
+
+// Reach adds a level. The result's own is the highest.
+func (r *Result) Reach(level Level, how string) {
+	r.Levels = append(r.Levels, Reached{level, how})
+	if level.rank() > r.Level.rank() {
+		r.Level = level
+	}
+}
+
+// rank orders the levels.
+func (l Level) rank() int {
+	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l)
+}
+
 // Result is what an audit found.
 type Result struct {
 	Version int       `json:"version"`
-	Clean   bool      `json:"clean"` // no violation
-	Level   Level     `json:"level"`
-	From    time.Time `json:"from,omitzero"` // the first exchange
-	To      time.Time `json:"to,omitzero"`   // the end of the last
+	Clean   bool      `json:"clean"`            // no violation
+	Level   Level     `json:"level"`            // the highest
+	Levels  []Reached `json:"levels,omitempty"` // all but the lowest, from the lowest
+	From    time.Time `json:"from,omitzero"`    // the first exchange
+	To      time.Time `json:"to,omitzero"`      // the end of the last
 
 	Files      []evidence.File   `json:"files"`
 	Archives   []*evidence.Info  `json:"archives"`            // what the archive says of its making: each warcinfo that differs

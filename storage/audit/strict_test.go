@@ -83,6 +83,10 @@ var promises = []judged{
 	{name: "a password", codes: "credentials", make: func(a *archive) {
 		a.add(fetch{url: site + "/robots.txt", host: "bakery.test\r\nAuthorization: Basic YTpi"})
 	}},
+	{name: "a signature is no credential", make: func(a *archive) {
+		a.add(fetch{url: site + "/robots.txt", host: "bakery.test\r\nSignature-Agent: a=\"https://lantern.test\"\r\n" +
+			"Signature-Input: a=(\"@authority\");created=1;expires=2;keyid=\"b\";tag=\"web-bot-auth\"\r\nSignature: a=:AAAA:"})
+	}},
 	{name: "nobody to ask", codes: "user-agent", make: func(a *archive) { a.add(fetch{url: site + "/robots.txt", agent: "Lantern/1"}) }},
 	{name: "a mailbox to ask", make: func(a *archive) {
 		a.add(fetch{url: site + "/robots.txt", agent: "Lantern/1 (ops@lantern.test)"})

@@ -49,6 +49,9 @@ type Options struct {
 	// archive because the crawl was killed. Nil means never.
 	Crashed func(from, to time.Time) bool
 
+	// TakenDown likewise reports whether its record may have been taken down since. Nil means never.
+	TakenDown func(from, to time.Time) bool
+
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in octets. Zero means 16 MiB
 }
@@ -93,6 +96,9 @@ func Compare(o Options) *Comparison {
 	}
 	if o.Crashed == nil {
 		o.Crashed = func(_, _ time.Time) bool { return false }
+	}
+	if o.TakenDown == nil {
+		o.TakenDown = func(_, _ time.Time) bool { return false }
 	}
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},

@@ -209,6 +209,10 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	case c.o.Crashed(sent(e, c.o.Skew)):
 		h.Crash++
 		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
+	case c.o.TakenDown(sent(e, c.o.Skew)):
+		h.Ours, h.Outside = h.Ours-1, h.Outside+1
+		f.Code, f.Note, f.Observed = finding.TakenDown, true, f.Observed+
+			": exchanges of that time were taken down, as a mark of the ledger says"
 	case e.alike && !h.clients[e.part(1)]:
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		f.Note, f.Observed = true, f.Observed+": the crawler's product under another name, from "+e.part(1)+
@@ -258,7 +262,7 @@ func (c *Comparison) tell(r *audit.Result) {
 			c.without))
 	}
 	if all && len(r.Logs) > 0 {
-		r.Level = audit.ConfirmedByLog
+		r.Reach(audit.ConfirmedByLog, "")
 		r.Confirmed = &share
 	}
 }

@@ -28,6 +28,7 @@ type manifest struct {
 		NoArchive []struct {
 			Path    string `json:"path"`
 			Records int64  `json:"recordsLeftOut"`
+			Whole   string `json:"hashOfTheWhole"`
 		} `json:"noarchive"`
 	} `json:"curtsy"`
 }
@@ -58,6 +59,7 @@ type digest struct {
 		Key       string `json:"key"`
 		Sig       string `json:"sig"`
 	} `json:"ledgerSignature"`
+	Rotations []string `json:"ledgerRotations"`
 }
 
 // ours reports whether the file says that this crawler packed it.

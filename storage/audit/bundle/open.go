@@ -30,10 +30,12 @@ type Package struct {
 	check  audit.PackageCheck
 	found  []finding.Finding
 	says   []string
-	signer string // fingerprint of the ledger's key that signed
+	signer string   // verifier key of the ledger's key that signed
+	before []string // the keys that gave their place to it, by notes that both have signed
 	names  map[string]string
-	ours   bool     // this crawler packed it, or a ledger stands in it
-	beside []string // the index and the lists of pages, unpacked
+	whole  map[string]string // SHA-256 of segments before the packer left something out, as the manifest states it
+	ours   bool              // this crawler packed it, or a ledger stands in it
+	beside []string          // the index and the lists of pages, unpacked
 }
 
 // ErrNoPackage says that a file is no WACZ file.
@@ -61,7 +63,8 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	p := &Package{name: file, dir: dir, Ledger: filepath.Join(dir, "ledger"), names: map[string]string{}}
+	p := &Package{name: file, dir: dir, Ledger: filepath.Join(dir, "ledger"), names: map[string]string{},
+		whole: map[string]string{}}
 	p.check.File = file
 	entries := p.entries(&z.Reader)
 	if entries[manifestName] == nil && !slices.ContainsFunc(z.File,
@@ -137,6 +140,9 @@ func (p *Package) manifest(entries map[string]*zip.File) (m manifest) {
 	if m.Curtsy != nil {
 		for _, r := range m.Curtsy.NoArchive {
 			p.check.LeftOut += max(r.Records, 0)
+			if r.Records > 0 {
+				p.whole[r.Path] = strings.TrimPrefix(r.Whole, "sha256:")
+			}
 		}
 	}
 	p.digest(entries, b, &m)
@@ -216,8 +222,8 @@ func (p *Package) place(name string) (string, error) {
 	case folder == "archive" && (strings.HasSuffix(lower, ".warc") || strings.HasSuffix(lower, ".warc.gz")):
 		to = filepath.Join(p.dir, "archive", fmt.Sprintf("%06d-%s", len(p.Files), plain(path.Base(base))))
 		p.Files = append(p.Files, to)
-	case folder == "ledger" && base != "" && base == plain(base):
-		to = filepath.Join(p.Ledger, base)
+	case folder == "ledger" && isPlain(base):
+		to = filepath.Join(p.Ledger, filepath.FromSlash(base))
 	case isIndex(name) || isPages(name):
 		to = filepath.Join(p.dir, "beside", fmt.Sprintf("%06d", len(p.beside)))
 		p.beside = append(p.beside, to)
@@ -242,6 +248,21 @@ func plain(name string) string {
 	}, name), ".")
 	return name[max(0, len(name)-100):]
 }
+
+// isPlain reports whether a path below the ledger's folder is one that a ledger of ours has: its own files, or those of
+// tiles and checkpoints.
+func isPlain(name string) bool {
+	parts := strings.Split(name, "/")
+	for _, part := range parts {
+		if part == "" || part != plain(part) {
+			return false
+		}
+	}
+	return len(parts) == 1 || len(parts) <= maxDeep && (parts[0] == "tile" || parts[0] == "checkpoints")
+}
+
+// maxDeep is how deep tiles lie: tile, level, and the digits of their number, three to a folder.
+const maxDeep = 12
 
 func (p *Package) bad(what, required, observed string) {
 	if p.check.Wrong++; len(p.found) < maxFound {

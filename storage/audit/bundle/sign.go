@@ -12,9 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
-	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/wacz"
 )
 
@@ -143,10 +144,26 @@ func (p *Package) byLedger(d *digest, hash string) {
 	case !ed25519.Verify(key, wacz.LedgerMessage(hash), sig):
 		p.bad(digestName, asked, "ledgerSignature is not of this manifest, or not by this key")
 	default:
-		p.signer = ledger.Fingerprint(key)
-		p.check.Signed = append(p.check.Signed, "ledger key "+p.signer)
-		p.owner("ledger key " + p.signer)
+		k := checkpoint.KeyOf(key)
+		p.signer = k.String()
+		p.before = rotatedTo(k, d.Rotations)
+		p.check.Signed = append(p.check.Signed, "ledger key "+k.Name())
+		p.owner("ledger key " + k.Name())
 	}
+}
+
+// maxRotations bounds the notes that are read, as the manifest is.
+const maxRotations = 1000
+
+// rotatedTo are the keys from which notes of rotations lead to a key.
+func rotatedTo(k checkpoint.Key, notes []string) (before []string) {
+	for _, text := range slices.Backward(notes[:min(len(notes), maxRotations)]) {
+		if r, err := checkpoint.ParseRotation([]byte(text)); err == nil && r.New == k {
+			k = r.Old
+			before = append(before, k.String())
+		}
+	}
+	return before
 }
 
 // owner says what a signature leaves open.

@@ -30,6 +30,6 @@ func (p *Package) unsigned(keys []string) {
 		Required: "a signature of the package by a key that signs the ledger in it, which curtsy pack makes where " +
 			"that key is (docs/audit.md)",
 		Observed: fmt.Sprintf("key %s signed the ledger, and no such key the package: who has it can have changed "+
-			"all but archive and ledger", strings.Join(keys, ", ")),
+			"all but archive and ledger", named(keys...)),
 	})
 }

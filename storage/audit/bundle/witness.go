@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,11 +32,11 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	l := r.Ledger
 	switch {
 	case l == nil:
-	case p.signer != "" && len(l.Keys) == 0: // every run of it was killed before it signed a head
-		p.says = append(p.says, "whether who made the package also kept the ledger: no head of the ledger is signed")
-	case p.signer != "" && !slices.Contains(l.Keys, p.signer):
+	case p.signer != "" && len(l.Keys) == 0:
+		p.says = append(p.says, "whether who made the package also kept the ledger: the ledger names no key")
+	case p.signer != "" && !slices.ContainsFunc(l.Keys, p.speaksFor):
 		p.bad(digestName, "a signature by a key that signs the ledger in the package (docs/wacz.md)",
-			fmt.Sprintf("key %s signed the package, and %s the ledger", p.signer, strings.Join(l.Keys, ", ")))
+			fmt.Sprintf("key %s signed the package, and %s the ledger", named(p.signer), named(l.Keys...)))
 	case p.signer == "" && len(l.Keys) > 0:
 		p.unsigned(l.Keys)
 		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
@@ -51,8 +52,32 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	return nil
 }
 
+// speaksFor reports whether the key that signed the package is this one of the ledger's, or took its place.
+func (p *Package) speaksFor(key string) bool {
+	return key == p.signer || slices.Contains(p.before, key)
+}
+
+// named are the names of verifier keys, of the first four.
+func named(keys ...string) string {
+	var names []string
+	for _, k := range keys[:min(len(keys), 4)] {
+		name, _, _ := strings.Cut(k, "+")
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // LeftOut is how many answers its manifest says are not in it, because their pages ask not to be archived.
 func (p *Package) LeftOut() int64 { return p.check.LeftOut }
+
+// Stated is the SHA-256 that the manifest states of a WARC file as it was before the packer left something out of it;
+// "" where nothing is said to be left out.
+func (p *Package) Stated(file string) string {
+	return p.whole[strings.TrimPrefix(p.names[file], p.name+":")]
+}
+
+// Base is what a WARC file is called in the package's folder of the archive.
+func (p *Package) Base(file string) string { return path.Base(p.names[file]) }
 
 // Name calls the files of a result what they are called in the package.
 func (p *Package) Name(r *audit.Result) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http/httputil"
 	"strings"
@@ -27,6 +28,8 @@ type blockReader struct {
 	body  sums // of the payload
 	raw   sums // of the bytes behind the HTTP head, transfer coding included
 
+	head    []byte // as it stands in the block, when it is kept
+	keeps   bool   // the head
 	left    int    // of warc.MaxHTTPHead
 	long    []byte // a line that does not fit into in, or goes on in the next
 	chunked bool   // the body is in chunks
@@ -37,13 +40,17 @@ type blockReader struct {
 type blockSource struct {
 	r   io.Reader
 	to  *sums
-	raw *sums // nil until the head is read
+	all hash.Hash // nil, or digests all that is read, whatever digest its record has
+	raw *sums     // nil until the head is read
 	err error
 }
 
 func (s *blockSource) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.to.write(p[:n])
+	if s.all != nil {
+		s.all.Write(p[:n]) // never fails
+	}
 	if s.raw != nil {
 		s.raw.write(p[:n])
 	}
@@ -66,7 +73,7 @@ func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.raw.want("")
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
-	r.left, r.chunked, r.cut = warc.MaxHTTPHead, false, false
+	r.left, r.chunked, r.cut, r.keeps, r.head = warc.MaxHTTPHead, false, false, false, r.head[:0]
 }
 
 var errHead = fmt.Errorf("its head is longer than %d octets, or ends early", warc.MaxHTTPHead)
@@ -84,6 +91,9 @@ func (r *blockReader) line() ([]byte, error) {
 	}
 	if r.left -= len(b); r.left < 0 || err != nil {
 		return nil, errHead
+	}
+	if r.keeps {
+		r.head = append(r.head, b...)
 	}
 	return bytes.TrimSuffix(b[:len(b)-1], []byte("\r")), nil
 }

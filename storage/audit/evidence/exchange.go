@@ -38,6 +38,8 @@ type Exchange struct {
 	Types    []string // the values of Content-Type
 	Blocks   string   // binds the blocks, as storage.Line.Blocks does; "" when a record has no digest in SHA-256
 
+	Heads string // as storage.Line.Heads, computed from the records; "" where they do not tell
+
 	// LeftOut is the id of an answer that request and metadata name, and that is not in the archive; "" where none is
 	// missed.
 	LeftOut string

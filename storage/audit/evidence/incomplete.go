@@ -47,4 +47,6 @@ func isProof(body []byte) bool {
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 
 // Unfinished reports whether a file is a segment that was being written.
-func Unfinished(path string) bool { return strings.HasSuffix(path, ".open") }
+func Unfinished(path string) bool { return strings.HasSuffix(path, unfinished) }
+
+const unfinished = ".open"

@@ -45,6 +45,7 @@ func (s *stream) settle() {
 // flush passes on what is first in the window until no more than n are left.
 func (s *stream) flush(n int) {
 	for len(s.window) > n {
+		s.window[0].bindHeads()
 		s.queue = append(s.queue, Event{Info: s.info, Exchange: &s.window[0].Joined})
 		s.window = slices.Delete(s.window, 0, 1)
 	}
@@ -120,5 +121,6 @@ func (h *partial) merge(g *partial) {
 	h.Exchange.Line, h.Exchange.LineAt, h.Exchange.Took, h.Exchange.Ended = line, at, took, ended
 	h.sums[0], h.sums[1], h.Sent = q.sums[0], r.sums[1], q.Sent
 	h.heads[0], h.heads[1] = q.heads[0], r.heads[1]
+	h.bound = heads{q.bound.asked, r.bound.answer}
 	h.HasRequest, h.HasAnswer = true, true
 }

@@ -12,7 +12,8 @@ type File struct {
 	Name    string `json:"name"`
 	Octets  int64  `json:"octets"`
 	Records int64  `json:"records"`
-	Torn    bool   `json:"torn,omitempty"` // it ends within a record
+	Torn    bool   `json:"torn,omitempty"`   // it ends within a record
+	SHA256  string `json:"sha256,omitempty"` // of its octets, where a ledger has a mark of it
 
 	// Oddities counts what is not as the standard has it and loses nothing, by the codes of storage/warc.
 	Oddities map[string]int64 `json:"oddities,omitempty"`

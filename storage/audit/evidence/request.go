@@ -18,6 +18,9 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	defer func() { h.sums[0] = rd.block.digest() }()
 	r := &rd.block
 	r.begin(rec, false)
+	if h.ours {
+		h.bound.request(r)
+	}
 	first, err := r.line()
 	if err != nil {
 		rd.torn(rec, at, h.Exchange.URL, err)

@@ -38,6 +38,8 @@ type Joined struct {
 
 	sums  [3]blockSum // of request, answer and metadata
 	heads [3]heading  // of the same
+	bound heads
+	ours  bool // its file is of this crawler
 }
 
 // partial is an exchange as far as its records have been met.
@@ -134,6 +136,7 @@ func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
 	}
 	h := &partial{date: rec.Fields.Get("WARC-Date")}
+	h.ours = rd.ours()
 	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length}
 	h.ids, h.to = []string{at.Record}, concurrent(rec)
 	h.Exchange.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
@@ -204,6 +207,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p web
 	}
 	r := &rd.block
 	r.begin(rec, h.Exchange.Revisit == "")
+	r.keeps = h.ours
 	if rec.Length == 0 {
 		h.Bodyless = true
 		rd.digests(rec, at, h.Exchange.URL)
@@ -215,6 +219,9 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p web
 		r.body.h = nil
 		rd.digests(rec, at, h.Exchange.URL)
 		return nil
+	}
+	if h.ours {
+		h.bound.take(r)
 	}
 	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical &&
 		(h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))

@@ -2,11 +2,16 @@ package evidence
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -43,12 +48,26 @@ func (ev Event) due() time.Time {
 	return ev.Exchange.Exchange.End()
 }
 
-func (rd *Reader) open(path string) (*stream, error) {
+// opened opens a file of the archive. A crawl that runs may have completed it since it was listed.
+func opened(path string) (*os.File, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && Unfinished(path) {
+		if done, err := os.Open(strings.TrimSuffix(path, unfinished)); err == nil {
+			return done, nil
+		}
+	}
+	return f, err
+}
+
+func (rd *Reader) open(path string) (*stream, error) {
+	f, err := opened(path)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	s := &stream{f: f, size: &counted{r: f}, file: File{Name: path}}
+	if rd.o.Ours {
+		s.size.sum = sha256.New()
+	}
 	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(&s.file, f) })
 	return s, nil
 }
@@ -69,6 +88,9 @@ func (rd *Reader) fill(ctx context.Context, s *stream) error {
 				s.window[n-1].Last = true
 			}
 			s.flush(0)
+			if s.size.sum != nil {
+				s.file.SHA256 = hex.EncodeToString(s.size.sum.Sum(nil))
+			}
 			s.done, s.file.Octets = true, s.size.n
 			rd.sum.Files = append(rd.sum.Files, s.file)
 			rd.sum.Records += s.file.Records
@@ -163,7 +185,7 @@ func (rd *Reader) merge(ctx context.Context, paths []string, width int,
 
 // first returns the first date in a file, and whether the file says that this crawler wrote it.
 func first(path string) (at time.Time, ours bool, err error) {
-	f, err := os.Open(path)
+	f, err := opened(path)
 	if err != nil {
 		return at, false, fmt.Errorf("audit: %w", err)
 	}
@@ -194,14 +216,18 @@ func first(path string) (at time.Time, ours bool, err error) {
 	return at, ours, nil
 }
 
-// counted counts what is read.
+// counted counts what is read, and digests it if it has a hash: a file is read to its end, each octet once.
 type counted struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	sum hash.Hash
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if c.sum != nil {
+		c.sum.Write(p[:n]) // never fails
+	}
 	return n, err
 }

@@ -26,11 +26,28 @@ const (
 
 // The checks of what stands beside the archive.
 const (
-	LedgerChain   Code = "ledger-chain"    // the ledger's chain, a signature or a segment is broken
+	LedgerLines   Code = "ledger-lines"    // lines or marks of the ledger are changed, missing or damaged
+	LedgerRoot    Code = "ledger-root"     // a checkpoint is not of the ledger's lines
+	LedgerHosts   Code = "ledger-hosts"    // a completeness map is not that of the lines
+	LedgerTiles   Code = "ledger-tiles"    // the tiles are not those of the checkpoint
+	LedgerSigner  Code = "ledger-signer"   // a checkpoint is not signed by the key of its run
+	LedgerKey     Code = "ledger-key"      // the signer is not the one that the auditor knows
+	LedgerOrigin  Code = "ledger-origin"   // a checkpoint or a segment is of another log
+	LedgerShort   Code = "ledger-rollback" // a checkpoint is of more lines than there are
+	LedgerFork    Code = "ledger-fork"     // somebody vouches for other lines than these
 	LedgerMissing Code = "ledger-missing"  // a record of the archive has no line in the ledger
 	LedgerExtra   Code = "ledger-extra"    // a line of the ledger has no record in the archive
 	LedgerDiffers Code = "ledger-differs"  // line and record say different things
-	LedgerHead    Code = "ledger-head"     // the chain does not pass through the lodged head
+	LedgerHead    Code = "ledger-head"     // the ledger does not have the lodged head
+	Redacted      Code = "redaction"       // a line was taken away, and no mark says so
+	TakenDown     Code = "redacted"        // named, no violation: what was taken down, as a mark of the ledger says
+	Cosignature   Code = "cosignature"     // a cosignature of a known witness is none
+	Timestamp     Code = "timestamp"       // a time stamp is none, or of nobody who is known
+	FileDiffers   Code = "file-differs"    // a finished file is not the one that the ledger has a mark of
+	FileMissing   Code = "file-missing"    // the ledger has a mark of a file that is not there
+	FileExtra     Code = "file-extra"      // a finished file of archive or index has no mark
+	Settings      Code = "settings"        // the settings are not those of the last run
+	OptOuts       Code = "opt-outs"        // a line names an opt-out list that no mark has
 	LogMissing    Code = "log-missing"     // an archived exchange does not stand in the site's access log
 	LogExtra      Code = "log-extra"       // the access log has a request of the crawler that the archive has not
 	LogLine       Code = "access-log-line" // a line of the access log cannot be read
@@ -44,7 +61,9 @@ func Codes() []Code {
 	return []Code{
 		RobotsMissing, RobotsExpired, RobotsUnreachable, Disallowed, Gap, InFlight, RetryAfter, AddressPace,
 		Verdict, GapTold, UserAgent, Method, Credentials, Digest, BadRecord,
-		LedgerChain, LedgerMissing, LedgerExtra, LedgerDiffers, LedgerHead, LogMissing, LogExtra, LogLine, BadPackage,
+		LedgerLines, LedgerRoot, LedgerHosts, LedgerTiles, LedgerSigner, LedgerKey, LedgerOrigin, LedgerShort, LedgerFork,
+		LedgerHead, Redacted, TakenDown, LedgerMissing, LedgerExtra, LedgerDiffers, FileDiffers, FileMissing, FileExtra, Settings,
+		OptOuts, Cosignature, Timestamp, LogMissing, LogExtra, LogLine, BadPackage,
 		ClockStep, CrashInFlight,
 	}
 }

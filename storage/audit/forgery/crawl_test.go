@@ -2,10 +2,12 @@ package forgery
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,16 +23,31 @@ import (
 	"curtsy/frontier/model"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
 )
 
 // operatorKey is the key that the crawl's ledger is signed with, and otherKey somebody else's.
 var operatorKey, otherKey = keyOf("the operator's"), keyOf("another's")
 
-func keyOf(name string) ed25519.PrivateKey {
-	seed := sha256.Sum256([]byte(name))
-	return ed25519.NewKeyFromSeed(seed[:])
+func keyOf(name string) *checkpoint.Signer {
+	s, err := checkpoint.NewSigner(seedOf(name))
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
+
+func seedOf(name string) []byte {
+	seed := sha256.Sum256([]byte(name))
+	return seed[:]
+}
+
+// The settings of the crawl.
+const (
+	settingsName = "crawl.toml"
+	settings     = "floor = \"1s\"\nworkers = 64\n"
+)
 
 // contact is where the crawl says that its operator is reached.
 const contact = "https://crawl.test/bot"
@@ -101,11 +118,20 @@ func crawl(t *testing.T, dir string) {
 				t.Fatal(err)
 			}
 		}
-		index, err := cdxj.Open(t.Context(), dir, nil)
+		must(os.WriteFile(filepath.Join(dir, settingsName), []byte(settings), 0o644))
+		var book *ledger.Writer
+		finished := func(folder string) func(string, int64, [32]byte) error {
+			return func(name string, octets int64, sum [32]byte) error {
+				return book.File(t.Context(), folder+name, octets, hex.EncodeToString(sum[:]))
+			}
+		}
+		index, err := cdxj.Open(t.Context(), dir, cdxj.Options{Finished: finished("index/")})
 		must(err)
-		archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Info: info(), Index: index, Originals: index})
+		archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", Info: info(), Index: index, Originals: index,
+			Finished: finished("warc/")})
 		must(err)
-		book, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Key: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256()})
+		book, err = ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256(),
+			SettingsSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))})
 		must(err)
 		front := model.New(frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
 		seed(t, front, web.Seeds())

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http/httputil"
 	"os"
 	"path/filepath"
@@ -21,11 +23,17 @@ import (
 type evidence struct {
 	t       *testing.T
 	records []*record
-	book    []string // lines of the ledger, with what their forger left of their chain
+	book    []string          // lines of the ledger, each with its newline
+	beside  map[string]string // the other files of the ledger's folder, by name
+	files   map[string]string // the other files of the crawl directory, and its WARC file as it was, by name
+	was     string            // the archive as it was, not compressed
 	logs    map[string][]string
 
-	changed bool                 // a row that changes nothing is none
-	more    map[string][]*record // further files of the archive, by name
+	changed bool                             // a row that changes nothing is none
+	remade  bool                             // the ledger was made anew, so that it contradicts nothing but what others hold
+	torn    bool                             // the crawl was killed: no file has a mark
+	omits   func(host string, line int) bool // what the map of hosts leaves out; nil for nothing
+	more    map[string][]*record             // further files of the archive, by name
 }
 
 // record is a record of the archive.
@@ -69,14 +77,14 @@ func (e *evidence) text() string {
 	for _, r := range e.records {
 		fmt.Fprintf(&b, "%v %v\n%s\n", r.fields, r.kept, r.block)
 	}
-	fmt.Fprint(&b, e.book, e.logs)
+	fmt.Fprint(&b, e.book, e.logs, e.beside, e.files)
 	return b.String()
 }
 
 // readEvidence reads the crawl in dir.
 func readEvidence(t *testing.T, dir string) *evidence {
 	t.Helper()
-	e := &evidence{t: t, logs: map[string][]string{}}
+	e := &evidence{t: t, beside: map[string]string{}, logs: map[string][]string{}}
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -101,18 +109,61 @@ func readEvidence(t *testing.T, dir string) *evidence {
 		t.Fatal(err)
 	}
 	e.book = slices.Collect(strings.Lines(string(b)))
+	e.beside, e.files = filesIn(t, filepath.Join(dir, "ledger")), filesIn(t, dir)
+	delete(e.beside, "000000.jsonl")
+	for name := range e.files {
+		if strings.HasPrefix(name, "ledger/") || name == "index/originals" {
+			delete(e.files, name)
+		}
+	}
+	e.was = e.archive()
 	return e
+}
+
+// filesIn are the files below a folder, by name.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	from := os.DirFS(dir)
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(from, name)
+		all[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const segment = "warc/curtsy-00000.warc.gz"
+
+// around are the files of the crawl directory but for the ledger's, by name.
+func (e *evidence) around() map[string]string {
+	all := maps.Clone(e.files)
+	if e.archive() != e.was {
+		all[segment] = e.members()
+	}
+	for name, records := range e.more {
+		all["warc/"+name] = text(records)
+	}
+	return all
 }
 
 // write makes a crawl directory of e.
 func (e *evidence) write() string {
 	dir := e.t.TempDir()
-	e.put(filepath.Join(dir, "warc", "curtsy-00000.warc"), e.archive())
-	for name, records := range e.more {
-		e.put(filepath.Join(dir, "warc", name), text(records))
+	for name, text := range e.around() {
+		e.put(filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	if e.book != nil {
 		e.put(filepath.Join(dir, "ledger", "000000.jsonl"), strings.Join(e.book, ""))
+		for name, text := range e.beside {
+			e.put(filepath.Join(dir, "ledger", filepath.FromSlash(name)), text)
+		}
 	}
 	return dir
 }

@@ -137,6 +137,7 @@ func (e *evidence) invent(url string) exchange {
 	n.shift(e.t, by)
 	n.ask.replace(e.t, "GET /bread ", "GET "+strings.TrimPrefix(url, "http://bakery.test")+" ")
 	n.told.field(e.t, "gapMs", "5000")
+	n.bindHeads(e)
 	e.records = slices.Insert(e.records, slices.Index(e.records, last.told)+1, n.all()...)
 	return n
 }
@@ -200,7 +201,7 @@ var bodyRows = []row{
 		x.answer.again("WARC-Payload-Digest", x.answer.get("WARC-Payload-Digest"))
 	}),
 	on(bread, "a second type of a record", finding.BadRecord, func(_ *testing.T, x exchange) { x.answer.again("WARC-Type", "resource") }),
-	{class: inArchive, name: "a protocol", why: "nothing else tells it, and no rule depends on it", forge: func(e *evidence) {
+	{class: inArchive, name: "a protocol", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.of(bread).answer.set("WARC-Protocol", "http/1.0")
 	}},
 }

@@ -11,18 +11,13 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// bind makes the line of an exchange fit its records, and chains and signs the ledger anew.
+// bind makes the line of an exchange fit its records, and makes and signs the log anew.
 func (e *evidence) bind(xs ...exchange) {
 	for _, x := range xs {
 		i := e.lineOf(x)
-		var sums []byte
-		for _, r := range x.all() {
-			if slices.Contains(e.records, r) {
-				sum := sha256.Sum256([]byte(r.block))
-				sums = append(sums, sum[:]...)
-			}
-		}
-		e.value(i, "blocks_sha256", fmt.Sprintf(`"%x"`, sha256.Sum256(sums)))
+		x.bindHeads(e)
+		e.value(i, "heads_sha256", `"`+x.heads()+`"`)
+		e.bindBlocks(x)
 		if x.answer.is("response") && x.answer.get("WARC-Truncated") == "" {
 			e.value(i, "payload_sha256", `"`+strings.TrimPrefix(digest(x.answer.payload()), "sha256:")+`"`)
 			e.value(i, "octets", fmt.Sprint(len(x.answer.block)))
@@ -31,6 +26,30 @@ func (e *evidence) bind(xs ...exchange) {
 	}
 	e.resign()
 }
+
+// bindBlocks makes the line of an exchange fit the blocks of its records.
+func (e *evidence) bindBlocks(x exchange) {
+	var sums []byte
+	for _, r := range x.all() {
+		if slices.Contains(e.records, r) {
+			sum := sha256.Sum256([]byte(r.block))
+			sums = append(sums, sum[:]...)
+		}
+	}
+	e.value(e.lineOf(x), "blocks_sha256", fmt.Sprintf(`"%x"`, sha256.Sum256(sums)))
+}
+
+// heads is the digest that binds the heads of an exchange.
+func (x exchange) heads() string {
+	head, _, whole := strings.Cut(x.answer.block, "\r\n\r\n")
+	if head += "\r\n\r\n"; !whole {
+		head = ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(x.ask.block+head)))
+}
+
+// bindHeads makes the metadata of an exchange fit its heads.
+func (x exchange) bindHeads(e *evidence) { x.told.field(e.t, "headsSha256", x.heads()) }
 
 // agreeing makes a row that forges an exchange in the archive, and its line with it.
 func agreeing(url, name string, found finding.Code, with helper, forge func(t *testing.T, x exchange, line func(field, value string))) row {
@@ -61,14 +80,14 @@ var bothGone = []row{
 	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		_, gone, next := e.tail("http://station.test/")
 		by := next.began(e.t).Sub(gone.began(e.t)) // the answer took no time
-		e.edit(e.lineOf(next), `,"chain"`, fmt.Sprintf(`,"clock_ahead_ms":%d,"chain"`, by.Milliseconds()))
+		e.edit(e.lineOf(next), `,"salt"`, fmt.Sprintf(`,"clock_ahead_ms":%d,"salt"`, by.Milliseconds()))
 		next.told.field(e.t, "clockAheadMs", fmt.Sprint(by.Milliseconds()))
 		e.bind(next)
 		e.without(gone)
 	}},
 	{class: inBoth, name: "an exchange is taken out, and a clock said to have jumped there and back", found: finding.GapTold, forge: func(e *evidence) {
 		gone, next := e.of("http://station.test/slow"), e.of(timetable)
-		e.edit(e.lineOf(next), `,"chain"`, `,"clock_ahead_ms":5000,"chain"`)
+		e.edit(e.lineOf(next), `,"salt"`, `,"clock_ahead_ms":5000,"salt"`)
 		next.told.field(e.t, "clockAheadMs", "5000")
 		e.bind(next)
 		e.without(gone)
@@ -77,7 +96,7 @@ var bothGone = []row{
 		gone := e.of(timetable)
 		i := e.lineOf(gone)
 		e.drop(gone.all()...)
-		e.book[i] = `{"time":"2000-01-01T00:00:34.000000Z","url":"` + timetable + `","decision":"allow","reason":"connect","attempt":1,"outcome":"failed","chain":"0123456789abcdef"}` + "\n"
+		e.book[i] = `{"time":"2000-01-01T00:00:34.000000Z","url":"` + timetable + `","decision":"allow","reason":"connect","attempt":1,"outcome":"failed","salt":"0123456789abcdef0123456789abcdef"}` + "\n"
 		e.resign()
 	}},
 	{class: inBoth, name: "the last exchange of a host is taken out", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
@@ -110,7 +129,7 @@ var bothGone = []row{
 	{class: inBoth, name: "the end of the crawl is cut off, and the crawl called killed", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		all := e.exchanges("")
 		e.without(all[len(all)-1])
-		e.book = e.book[:len(e.book)-1]
+		e.book = e.book[:len(e.book)-3]
 		e.resign()
 	}},
 }

@@ -2,6 +2,7 @@ package forgery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +71,15 @@ var fileRows = []row{
 	{class: inBoth, name: "a pause is too short, and the clock said to have been set back before it", found: finding.LedgerDiffers, forge: func(e *evidence) { e.hasten(true) }},
 }
 
-// killed makes the crawl one that did not end in good order.
-func (e *evidence) killed() { e.cut(len(e.book) - 1) }
+// killed makes the crawl one that was killed before its file was finished. That is no forgery.
+func (e *evidence) killed() {
+	e.torn = true
+	e.book = slices.DeleteFunc(e.book, func(l string) bool {
+		return strings.HasPrefix(l, `{"mark":"file"`) || strings.HasPrefix(l, `{"mark":"stop"`)
+	})
+	e.resign()
+	e.remade = false
+}
 
 // foreignRun puts files behind the last one, each with a page and said to be of a run of its own.
 func (e *evidence) foreignRun(hosts ...string) {
@@ -144,6 +152,7 @@ func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 		x.ask.replace(e.t, "GET /bread ", "GET /"+path+" ")
 	}
 	x.shift(e.t, at.Sub(x.began(e.t)))
+	x.bindHeads(e)
 	return x
 }
 

@@ -44,16 +44,15 @@ var headRows = []row{
 	{class: inArchive, name: "a revisit that names no record", found: finding.BadRecord, forge: func(e *evidence) {
 		e.revisit().answer.del("WARC-Refers-To")
 	}},
-	{class: inArchive, name: "a revisit of what no file has: another record, URL and date", why: "an earlier archive may have it, and the ledger tells the payload alone",
-		forge: func(e *evidence) {
-			r := e.revisit().answer
-			r.set("WARC-Refers-To", "<urn:uuid:0>")
-			r.set("WARC-Refers-To-Target-URI", "http://bakery.test/nothing")
-		}},
-	{class: inArchive, name: "when refusals were written to the archive", why: "no more is known than that it was behind the decisions, and no rule depends on it", forge: func(e *evidence) {
+	{class: inArchive, name: "a revisit of what no file has: another record, URL and date", found: finding.FileDiffers, forge: func(e *evidence) {
+		r := e.revisit().answer
+		r.set("WARC-Refers-To", "<urn:uuid:0>")
+		r.set("WARC-Refers-To-Target-URI", "http://bakery.test/nothing")
+	}},
+	{class: inArchive, name: "when refusals were written to the archive", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.refusals().set("WARC-Date", "2030-01-01T00:00:00.000000Z")
 	}},
-	{class: inArchive, name: "the id of a record of refusals", why: "no other record names it, and no rule depends on it", forge: func(e *evidence) {
+	{class: inArchive, name: "the id of a record of refusals", found: finding.FileDiffers, forge: func(e *evidence) {
 		e.refusals().set("WARC-Record-ID", "<urn:uuid:0>")
 	}},
 }

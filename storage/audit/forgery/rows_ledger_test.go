@@ -1,7 +1,7 @@
 package forgery
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// saying makes a row that gives a field of a line another value, and chains and signs the ledger anew.
+// saying makes a row that gives a field of a line another value, and makes and signs the log anew.
 func saying(url, name, field, value string, found finding.Code) row {
 	return row{class: inLedger, name: name, found: found, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(url)), field, value)
@@ -18,44 +18,54 @@ func saying(url, name, field, value string, found finding.Code) row {
 }
 
 // ledgerRows forge the ledger and leave the archive as it is.
-var ledgerRows = slices.Concat(chainRows, lineRows, lineFields, refusalRows)
+var ledgerRows = slices.Concat(wholeRows, lineRows, lineFields, refusalRows)
 
-// chainRows forge the chain, and what ties it to a key.
-var chainRows = []row{
-	{class: inLedger, name: "a line is edited, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
+// wholeRows forge the log, and what ties it to a key.
+var wholeRows = []row{
+	{class: inLedger, name: "a line is edited, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.value(e.lineOf(e.of(bread)), "status", "201")
 	}},
-	{class: inLedger, name: "a line is taken out, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
-	{class: inLedger, name: "two lines are exchanged, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is taken out, and the log left", found: finding.LedgerLines, forge: func(e *evidence) { e.cut(e.lineOf(e.of(bread))) }},
+	{class: inLedger, name: "two lines are exchanged, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		i, j := e.lineOf(e.of(bread)), e.lineOf(e.of(plums))
 		e.book[i], e.book[j] = e.book[j], e.book[i]
 	}},
-	{class: inLedger, name: "a line is added, and the chain left", found: finding.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "a line is added, and the log left", found: finding.LedgerLines, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
 		e.book = slices.Insert(e.book, i, e.book[i])
 	}},
-	{class: inLedger, name: "the signature of the head is spoilt", found: finding.LedgerChain, forge: func(e *evidence) {
-		i := e.line(`"mark":"head"`)
-		other := map[bool]string{true: "1", false: "0"}[strings.Contains(e.book[i], `"sig":"0`)]
-		e.edit(i, `"sig":"[0-9a-f]`, `"sig":"`+other)
+	{class: inLedger, name: "the signature of a checkpoint is spoilt", found: finding.LedgerSigner, forge: func(e *evidence) {
+		for name, note := range e.beside {
+			if strings.HasPrefix(name, "checkpoint") {
+				n := len(note) - 8
+				e.beside[name] = note[:n] + map[bool]string{true: "B", false: "A"}[note[n] == 'A'] + note[n+1:]
+			}
+		}
+		e.changed = true
 	}},
-	{class: inLedger, name: "the key of the head is another's, and the signature left", found: finding.LedgerChain, forge: func(e *evidence) {
-		e.edit(e.line(`"mark":"head"`), `"key":"[0-9a-f]+"`, fmt.Sprintf(`"key":"%x"`, otherKey.Public()))
+	{class: inLedger, name: "the key of the run is another's, and the signatures are left", found: finding.LedgerSigner, forge: func(e *evidence) {
+		signed := maps.Clone(e.beside)
+		e.remake(otherKey)
+		for name, note := range e.beside {
+			text, _, _ := strings.Cut(note, "\n\n")
+			_, signature, _ := strings.Cut(signed["checkpoint"], "\n\n")
+			e.beside[name] = text + "\n\n" + signature
+		}
 	}},
-	{class: inLedger, name: "somebody else signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(otherKey) }},
-	{class: inLedger, name: "nobody signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.rechain(nil) }},
-	{class: inLedger, name: "its first mark is taken out", found: finding.LedgerChain, forge: func(e *evidence) {
+	{class: inLedger, name: "somebody else signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(otherKey) }},
+	{class: inLedger, name: "nobody signs it", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) { e.remake(nil) }},
+	{class: inLedger, name: "its first mark is taken out", found: finding.LedgerLines, forge: func(e *evidence) {
 		e.cut(e.line(`"mark":"begin"`))
 		e.resign()
 	}},
-	{class: inLedger, name: "it is gone", found: finding.LedgerChain, forge: func(e *evidence) { e.book = nil }},
+	{class: inLedger, name: "it is gone", found: finding.LedgerLines, forge: func(e *evidence) { e.book = nil }},
 	{class: inLedger, name: "it is empty", found: finding.LedgerMissing, forge: func(e *evidence) { e.book = []string{} }},
 	{class: inLedger, name: "it is cut off a minute before its end, as by a kill", found: finding.LedgerMissing, forge: func(e *evidence) {
 		e.book = e.book[:e.lineOf(e.of(platforms))+1]
 		e.resign()
 	}},
 	{class: inLedger, name: "its last moments are cut off, as by a kill", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
-		e.book = e.book[:len(e.book)-1]
+		e.book = e.book[:len(e.book)-3]
 		e.resign()
 	}},
 	{class: inLedger, name: "two lines are exchanged", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
@@ -89,7 +99,7 @@ var lineRows = []row{
 	}},
 	{class: inLedger, name: "an attempt that reached no server is invented", found: finding.LedgerHead, with: lodged, forge: func(e *evidence) {
 		i := e.lineOf(e.of(bread))
-		e.book = slices.Insert(e.book, i, `{"time":"2000-01-01T00:00:03.000000Z","url":"http://bakery.test/buns","decision":"allow","attempt":1,"chain":"0123456789abcdef"}`+"\n")
+		e.book = slices.Insert(e.book, i, `{"time":"2000-01-01T00:00:03.000000Z","url":"http://bakery.test/buns","decision":"allow","attempt":1,"salt":"0123456789abcdef0123456789abcdef"}`+"\n")
 		e.resign()
 	}},
 	{class: inLedger, name: "the lines of a host are taken out", found: finding.LedgerMissing, forge: func(e *evidence) {
@@ -120,6 +130,7 @@ var lineFields = []row{
 	saying(bread, "a payload", "payload_sha256", other, finding.LedgerDiffers),
 	saying("http://harbour.test/long", "why an answer ends early", "truncated", `"time"`, finding.LedgerDiffers),
 	saying(bread, "what binds the records", "blocks_sha256", other, finding.LedgerDiffers),
+	saying(bread, "what binds the heads", "heads_sha256", other, finding.LedgerDiffers),
 	saying(bread, "a decision", "decision", `"robots"`, finding.LedgerDiffers),
 	saying(bread, "a reason", "reason", `"allow rule"`, finding.LedgerDiffers),
 	saying(bread, "an outcome", "outcome", `"failed"`, finding.LedgerDiffers),
@@ -148,7 +159,7 @@ var lineFields = []row{
 		e.resign()
 	}},
 	{class: inLedger, name: "a clock that jumped", found: finding.LedgerDiffers, forge: func(e *evidence) {
-		e.edit(e.lineOf(e.of(bread)), `,"chain"`, `,"clock_ahead_ms":2000,"chain"`)
+		e.edit(e.lineOf(e.of(bread)), `,"salt"`, `,"clock_ahead_ms":2000,"salt"`)
 		e.resign()
 	}},
 }

@@ -41,6 +41,14 @@ var alikeRows = []row{
 	quoted("http://bakery.test/gone", "a page that is gone is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
 	quoted("http://bakery.test/gone", "a page that is gone is called dropped", "outcome", "outcome", "dropped", finding.BadRecord),
 	quoted("http://bakery.test/moved", "a redirect is called fetched", "outcome", "outcome", "fetched", finding.BadRecord),
+	{class: inBoth, name: "what binds the heads", found: finding.Digest, forge: func(e *evidence) {
+		x := e.of(bread)
+		e.bind(x)
+		x.told.field(e.t, "headsSha256", strings.Trim(other, `"`))
+		e.bindBlocks(x)
+		e.value(e.lineOf(x), "heads_sha256", other)
+		e.resign()
+	}},
 	lodgedOnly(bread, "another kind", "kind", "kind", `"embed"`),
 	lodgedOnly(bread, "an attempt", "attempt", "attempt", "2"),
 	lodgedOnly(bread, "a depth", "depth", "depth", "7"),

@@ -8,9 +8,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +41,7 @@ type packed struct {
 }
 
 // pack makes a package of the evidence as it is, signed with a key.
-func pack(t *testing.T, e *evidence, key ed25519.PrivateKey) *packed {
+func pack(t *testing.T, e *evidence, key []byte) *packed {
 	t.Helper()
 	ctx, dir := context.Background(), e.write()
 	must := func(err error) {
@@ -48,20 +50,17 @@ func pack(t *testing.T, e *evidence, key ed25519.PrivateKey) *packed {
 			t.Fatal(err)
 		}
 	}
-	segment := filepath.Join(dir, "warc", "curtsy-00000.warc")
-	must(os.Remove(segment))
-	e.put(segment+".gz", e.members())
-	index, err := cdxj.Open(ctx, dir, nil)
+	must(os.RemoveAll(filepath.Join(dir, "index"))) // that of a forged archive is made anew
+	index, err := cdxj.Open(ctx, dir, cdxj.Options{})
 	must(err)
 	must(index.Close())
 	lists, err := cdxj.Files(filepath.Join(dir, "index"))
 	must(err)
-	o := wacz.Options{Software: "curtsy", Version: "1", Key: key, TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
+	o := wacz.Options{Software: "curtsy", Version: "1", Key: ed25519.NewKeyFromSeed(key), TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
 		Segments: directory(dir).o.Files, Index: func(w io.Writer) error { return cdxj.Merge(w, lists...) }}
-	books, err := filepath.Glob(filepath.Join(dir, "ledger", "*.jsonl*"))
-	must(err)
-	for _, path := range books {
-		o.Files = append(o.Files, wacz.File{Name: "ledger/" + filepath.Base(path), Path: path})
+	books := filesIn(t, filepath.Join(dir, "ledger"))
+	for _, name := range slices.Sorted(maps.Keys(books)) {
+		o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, "ledger", filepath.FromSlash(name))})
 	}
 	to := filepath.Join(t.TempDir(), "x.wacz")
 	_, err = wacz.Create(ctx, to, o)
@@ -125,7 +124,7 @@ func (p *packed) show(t *testing.T) trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: reconcile.Options{Dir: b.Ledger}, pack: b}
+	return trial{o: audit.Options{Files: b.Files, LeftOut: b.LeftOut()}, l: reconcile.Options{Dir: b.Ledger, Base: b.Base, Stated: b.Stated}, pack: b}
 }
 
 func (p *packed) hash(name string) string {
@@ -151,10 +150,10 @@ func (p *packed) seal(was string) {
 // forged makes a row that forges the package of an honest crawl. liar is that of one whose bread has another body.
 func forged(name string, forge func(p, liar *packed)) row {
 	return row{class: inPackage, name: name, found: finding.BadPackage, forge: func(e *evidence) { e.changed = true }, show: func(e *evidence) trial {
-		p := pack(e.t, e, operatorKey)
+		p := pack(e.t, e, seedOf("the operator's"))
 		was := fmt.Sprint(p.files)
 		e.of(bread).answer.replace(e.t, "Rye, wheat", "Oat, wheat")
-		forge(p, pack(e.t, e, otherKey))
+		forge(p, pack(e.t, e, seedOf("another's")))
 		if fmt.Sprint(p.files) == was {
 			e.t.Fatal("the forgery changes nothing")
 		}
@@ -204,6 +203,19 @@ var waczRows = []row{
 		_, rest, _ := strings.Cut(s, "\n")
 		return rest
 	}),
+	sealed("a file of its archive is compressed anew, and all is sealed anew", finding.FileDiffers, packedArchive, func(s string) string {
+		return s[:9] + "\x03" + s[10:]
+	}),
+	sealed("a line of its ledger, and all is sealed anew", finding.LedgerLines, "ledger/000000.jsonl", func(s string) string {
+		return strings.Replace(s, `"status":200`, `"status":203`, 1)
+	}),
+	sealed("a checkpoint of its ledger, and all is sealed anew", finding.LedgerSigner, "ledger/checkpoint", func(s string) string {
+		return octet(s, len(s)-9)
+	}),
+	sealed("its map of hosts, and all is sealed anew", finding.LedgerHosts, "ledger/hosts.jsonl", func(s string) string {
+		return octet(s, strings.Index(s, `"count":`)+len(`"count":`))
+	}),
+	sealed("a tile of its ledger, and all is sealed anew", finding.LedgerTiles, "", func(s string) string { return octet(s, 100) }),
 	forged("an archive of a kind that is not read, and the manifest lists it", func(p, _ *packed) {
 		manifest, name := p.files[packedManifest], "archive/more.arc.gz"
 		p.names = append(p.names, name)
@@ -211,6 +223,25 @@ var waczRows = []row{
 		p.put(packedManifest, strings.Replace(manifest, "\"resources\": [", fmt.Sprintf("\"resources\": [{\"path\": %q, \"bytes\": 6, \"hash\": \"sha256:%s\"},", name, p.hash(name)), 1))
 		p.unsign()
 	}),
+}
+
+// sealed is relisted for what the ledger gives away. The file "" is the first tile.
+func sealed(name string, found finding.Code, file string, change func(string) string) row {
+	r := forged(name, func(p, _ *packed) {
+		at := file
+		for _, n := range p.names {
+			if at == "" && strings.HasPrefix(n, "ledger/tile/0/") {
+				at = n
+			}
+		}
+		was, manifest := p.files[at], p.files[packedManifest]
+		p.put(at, change(was))
+		p.list(at, was)
+		p.seal(manifest)
+		p.unsign()
+	})
+	r.found = found
+	return r
 }
 
 // relisted changes a file, and makes manifest and digest name it as it is. The signatures are taken out.

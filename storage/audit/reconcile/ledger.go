@@ -2,16 +2,19 @@ package reconcile
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/marked"
+	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/sorted"
 )
 
@@ -19,15 +22,27 @@ import (
 type Options struct {
 	Dir string // where its segments are
 
-	// Head is the hash that was lodged elsewhere, which the chain must pass through. Nil means none.
-	Head *ledger.Hash
+	// Root is the crawl directory, whose files the ledger has marks of, and Settings the name of its settings there. Empty
+	// for a package.
+	Root, Settings string
+	// Before begins the names of settings before, where a run with others has not begun.
+	Before string
+	// Stated and Base are what package marked asks of a package: the digest of a file of which it left something out, and
+	// what the file is called.
+	Stated, Base func(path string) string
+
+	Key         checkpoint.Key   // the operator's, as the auditor knows it; zero for none
+	Witnesses   []checkpoint.Key // whose cosignatures count
+	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
+	Heads       []vouch.Head     // that were lodged elsewhere
 
 	TempDir string // for what does not fit into Memory; empty means the system's
 	Memory  int    // in bytes. Zero means 16 MiB
 }
 
-// Ledger compares an archive with the ledger of the same crawl: the chain and its signatures hold, every exchange and
-// every refusal stands in both, and both tell the same of it. It is an audit.Witness.
+// Ledger compares an archive with the ledger of the same crawl: the lines are those of its checkpoints,
+// every exchange and every refusal stands in both, and both tell the same of it. The files of the crawl are those that
+// the ledger has marks of. It is an audit.Witness.
 //
 // The ledger is read first, for the times of its runs. Both sides go, under the id of the record, into one
 // sorted.Sorter, so their orders need not be the same and memory is bounded.
@@ -39,9 +54,17 @@ type Ledger struct {
 	unsent    unsent
 	size      int64 // of the ledger, when it was read
 	running   bool  // it grew since then
-	plain     bool  // a segment has no chain: it is older than the refusals in archives
+	unended   bool  // the last run has no stop
+	log       *vouch.Log
+	files     marked.Files
+	maps      []*ledger.Mark // the last marks of hosts, two at most
+	optOuts   optOuts
+	redacted  redacted
 	problem   []ledger.Entry
-	kills     []ledger.Entry // what a stop leaves that was no good one: nothing is wrong with the chain
+	unsaid    []*ledger.Mark // marks of runs that do not say that the one before was killed
+	unset     []*ledger.Mark // those that say that the clock was set back, though no line before is so late
+	latest    time.Time      // of lines and marks so far
+	kills     []ledger.Entry // what a kill leaves: nothing is wrong with the lines
 	more      int64          // problems beyond maxProblems
 	moreKills int64          // beyond as many
 	last      int            // segment
@@ -50,7 +73,7 @@ type Ledger struct {
 
 var _ audit.Witness = (*Ledger)(nil)
 
-// maxProblems bounds the faults of the chain that are kept. The first is what matters: where the ledger was changed.
+// maxProblems bounds the faults of the ledger that are kept. The first is what matters: where the ledger was changed.
 const maxProblems = 100
 
 // Open reads the ledger and returns it as an audit.Witness.
@@ -58,13 +81,15 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
 	}
-	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir, Unsigned: true}, all: sorted.New(o.TempDir, o.Memory),
-		runs: newRuns()}
-	if o.Head != nil {
-		l.check.Lodged = o.Head.String()
-	}
+	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns(),
+		optOuts: newOptOuts()}
 	var err error
-	if l.size, err = sizeOf(o.Dir); err == nil {
+	l.log, err = vouch.New(vouch.Options{Dir: o.Dir, Key: o.Key, Witnesses: o.Witnesses, Authorities: o.Authorities,
+		Heads: o.Heads})
+	if err == nil {
+		l.size, err = sizeOf(o.Dir)
+	}
+	if err == nil {
 		err = l.read(ctx)
 	}
 	if err != nil {
@@ -87,31 +112,32 @@ func (l *Ledger) read(ctx context.Context) error {
 			l.last = segment
 			l.check.Segments++
 		}
+		if e.Problem == nil {
+			l.log.Entry(&e)
+		}
 		switch {
 		case e.Problem != nil:
 			l.fault(e)
 		case e.Mark != nil:
-			l.mark(e.Mark)
+			l.mark(&e)
+		case e.Forgotten:
+			l.check.Forgotten++
+			l.redacted.stub()
 		default:
 			if err := l.line(&e); err != nil {
 				return err
 			}
 		}
-		if o := l.o.Head; o != nil && e.Problem == nil && e.Chain == *o {
-			l.check.Found, l.check.Since = true, 0
-		}
 	}
+	l.unended = l.runs.open
 	l.runs.close()
 	l.check.Runs, l.check.Crashes = l.runs.count, l.runs.crashed
 	return nil
 }
 
 func (l *Ledger) fault(e ledger.Entry) {
-	if e.Problem.Fault == ledger.Unchained {
-		l.plain = true
-	}
 	kept, more := &l.problem, &l.more
-	if f := e.Problem.Fault; f == ledger.NoEnd || f == ledger.AfterHead {
+	if e.Problem.Fault == ledger.NoStop {
 		kept, more = &l.kills, &l.moreKills
 	}
 	if len(*kept) == maxProblems {
@@ -121,29 +147,46 @@ func (l *Ledger) fault(e ledger.Entry) {
 	*kept = append(*kept, e)
 }
 
-func (l *Ledger) mark(m *ledger.Mark) {
+func (l *Ledger) mark(e *ledger.Entry) {
+	m := e.Mark
+	l.files.Take(e.Index, m)
+	l.redacted.mark(m)
+	defer func() { l.latest = later(l.latest, m.Time) }()
 	switch m.Kind {
 	case ledger.KindRun:
+		if l.runs.open && !m.Killed && len(l.unsaid) < maxProblems {
+			l.unsaid = append(l.unsaid, m)
+		}
+		// Both are read off the clock in microseconds, and cut. A line that was forgotten may have been so late.
+		late := m.Time.Add(m.ClockBack - time.Millisecond)
+		if m.ClockBack > 0 && l.check.Forgotten == 0 && l.latest.Before(late) && len(l.unset) < maxProblems {
+			l.unset = append(l.unset, m)
+		}
 		l.runs.begin(m)
-	case ledger.KindHead:
-		l.check.Head = m.Chain.String()
-		l.check.Unsigned = m.Key == nil
-		if key := ledger.Fingerprint(m.Key); m.Key != nil && len(l.check.Keys) < 16 &&
-			!slices.Contains(l.check.Keys, key) {
-			l.check.Keys = append(l.check.Keys, key)
-		}
-		if l.runs.trace(m.Time); m.Why == ledger.WhyEnd {
-			l.runs.end()
-		}
+		l.optOuts.mark(l.runs.now(), m)
+	case ledger.KindOptOuts:
+		l.optOuts.mark(l.runs.now(), m)
+		l.runs.trace(m.Time)
+	case ledger.KindStop:
+		l.runs.trace(m.Time)
+		l.runs.end()
+	case ledger.KindBegin, ledger.KindKey: // they come before the mark of the run that they are of
+	case ledger.KindHosts:
+		l.maps = append(l.maps[max(0, len(l.maps)-1):], m)
+		l.runs.trace(m.Time)
+	default:
+		l.runs.trace(m.Time)
 	}
 }
 
 func (l *Ledger) line(e *ledger.Entry) error {
 	d := &e.Line
 	l.check.Lines++
-	l.check.Since++
-	l.runs.trace(d.Time)
+	l.runs.line(d.Time)
+	l.latest = later(l.latest, d.Time)
+	l.redacted.time(d.Time)
 	place := fmt.Sprintf("segment %d line %d", e.Segment, e.Row)
+	l.optOuts.line(l.runs.now(), d, place)
 	switch {
 	case d.Record != "":
 		return l.add(lineRow(place, d))
@@ -182,7 +225,6 @@ func placeText(p finding.Place) string { return fmt.Sprintf("%s offset %d", p.Fi
 // Close implements Witness: it compares.
 func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, l.all.Close()) }()
-	l.chain(found)
 	if err := l.groups(ctx, l.lastTraces); err != nil {
 		return err
 	}
@@ -191,10 +233,21 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 		return err
 	}
 	l.running = running
+	l.faults(found)
+	l.storedMap(found)
+	l.optOuts.judge(found)
+	v, err := l.log.Close(ctx, found)
+	if err != nil {
+		return err
+	}
+	if err := l.compareFiles(ctx, r, found); err != nil {
+		return err
+	}
 	if err := l.groups(ctx, func(lines, records []row) { l.judge(lines, records, found) }); err != nil {
 		return err
 	}
-	l.tell(r)
+	l.redacted.tell(l.o.Dir, found)
+	l.tell(r, v)
 	return nil
 }
 
@@ -248,6 +301,10 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 			!l.runs.alike(of, lines[i].run) {
 			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
 		}
+		if said != "" && l.redacted.body(&lines[i], &records[i]) {
+			l.check.Redacted++
+			said = ""
+		}
 		if said != "" {
 			f := lines[i].finding(finding.LedgerDiffers, "line and record of an exchange tell the same",
 				lines[i].place+": "+said)
@@ -269,9 +326,6 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 
 // alone is about what stands in one of the two.
 func (l *Ledger) alone(a *row, code finding.Code, required, observed string, found finding.Report) {
-	if l.plain && a.refusal {
-		return // older archives hold no refusals; tell says so
-	}
 	f := a.finding(code, required, a.place+" "+observed)
 	if code == finding.LedgerMissing {
 		l.check.Untold++

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
@@ -16,7 +15,9 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 )
 
 // pair is an exchange and its line, as an honest crawl tells of them.
@@ -36,11 +37,19 @@ func refusal(i int, at time.Time) storage.Line {
 	return storage.Line{Time: at, URL: fmt.Sprintf("http://a.test/no/%d", i), Decision: "disallow", RobotsLine: 3}
 }
 
+func testSigner() *checkpoint.Signer {
+	s, err := checkpoint.NewSigner(make([]byte, 32))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // written makes a ledger, of a run that ended in good order or was killed.
 func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
-	w, err := ledger.Open(ledger.Options{Dir: dir, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Warcinfo: infoOf("a.warc.gz")})
+	w, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf("a.warc.gz")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +158,7 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 			lines = append(lines, refused...)
 			c.change(&es, &lines, &refused)
 			r, found := compared(t, Options{Dir: written(t, false, lines...), Memory: memory}, es, refused)
-			if got := codesOf(found); got != c.want || r.Ledger.Crashes != 0 || r.Ledger.Unsigned || len(r.Ledger.Keys) != 1 {
+			if got := codesOf(found); got != c.want || r.Ledger.Crashes != 0 || r.Ledger.Signer == "" || len(r.Ledger.Keys) != 1 {
 				t.Errorf("%s: %q, want %q\n%+v\n%+v", name, got, c.want, found, r.Ledger)
 			}
 			for _, f := range found {
@@ -204,12 +213,12 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, found := compared(t, Options{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-chain ledger-missing ledger-missing ledger-missing" {
+	if _, found := compared(t, Options{Dir: dir}, es[:3], nil); codesOf(found) != "ledger-lines ledger-missing ledger-missing ledger-missing" {
 		t.Errorf("%+v", found)
 	}
 }
 
-// TestLodgedHead: any hash that the chain passed through is found, with the number of decisions behind it.
+// TestLodgedHead: any root that the log went through is found, with the number of decisions behind it.
 func TestLodgedHead(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	var es []*evidence.Exchange
@@ -227,12 +236,16 @@ func TestLodgedHead(t *testing.T) {
 		if e.Mark == nil {
 			seen++
 		}
-		r, found := compared(t, Options{Dir: dir, Head: &e.Chain}, es, nil)
-		if len(found) > 0 || r.Level != audit.LodgedHead || !r.Ledger.Found || r.Ledger.Since != 9-seen {
+		root, known := e.Root()
+		if !known {
+			t.Fatal("the root is not known")
+		}
+		r, found := compared(t, Options{Dir: dir, Heads: []vouch.Head{{Size: e.Index + 1, Root: root}}}, es, nil)
+		if len(found) > 0 || r.Level != audit.Lodged || len(r.Ledger.Lodged) != 1 || r.Ledger.Since != 9-seen {
 			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
 		}
 	}
-	if r, found := compared(t, Options{Dir: dir, Head: &ledger.Hash{1}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
+	if r, found := compared(t, Options{Dir: dir, Heads: []vouch.Head{{Size: 3}}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
 		t.Errorf("%s: %+v", r.Level, found)
 	}
 }
@@ -261,7 +274,7 @@ func TestRowsSurviveSorting(t *testing.T) {
 	}
 }
 
-// However often a crawl was killed: each kill is a note, and none a fault of the chain.
+// However often a crawl was killed: each kill is a note, and none a fault of the ledger.
 func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	const kills = maxProblems + 30

@@ -31,7 +31,7 @@ func (n *noLedger) Info(_ context.Context, in *evidence.Info, _ finding.Report) 
 func (n *noLedger) Close(_ context.Context, _ *audit.Result, found finding.Report) error {
 	if n.ours {
 		found(finding.Finding{
-			Code: finding.LedgerChain, Place: finding.Place{File: n.dir},
+			Code: finding.LedgerLines, Place: finding.Place{File: n.dir},
 			Required: "a ledger beside the archive of a crawl (docs/ledger.md)",
 			Observed: "the folder is not there",
 		})

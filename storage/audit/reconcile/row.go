@@ -40,7 +40,7 @@ type row struct {
 var fieldNames = [...]string{
 	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets",
 	fieldType:    "media type",
-	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records",
+	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records", fieldHeads: "heads of request and answer",
 	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace",
 	fieldRest:     "rest",
 	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "what the answer asks",
@@ -56,6 +56,7 @@ const (
 	fieldPayload
 	fieldCut
 	fieldBlocks // and with it all that needs the metadata
+	fieldHeads
 	fieldDecision
 	fieldOutcome
 	fieldVerdict
@@ -113,7 +114,7 @@ func lineRow(place string, l *storage.Line) row {
 	a.fields[fieldOctets] = strconv.FormatInt(l.Octets, 10)
 	a.fields[fieldType], a.fields[fieldPayload], a.fields[fieldCut] = field(l.Type), field(l.Payload),
 		field(l.Truncated)
-	a.fields[fieldBlocks] = field(l.Blocks)
+	a.fields[fieldBlocks], a.fields[fieldHeads] = field(l.Blocks), field(l.Heads)
 	return a
 }
 
@@ -148,7 +149,7 @@ func recordRow(e *evidence.Exchange) row {
 	} else {
 		a.fields[fieldCut] = field(d.Truncated)
 	}
-	a.fields[fieldBlocks] = e.Blocks
+	a.fields[fieldBlocks], a.fields[fieldHeads] = e.Blocks, e.Heads
 	return a
 }
 
@@ -239,7 +240,7 @@ func alike(i int, line, record *row) bool {
 		return line.fields[fieldStatus] == "0" || record.gone && r == "" // of what is no HTTP, or not there
 	case fieldPayload: // the digest of a body that was not kept stands in the metadata
 		return record.part && (record.bare || record.gone) && r == ""
-	case fieldBlocks: // which says elsewhere that it lacks a digest
+	case fieldBlocks, fieldHeads: // which says elsewhere that it lacks a digest, or has no answer
 		return r == ""
 	}
 	return false

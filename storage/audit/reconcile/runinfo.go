@@ -15,11 +15,12 @@ import (
 func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report) error {
 	before := l.runs.last
 	n := l.runs.file(in)
+	l.optOuts.info(n, in)
 	f := finding.Finding{Code: finding.LedgerDiffers, Place: in.Place, Time: in.Date,
 		Required: "a warcinfo record that the mark of a run in the ledger binds, and files in the order of these " +
 			"(docs/ledger.md)"}
 	switch {
-	case l.plain || l.runs.count >= maxKnown:
+	case l.runs.count >= maxKnown:
 		return nil
 	case n == noRun:
 		f.Observed = "no mark binds this one, of SHA-256 " + in.SHA256

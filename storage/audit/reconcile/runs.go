@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
 
 	"curtsy/storage/audit/evidence"
@@ -41,10 +42,22 @@ type runs struct {
 
 	bound map[string][]int // the runs whose marks bind a warcinfo record, by its digest
 	files map[string]int   // the run of each file of the archive; noRun when no mark binds its warcinfo record
+	ends  map[int]string   // the last file of each run
 	last  int              // the latest run of the files so far
 
 	reading string // the file that is read
 	past    int    // the latest run of those before it
+}
+
+// mayLackMark reports whether a kill may have come between the end of a file and the mark of it: in its run, which ends
+// with it, as the archive does. The next run makes that mark before it does anything else.
+func (r *runs) mayLackMark(file string) bool {
+	n := r.of(file)
+	x := r.known(n)
+	if x == nil || !x.killed || r.ends[n] != file || r.last > n {
+		return false
+	}
+	return !slices.ContainsFunc(r.all[n+1:], func(later run) bool { return later.told || !later.killed })
 }
 
 // noRun is the run of a file of which no mark tells.
@@ -53,6 +66,7 @@ const noRun = -1
 // run is one run, as marks and lines tell.
 type run struct {
 	killed      bool      // it did not end in good order
+	told        bool      // the ledger has a line of it
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
 	warcinfo string // the digest that its mark binds
@@ -68,7 +82,7 @@ type run struct {
 }
 
 func newRuns() runs {
-	return runs{all: []run{{}}, bound: map[string][]int{}, files: map[string]int{}}
+	return runs{all: []run{{}}, bound: map[string][]int{}, files: map[string]int{}, ends: map[int]string{}}
 }
 
 // begin takes the mark of a run's beginning.
@@ -101,7 +115,7 @@ func (r *runs) file(in *evidence.Info) int {
 			break
 		}
 	}
-	r.files[in.File] = n
+	r.files[in.File], r.ends[n] = n, in.File
 	r.last = max(r.last, n)
 	if x := r.known(n); x != nil && in.AtOnce > 0 {
 		x.atOnce = in.AtOnce
@@ -134,7 +148,15 @@ func (r *runs) known(n int) *run {
 	return &r.all[n]
 }
 
-// trace takes the time of a line or a head.
+// line takes the time of a line.
+func (r *runs) line(t time.Time) {
+	r.trace(t)
+	if x := r.known(r.now()); x != nil {
+		x.told = true
+	}
+}
+
+// trace takes the time of a line or a mark.
 func (r *runs) trace(t time.Time) {
 	if x := r.known(r.now()); x != nil {
 		x.last = later(x.last, t)
@@ -148,7 +170,7 @@ func later(t, u time.Time) time.Time {
 	return t
 }
 
-// end takes the head of a run that ended in good order.
+// end takes the stop of a run that ended in good order.
 func (r *runs) end() { r.open = false }
 
 // close takes the end of a run's part of the ledger.

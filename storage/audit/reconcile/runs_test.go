@@ -1,7 +1,7 @@
 package reconcile
 
 import (
-	"crypto/ed25519"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +14,7 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 )
 
 // life is a run of a crawl of one host: some exchanges, one a second, and how it ended.
@@ -22,6 +23,7 @@ type life struct {
 	n      int           // exchanges
 	lost   []int         // of those, the ones without a line
 	killed bool
+	fresh  bool // the operator's key was changed before it
 }
 
 // lived writes the ledger of some runs in virtual time, and returns what the archive holds: a file for each run.
@@ -33,7 +35,19 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 		synctest.Test(t, func(t *testing.T) { // a bubble of its own: its clock begins anew, and can be set
 			time.Sleep(one.at)
 			file := fmt.Sprintf("%d.warc.gz", i)
-			w, err := ledger.Open(ledger.Options{Dir: dir, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Warcinfo: infoOf(file)})
+			o := ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf(file)}
+			if one.fresh {
+				next, err := checkpoint.NewSigner(bytes.Repeat([]byte{1}, 32))
+				if err != nil {
+					t.Fatal(err)
+				}
+				note, err := checkpoint.Rotate(o.Signer, next, time.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Signer, o.Rotations = next, [][]byte{note}
+			}
+			w, err := ledger.Open(o)
 			if err == nil {
 				err = w.Begin(t.Context())
 			}
@@ -107,6 +121,63 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 				t.Errorf("%d missing, %d in flight; want %d and %d: %+v", absent, r.Ledger.InFlight, c.absent, c.crash, found)
 			}
 		})
+	}
+}
+
+// The mark of a change of the key stands before the mark of the run that begins with it. It is no trace of the run before:
+// what a kill took from the archive shortly before is excused however much later the key was changed.
+func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
+	for name, fresh := range map[string]bool{"the same key": false, "another key": true} {
+		dir, es := lived(t, life{at: 0, n: 3, killed: true}, life{at: time.Hour, n: 3, fresh: fresh})
+		r, found := compared(t, Options{Dir: dir}, slices.Delete(es, 2, 3), nil)
+		for _, f := range found {
+			if !f.Note {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if r.Ledger.InFlight != 1 {
+			t.Errorf("%s: %d in flight", name, r.Ledger.InFlight)
+		}
+	}
+}
+
+// The mark of a file may be missing where a kill came between the two, and nothing else came behind: the run that follows
+// makes that mark before its first line.
+func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
+	type step = func(r *runs)
+	run := func(n int) step {
+		return func(r *runs) {
+			r.begin(&ledger.Mark{Time: time.Unix(int64(n), 0), Warcinfo: infoOf(fmt.Sprint(n))})
+		}
+	}
+	line := func(r *runs) { r.line(time.Unix(9, 0)) }
+	stop := (*runs).end
+	file := func(n int, name string) step {
+		return func(r *runs) {
+			r.close() // the ledger is read before the archive
+			r.file(&evidence.Info{Place: finding.Place{File: name}, SHA256: infoOf(fmt.Sprint(n))})
+		}
+	}
+	for name, c := range map[string]struct {
+		steps []step
+		want  bool
+	}{
+		"killed":                      {[]step{run(1), line, file(1, "a")}, true},
+		"ended":                       {[]step{run(1), line, stop, file(1, "a")}, false},
+		"killed, a file of it behind": {[]step{run(1), line, file(1, "a"), file(1, "b.open")}, false},
+		"killed, and again before the first line": {[]step{run(1), line, run(2), file(1, "a")}, true},
+		"killed, and again after a line":          {[]step{run(1), line, run(2), line, file(1, "a")}, false},
+		"killed, and a run of nothing ended":      {[]step{run(1), line, run(2), stop, file(1, "a")}, false},
+		"killed, and a file of the next run":      {[]step{run(1), line, run(2), file(1, "a"), file(2, "b")}, false},
+		"of no run":                               {[]step{run(1), line, file(2, "a")}, false},
+	} {
+		r := newRuns()
+		for _, s := range c.steps {
+			s(&r)
+		}
+		if got := r.mayLackMark("a"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -1,0 +1,190 @@
+package cbcp
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// provable are the clauses that an archive can show to be kept.
+const provable = "rep x-robots-tag identifiable unique-name description-url back-out response-time visit-log " +
+	"one-at-a-time speed re-crawl loops access get caching https"
+
+// hidden are those that it never can.
+const hidden = "owner-purpose off-hours scripts ranges ranges-current ranges-linked ranges-found page data-use contact " +
+	"example verifying exemption reachable"
+
+func TestAPoliteCrawlKeepsWhatCanBeShown(t *testing.T) {
+	r := judge(t, polite())
+	if r.in(Kept) != provable || r.in(NotProvable) != hidden || r.Broken != 0 || r.Musts != 0 {
+		for _, c := range r.Clauses {
+			t.Logf("%s %s: %s %v", c.State, c.ID, c.Evidence, c.Examples)
+		}
+		t.Errorf("kept %q\nnot provable %q\nbroken %d", r.in(Kept), r.in(NotProvable), r.Broken)
+	}
+	if r.Kept+r.Unknown != len(Clauses()) {
+		t.Errorf("%d kept, %d not provable of %d", r.Kept, r.Unknown, len(Clauses()))
+	}
+}
+
+// An archive in which nothing happened shows nothing: no clause is kept by default.
+func TestAnArchiveWithoutExchangesProvesNothing(t *testing.T) {
+	if r := judge(t, nil); r.Unknown != len(Clauses()) {
+		t.Errorf("kept %q, broken %q", r.in(Kept), r.in(Broken))
+	}
+}
+
+// Without requests, an archive does not tell who asked, how, and with what.
+func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
+	all := polite()
+	for i := range all {
+		all[i].noReq = true
+	}
+	r := judge(t, all)
+	for _, id := range strings.Fields("identifiable unique-name description-url visit-log access get caching https") {
+		if c := r.of(t, id); c.State != NotProvable {
+			t.Errorf("%s: %s, %s", id, c.State, c.Evidence)
+		}
+	}
+}
+
+// Without the ends of exchanges, none is known to have been alone.
+func TestWithoutEndsOneAtATimeIsNotProvable(t *testing.T) {
+	all := polite()
+	for i := range all {
+		all[i].took = -1
+	}
+	if c := judge(t, all).of(t, "one-at-a-time"); c.State != NotProvable {
+		t.Errorf("%s, %s", c.State, c.Evidence)
+	}
+}
+
+// more is the polite crawl with exchanges behind it.
+func more(all ...fetch) []fetch { return append(polite(), all...) }
+
+// as is the polite crawl by another name.
+func as(agent string) []fetch {
+	all := polite()
+	for i := range all {
+		all[i].agent = agent
+	}
+	return all
+}
+
+const later = 200 * time.Second
+
+// repeated is an exchange, n times, with a pause between.
+func repeated(f fetch, n int, pause time.Duration) (all []fetch) {
+	for range n {
+		all = append(all, f)
+		f.at += pause
+	}
+	return all
+}
+
+// Each mutant breaks one clause, and no other one: a check that sees everything in everything proves nothing.
+func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
+	rows := []struct {
+		clause, name string
+		crawl        []fetch
+	}{
+		{"rep", "robots.txt forbids it", more(fetch{at: later, path: "/private"})},
+		{"rep", "robots.txt comes second", append([]fetch{{at: -time.Minute, path: "/cakes"}}, polite()...)},
+		{"x-robots-tag", "a link is followed", more(fetch{at: later, path: "/oven", told: "kind: link\r\ndepth: 2\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "a link is followed, as Heritrix tells", more(fetch{at: later, path: "/oven", told: "hopsFromSeed: LL\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "a body is kept", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noindex, NoArchive\r\n", body: "hot"})},
+		{"x-robots-tag", "a body is kept, and the crawl is named", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: lantern: noarchive\r\n", body: "hot"})},
+		{"identifiable", "another name than robots.txt was asked by", more(fetch{at: later, path: "/oven", agent: "Lamp/1 (+https://lantern.test/bot)"})},
+		{"unique-name", "the name of another crawler", as("Mozilla/5.0 (compatible; Googlebot/2.1; +https://lantern.test/bot)")},
+		{"description-url", "a mailbox alone", as("Lantern/1 (+post@lantern.test)")},
+		{"https", "a page by http", as("Lantern/1 (+http://lantern.test/bot)")},
+		{"back-out", "failures, and no reaction", more(repeated(fetch{at: later, path: "/down", status: 500}, 5, 3*time.Second)...)},
+		{"back-out", "a rest that was asked for", more(fetch{at: later, path: "/busy", status: 503, head: "Retry-After: 100\r\n"}, fetch{at: later + 70*time.Second, path: "/oven"})},
+		{"one-at-a-time", "two at once", more(fetch{at: later, path: "/oven", took: 10 * time.Second}, fetch{at: later + 5*time.Second, path: "/rolls"})},
+		{"speed", "a pause shorter than Crawl-delay", more(fetch{at: later, path: "/oven"}, fetch{at: later + time.Second, path: "/rolls"})},
+		{"re-crawl", "a page every ten minutes", more(repeated(fetch{at: later, path: "/", sent: "If-None-Match: \"1\"\r\n", status: 304}, 3, 10*time.Minute)...)},
+		{"loops", "a redirect to itself", more(repeated(fetch{at: later, path: "/loop", status: 302, head: "Location: /loop\r\n"}, 21, 10*time.Second)...)},
+		{"access", "a password", more(fetch{at: later, path: "/oven", sent: "Authorization: Basic eDp5\r\n"})},
+		{"access", "a password for a proxy", more(fetch{at: later, path: "/oven", sent: "Proxy-Authorization: Basic eDp5\r\n"})},
+		{"get", "a form is sent", more(fetch{at: later, path: "/oven", method: "POST"})},
+		{"caching", "the validator is left out", more(fetch{at: later, path: "/"})},
+		{"caching", "the answer was fresh", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=600\r\n"}, fetch{at: 2 * later, path: "/oven"})},
+		{"caching", "the answer was fresh, by Expires", more(
+			fetch{at: later, path: "/oven", head: "Date: Sun, 01 Mar 2026 12:03:20 GMT\r\nExpires: Sun, 01 Mar 2026 13:03:20 GMT\r\n"}, fetch{at: 2 * later, path: "/oven"})},
+	}
+	met := map[string]bool{}
+	for _, row := range rows {
+		t.Run(row.clause+" "+row.name, func(t *testing.T) {
+			r := judge(t, row.crawl)
+			if r.in(Broken) != row.clause {
+				t.Errorf("broken %q", r.in(Broken))
+			}
+			c := r.of(t, row.clause)
+			if len(c.Examples) == 0 || c.Examples[0].Observed == "" || c.Examples[0].Record == "" {
+				t.Errorf("no place is shown: %+v", c)
+			}
+			if want := c.Level == Must; (r.Musts == 1) != want {
+				t.Errorf("%d broken musts, level %s", r.Musts, c.Level)
+			}
+		})
+		met[row.clause] = true
+	}
+	// A pause cannot be shown not to follow from the response time; a log is broken where a ledger differs, below.
+	for _, id := range strings.Fields(provable) {
+		if !met[id] && id != "response-time" && id != "visit-log" {
+			t.Errorf("no mutant breaks %s", id)
+		}
+	}
+}
+
+// What looks alike, and is none.
+func TestWhatIsNotBroken(t *testing.T) {
+	for _, row := range []struct {
+		clause, name string
+		crawl        []fetch
+	}{
+		{"x-robots-tag", "another crawler is meant", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: otherbot: noarchive, nofollow\r\n", body: "hot"})},
+		{"x-robots-tag", "there is no body", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noarchive\r\n"})},
+		{"x-robots-tag", "a redirect of the page", more(fetch{at: later, path: "/oven", told: "kind: redirect\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "the page says so no more", more(fetch{at: later, path: "/bread", sent: "If-Modified-Since: x\r\n", status: 200},
+			fetch{at: 2 * later, path: "/oven", told: "kind: link\r\nvia: " + bakery + "/bread\r\n"})},
+		{"unique-name", "its own crawler", as("Mozilla/5.0 (compatible; Googlebot/2.1; +https://www.google.com/bot.html)")},
+		{"unique-name", "a library with an address", as("python-requests/2 (+https://lantern.test/bot)")},
+		{"back-out", "a slow crawl needs no reaction", more(repeated(fetch{at: later, path: "/down", status: 500}, 5, time.Minute+time.Second)...)},
+		{"re-crawl", "a page once a day", more(repeated(fetch{at: 24*time.Hour + later, path: "/", sent: "If-None-Match: \"1\"\r\n", status: 304}, 4, 25*time.Hour)...)},
+		{"caching", "no-store", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=600, no-store\r\n"}, fetch{at: 2 * later, path: "/oven"})},
+		{"caching", "it was stale", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=60\r\n"}, fetch{at: 2 * later, path: "/oven"})},
+		{"caching", "it was old when it came", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=600\r\nAge: 550\r\n"}, fetch{at: 2 * later, path: "/oven"})},
+	} {
+		if c := judge(t, row.crawl).of(t, row.clause); c.State != Kept {
+			t.Errorf("%s, %s: %s, %s %v", row.clause, row.name, c.State, c.Evidence, c.Examples)
+		}
+	}
+}
+
+func TestCookiesMakeAccessNotProvable(t *testing.T) {
+	if c := judge(t, more(fetch{at: later, path: "/oven", sent: "Cookie: a=b\r\n"})).of(t, "access"); c.State != NotProvable {
+		t.Errorf("%s, %s", c.State, c.Evidence)
+	}
+}
+
+// The ids are stable and different; each clause says what it asks and how it is checked; MUST in either text counts.
+func TestTheTableOfClausesIsWhole(t *testing.T) {
+	var ids []string
+	for _, c := range Clauses() {
+		if c.Asks == "" || c.How == "" || c.check == nil || c.Section == "" || c.Copy == Absent {
+			t.Errorf("%+v", c)
+		}
+		if (c.Level() == Must) != (c.First == Must || c.Copy == Must) {
+			t.Errorf("%s: %s", c.ID, c.Level())
+		}
+		ids = append(ids, c.ID)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) || strings.Join(ids, " ") == "" {
+		t.Errorf("%q", ids)
+	}
+	if got := len(strings.Fields(provable)) + len(strings.Fields(hidden)); got != len(ids) {
+		t.Errorf("the tests know %d of %d clauses", got, len(ids))
+	}
+}

@@ -1,0 +1,64 @@
+package forgery
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"curtsy/storage/audit/vouch"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/proof"
+	"curtsy/storage/proof/gather"
+)
+
+// elsewhere is the evidence of the crawl in dir, with a ledger of the same operator that says of a page what the crawl's
+// does not.
+func elsewhere(t *testing.T, dir string) *evidence {
+	e := readEvidence(t, dir)
+	e.value(e.lineOf(e.of(bread)), "depth", "7")
+	e.resign()
+	return e
+}
+
+// headsOf is the head that a note is.
+func headsOf(t *testing.T, note string) []vouch.Head {
+	t.Helper()
+	n, err := checkpoint.Parse([]byte(note))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []vouch.Head{vouch.HeadOf(n.Checkpoint)}
+}
+
+// bundleOf makes the bundle of a site of the crawl in dir, which must hold under the operator's key, and returns its
+// checkpoint.
+func bundleOf(t *testing.T, dir string) string {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := gather.Of(t.Context(), gather.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
+		Index: []string{filepath.Join(dir, filepath.FromSlash(index))}, TempDir: t.TempDir()}, "bakery.test")
+	must(err)
+	var b bytes.Buffer
+	_, err = proof.Make(t.Context(), &b, g.Source)
+	must(err)
+	must(g.Close())
+	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: operatorKey.Key()})
+	must(err)
+	if !r.Holds || r.Level != proof.Signed || r.Summary.Lines < 5 {
+		t.Errorf("the bundle does not hold by itself: %+v", r)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	must(err)
+	f, err := z.Open("checkpoint")
+	must(err)
+	note, err := io.ReadAll(f)
+	must(err)
+	return string(note)
+}

@@ -1,0 +1,224 @@
+package marked
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger"
+)
+
+func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// directory is a crawl directory with files, and a ledger that has marks of all of them.
+type directory struct {
+	t     *testing.T
+	root  string
+	files Files
+	texts map[string]string
+}
+
+func newDirectory(t *testing.T) *directory {
+	d := &directory{t: t, root: t.TempDir(), texts: map[string]string{
+		"warc/curtsy-00000.warc.gz": "first", "warc/curtsy-00001.warc.gz": "second", "index/curtsy-00000.cdxj": "lines", "index/curtsy-00001.cdxj": "more lines",
+		"crawl.toml": "settings", "index/originals": "of no mark", "index/curtsy-00002.cdxj.open": "of no mark yet", "warc/curtsy-00002.warc.gz.open": "being written",
+	}}
+	d.files.Take(1, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("before")})
+	d.files.Take(2, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("settings")})
+	for i, name := range d.names() {
+		d.put(name, d.texts[name])
+		if strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".cdxj") {
+			d.mark(int64(i), name, "earlier") // the last mark of a name counts
+			d.mark(int64(i), name, d.texts[name])
+		}
+	}
+	return d
+}
+
+func (d *directory) names() (names []string) {
+	for name := range d.texts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (d *directory) put(name, text string) {
+	d.t.Helper()
+	path := filepath.Join(d.root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *directory) mark(i int64, name, text string) {
+	d.files.Take(i, &ledger.Mark{Kind: ledger.KindFile, Name: name, Octets: int64(len(text)), SHA256: sum(text)})
+}
+
+// compared compares, with the WARC files read as they are.
+func (d *directory) compared(o Options) (agree int64, codes string) {
+	d.t.Helper()
+	if o.Archive == nil {
+		paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
+		for _, p := range paths {
+			b, err := os.ReadFile(p)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
+		}
+		o.Root, o.Settings, o.Before = d.root, "crawl.toml", "crawl.toml.before-"
+	}
+	var all []string
+	agree, err := d.files.Compare(d.t.Context(), o, func(f finding.Finding) {
+		c := string(f.Code)
+		if f.Note {
+			c = "(" + c + ")"
+		}
+		if f.Required == "" || f.Observed == "" || f.File == "" {
+			d.t.Errorf("%+v", f)
+		}
+		all = append(all, c)
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	slices.Sort(all)
+	return agree, strings.Join(all, " ")
+}
+
+// Each finished file is the one of its last mark, has one, and is there; the settings are those of the last run.
+func TestFilesAreThoseOfTheirMarks(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(d *directory)
+		want   string
+		agree  int64
+	}{
+		"as they are":              {func(*directory) {}, "", 4},
+		"an octet of a WARC file":  {func(d *directory) { d.put("warc/curtsy-00000.warc.gz", "firsd") }, "file-differs", 3},
+		"an octet more":            {func(d *directory) { d.put("warc/curtsy-00000.warc.gz", "first\n") }, "file-differs", 3},
+		"an octet of an index":     {func(d *directory) { d.put("index/curtsy-00001.cdxj", "more linez") }, "file-differs", 3},
+		"an octet of the settings": {func(d *directory) { d.put("crawl.toml", "Settings") }, "settings", 4},
+		"settings of a run before": {func(d *directory) { d.put("crawl.toml", "before") }, "settings", 4},
+		"settings for a run that has not begun": {func(d *directory) {
+			d.put("crawl.toml", "others")
+			d.put("crawl.toml.before-1", "settings")
+		}, "(settings)", 4},
+		"settings for a run that has not begun, and those before changed": {func(d *directory) {
+			d.put("crawl.toml", "others")
+			d.put("crawl.toml.before-1", "Settings")
+		}, "settings", 4},
+		"no settings": {func(d *directory) {
+			if err := os.Remove(filepath.Join(d.root, "crawl.toml")); err != nil {
+				t.Fatal(err)
+			}
+		}, "settings", 4},
+		"a file more":        {func(d *directory) { d.put("warc/curtsy-00003.warc.gz", "third") }, "file-extra", 4},
+		"an index more":      {func(d *directory) { d.put("index/curtsy-00003.cdxj", "third") }, "file-extra", 4},
+		"a mark more":        {func(d *directory) { d.mark(9, "warc/curtsy-00003.warc.gz", "third") }, "file-missing", 4},
+		"a mark of an index": {func(d *directory) { d.mark(9, "index/curtsy-00003.cdxj", "third") }, "file-missing", 4},
+		"a redaction, and the file is written anew": {func(d *directory) {
+			d.redact("index/curtsy-00000.cdxj", "lines", "line")
+			d.put("index/curtsy-00000.cdxj", "line")
+		}, "", 4},
+		"a redaction, and the file is as before": {func(d *directory) { d.redact("index/curtsy-00000.cdxj", "lines", "line") }, "file-differs", 3},
+		"a redaction of what was not there": {func(d *directory) {
+			d.redact("index/curtsy-00000.cdxj", "others", "line")
+			d.put("index/curtsy-00000.cdxj", "line")
+		}, "file-differs", 4},
+	} {
+		d := newDirectory(t)
+		c.change(d)
+		if agree, codes := d.compared(Options{}); codes != c.want || agree != c.agree {
+			t.Errorf("%s: %q, %d agree; want %q, %d", name, codes, agree, c.want, c.agree)
+		}
+	}
+}
+
+func (d *directory) redact(name, before, after string) {
+	d.files.Take(20, &ledger.Mark{Kind: ledger.KindRedaction, Redaction: &ledger.Redaction{
+		Files: []ledger.RedactedFile{{Name: name, Octets: int64(len(after)), SHA256: sum(after), Before: sum(before)}}}})
+}
+
+// A kill excuses the file that it may have left without a mark, with its index, and no other; nor does it excuse what a
+// mark says otherwise.
+func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
+	d := newDirectory(t)
+	for _, n := range []string{"3", "4"} {
+		d.put("warc/curtsy-0000"+n+".warc.gz", n)
+		d.put("index/curtsy-0000"+n+".cdxj", n)
+	}
+	last := filepath.Join(d.root, "warc", "curtsy-00004.warc.gz")
+	paths, _ := filepath.Glob(filepath.Join(d.root, "warc", "*"))
+	o := Options{Root: d.root, Settings: "crawl.toml", Excused: func(path string) bool { return path == last }}
+	for _, p := range paths {
+		b, _ := os.ReadFile(p)
+		o.Archive = append(o.Archive, evidence.File{Name: p, Octets: int64(len(b)), SHA256: sum(string(b))})
+	}
+	if agree, codes := d.compared(o); codes != "(crash-in-flight) (crash-in-flight) file-extra file-extra" || agree != 4 {
+		t.Errorf("%q, %d agree", codes, agree)
+	}
+	d.mark(30, "warc/curtsy-00004.warc.gz", "another")
+	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-extra file-extra" {
+		t.Errorf("%q", codes)
+	}
+}
+
+// A crawl that goes on finishes files while it is audited: what was finished since accuses nobody, and what was finished
+// before is held to its mark.
+func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
+	d := newDirectory(t)
+	first := filepath.Join(d.root, "warc", "curtsy-00000.warc.gz")
+	o := Options{Root: d.root, Settings: "crawl.toml", Running: true, // the second was being written when the archive was listed
+		Archive: []evidence.File{{Name: first, Octets: 5, SHA256: sum("first")}, {Name: filepath.Join(d.root, "warc", "curtsy-00001.warc.gz.open"), Octets: 3}}}
+	d.put("index/curtsy-00003.cdxj", "of no mark when the ledger was read")
+	if agree, codes := d.compared(o); codes != "(crash-in-flight)" || agree != 3 {
+		t.Errorf("%q, %d agree", codes, agree)
+	}
+	o.Archive[0].SHA256 = sum("another")
+	if err := os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")); err != nil {
+		t.Fatal(err)
+	}
+	if _, codes := d.compared(o); codes != "(crash-in-flight) file-differs file-missing" {
+		t.Errorf("%q", codes)
+	}
+}
+
+// A package has the WARC files alone, under names of its own; of those from which its packer left something out it
+// states what they were.
+func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
+	base := func(path string) string { return strings.TrimPrefix(filepath.Base(path), "000007-") }
+	for name, c := range map[string]struct {
+		first, stated string
+		want          string
+	}{
+		"whole":                        {"first", "", ""},
+		"changed":                      {"fir", "", "file-differs"},
+		"reduced, and said so":         {"fir", sum("first"), ""},
+		"reduced, of another file":     {"fir", sum("worst"), "file-differs"},
+		"one is missing, and not said": {"", "", "file-missing"},
+	} {
+		d := newDirectory(t)
+		o := Options{Base: base, Stated: func(path string) string {
+			if strings.Contains(path, "00000.warc") {
+				return c.stated
+			}
+			return ""
+		}, Archive: []evidence.File{{Name: "u/000007-curtsy-00001.warc.gz", Octets: 6, SHA256: sum("second")}}}
+		if c.first != "" {
+			o.Archive = append(o.Archive, evidence.File{Name: "u/000007-curtsy-00000.warc.gz", Octets: int64(len(c.first)), SHA256: sum(c.first)})
+		}
+		if _, codes := d.compared(o); codes != c.want {
+			t.Errorf("%s: %q, want %q", name, codes, c.want)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger"
+)
+
+// charges say what each fault of a ledger is called, and what was required.
+var charges = map[ledger.Fault]struct {
+	code     finding.Code
+	required string
+}{
+	ledger.Changed:     {finding.LedgerLines, "the lines that the checkpoints stand for (docs/ledger.md)"},
+	ledger.Disagree:    {finding.LedgerLines, "marks that agree with the lines (docs/ledger.md)"},
+	ledger.Unreadable:  {finding.LedgerLines, "lines as docs/ledger.md says"},
+	ledger.Torn:        {finding.LedgerLines, "every line has an end"},
+	ledger.Missing:     {finding.LedgerLines, "every segment of the ledger"},
+	ledger.Empty:       {finding.LedgerLines, "the mark of a run before its first exchange (docs/ledger.md)"},
+	ledger.NewSchema:   {finding.LedgerLines, "a schema that this version knows"},
+	ledger.NoStop:      {finding.LedgerLines, "a run ends with its mark"},
+	ledger.RootDiffers: {finding.LedgerRoot, "checkpoints of the ledger's lines (docs/ledger.md)"},
+	ledger.BadNote:     {finding.LedgerRoot, "checkpoints that can be read (docs/ledger.md)"},
+	ledger.Uncommitted: {finding.LedgerRoot, "a checkpoint of all lines (docs/ledger.md)"},
+	ledger.Rollback:    {finding.LedgerShort, "all lines that the checkpoints stand for"},
+	ledger.WrongOrigin: {finding.LedgerOrigin, "one origin in all segments and checkpoints"},
+	ledger.BadSig:      {finding.LedgerSigner, "checkpoints that the key of their run has signed"},
+	ledger.KeyChanged:  {finding.LedgerSigner, "one key, or a rotation from it to the next (docs/ledger.md)"},
+	ledger.MapDiffers:  {finding.LedgerHosts, "a completeness map of the ledger's lines (docs/ledger.md)"},
+	ledger.BadTiles:    {finding.LedgerTiles, "tiles of the latest checkpoint (docs/ledger.md)"},
+	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was taken away (docs/ledger.md)"},
+}
+
+// faults reports what is wrong with the ledger itself.
+func (l *Ledger) faults(found finding.Report) {
+	for _, e := range l.problem {
+		p := e.Problem
+		f := finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: p.String(),
+			Required: "a ledger as docs/ledger.md says"}
+		if c, known := charges[p.Fault]; known {
+			f.Code, f.Required = c.code, c.required
+		}
+		switch p.Fault {
+		case ledger.KeyChanged: // who resumes with another configuration folder signs with another key
+			f.Note = true
+		case ledger.Torn:
+			if l.atEnd(e) {
+				f.Code, f.Note = finding.CrashInFlight, true
+			}
+		case ledger.Uncommitted:
+			if l.killedAtEnd() {
+				f.Code, f.Note = finding.CrashInFlight, true
+			}
+		case ledger.BadTiles: // they follow from the lines, and are not made durable
+			f.Note = l.killedAtEnd()
+		case ledger.Empty:
+			if l.check.Records == 0 {
+				continue
+			}
+		}
+		found(f)
+	}
+	killed := finding.Finding{Code: finding.CrashInFlight, Note: true, Place: finding.Place{File: l.o.Dir},
+		Required: charges[ledger.NoStop].required}
+	for _, e := range l.kills {
+		killed.Observed = e.Problem.String()
+		found(killed)
+	}
+	for range l.moreKills {
+		killed.Observed = "no stop"
+		found(killed)
+	}
+	for range l.more {
+		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: "more faults",
+			Required: "a ledger as docs/ledger.md says"})
+	}
+	for _, m := range l.unsaid {
+		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
+			Required: "a mark of a run that says that the run before it was killed, for that has no stop (docs/ledger.md)",
+			Observed: "it does not say so"})
+	}
+	for _, m := range l.unset {
+		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
+			Required: "a line before the mark of a run that is as late as the mark says that the clock was set back " +
+				"(docs/ledger.md)",
+			Observed: "it says by " + m.ClockBack.String() + ", and no line is so late"})
+	}
+}
+
+// atEnd reports whether a problem is of the last segment, which alone a kill can tear.
+func (l *Ledger) atEnd(e ledger.Entry) bool {
+	return l.last <= e.Segment &&
+		!slices.ContainsFunc(l.problem, func(other ledger.Entry) bool { return other.Segment > e.Segment })
+}
+
+// killedAtEnd reports whether a kill may have come before the last checkpoint. A run that has its stop is killed while
+// it makes that: then the new map is left beside the old one, which it replaces as the last step.
+func (l *Ledger) killedAtEnd() bool {
+	if l.unended || l.running {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(l.o.Dir, ledger.HostsName+".new"))
+	return err == nil
+}

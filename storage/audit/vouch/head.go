@@ -1,0 +1,49 @@
+package vouch
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+// Head is what was lodged elsewhere: the size of a ledger and the root of its tree then.
+type Head struct {
+	Origin string // empty where it is not told
+	Size   int64
+	Root   [32]byte
+}
+
+// HeadOf is the head that a checkpoint is.
+func HeadOf(c checkpoint.Checkpoint) Head { return Head{c.Origin, c.Size, c.Root} }
+
+// String is h as ParseHead reads it.
+func (h Head) String() string {
+	return strconv.FormatInt(h.Size, 10) + ":" + hex.EncodeToString(h.Root[:])
+}
+
+var errHead = errors.New("a head is SIZE:HEX, an entry count and the 64 digits of a root, or the note that curtsy ledger " +
+	"head prints")
+
+// ParseHead reads a head: SIZE:HEX, or a note, of which no signature is checked: it was the auditor who kept it.
+func ParseHead(text string) (Head, error) {
+	short := strings.TrimSpace(text)
+	if digits, root, ok := strings.Cut(short, ":"); ok && !strings.Contains(short, "\n") {
+		h := Head{}
+		size, err := strconv.ParseUint(digits, 10, 63)
+		b, herr := hex.DecodeString(strings.ToLower(root))
+		if err != nil || herr != nil || len(b) != len(h.Root) {
+			return Head{}, errHead
+		}
+		h.Size, h.Root = int64(size), [32]byte(b)
+		return h, nil
+	}
+	n, err := checkpoint.Parse([]byte(text))
+	if err != nil {
+		return Head{}, fmt.Errorf("%w: %w", errHead, err)
+	}
+	return HeadOf(n.Checkpoint), nil
+}

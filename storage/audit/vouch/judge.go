@@ -1,0 +1,293 @@
+package vouch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"curtsy/frontier/durable"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/witness/timestamp"
+)
+
+// Verdict is who vouches for a ledger.
+type Verdict struct {
+	Origin  string
+	Size    int64  // entries
+	Head    string // the latest checkpoint that is of these lines, as ParseHead reads it; "" without one
+	Signer  checkpoint.Key
+	Known   bool            // Signer is the auditor's key, or one that rotations lead to from there
+	Covered int64           // entries that the latest checkpoint covers
+	Lodged  []audit.Lodging // of each witness and authority the first and the last, and each head
+	Since   int64           // decisions behind the largest size that somebody else vouches for
+}
+
+// judge is the judgement under way.
+type judge struct {
+	*Log
+
+	v       *Verdict
+	friends []checkpoint.Key // the auditor's key, and those that rotations lead to
+	found   finding.Report
+	forks   []fork
+	good    int64           // the largest size of a checkpoint that is signed, and of these lines
+	met     map[string]bool // who vouches
+	last    map[string]int  // where in Lodged the last time stands, of who does so again
+}
+
+// fork is a checkpoint of other lines, though the key of its run signed it.
+type fork struct {
+	size int64
+	path string
+}
+
+// Close judges. Every entry was given.
+func (l *Log) Close(ctx context.Context, found finding.Report) (Verdict, error) {
+	j := &judge{Log: l, v: &Verdict{Origin: l.origin, Size: l.tree.Size()}, friends: l.known(), found: found,
+		met: map[string]bool{}, last: map[string]int{}}
+	for _, size := range l.sizes {
+		if err := ctx.Err(); err != nil {
+			return Verdict{}, err
+		}
+		path := ledger.CheckpointPath(l.o.Dir, size)
+		n, err := readNote(path)
+		if err != nil || n.Size != size {
+			continue // the ledger's own check names it
+		}
+		if err := j.note(n, path); err != nil {
+			return Verdict{}, err
+		}
+	}
+	if n, err := readNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
+		// Package ledger looks at the signatures of the stored ones; this is the one that people lodge.
+		if k := l.at[n.Size].key; !k.IsZero() && !n.SignedBy(k) {
+			j.say(finding.LedgerSigner, filepath.Join(l.o.Dir, ledger.CheckpointName), "a latest checkpoint that the key of its run, "+
+				k.Name()+", has signed", "it is not")
+		}
+	}
+	for _, size := range l.gone {
+		if _, err := os.Lstat(ledger.CheckpointPath(l.o.Dir, size)); err == nil {
+			continue // a crawl that runs made it while the entries were read
+		}
+		j.say(finding.LedgerRoot, ledger.CheckpointPath(l.o.Dir, size), "each checkpoint of the ledger: a mark of hosts is "+
+			"the last entry of one (docs/ledger.md)", fmt.Sprintf("that of %d entries is not there", size))
+	}
+	for _, f := range j.forks {
+		if f.size < j.good {
+			j.say(finding.LedgerFork, f.path, "one ledger: each checkpoint of an operator continues the one before",
+				fmt.Sprintf("the operator's key has signed another tree of %d entries than that of these lines, which a "+
+					"later checkpoint of the same key stands for", f.size))
+		}
+	}
+	j.heads()
+	j.pinned()
+	covered := int64(-1)
+	for _, d := range j.v.Lodged {
+		covered = max(covered, d.Size)
+	}
+	if p := l.at[covered]; p != nil {
+		j.v.Since = l.lines - p.lines
+	}
+	return *j.v, nil
+}
+
+func (j *judge) say(code finding.Code, path, required, observed string) {
+	j.found(finding.Finding{Code: code, Place: finding.Place{File: path}, Required: required, Observed: observed})
+}
+
+// ours reports whether a checkpoint is of these lines.
+func (j *judge) ours(origin string, size int64, root [32]byte) bool {
+	p := j.at[size]
+	return p != nil && p.known && p.root == root && (origin == "" || origin == j.origin)
+}
+
+// note judges a stored checkpoint.
+func (j *judge) note(n *checkpoint.Note, path string) error {
+	ours := j.ours(n.Origin, n.Size, n.Root)
+	p := j.at[n.Size]
+	signed := n.SignedBy(p.key)
+	if ours {
+		j.v.Head, j.v.Covered = Head{Size: n.Size, Root: n.Root}.String(), n.Size
+		j.v.Signer, j.v.Known = checkpoint.Key{}, false
+		if signed {
+			j.v.Signer = p.key
+		}
+		for _, k := range j.friends {
+			if n.SignedBy(k) {
+				j.v.Signer, j.v.Known = k, true
+				break
+			}
+		}
+		if signed {
+			j.good = n.Size
+		}
+	} else if signed && p.known && n.Origin == j.origin {
+		j.forks = append(j.forks, fork{n.Size, path})
+	}
+	for _, w := range j.o.Witnesses {
+		j.cosigned(n, path, w, ours)
+	}
+	return j.stamped(n, path, ours)
+}
+
+// lodged takes that somebody vouches for the first entries. Of one who does so again and again the first and the last
+// time are kept.
+func (j *judge) lodged(d audit.Lodging) {
+	who := d.How + " " + d.By
+	if at, again := j.last[who]; again {
+		j.v.Lodged[at] = d
+		return
+	}
+	if j.met[who] {
+		j.last[who] = len(j.v.Lodged)
+	}
+	j.met[who] = true
+	j.v.Lodged = append(j.v.Lodged, d)
+}
+
+func (j *judge) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, ours bool) {
+	switch at, ok := n.Cosigned(w); {
+	case ok && ours:
+		j.lodged(audit.Lodging{How: audit.ByWitness, By: w.Name(), Size: n.Size, At: at})
+	case ok && j.at[n.Size].known: // else lines are missing, which is said elsewhere
+		j.other(path, "the witness "+w.Name()+" has cosigned", n.Size)
+	case ok:
+	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool { return s.Name == w.Name() && s.Hash == cosigner(w) }):
+		j.say(finding.Cosignature, path, "cosignatures of the witness "+w.Name()+" that its key has made",
+			"one under its name that is none")
+	}
+}
+
+// cosigner is what names a witness's key in its cosignatures: as in any note, but with the type of cosignature/v1
+// (https://c2sp.org/tlog-cosignature).
+func cosigner(w checkpoint.Key) uint32 {
+	sum := sha256.Sum256(append([]byte(w.Name()+"\n\x04"), w.Public()...))
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// other names another tree that somebody vouches for.
+func (j *judge) other(path, who string, size int64) {
+	j.say(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
+		fmt.Sprintf("%s a tree of %d entries that is not that of these lines: others were shown another ledger, or this one "+
+			"was changed since", who, size))
+}
+
+// maxStamps bounds a file of time stamps, in bytes.
+const maxStamps = 16 * timestamp.MaxResponse
+
+// stamped judges the time stamps of a checkpoint.
+func (j *judge) stamped(n *checkpoint.Note, path string, ours bool) error {
+	if j.o.Authorities == nil {
+		return nil
+	}
+	path += ".tsr"
+	b, err := readFile(path, maxStamps)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	const required = "time stamps of the checkpoint, by an authority that leads to the certificates given (--tsa-ca)"
+	all, err := timestamp.Split(b)
+	if err != nil {
+		j.say(finding.Timestamp, path, required, err.Error())
+		return nil
+	}
+	for _, tsr := range all {
+		at, by, err := timestamp.Check(tsr, n.Text(), j.o.Authorities)
+		switch {
+		case errors.Is(err, timestamp.ErrUntrusted):
+			j.found(finding.Finding{Code: finding.Timestamp, Note: true, Place: finding.Place{File: path}, Required: required,
+				Observed: err.Error()})
+		case err != nil:
+			j.say(finding.Timestamp, path, required, err.Error())
+		case ours:
+			j.lodged(audit.Lodging{How: audit.ByStamp, By: by, Size: n.Size, At: at})
+		case j.at[n.Size].known:
+			j.other(path, "the authority "+by+" has stamped", n.Size)
+		}
+	}
+	return nil
+}
+
+// heads judges what was lodged elsewhere.
+func (j *judge) heads() {
+	for _, h := range j.o.Heads {
+		p := j.at[h.Size]
+		f := finding.Finding{Code: finding.LedgerHead, Place: finding.Place{File: j.o.Dir},
+			Required: "the head that was lodged is one of this ledger: " + h.String()}
+		switch {
+		case h.Origin != "" && h.Origin != j.origin:
+			f.Observed = fmt.Sprintf("it is of the log %s, and this is %s", finding.Short(h.Origin), finding.Short(j.origin))
+		case j.ours(h.Origin, h.Size, h.Root):
+			j.lodged(audit.Lodging{How: audit.ByHead, By: h.String(), Size: h.Size})
+			continue
+		case !p.known && h.Size > j.tree.Size() && !j.lost:
+			f.Observed = fmt.Sprintf("the ledger has %d entries: %d were cut off since, or it is another one", j.tree.Size(),
+				h.Size-j.tree.Size())
+		case !p.known:
+			f.Observed = "lines before it are missing"
+		default:
+			f.Observed = fmt.Sprintf("its first %d entries lead to %s: the ledger is another one, or it was changed", h.Size,
+				Head{Size: h.Size, Root: p.root})
+		}
+		j.found(f)
+	}
+}
+
+// pinned holds the signer against the auditor's key.
+func (j *judge) pinned() {
+	if j.o.Key.IsZero() || j.v.Known {
+		return
+	}
+	f := finding.Finding{Code: finding.LedgerKey, Place: finding.Place{File: j.o.Dir},
+		Required: "a latest checkpoint that is signed by the key you know, " + j.o.Key.Name() +
+			", or by one that it was rotated to (--key)"}
+	var names []string
+	for _, k := range j.keys[:min(len(j.keys), 4)] {
+		names = append(names, k.Name())
+	}
+	switch {
+	case j.v.Head == "":
+		f.Observed = "no checkpoint is of these lines"
+	case !j.v.Signer.IsZero():
+		f.Observed = "it is signed by " + j.v.Signer.Name() + ": somebody else's ledger, or a key that was changed without a " +
+			"rotation"
+	case len(names) > 0:
+		f.Observed = "it is not signed so; the ledger names " + strings.Join(names, ", ")
+	default:
+		f.Observed = "it has no signature"
+	}
+	j.found(f)
+}
+
+// readNote reads the note in a file.
+func readNote(path string) (*checkpoint.Note, error) {
+	b, err := readFile(path, checkpoint.MaxNote+1)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Parse(b)
+}
+
+// readFile reads so much of a file at most.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := durable.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}

@@ -1,0 +1,154 @@
+package vouch
+
+import (
+	"crypto/x509"
+	"slices"
+
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
+)
+
+// Options say where a ledger is, and who is known.
+type Options struct {
+	Dir         string
+	Key         checkpoint.Key   // of the operator, as the auditor knows it; zero for none
+	Witnesses   []checkpoint.Key // whose cosignatures count
+	Authorities *x509.CertPool   // whose time stamps count; nil: none is looked at
+	Heads       []Head
+}
+
+// Log follows the entries of a ledger.
+type Log struct {
+	o     Options
+	tree  tree.Growing
+	lost  bool             // entries are missing: no root is known behind them
+	at    map[int64]*point // by size: of which somebody tells
+	sizes []int64          // of the stored checkpoints, ascending
+
+	origin    string
+	key       checkpoint.Key // of the run that the ledger tells of
+	keys      []checkpoint.Key
+	rotations []checkpoint.Rotation
+	lines     int64   // decisions
+	bare      int64   // the size at which the last checkpoint of this run should be, and is not; 0 for none
+	gone      []int64 // such sizes, of which a later checkpoint of the same run is there
+}
+
+// point is the ledger at one size.
+type point struct {
+	root  [32]byte
+	known bool
+	key   checkpoint.Key // that must have signed it
+	lines int64          // decisions so far
+}
+
+// maxKeys bounds the keys and rotations that are kept, maxGone the checkpoints that are missed.
+const (
+	maxKeys = 1000
+	maxGone = 1000
+)
+
+// New returns a Log of the ledger in o.Dir, which has read nothing yet.
+func New(o Options) (*Log, error) {
+	l := &Log{o: o, at: map[int64]*point{}}
+	var err error
+	if l.sizes, err = ledger.Checkpoints(o.Dir); err != nil {
+		return nil, err
+	}
+	for _, size := range l.sizes {
+		l.at[size] = &point{}
+	}
+	for _, h := range o.Heads {
+		l.at[h.Size] = &point{}
+	}
+	if p := l.at[0]; p != nil {
+		p.root, p.known = l.tree.Root(), true
+	}
+	return l, nil
+}
+
+// Entry takes the next entry.
+func (l *Log) Entry(e *ledger.Entry) {
+	l.lost = l.lost || e.Index != l.tree.Size()
+	if l.lost {
+		return
+	}
+	l.tree.Append(e.Hash)
+	switch m := e.Mark; {
+	case m == nil:
+		l.lines++
+	case m.Kind == ledger.KindBegin && l.origin == "":
+		l.origin = m.Origin
+	case m.Kind == ledger.KindHosts:
+		l.committed(l.tree.Size())
+	case m.Kind == ledger.KindRun:
+		l.bare = 0                            // a kill may have come before that checkpoint
+		l.key, _ = checkpoint.ParseKey(m.Key) // an empty one is none
+		l.name(l.key)
+	case m.Kind == ledger.KindKey:
+		l.key = m.Rotation.New
+		l.name(l.key)
+		if len(l.rotations) < maxKeys {
+			l.rotations = append(l.rotations, m.Rotation)
+		}
+	}
+	if p := l.at[l.tree.Size()]; p != nil {
+		*p = point{l.tree.Root(), true, l.key, l.lines}
+	}
+}
+
+// committed takes the mark that a checkpoint of so many entries ends in. A run that goes on to the next has made it.
+func (l *Log) committed(size int64) {
+	if l.bare > 0 && len(l.gone) < maxGone {
+		l.gone = append(l.gone, l.bare)
+	}
+	if l.bare = size; l.stored(size) {
+		l.bare = 0
+	}
+}
+
+func (l *Log) stored(size int64) bool {
+	_, ok := slices.BinarySearch(l.sizes, size)
+	return ok
+}
+
+// name takes a key that the ledger names.
+func (l *Log) name(k checkpoint.Key) {
+	if k.IsZero() || len(l.keys) >= maxKeys {
+		return
+	}
+	for _, other := range l.keys {
+		if other == k {
+			return
+		}
+	}
+	l.keys = append(l.keys, k)
+}
+
+// Origin is that of the ledger.
+func (l *Log) Origin() string { return l.origin }
+
+// Keys are the keys that the ledger names, in its order.
+func (l *Log) Keys() []checkpoint.Key { return l.keys }
+
+// known are the operator's keys as far as the auditor's leads: a rotation is signed by both keys, so it leads to the
+// later one and to the earlier one.
+func (l *Log) known() []checkpoint.Key {
+	if l.o.Key.IsZero() {
+		return nil
+	}
+	all := []checkpoint.Key{l.o.Key}
+	has := map[checkpoint.Key]bool{l.o.Key: true}
+	for i := 0; i < len(all); i++ {
+		for _, r := range l.rotations {
+			for _, pair := range [][2]checkpoint.Key{{r.Old, r.New}, {r.New, r.Old}} {
+				if pair[0] == all[i] && !has[pair[1]] {
+					has[pair[1]] = true
+					all = append(all, pair[1])
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,338 @@
+package vouch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+)
+
+func signer(t *testing.T, name string) *checkpoint.Signer {
+	t.Helper()
+	seed := sha256.Sum256([]byte(name))
+	s, err := checkpoint.NewSigner(seed[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run writes lines into a ledger, and ends it in good order.
+func run(t *testing.T, o ledger.Options, urls ...string) {
+	t.Helper()
+	w, err := ledger.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range urls {
+		if err := w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judged follows the ledger in o.Dir.
+func judged(t *testing.T, o Options) (Verdict, string) {
+	t.Helper()
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return closed(t, l)
+}
+
+// closed has l follow its ledger.
+func closed(t *testing.T, l *Log) (Verdict, string) {
+	t.Helper()
+	for e, err := range ledger.Scan(l.o.Dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Problem == nil {
+			l.Entry(&e)
+		}
+	}
+	var codes []string
+	v, err := l.Close(t.Context(), func(f finding.Finding) {
+		if f.Required == "" || f.Observed == "" {
+			t.Errorf("%+v", f)
+		}
+		codes = append(codes, string(f.Code))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(codes)
+	return v, strings.Join(codes, " ")
+}
+
+// latest is the latest checkpoint of a ledger, and its file.
+func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
+	t.Helper()
+	n, err := ledger.Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, ledger.CheckpointPath(dir, n.Size)
+}
+
+// A key that is given must have signed the latest checkpoint, itself or by a rotation from it or to it; without one the
+// signer is told, and known to nobody.
+func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, now, stranger := signer(t, "old"), signer(t, "new"), signer(t, "stranger")
+		dir := filepath.Join(t.TempDir(), "ledger")
+		run(t, ledger.Options{Dir: dir, Signer: old}, "http://a.test/", "http://b.test/")
+		check := func(name string, key checkpoint.Key, known bool, want string) {
+			t.Helper()
+			v, codes := judged(t, Options{Dir: dir, Key: key})
+			if v.Known != known || codes != want || v.Head == "" || v.Covered != v.Size || v.Signer.IsZero() {
+				t.Errorf("%s: %+v, %q", name, v, codes)
+			}
+		}
+		check("none", checkpoint.Key{}, false, "")
+		check("the operator's", old.Key(), true, "")
+		check("a stranger's", stranger.Key(), false, "ledger-key")
+		time.Sleep(time.Hour)
+		note, err := checkpoint.Rotate(old, now, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rotated := ledger.Options{Dir: dir, Signer: now}
+		addRotation(&rotated, note)
+		run(t, rotated, "http://a.test/2")
+		check("the old one, of two", old.Key(), true, "")
+		check("the new one", now.Key(), true, "")
+		check("a stranger's, of neither", stranger.Key(), false, "ledger-key")
+		bare := filepath.Join(t.TempDir(), "ledger")
+		run(t, ledger.Options{Dir: bare}, "http://a.test/")
+		if v, codes := judged(t, Options{Dir: bare, Key: old.Key()}); codes != "ledger-key" || v.Known || !v.Signer.IsZero() {
+			t.Errorf("without a signature: %+v, %q", v, codes)
+		}
+	})
+}
+
+// A head that was lodged is one of the ledger: its size and root, whoever wrote them down, and its origin if that is told.
+func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		me := signer(t, "me")
+		dir, other := filepath.Join(t.TempDir(), "ledger"), filepath.Join(t.TempDir(), "ledger")
+		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/")
+		first, _ := latest(t, dir)
+		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/2", "http://a.test/3")
+		run(t, ledger.Options{Dir: other, Signer: me}, "http://a.test/")
+		theirs, _ := latest(t, other)
+		short := Head{Size: first.Size, Root: first.Root}
+		for name, c := range map[string]struct {
+			head  string
+			want  string
+			since int64
+		}{
+			"the note":              {string(first.Marshal()), "", 2},
+			"short":                 {short.String(), "", 2},
+			"in capitals":           {" " + strings.ToUpper(short.String()) + "\n", "", 2},
+			"of nothing":            {"0:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "", 3},
+			"another root":          {fmt.Sprintf("%d:%064x", first.Size, 7), "ledger-head", 0},
+			"of another ledger":     {string(theirs.Marshal()), "ledger-head", 0},
+			"of more than there is": {fmt.Sprintf("%d:%x", 1000, first.Root[:]), "ledger-head", 0},
+		} {
+			h, err := ParseHead(c.head)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			v, codes := judged(t, Options{Dir: dir, Heads: []Head{h}})
+			if codes != c.want || (len(v.Lodged) == 1) != (c.want == "") || v.Since != c.since {
+				t.Errorf("%s: %+v, %q", name, v, codes)
+			}
+		}
+		for _, bad := range []string{"", "1", "x:y", "1:00", "-1:" + strings.Repeat("0", 64), strings.Repeat("1", 30) + ":" + strings.Repeat("0", 64),
+			strings.Repeat("a", 1<<20), "a\n1\n"} {
+			if h, err := ParseHead(bad); err == nil {
+				t.Errorf("%.80q is %+v", bad, h)
+			}
+		}
+	})
+}
+
+// A witness vouches for the checkpoints that it cosigned, and since when: the first and the last are told. Under its name
+// nobody else can; and if it saw another ledger, there are two.
+func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		me := signer(t, "me")
+		seed := sha256.Sum256([]byte("witness"))
+		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "ledger")
+		cosign := func(dir string) (at time.Time) {
+			t.Helper()
+			n, path := latest(t, dir)
+			sig, err := w.Cosign(n)
+			if err != nil || !n.Add(sig) {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, n.Marshal(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return time.Now()
+		}
+		var times []time.Time
+		for i := range 3 {
+			run(t, ledger.Options{Dir: dir, Signer: me}, fmt.Sprintf("http://a.test/%d", i))
+			times = append(times, cosign(dir))
+			time.Sleep(time.Hour)
+		}
+		o := Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}}
+		v, codes := judged(t, o)
+		if codes != "" || len(v.Lodged) != 2 || !v.Lodged[0].At.Equal(times[0]) || !v.Lodged[1].At.Equal(times[2]) || v.Lodged[1].By != w.Name() ||
+			v.Lodged[1].How != audit.ByWitness || v.Lodged[1].Size != v.Size {
+			t.Errorf("%+v, %q", v, codes)
+		}
+		if v, codes := judged(t, Options{Dir: dir}); codes != "" || len(v.Lodged) > 0 {
+			t.Errorf("of a witness that nobody knows: %+v, %q", v, codes)
+		}
+		// Of another ledger it vouches for no line of this one.
+		fork := filepath.Join(t.TempDir(), "ledger")
+		if err := os.CopyFS(fork, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		run(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
+		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
+		cosign(fork)
+		theirs, path := latest(t, fork)
+		here, _ := latest(t, dir)
+		if theirs.Size != here.Size {
+			t.Fatal("the forks are not as long as each other")
+		}
+		run(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/more")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(ledger.CheckpointPath(dir, theirs.Size), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, codes := judged(t, o); codes != "ledger-fork ledger-fork" { // by the witness, and by the operator's later checkpoint
+			t.Errorf("a fork: %q", codes)
+		}
+		if _, codes := judged(t, Options{Dir: dir}); codes != "ledger-fork" {
+			t.Errorf("a fork, with no witness known: %q", codes)
+		}
+		// Under its name nobody else signs.
+		n, path := latest(t, dir)
+		sig, _ := w.Cosign(n)
+		sig.Octets = bytes.Clone(sig.Octets)
+		sig.Octets[len(sig.Octets)-1] ^= 1
+		n.Add(sig)
+		if err := os.WriteFile(path, n.Marshal(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, codes := judged(t, o); codes != "cosignature ledger-fork ledger-fork" {
+			t.Errorf("a cosignature that is none: %q", codes)
+		}
+	})
+}
+
+// Where lines are missing nobody can tell of which lines a checkpoint is: that they are is said by the ledger's own check.
+func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seed := sha256.Sum256([]byte("witness"))
+		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "ledger")
+		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
+		n, path := latest(t, dir)
+		sig, err := w.Cosign(n)
+		if err != nil || !n.Add(sig) {
+			t.Fatal(err)
+		}
+		segment := filepath.Join(dir, "000000.jsonl")
+		b, err := os.ReadFile(segment)
+		if err == nil {
+			err = os.WriteFile(path, n.Marshal(), 0o644)
+		}
+		if err == nil {
+			err = os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, codes := judged(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []Head{HeadOf(n.Checkpoint)}})
+		if codes != "ledger-head" || len(v.Lodged) > 0 {
+			t.Errorf("%+v, %q", v, codes)
+		}
+	})
+}
+
+// A checkpoint that a run made, and that is taken away, is missed when the same run made a later one.
+func TestACheckpointThatIsTakenAwayIsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
+		sizes, err := ledger.Checkpoints(dir)
+		if err != nil || len(sizes) < 2 {
+			t.Fatal(sizes, err)
+		}
+		if err := os.Remove(ledger.CheckpointPath(dir, sizes[0])); err != nil {
+			t.Fatal(err)
+		}
+		if _, codes := judged(t, Options{Dir: dir}); codes != "ledger-root" {
+			t.Errorf("%q", codes)
+		}
+	})
+}
+
+// Checkpoints that a crawl makes while its ledger is read are not missed; one that is taken away from those is.
+func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		if err := os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var logs [2]*Log
+		for i := range logs {
+			var err error
+			if logs[i], err = New(Options{Dir: dir}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
+		if _, codes := closed(t, logs[0]); codes != "" {
+			t.Errorf("%q", codes)
+		}
+		sizes, err := ledger.Checkpoints(dir)
+		if err == nil {
+			err = os.Remove(ledger.CheckpointPath(dir, sizes[0]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, codes := closed(t, logs[1]); codes != "ledger-root" {
+			t.Errorf("taken away: %q", codes)
+		}
+	})
+}
+
+// addRotation has a run write a rotation down.
+func addRotation(o *ledger.Options, note []byte) { o.Rotations = [][]byte{note} }
