@@ -18,7 +18,7 @@ func entry(i int) warc.Entry {
 
 // BenchmarkAdd is what indexing costs an exchange.
 func BenchmarkAdd(b *testing.B) {
-	s, err := Open(b.Context(), b.TempDir(), nil)
+	s, err := Open(b.Context(), b.TempDir(), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func BenchmarkAdd(b *testing.B) {
 
 // BenchmarkOriginal is what it costs to ask for a payload, known and not.
 func BenchmarkOriginal(b *testing.B) {
-	s, err := Open(b.Context(), b.TempDir(), nil)
+	s, err := Open(b.Context(), b.TempDir(), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func BenchmarkOriginal(b *testing.B) {
 
 // TestAddAllocatesLittle: a URL without "www." in front, two that canon.Parse makes of it, and the digest's digits.
 func TestAddAllocatesLittle(t *testing.T) {
-	s, err := Open(t.Context(), t.TempDir(), nil)
+	s, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAddAllocatesLittle(t *testing.T) {
 
 // TestAskingForANewPayloadAllocatesNothing: it is asked for every page.
 func TestAskingForANewPayloadAllocatesNothing(t *testing.T) {
-	s, err := Open(t.Context(), t.TempDir(), nil)
+	s, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

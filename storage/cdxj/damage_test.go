@@ -80,7 +80,7 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, dir, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(index, "curtsy-00000.cdxj")); !errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,7 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 		t.Errorf("built\n%v\nagain\n%v", built, again)
 	}
 	earlier := filepath.Join(index, "curtsy-00000.cdxj")
-	if _, err := Open(ctx, t.TempDir(), []string{earlier}); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, t.TempDir(), Options{Earlier: []string{earlier}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("an earlier index is read all the same: %v", err)
 	}
 }

@@ -140,7 +140,7 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 			t.Errorf("%q: %v %v", body, o, err)
 		}
 	}
-	if _, err := Open(t.Context(), t.TempDir(), []string{path + ".none"}); err == nil || !strings.Contains(err.Error(), path+".none") {
+	if _, err := Open(t.Context(), t.TempDir(), Options{Earlier: []string{path + ".none"}}); err == nil || !strings.Contains(err.Error(), path+".none") {
 		t.Errorf("%v", err)
 	}
 }

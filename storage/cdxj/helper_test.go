@@ -46,7 +46,7 @@ type crawl struct {
 // crawling opens dir as a crawl does.
 func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl {
 	t.Helper()
-	s, err := Open(t.Context(), dir, earlier)
+	s, err := Open(t.Context(), dir, Options{Earlier: earlier})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,11 +101,17 @@ func (s *Store) complete(ctx context.Context, file string) error {
 		return err
 	}
 	to := filepath.Join(s.index, indexName(file))
-	if err := sortFile(ctx, to+openSuffix, to, s.index); err != nil {
+	octets, sum, err := sortFile(ctx, to+openSuffix, to, s.index)
+	if err != nil {
 		return err
 	}
 	if err := durable.Names(s.index); err != nil {
 		return err
+	}
+	if s.finished != nil {
+		if err := s.finished(indexName(file), octets, sum); err != nil {
+			return err
+		}
 	}
 	_ = os.Remove(to + openSuffix) // Windows removes no file that a reader has open; the next Open does it then
 	return nil

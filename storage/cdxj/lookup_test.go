@@ -181,7 +181,7 @@ func TestACancelledSortLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
+	if _, _, err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
 		t.Error("it went on")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

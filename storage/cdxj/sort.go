@@ -2,8 +2,10 @@ package cdxj
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 
 	"curtsy/frontier/durable"
@@ -30,12 +32,23 @@ func writeSorted(ctx context.Context, w io.Writer, s *sorted.Sorter) error {
 	return ctx.Err()
 }
 
+// digester digests and counts what is written.
+type digester struct {
+	hash.Hash
+	octets int64
+}
+
+func (d *digester) Write(p []byte) (int, error) {
+	d.octets += int64(len(p))
+	return d.Hash.Write(p)
+}
+
 // sortFile writes the lines of the file from to the file to, sorted. A last line without its newline is what a kill
-// tore, and is left out.
-func sortFile(ctx context.Context, from, to, dir string) (err error) {
+// tore, and is left out. It returns the size and the SHA-256 of what it wrote.
+func sortFile(ctx context.Context, from, to, dir string) (octets int64, sum [sha256.Size]byte, err error) {
 	f, err := durable.Open(from)
 	if err != nil {
-		return err
+		return 0, sum, err
 	}
 	defer f.Close()
 	s := sorted.New(dir, runSize)
@@ -49,8 +62,13 @@ func sortFile(ctx context.Context, from, to, dir string) (err error) {
 			err = s.Add(line)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+			return 0, sum, fmt.Errorf("%s: %w", from, err)
 		}
 	}
-	return durable.File(to, func(w io.Writer) error { return writeSorted(ctx, w, s) })
+	h := digester{Hash: sha256.New()}
+	err = durable.File(to, func(w io.Writer) error {
+		return writeSorted(ctx, io.MultiWriter(w, &h), s)
+	})
+	h.Sum(sum[:0])
+	return h.octets, sum, err
 }

@@ -32,13 +32,24 @@ const (
 
 func indexName(file string) string { return strings.TrimSuffix(file, warcSuffix) + suffix }
 
+// Options say what an index knows beside its own crawl, and who hears of it.
+type Options struct {
+	Earlier []string // CDXJ files of earlier crawls, read for their payloads
+
+	// Finished is told of each sorted index once its name, without its folder, is durable: how many octets it has and
+	// their SHA-256. A complete index never changes; one that is made anew from its segment is told again, and is the
+	// same. As with warc.Options.Finished, a kill leaves at most the last file untold if what it does is durable.
+	Finished func(name string, octets int64, sum [32]byte) error
+}
+
 // Store is the index of a crawl that is written. It is a warc.Index, and a warc.Originals.
 type Store struct {
 	index, archive string
 	notes          []string
 	damaged        []string
 	seed           maphash.Seed
-	journal        *os.File // of the segment named file; nil between two
+	finished       func(name string, octets int64, sum [32]byte) error // nil: nobody is told
+	journal        *os.File                                            // of the segment named file; nil between two
 	file           string
 	line           []byte
 
@@ -54,11 +65,12 @@ var (
 	_ warc.Originals = (*Store)(nil)
 )
 
-// Open opens the index in the crawl directory dir, or begins it, and reads the indexes of earlier crawls for their
-// payloads. The index of a complete segment that has none is made, which takes as long as the segment is large; broken
-// off by ctx, the next Open does it. The archive must be opened after it, and closed before it.
-func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err error) {
-	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed()}
+// Open opens the index in the crawl directory dir, or begins it, and reads the indexes of earlier crawls. The index of
+// a complete segment that has none is made, which takes as long as the segment is large; broken off by ctx, the next
+// Open does it. The archive must be opened after it, and closed before it.
+func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
+	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed(),
+		finished: o.Finished}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("cdxj: open the index: %w", errors.Join(err, s.release()))
@@ -70,7 +82,7 @@ func Open(ctx context.Context, dir string, earlierPaths []string) (_ *Store, err
 	if err := tidy(s.index); err != nil {
 		return nil, err
 	}
-	for _, path := range earlierPaths {
+	for _, path := range o.Earlier {
 		if err := s.openEarlier(ctx, path); err != nil {
 			return nil, err
 		}

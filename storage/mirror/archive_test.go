@@ -17,7 +17,7 @@ import (
 // A crawl that was killed leaves a segment open, torn, with a journal that lags behind.
 func TestAKilledCrawlHasAMirror(t *testing.T) {
 	dir := t.TempDir()
-	s, err := cdxj.Open(t.Context(), dir, nil)
+	s, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func crawled(t testing.TB, dir string, all ...got) {
 
 func crawledIn(t testing.TB, dir string, segment int64, all ...got) {
 	t.Helper()
-	s, err := cdxj.Open(t.Context(), dir, nil)
+	s, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,8 +139,8 @@ func escaped(s string, shown func(r rune) bool) string {
 // packages are the parts of curtsy whose names errors begin with.
 var packages = []string{
 	"frontier/bolt: ", "frontier/ndjson: ", "frontier: ", "crawler: ", "fetch: ", "hostlock: ", "scope: ", "optout: ",
-	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "report: ", "robots: ", "durable: ", "canon: ",
-	"toml: ",
+	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "proof: ", "report: ", "robots: ", "durable: ", "canon: ",
+	"toml: ", "checkpoint: ", "tree: ", "witness: ", "timestamp: ",
 }
 
 // Error says an error in plain words: without the names of packages and system calls.

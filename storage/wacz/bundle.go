@@ -199,6 +199,15 @@ func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, s
 			name)
 	}
 	b.resources = append(b.resources,
-		resource{strings.ToLower(path.Base(name)), name, "sha256:" + hex.EncodeToString(p.sum[:]), p.size})
+		resource{resourceName(name), name, "sha256:" + hex.EncodeToString(p.sum[:]), p.size})
 	return nil
+}
+
+// resourceName is what a file is called in the manifest, where names are unique (Data Resource): by its last part, or by
+// all of them where it lies deeper, as the tiles of a ledger do.
+func resourceName(file string) string {
+	if strings.Count(file, "/") > 1 {
+		return strings.ToLower(strings.ReplaceAll(file, "/", "-"))
+	}
+	return strings.ToLower(path.Base(file))
 }

@@ -98,7 +98,7 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Record, l.Blocks = id.ID, id.Blocks
+		l.Record, l.Blocks, l.Heads = id.ID, id.Blocks, id.Heads
 		c.lines = append(c.lines, l)
 	}
 	if err := w.Close(); err != nil {

@@ -91,10 +91,11 @@ func (b *bundle) manifest(ctx context.Context, m manifest) (hash string, err err
 // digest writes datapackage-digest.json.
 func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
 	d := struct {
-		Path   string           `json:"path"`
-		Hash   string           `json:"hash"`
-		Signed *signedData      `json:"signedData,omitempty"`
-		Ledger *ledgerSignature `json:"ledgerSignature,omitempty"`
+		Path      string           `json:"path"`
+		Hash      string           `json:"hash"`
+		Signed    *signedData      `json:"signedData,omitempty"`
+		Ledger    *ledgerSignature `json:"ledgerSignature,omitempty"`
+		Rotations []string         `json:"ledgerRotations,omitempty"` // notes, which both keys have signed
 	}{Path: "datapackage.json", Hash: hash}
 	if o.Key != nil {
 		signed, err := sign(o.Key, hash)
@@ -103,6 +104,9 @@ func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
 		}
 		signed.Created, signed.Software, signed.Version = stamp(b.when), o.Software, o.Version
 		d.Signed, d.Ledger = signed, signByLedger(o.Key, hash)
+		for _, note := range o.Rotations {
+			d.Rotations = append(d.Rotations, string(note))
+		}
 	}
 	text, err := indented(d)
 	if err != nil {

@@ -41,6 +41,8 @@ type Options struct {
 
 	// Key is the ledger's key. Nil means a file without signatures.
 	Key ed25519.PrivateKey
+	// Rotations are the notes of the rotations that led to Key: the ledger may be signed by a key before it.
+	Rotations [][]byte
 
 	// TempDir is where lists and indexes are gathered. Empty means the system's.
 	TempDir string

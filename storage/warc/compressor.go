@@ -66,12 +66,6 @@ func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) err
 	return p.gz.Close()
 }
 
-// copySpool writes what a spool holds to a segment.
-func copySpool(to io.Writer, s *spool.Spool) error {
-	_, err := s.WriteTo(to)
-	return err
-}
-
 // info adds a warcinfo record.
 func (p *compressor) info(ctx context.Context, h head, block []byte) error {
 	h.kind, h.media = "warcinfo", typeFields

@@ -48,10 +48,12 @@
 // exchange would take it over SegmentSize; an exchange larger than that has a segment to itself. Refusals gathered so
 // far go with it if they fit, and with the next if not.
 //
-// Each byte is hashed once for its record; the payload, which begins somewhere within a block, was hashed by the
-// caller, and SHA-256 cannot begin in the middle of another.
+// Each byte is hashed once for its record, and those of request and answer's head once more, for what binds them
+// (storage.Line.Heads). The payload, which begins somewhere within a block, was hashed by the caller, and SHA-256 cannot
+// begin in the middle of another. Where Options.Finished is told, what is compressed is hashed as well.
 //
-// An Index is told of each answer under the lock of the append, so in the order of the file.
+// An Index is told of each answer under the lock of the append, so in the order of the file. Options.Finished is told
+// of each complete segment, with the SHA-256 of its octets, which was taken while they were appended.
 //
 // The first failure of an append or a sync poisons the Writer: it cannot know what reached the disk, so it refuses
 // everything after, and leaves the segment to the next Open.

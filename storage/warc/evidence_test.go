@@ -22,7 +22,7 @@ import (
 var decision = storage.Line{
 	Via: "http://a.test/", Kind: "link", Depth: 2, Seed: "http://a.test/", Tag: "tag é", Decision: "allow", Reason: "allowed", Own: true,
 	RobotsLine: 3, RobotsRule: "Allow: /x", RobotsGroup: "*", RunnerUp: "Disallow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:x:1", Standard: "rfc9309",
-	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond, Ahead: 4 * time.Second,
+	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1501999999, Attempt: 1, Change: "changed", Modified: page.UTC().Truncate(time.Second), Holds: time.Hour, Began: page.UTC().Truncate(time.Microsecond), Took: 7_000_999, FirstByte: 5 * time.Millisecond, Ahead: 4 * time.Second,
 	Rest: 60 * time.Second, RestBy: "errors",
 	Outcome: "fetched", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
@@ -66,14 +66,17 @@ func TestMetadata(t *testing.T) {
 		"<" + es[5].ID() + ">", "<" + es[4].ID() + ">", "<" + es[7].ID() + ">", "<" + es[6].ID() + ">",
 	})
 	equal(t, "fields", []string{m.Fields.Get("WARC-Date"), m.Fields.Get("Content-Type"), m.TargetURI(), string(es[5].block), string(es[7].block)},
-		[]string{a.Fields.Get("WARC-Date"), typeFields, a.TargetURI(), "decision: allow\r\npaceMs: 0\r\npaceBy: floor\r\n", "reason: a  WARC-Type:  b\ufffd\r\n"})
-	if string(m.block) != wantMetadata {
-		t.Errorf("got %q\nwant %q", m.block, wantMetadata)
+		[]string{a.Fields.Get("WARC-Date"), typeFields, a.TargetURI(),
+			"decision: allow\r\npaceMs: 0\r\npaceBy: floor\r\nheadsSha256: " + headsOf(string(es[4].block)) + "\r\n",
+			"reason: a  WARC-Type:  b\ufffd\r\nheadsSha256: " + headsOf("") + "\r\n"})
+	heads := headsOf(string(q.block) + string(a.block[:len(a.block)-4]))
+	if want := strings.Replace(wantMetadata, "outlink:", "headsSha256: "+heads+"\r\nlastModified: 2026-03-04T04:06:07.000000Z\r\nholdsMs: 3600000\r\noutlink:", 1); string(m.block) != want {
+		t.Errorf("got %q\nwant %q", m.block, want)
 	}
 	m.Block = bytes.NewReader(m.block)
 	l, links, err := m.Metadata()
 	want := decision
-	want.URL, want.Record, want.Gap, want.Took = a.TargetURI(), a.ID(), 1501999000, 7_000_000
+	want.URL, want.Record, want.Gap, want.Took, want.Heads = a.TargetURI(), a.ID(), 1501999000, 7_000_000, heads
 	want.Time = want.Began.Add(want.Took)
 	if err != nil || l != want || !slices.Equal(links, []storage.Outlink{{URL: "http://a.test/1", Kind: "link"}, {URL: "http://a.test/2", Kind: "embed"}}) {
 		t.Errorf("read back\n %+v\n %v, %v\nwant\n %+v", l, links, err, want)
@@ -83,7 +86,7 @@ func TestMetadata(t *testing.T) {
 // TestOutlinksAreBounded: so many links are named, and how many are not is said.
 func TestOutlinksAreBounded(t *testing.T) {
 	links := slices.Repeat([]storage.Outlink{{URL: "http://a.test/", Kind: "link"}}, MaxOutlinks+5)
-	b := appendMetadata(nil, &storage.Record{Line: &storage.Line{}, Outlinks: links})
+	b := appendMetadata(nil, &storage.Line{}, &storage.Record{Outlinks: links})
 	_, got, err := ParseMetadata(bytes.NewReader(b))
 	if err != nil || len(got) != MaxOutlinks || !bytes.HasSuffix(b, []byte("outlinksLeftOut: 5\r\n")) {
 		t.Errorf("%d links, %v, …%q", len(got), err, b[len(b)-40:])
@@ -92,7 +95,7 @@ func TestOutlinksAreBounded(t *testing.T) {
 
 // TestMetadataKeepsEveryField: what a line says is in the metadata record, unless the record's own fields say it.
 func TestMetadataKeepsEveryField(t *testing.T) {
-	elsewhere := []string{"Time", "URL", "Began", "Addr", "Type", "Octets", "Payload", "Record", "Blocks", "Count"}
+	elsewhere := []string{"Time", "URL", "Began", "Addr", "Type", "Octets", "Payload", "Record", "Blocks", "Heads", "Count"}
 	v := reflect.ValueOf(decision)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
@@ -109,7 +112,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reason, rule, link string, micros int64, n int) {
 		l := storage.Line{Reason: reason, RobotsRule: rule, RobotsLine: n, Gap: time.Duration(micros % 1e12 * 1000), Depth: n}
 		links := []storage.Outlink{{URL: link, Kind: "link"}}
-		b := appendMetadata(nil, &storage.Record{Line: &l, Outlinks: links, HeadOnly: true})
+		b := appendMetadata(nil, &l, &storage.Record{Outlinks: links, HeadOnly: true})
 		got, back, err := ParseMetadata(bytes.NewReader(b))
 		l.Reason, l.RobotsRule = oneLine(reason), oneLine(rule)
 		if link == "" || !solid(link) {

@@ -19,6 +19,8 @@ type exchange struct {
 	sent                  bytes.Reader
 	received              *io.SectionReader
 	line                  bytes.Reader // the block of told
+	said                  storage.Line // what told tells: here, so that it need not be allocated
+	heads                 string       // as storage.Line.Heads
 	entry                 Entry        // of the answer, for an Index; without File, Offset and Length
 	from, to              int64        // where the answer's member stands in the spool
 }
@@ -52,6 +54,9 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 		}
 	}
 	e.request.concurrent, e.answer.concurrent = e.answer.id, e.request.id
+	if err := e.bindHeads(ctx, p, r); err != nil {
+		return fmt.Errorf("warc: read the head of the response of %s: %w", r.URL, err)
+	}
 	if tells {
 		e.tell(p, ids.next(), r)
 	}
@@ -102,9 +107,32 @@ func (h *head) refersTo(o *storage.Original) {
 	h.refersID, h.refersURI, h.refersDate = o.ID, o.URL, o.Date
 }
 
+// bindHeads computes storage.Line.Heads.
+func (e *exchange) bindHeads(ctx context.Context, p *compressor, r *storage.Record) error {
+	if e.heads = ""; e.request.kind == "" && e.answer.kind == "" {
+		return nil
+	}
+	p.sum.Reset()
+	if e.request.kind != "" {
+		p.sum.Write(r.Request) // a hash never fails
+	}
+	if e.answer.kind != "" {
+		if err := p.copy(ctx, p.sum, e.received, r.HeadSize); err != nil {
+			return err
+		}
+	}
+	p.sum.Sum(p.got[:0])
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], p.got[:])
+	e.heads = string(digits[:])
+	return nil
+}
+
 // tell makes the metadata record of the decision.
 func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
-	p.meta = appendMetadata(p.meta[:0], r)
+	e.said = *r.Line
+	e.said.Heads = e.heads
+	p.meta = appendMetadata(p.meta[:0], &e.said, r)
 	e.line.Reset(p.meta)
 	e.told = head{
 		kind: "metadata", date: r.Time, target: r.URL, id: id, concurrent: e.id(),
@@ -204,5 +232,5 @@ func (e *exchange) compress(ctx context.Context, p *compressor, info string) err
 func (e *exchange) forget() {
 	e.sent.Reset(nil)
 	e.line.Reset(nil)
-	e.received, e.entry = nil, Entry{}
+	e.received, e.entry, e.said = nil, Entry{}, storage.Line{}
 }

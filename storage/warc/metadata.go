@@ -10,14 +10,14 @@ import (
 // MaxOutlinks is how many links of a page its metadata record names; how many more there were is said.
 const MaxOutlinks = 6000
 
-// appendMetadata appends the block of an exchange's metadata record: the decision, with Heritrix's names where it has
-// one, and the links found. A field without a value is left out.
-func appendMetadata(b []byte, r *storage.Record) []byte {
+// appendMetadata appends the block of the metadata record of r: the decision l, with Heritrix's names where it has one,
+// and the links found. A field without a value is left out.
+func appendMetadata(b []byte, l *storage.Line, r *storage.Record) []byte {
 	for _, f := range storage.InMetadata() {
 		switch {
 		case f.Metadata == payloadField && !r.HeadOnly: // the answer's own record has it
-		case f.IsSaid(r.Line):
-			b = appendSaid(b, f, r.Line)
+		case f.IsSaid(l):
+			b = appendSaid(b, f, l)
 		}
 	}
 	links := r.Outlinks

@@ -6,7 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"curtsy/storage"
 )
 
 // A receipt binds every octet of the blocks that were written, in the order of the records, and of nothing else.
@@ -67,4 +70,40 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 			t.Errorf("exchange %d: the receipt says %s, the blocks %s", i, want[i], got)
 		}
 	}
+}
+
+// headsOf is what binds heads, octets as they stand in the archive.
+func headsOf(octets string) string {
+	sum := sha256.Sum256([]byte(octets))
+	return hex.EncodeToString(sum[:])
+}
+
+// A receipt binds the request and the head of its answer, however much of the answer is kept, and no octet of a body.
+func TestReceiptBindsTheHeadsOfAnExchange(t *testing.T) {
+	dir := t.TempDir()
+	k := &known{by: map[[32]byte]storage.Original{}}
+	whole := told(7)
+	k.by[whole.PayloadDigest] = storage.Original{URL: "http://a.test/before", Date: page, ID: "urn:x:1"}
+	w := open(t, Options{Dir: dir, Originals: k})
+	request := string(whole.Request)
+	head := "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	first, repeat, other, headOnly, torn, alone := told(1), whole, told(1), told(1), told(1), told(1)
+	other.Response = io.NewSectionReader(strings.NewReader(head+"4321"), 0, int64(len(head)+4))
+	headOnly.HeadOnly, headOnly.Response = true, io.NewSectionReader(first.Response, 0, first.HeadSize)
+	torn.HeadSize, torn.Line = 0, nil
+	alone.Response, alone.HeadSize = nil, 0
+	for name, c := range map[string]struct {
+		r    storage.Record
+		want string
+	}{
+		"a response": {first, string(first.Request) + head}, "another body": {other, string(first.Request) + head},
+		"a revisit": {repeat, request + head}, "no body": {headOnly, string(first.Request) + head},
+		"no whole head": {torn, string(first.Request)}, "no answer": {alone, string(first.Request)},
+	} {
+		kept, err := w.Record(t.Context(), c.r)
+		if want := headsOf(c.want); err != nil || kept.Heads != want {
+			t.Errorf("%s: %+v (%v), want %s", name, kept, err, want)
+		}
+	}
+	closing(t, w)
 }

@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,12 @@ func (w *Writer) mend(path string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
+	var sum digest
+	if w.finished != nil && end > 0 {
+		if sum, err = digestOf(f, end); err != nil {
+			return fmt.Errorf("read %s%s: %w", path, openSuffix, err)
+		}
+	}
 	if err := f.Close(); err != nil { // before the rename: Windows renames no open file
 		return err
 	}
@@ -77,13 +84,20 @@ func (w *Writer) mend(path string) error {
 	if end == 0 {
 		return os.Remove(path + openSuffix)
 	}
-	if err := rename(path); err != nil || w.index == nil {
+	if err := rename(path); err != nil {
 		return err
 	}
-	if err := durable.Names(w.dir); err != nil { // so that what is complete in the index is so here
-		return err
+	return w.tellComplete(filepath.Base(path), end, sum)
+}
+
+// digestOf returns the SHA-256 of the first n octets of f.
+func digestOf(f io.ReaderAt, n int64) (sum digest, err error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, n)); err != nil {
+		return sum, err
 	}
-	return w.index.Complete(filepath.Base(path))
+	h.Sum(sum[:0])
+	return sum, nil
 }
 
 // tellMended tells the index before the segment has its final name: a kill in between repeats both.

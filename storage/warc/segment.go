@@ -2,8 +2,10 @@ package warc
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage/spool"
 )
 
 const (
@@ -28,16 +31,35 @@ type file interface {
 // segment is one file of the archive. Its file is created with its first exchange, so that no segment is empty.
 type segment struct {
 	number int
-	name   string // its final one, without its folder
-	info   string // the id of its warcinfo record
-	file   file   // nil until created
+	name   string    // its final one, without its folder
+	info   string    // the id of its warcinfo record
+	file   file      // nil until created
+	sum    hash.Hash // of what was appended; nil when nobody will be told
 	size   int64
 	synced int64 // how much of size is durable
 	done   bool  // complete: closed, renamed, durable
 }
 
 func (w *Writer) newSegment(number int) *segment {
-	return &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: string(w.newURNs(1))}
+	s := &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: string(w.newURNs(1))}
+	if w.finished != nil {
+		s.sum = sha256.New()
+	}
+	return s
+}
+
+// append adds what a spool holds. The digest is taken on the way: to read a complete segment again would cost the same
+// and, under the lock, all at once.
+func (s *segment) append(members *spool.Spool) error {
+	var to io.Writer = s.file
+	if s.sum != nil {
+		to = io.MultiWriter(to, s.sum)
+	}
+	if _, err := members.WriteTo(to); err != nil {
+		return err
+	}
+	s.size += members.Size()
+	return nil
 }
 
 // path is where a complete segment stands.
@@ -65,11 +87,7 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	if err := durable.Names(w.dir); err != nil {
 		return err
 	}
-	if err := copySpool(s.file, &p.spool); err != nil {
-		return err
-	}
-	s.size = p.spool.Size()
-	return nil
+	return s.append(&p.spool)
 }
 
 // finish makes s durable and gives it its final name.
@@ -84,10 +102,27 @@ func (w *Writer) finish(s *segment) error {
 		return err
 	}
 	s.synced, s.done = s.size, true
-	if err := durable.Names(w.dir); err != nil || w.index == nil {
+	var sum digest
+	if s.sum != nil {
+		s.sum.Sum(sum[:0])
+	}
+	return w.tellComplete(s.name, s.size, sum)
+}
+
+// tellComplete tells of a segment that was given its final name, after that is durable.
+func (w *Writer) tellComplete(name string, octets int64, sum digest) error {
+	if err := durable.Names(w.dir); err != nil {
 		return err
 	}
-	return w.index.Complete(s.name)
+	if w.finished != nil {
+		if err := w.finished(name, octets, sum); err != nil {
+			return err
+		}
+	}
+	if w.index == nil {
+		return nil
+	}
+	return w.index.Complete(name)
 }
 
 // rename gives the segment that is to stand at path its final name.

@@ -29,6 +29,12 @@ type Options struct {
 
 	Index     Index     // nil: nobody is told
 	Originals Originals // nil: every payload is kept whole
+
+	// Finished is told of each segment that is complete, once its final name, without its folder, is durable: how many
+	// octets it has and their SHA-256. That is also said of those that Open completes after a kill. It is called before the
+	// next segment begins, so what it does must be durable when it returns: then a kill leaves at most the last complete
+	// segment untold. An error of it poisons the Writer like a failed append. Nil means that nobody is told.
+	Finished func(name string, octets int64, sum [32]byte) error
 }
 
 func (o *Options) validate() error {
@@ -53,6 +59,7 @@ type Writer struct {
 
 	index     Index
 	originals Originals
+	finished  func(name string, octets int64, sum [32]byte) error
 	refused   batch
 
 	cutFile string
@@ -81,7 +88,7 @@ func Open(o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		dir: o.Dir, name: o.Name, info: o.Info,
-		limit: o.SegmentSize, level: o.Level, index: o.Index, originals: o.Originals,
+		limit: o.SegmentSize, level: o.Level, index: o.Index, originals: o.Originals, finished: o.Finished,
 		now: time.Now, newID: newUUID, create: create,
 	}
 	if w.limit == 0 {
@@ -128,7 +135,7 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Rec
 	if err := w.place(ctx, p, func(seg *segment) error { return e.compress(ctx, p, seg.info) }, e); err != nil {
 		return kept, err
 	}
-	return storage.Receipt{ID: e.id(), Blocks: e.blocks()}, nil
+	return storage.Receipt{ID: e.id(), Blocks: e.blocks(), Heads: e.heads}, nil
 }
 
 // place appends what compress puts into p's spool for a segment. The warcinfo id is within the members, so when the
@@ -185,11 +192,10 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *ex
 			return false, w.poison("begin", seg, err)
 		}
 	}
-	if err := copySpool(seg.file, s); err != nil {
+	at := seg.size
+	if err := seg.append(s); err != nil {
 		return false, w.poison("append to", seg, err)
 	}
-	at := seg.size
-	seg.size += s.Size()
 	if w.index == nil || e == nil || e.answer.kind == "" {
 		return true, nil
 	}
@@ -217,10 +223,9 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.Size() > w.limit {
 		return err
 	}
-	if err := copySpool(seg.file, &p.spool); err != nil {
+	if err := seg.append(&p.spool); err != nil {
 		return err
 	}
-	seg.size += p.spool.Size()
 	w.refused.takeLocked()
 	return nil
 }

@@ -1,0 +1,136 @@
+package cdxj
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"curtsy/storage/warc"
+)
+
+// told opens an index of dir that says of which files it was told; each must stand there by then, with those octets.
+func told(t *testing.T, dir string) (s *Store, all *[]string) {
+	t.Helper()
+	all = &[]string{}
+	s, err := Open(t.Context(), dir, Options{Finished: func(name string, octets int64, sum [32]byte) error {
+		b, err := os.ReadFile(filepath.Join(dir, indexDir, name))
+		if err != nil || int64(len(b)) != octets || sha256.Sum256(b) != sum {
+			t.Errorf("%s is said to have %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
+		}
+		*all = append(*all, name)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, all
+}
+
+// Each sorted index is told of once: when its segment is complete, when a kill's segment was mended, and when it was
+// missing and is made anew. A rebuild makes the same files, so that what was said of them stays true.
+func TestEachCompleteIndexIsTold(t *testing.T) {
+	dir := t.TempDir()
+	s, all := told(t, dir)
+	o := warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: 3000, Index: s, Originals: s}
+	archive := func() *warc.Writer {
+		t.Helper()
+		o.Index, o.Originals = s, s
+		w, err := warc.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := archive()
+	write := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			if _, err := w.Record(t.Context(), page(i, "http://a.test/"+string(rune('a'+i)), string(noise(i, 900)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	close := func() {
+		t.Helper()
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0, 9)
+	close()
+	files := indexes(t, dir)
+	if len(files) < 3 || !slices.Equal(*all, files) {
+		t.Errorf("told of %v, there are %v", *all, files)
+	}
+	// A kill leaves the last segment open, its index half-written.
+	last := files[len(files)-1]
+	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
+	if err := os.Rename(segment, segment+openSuffix); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, indexDir, last)); err != nil {
+		t.Fatal(err)
+	}
+	s, all = told(t, dir)
+	w = archive()
+	close()
+	if !slices.Equal(*all, []string{last}) {
+		t.Errorf("mended: told of %v, not of %s", *all, last)
+	}
+	if err := os.Remove(filepath.Join(dir, indexDir, files[0])); err != nil {
+		t.Fatal(err)
+	}
+	s, all = told(t, dir)
+	w = archive()
+	close()
+	if !slices.Equal(*all, files[:1]) {
+		t.Errorf("one was missing: told of %v", *all)
+	}
+	was := octetsOf(t, dir)
+	if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil); err != nil {
+		t.Fatal(err)
+	}
+	if is := octetsOf(t, dir); !slices.Equal(was, is) {
+		t.Error("a rebuild made other files")
+	}
+}
+
+// indexes are the names of the sorted indexes of a crawl directory.
+func indexes(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, indexDir, "*"+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	return names
+}
+
+func octetsOf(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	for _, name := range indexes(t, dir) {
+		b, err := os.ReadFile(filepath.Join(dir, indexDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(b))
+	}
+	return all
+}
+
+// noise is a text that does not compress, another for each seed.
+func noise(seed, n int) []byte {
+	var b []byte
+	for i := 0; len(b) < n; i++ {
+		sum := sha256.Sum256([]byte{byte(seed), byte(i)})
+		b = append(b, sum[:]...)
+	}
+	return b[:n]
+}

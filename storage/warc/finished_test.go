@@ -1,0 +1,103 @@
+package warc
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hearing is who hears of complete segments; each must stand under its name by then, with those octets.
+type hearing struct {
+	t   *testing.T
+	dir string
+	all []string
+}
+
+func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil || int64(len(b)) != octets || sha256.Sum256(b) != sum {
+		h.t.Errorf("%s is said to have %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
+	}
+	if open, _ := filepath.Glob(filepath.Join(h.dir, "*"+openSuffix)); len(open) > 0 {
+		h.t.Errorf("%s: another segment was begun before: %v", name, open)
+	}
+	h.all = append(h.all, name)
+	return nil
+}
+
+// Each complete segment is told once, with its size and digest, before the next begins.
+func TestEachCompleteSegmentIsTold(t *testing.T) {
+	h := &hearing{t: t, dir: t.TempDir()}
+	o := Options{Dir: h.dir, SegmentSize: 2500, Finished: h.finished}
+	for range 2 { // the second run adds its own alone
+		w := open(t, o)
+		for i := range 8 {
+			write(t, w, simple(i))
+			if err := w.Refuse(t.Context(), *told(i).Line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		closing(t, w)
+	}
+	if files := ls(t, h.dir); len(files) < 6 || !slices.Equal(h.all, files) {
+		t.Errorf("told of %v, there are %v", h.all, files)
+	}
+	w := open(t, o)
+	closing(t, w)
+	if files := ls(t, h.dir); !slices.Equal(h.all, files) {
+		t.Errorf("a run without an exchange: told of %v, there are %v", h.all, files)
+	}
+}
+
+// What a kill left is told as soon as Open has completed it: as it is then, without what was cut off.
+func TestAMendedSegmentIsTold(t *testing.T) {
+	segment, ends := threeExchanges(t)
+	for _, n := range []int64{ends[1], ends[1] + 5, ends[3] - 1, ends[3], 7} {
+		h := &hearing{t: t, dir: leave(t, segment[:n])}
+		closing(t, open(t, Options{Dir: h.dir, Finished: h.finished}))
+		if files := ls(t, h.dir); !slices.Equal(h.all, files) {
+			t.Errorf("%d octets: told of %v, there are %v", n, h.all, files)
+		}
+	}
+}
+
+// Where it cannot be told of a segment, nothing more is archived: there would be a file that nothing vouches for.
+func TestASegmentThatCannotBeToldOfIsTheLast(t *testing.T) {
+	full := errors.New("no room in the ledger")
+	for _, fails := range []int{0, 1} {
+		dir, n := t.TempDir(), 0
+		w := open(t, Options{Dir: dir, SegmentSize: 2500, Finished: func(string, int64, [32]byte) error {
+			if n++; n > fails {
+				return full
+			}
+			return nil
+		}})
+		var err error
+		for i := 0; i < 20 && err == nil; i++ {
+			_, err = w.Record(t.Context(), simple(i))
+		}
+		if !errors.Is(err, full) || !strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)) {
+			t.Errorf("%d told: %v", fails, err)
+		}
+		if err := w.Close(); !errors.Is(err, full) {
+			t.Errorf("Close: %v", err)
+		}
+		if files := ls(t, dir); len(files) != fails+1 {
+			t.Errorf("%d told: %v", fails, files)
+		}
+		if _, err := Open(Options{Dir: leave(t, segmentOf(t)), Name: "crawl", Finished: func(string, int64, [32]byte) error { return full }}); !errors.Is(err, full) {
+			t.Errorf("Open: %v", err)
+		}
+	}
+}
+
+func segmentOf(t *testing.T) []byte {
+	segment, _ := threeExchanges(t)
+	return segment
+}

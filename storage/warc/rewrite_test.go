@@ -1,0 +1,187 @@
+package warc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// written is an archive of three exchanges in one segment, and its path.
+func written(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	write(t, w, told(1), told(2), told(3))
+	closing(t, w)
+	return filepath.Join(dir, "crawl-00000.warc.gz")
+}
+
+// rewritten writes a segment anew, and returns its records.
+func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]byte, []entry) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Rewrite(t.Context(), &b, path, edit); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "anew.warc.gz")
+	writeFile(t, to, b.Bytes())
+	return b.Bytes(), read(t, to)
+}
+
+// What is kept stands there octet for octet; what is dropped is gone, and nothing else.
+func TestWhatIsKeptIsTheSame(t *testing.T) {
+	path := written(t)
+	was, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := rewritten(t, path, func(*Record) (Edit, error) { return Edit{}, nil }); !bytes.Equal(now, was) {
+		t.Error("all was kept, and it is another file")
+	}
+	all := read(t, path)
+	for i, gone := range all {
+		now, left := rewritten(t, path, func(r *Record) (Edit, error) {
+			if r.ID() == gone.ID() {
+				return Edit{Fate: Drop}, nil
+			}
+			return Edit{}, nil
+		})
+		end := int64(len(was))
+		if i+1 < len(all) {
+			end = all[i+1].Offset
+		}
+		if want := append(was[:gone.Offset:gone.Offset], was[end:]...); !bytes.Equal(now, want) || len(left) != len(all)-1 {
+			t.Errorf("record %d: %d octets and %d records are left", i, len(now), len(left))
+		}
+	}
+}
+
+// A record that is reduced has its HTTP head alone, with the digest of that, and says that it is truncated: a checker finds
+// nothing wrong. Its other fields stay as they are, in their order.
+func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
+	path := written(t)
+	is := func(r *Record) bool { return r.Type == "response" && strings.HasSuffix(r.TargetURI(), "/2") }
+	_, now := rewritten(t, path, func(r *Record) (Edit, error) {
+		if is(r) {
+			return Edit{Fate: Reduce}, nil
+		}
+		return Edit{}, nil
+	})
+	reduced := 0
+	for i, was := range read(t, path) {
+		if !is(was.Record) {
+			if !bytes.Equal(now[i].block, was.block) {
+				t.Errorf("the %s record of %s has another block", was.Type, was.TargetURI())
+			}
+			continue
+		}
+		reduced++
+		head, body, _ := bytes.Cut(was.block, []byte("\r\n\r\n"))
+		if len(body) == 0 {
+			t.Fatal("there is no body to lose")
+		}
+		head = append(head[:len(head):len(head)], "\r\n\r\n"...)
+		if !bytes.Equal(now[i].block, head) {
+			t.Errorf("the block is %q", now[i].block)
+		}
+		var want Fields
+		for _, f := range was.Fields {
+			switch f.Name {
+			case "WARC-Payload-Digest", "WARC-Truncated":
+				continue
+			case "WARC-Block-Digest":
+				f.Value = fmt.Sprintf("sha256:%x", sha256.Sum256(head))
+			case "Content-Type":
+				want = append(want, Field{"WARC-Truncated", "unspecified"})
+			case "Content-Length":
+				f.Value = fmt.Sprint(len(head))
+			}
+			want = append(want, f)
+		}
+		if fmt.Sprint(now[i].Fields) != fmt.Sprint(want) {
+			t.Errorf("fields\n%v\nwant\n%v", now[i].Fields, want)
+		}
+	}
+	if reduced != 1 {
+		t.Errorf("%d records were reduced", reduced)
+	}
+}
+
+// A block takes the place of another; the record is sound.
+func TestABlockIsReplaced(t *testing.T) {
+	path := written(t)
+	b, now := rewritten(t, path, func(r *Record) (Edit, error) {
+		if r.Type == "metadata" {
+			return Edit{Fate: Replace, Block: []byte("via: nobody\r\n")}, nil
+		}
+		return Edit{}, nil
+	})
+	n := 0
+	for _, e := range now {
+		if e.Type == "metadata" {
+			n++
+			if string(e.block) != "via: nobody\r\n" || e.Fields.Get("WARC-Truncated") != "" {
+				t.Errorf("%v %q", e.Fields, e.block)
+			}
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d records", n)
+	}
+	c := NewChecker()
+	if _, err := c.File(bytes.NewReader(b), func(f Finding) { t.Error(f) }); err != nil {
+		t.Error(err)
+	}
+	c.Finish(func(_ int, f Finding) { t.Error(f) })
+}
+
+// What is no sound segment is not written anew, and neither is what edit refuses, or when the context ends.
+func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
+	path := written(t)
+	keep := func(*Record) (Edit, error) { return Edit{}, nil }
+	no := errors.New("no")
+	if err := Rewrite(t.Context(), io.Discard, path, func(*Record) (Edit, error) { return Edit{}, no }); !errors.Is(err, no) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Rewrite(ctx, io.Discard, path, keep); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, len(b) / 2, len(b) - 1} {
+		writeFile(t, path, b[:n])
+		if err := Rewrite(t.Context(), io.Discard, path, keep); err == nil {
+			t.Errorf("%d of %d octets are taken for a segment", n, len(b))
+		}
+	}
+}
+
+// A head ends with its first empty line; without one within reach nothing is known to be a head.
+func TestHTTPHeadEndsAtTheEmptyLine(t *testing.T) {
+	long := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 9000) + "\r\n\r\n"
+	for block, want := range map[string]string{
+		"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody\r\n\r\nmore": "HTTP/1.1 200 OK\r\nA: b\r\n\r\n",
+		"HTTP/1.1 200 OK\nA: b\n\nbody":                   "HTTP/1.1 200 OK\nA: b\n\n",
+		"HTTP/1.1 200 OK\r\n\r\n":                         "HTTP/1.1 200 OK\r\n\r\n",
+		long + "body":                                     long,
+		"no head at all":                                  "",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n": "",
+		"": "",
+	} {
+		got, err := HTTPHead(strings.NewReader(block))
+		if err != nil || string(got) != want {
+			t.Errorf("%.40q: %.40q, %v", block, got, err)
+		}
+	}
+}
