@@ -1,0 +1,26 @@
+package tables
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docs/graphs.md has the columns of both tables, as the code has them.
+func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "graphs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, table := range []*Table{&Vertices, &Edges} {
+		for _, c := range table.Columns {
+			fmt.Fprintf(&want, "| `%s.%s` | %s | %s |\n", table.Name, c.Name, c.Kind, c.Doc)
+		}
+	}
+	if !strings.Contains(string(page), want.String()) {
+		t.Errorf("docs/graphs.md lacks these rows, together:\n%s", want.String())
+	}
+}

@@ -1,0 +1,178 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"curtsy/frontier/durable"
+	"curtsy/storage/tables"
+)
+
+var small = &tables.Table{Name: "small", Key: []string{"n"}, Columns: []tables.Column{
+	{Name: "n", Kind: tables.Int64, Required: true}, {Name: "text", Kind: tables.String}, {Name: "list", Kind: tables.List}}}
+
+func smallRow(i int) tables.Row {
+	text := strings.Repeat(fmt.Sprintf("%x ", i*i*i), 500)
+	return tables.Row{tables.Long(int64(i)), tables.Text(text), tables.Texts([]string{text, text})}
+}
+
+// full is a disk with room for some bytes, of which the last write gets a part.
+type full struct {
+	room int
+	file *os.File
+}
+
+func (f *full) Write(b []byte) (int, error) {
+	if len(b) <= f.room {
+		f.room -= len(b)
+		return f.file.Write(b)
+	}
+	n, _ := f.file.Write(b[:f.room])
+	f.room = 0
+	return n, &os.PathError{Op: "write", Path: f.file.Name(), Err: syscall.ENOSPC}
+}
+
+// A disk that is full at any byte of a file is an error that names the file, in Write or in Close; then nothing stands
+// there but what stood there before.
+func TestAFullDiskLeavesNothing(t *testing.T) {
+	for _, format := range []Format{CSV, JSONL, Parquet} {
+		size := 0
+		for room := 1 << 30; ; {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "small"+format.Ext())
+			if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			disk := &full{room: room}
+			err := fill(path, format, disk)
+			b, left := mustRead(t, path), names(t, dir)
+			switch {
+			case left != 1:
+				t.Fatalf("%s, room for %d bytes: %d names are left", format, room, left)
+			case size == 0 && err == nil:
+				size = len(b)
+			case !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".new") || string(b) != "before":
+				t.Fatalf("%s, room for %d of %d bytes: %v; %.20q", format, room, size, err, b)
+			}
+			switch {
+			case room == 0:
+			case room > size:
+				room = size - 1
+				continue
+			default:
+				room -= min(room, max(1, size/13))
+				continue
+			}
+			break
+		}
+	}
+}
+
+func fill(path string, format Format, disk *full) error {
+	d, err := durable.Begin(path)
+	if err != nil {
+		return err
+	}
+	disk.file = d.File
+	var w writer
+	switch format {
+	case CSV:
+		w, err = newCSV(disk, small, Options{})
+	case JSONL:
+		w = newJSONL(disk, small)
+	default:
+		w, err = newParquet(disk, small, Options{})
+	}
+	if err != nil {
+		d.Abort()
+		return d.Wrong(err)
+	}
+	s := newFile(small, d, w, true)
+	defer s.Abort()
+	for i := range 500 {
+		if err := s.Write(smallRow(i)); err != nil {
+			if again := s.Close(); !errors.Is(again, err) {
+				return errors.Join(err, fmt.Errorf("but then %w", again))
+			}
+			return err
+		}
+	}
+	return s.Close()
+}
+
+func TestAFullDiskLeavesNoDatabase(t *testing.T) {
+	for _, room := range []int{5, 50, 500} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, DatabaseName)
+		db, err := newDatabase(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := db.table(small, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", room)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2000 {
+			if err = s.Write(smallRow(i)); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "full") {
+			t.Errorf("room for %d pages: %v", room, err)
+		}
+		if again := s.Close(); !errors.Is(again, err) {
+			t.Errorf("room for %d pages: %v", room, again)
+		}
+		if again := db.close(); again == nil || names(t, dir) != 0 {
+			t.Errorf("room for %d pages: %v, %d names", room, again, names(t, dir))
+		}
+	}
+}
+
+// What a kill left is removed by the next of that name, and by no other.
+func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
+	dir := t.TempDir()
+	for _, format := range Formats() {
+		left := filepath.Join(dir, ".small"+format.Ext()+".abcdefgh.new")
+		if err := os.WriteFile(left, []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, format := range Formats() {
+		s, err := Create(format, filepath.Join(dir, "small"+format.Ext()), small, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Abort()
+		if want := len(Formats()) - 1 - i; names(t, dir) != want {
+			t.Errorf("%s: %d names are left, want %d", format, names(t, dir), want)
+		}
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func names(t *testing.T, dir string) int {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}

@@ -1,0 +1,298 @@
+package sink_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+// absent skips a test for want of a program of others, or fails where it must run.
+func absent(t testing.TB, what string, err error) {
+	t.Helper()
+	if os.Getenv("CURTSY_MUST_RUN") != "" {
+		t.Fatalf("%s does not run (%v), and CURTSY_MUST_RUN is set", what, err)
+	}
+	t.Skipf("%s does not run: %v", what, err)
+}
+
+type answer struct {
+	Types map[string]string
+	Rows  [][]any
+}
+
+// duckdb asks DuckDB, which is installed by npm ci --ignore-scripts in .ci/clients.
+func duckdb(t testing.TB, queries ...string) (answers []answer) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		absent(t, "node", err)
+	}
+	modules, err := filepath.Abs(filepath.Join("..", "..", "..", ".ci", "clients", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@duckdb", "node-api")); err != nil {
+		absent(t, "DuckDB", err)
+	}
+	asked, err := json.Marshal(map[string]any{"modules": modules, "queries": queries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "duckdb.js"))
+	var out, failed bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(asked), &out, &failed
+	c.Env = append(os.Environ(), "TZ=America/New_York") // an instant is one wherever it is read
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, failed.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &answers); err != nil || len(answers) != len(queries) {
+		t.Fatalf("%d answers: %v", len(answers), err)
+	}
+	return answers
+}
+
+// duckTypes are the types of docs/tables.md as DuckDB has them.
+var duckTypes = map[tables.Kind]string{
+	tables.String: "VARCHAR", tables.Bool: "BOOLEAN", tables.Int16: "SMALLINT", tables.Int32: "INTEGER", tables.Int64: "BIGINT",
+	tables.Float64: "DOUBLE", tables.Time: "TIMESTAMP WITH TIME ZONE", tables.List: "VARCHAR[]",
+}
+
+// columnsOf asks for the columns of a table, instants as microseconds, and strings as base64: the client takes the mark of
+// byte order (U+FEFF) away from in front of a string, which DuckDB does not.
+func columnsOf(table *tables.Table, from string) string {
+	var names []string
+	for _, c := range table.Columns {
+		name := `"` + c.Name + `"`
+		switch c.Kind {
+		case tables.Time:
+			name = "epoch_us(" + name + ")"
+		case tables.String:
+			name = "to_base64(encode(" + name + "))"
+		case tables.List:
+			name = "list_transform(" + name + ", lambda s: to_base64(encode(s)))"
+		}
+		names = append(names, name)
+	}
+	return "SELECT " + strings.Join(names, ", ") + " FROM " + from
+}
+
+// duckSame holds what DuckDB read against rows.
+func duckSame(t testing.TB, what string, table *tables.Table, got [][]any, want []tables.Row) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d rows, want %d", what, len(got), len(want))
+	}
+	for i, r := range want {
+		for k, w := range plain(r) {
+			g := got[i][k]
+			switch v := w.(type) {
+			case time.Time:
+				w = fmt.Sprint(v.UnixMicro())
+			case int64:
+				g, w = fmt.Sprint(g), fmt.Sprint(v)
+				if f, ok := got[i][k].(float64); ok {
+					g = fmt.Sprint(int64(f))
+				}
+			case string:
+				w = base64.StdEncoding.EncodeToString([]byte(v))
+			case []string:
+				list := []any{}
+				for _, s := range v {
+					list = append(list, base64.StdEncoding.EncodeToString([]byte(s)))
+				}
+				w = list
+			}
+			if !reflect.DeepEqual(g, w) {
+				t.Errorf("%s: %s of row %d is %q, want %q", what, table.Columns[k].Name, i, g, w)
+			}
+		}
+	}
+}
+
+func quoteSQL(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func TestDuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
+	rows := hostileRows()
+	var types, json []string
+	for _, c := range every.Columns {
+		types = append(types, quoteSQL(c.Name)+": "+quoteSQL(duckTypes[c.Kind]))
+		kind := duckTypes[c.Kind]
+		if c.Kind == tables.List {
+			kind = "JSON"
+		}
+		json = append(json, quoteSQL(c.Name)+": "+quoteSQL(kind))
+	}
+	csvFile := "read_csv(" + quoteSQL(written(t, sink.CSV, every, rows, sink.Options{ExactCSV: true})) +
+		", header = true, quote = '\"', escape = '\"', delim = ',', auto_detect = false, allow_quoted_nulls = false, columns = {" + strings.Join(json, ", ") + "})"
+	lists := "(SELECT * REPLACE (from_json(list, '[\"VARCHAR\"]') AS list, from_json(names, '[\"VARCHAR\"]') AS names) FROM " + csvFile + ")"
+	froms := []string{
+		"read_parquet(" + quoteSQL(written(t, sink.Parquet, every, rows, sink.Options{})) + ")",
+		"read_json(" + quoteSQL(written(t, sink.JSONL, every, rows, sink.Options{})) + ", format = 'newline_delimited', columns = {" + strings.Join(types, ", ") + "})",
+		lists,
+	}
+	var queries []string
+	for _, from := range froms {
+		queries = append(queries, columnsOf(every, from))
+	}
+	for i, a := range duckdb(t, queries...) {
+		duckSame(t, froms[i], every, a.Rows, rows)
+	}
+}
+
+// Every table of an export has the types of docs/tables.md, the name of its row and its order.
+func TestDuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
+	all := append(tables.All(), every)
+	var queries []string
+	rows := map[string][]tables.Row{}
+	for _, table := range all {
+		rows[table.Name] = sample(table, 300)
+		file := quoteSQL(written(t, sink.Parquet, table, rows[table.Name], sink.Options{Version: "1.2"}))
+		queries = append(queries,
+			"SELECT * FROM "+file, columnsOf(table, file),
+			"SELECT decode(value) FROM parquet_kv_metadata("+file+") WHERE decode(key) = 'curtsy.doc'",
+			"SELECT DISTINCT compression FROM parquet_metadata("+file+")",
+			"SELECT name, converted_type FROM parquet_schema("+file+") WHERE converted_type IN ('LIST', 'INT_16', 'TIMESTAMP_MICROS')")
+	}
+	answers := duckdb(t, queries...)
+	for i, table := range all {
+		a := answers[5*i:]
+		for _, c := range table.Columns {
+			if got := a[0].Types[c.Name]; got != duckTypes[c.Kind] {
+				t.Errorf("%s.%s is a %s, want a %s", table.Name, c.Name, got, duckTypes[c.Kind])
+			}
+		}
+		duckSame(t, table.Name, table, a[1].Rows, rows[table.Name])
+		if fmt.Sprint(a[2].Rows) != fmt.Sprint([][]any{{table.Doc}}) || fmt.Sprint(a[3].Rows) != "[[ZSTD]]" {
+			t.Errorf("%s: %v, %v", table.Name, a[2].Rows, a[3].Rows)
+		}
+		annotated := 0
+		for _, c := range table.Columns {
+			if c.Kind == tables.List || c.Kind == tables.Int16 || c.Kind == tables.Time {
+				annotated++
+			}
+		}
+		if len(a[4].Rows) != annotated {
+			t.Errorf("%s: %v", table.Name, a[4].Rows)
+		}
+	}
+}
+
+// sample makes rows of a table: in order, with nulls where they may be, and strings that are hostile.
+func sample(table *tables.Table, n int) (rows []tables.Row) {
+	r := rand.New(rand.NewPCG(1, uint64(len(table.Columns))))
+	first := ""
+	if len(table.Key) > 0 {
+		first = table.Key[0]
+	}
+	for i := range n {
+		row := make(tables.Row, len(table.Columns))
+		for k, c := range table.Columns {
+			text := hostile[r.IntN(len(hostile))]
+			switch {
+			case c.Name == first && c.Kind == tables.String:
+				row[k] = tables.Text(fmt.Sprintf("%06d", i))
+			case c.Name == first && c.Kind == tables.Time:
+				row[k] = tables.Instant(time.Unix(int64(i), 0))
+			case c.Name == first && c.Kind == tables.Int64:
+				row[k] = tables.Long(int64(i))
+			case !c.Required && r.IntN(4) == 0:
+				row[k] = tables.Null()
+			case c.Kind == tables.String:
+				row[k] = tables.Text(text)
+			case c.Kind == tables.Bool:
+				row[k] = tables.Flag(r.IntN(2) == 0)
+			case c.Kind == tables.Int16:
+				row[k] = tables.Short(int16(r.Uint64()))
+			case c.Kind == tables.Int32:
+				row[k] = tables.Int(int32(r.Uint64()))
+			case c.Kind == tables.Int64:
+				row[k] = tables.Long(int64(r.Uint64()))
+			case c.Kind == tables.Float64:
+				row[k] = tables.Float(r.NormFloat64())
+			case c.Kind == tables.Time:
+				row[k] = tables.Instant(time.UnixMicro(r.Int64N(1 << 52)))
+			case c.Kind == tables.List:
+				row[k] = tables.Texts([]string{text, "x", text}[:r.IntN(4)])
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func TestPythonReadsHostileRowsOfEachFormat(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err == nil {
+		err = exec.Command(python, "-c", "import csv, json, sqlite3").Run() // a stand-in may be there that starts nothing
+	}
+	if err != nil {
+		absent(t, "python3", err)
+	}
+	rows := hostileRows()
+	for _, format := range []sink.Format{sink.CSV, sink.JSONL, sink.SQLite} {
+		path := written(t, format, every, rows, sink.Options{})
+		out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "read.py"), path).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+		var got [][]any
+		d := json.NewDecoder(bytes.NewReader(out))
+		d.UseNumber()
+		if err := d.Decode(&got); err != nil || len(got) != len(rows) {
+			t.Fatalf("%s: %d rows, want %d: %v", format, len(got), len(rows), err)
+		}
+		for i, r := range rows {
+			for k, w := range plain(r) {
+				if g := got[i][k]; !pythonSame(t, format, every.Columns[k].Kind, g, w) {
+					t.Errorf("%s: %s of row %d is %q, want %q", format, every.Columns[k].Name, i, g, w)
+				}
+			}
+		}
+	}
+}
+
+func pythonSame(t *testing.T, format sink.Format, kind tables.Kind, g, w any) bool {
+	t.Helper()
+	s, text := g.(string)
+	switch {
+	case w == nil && format == sink.CSV:
+		return s == "" && text
+	case w == nil:
+		return g == nil
+	case kind == tables.String && format == sink.CSV:
+		return strings.TrimPrefix(s, "'") == w
+	case kind == tables.String:
+		return text && s == w
+	case kind == tables.Time:
+		return instant(t, s).Equal(w.(time.Time))
+	case kind == tables.List:
+		if format == sink.JSONL {
+			b, err := json.Marshal(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = string(b)
+		}
+		list := []string{}
+		return json.Unmarshal([]byte(s), &list) == nil && reflect.DeepEqual(list, w)
+	case kind == tables.Bool && format == sink.SQLite:
+		return (fmt.Sprint(g) == "1") == w.(bool)
+	case kind == tables.Float64:
+		var f float64
+		_, err := fmt.Sscan(fmt.Sprint(g), &f)
+		return err == nil && f == w
+	}
+	return fmt.Sprint(g) == fmt.Sprint(w)
+}

@@ -1,0 +1,178 @@
+package sink
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+
+	"curtsy/storage/tables"
+)
+
+// A row group ends with as many rows as DuckDB reads at once, or before with as many bytes: its pages wait in memory
+// until all its columns are complete.
+const (
+	groupRows  = 122_880
+	groupBytes = 32 << 20
+)
+
+// parquetWriter writes row groups of bounded size.
+type parquetWriter struct {
+	buf   *bufio.Writer
+	w     *parquet.GenericWriter[any]
+	rows  int // of the group
+	bytes int // of the group, as they are without a coding
+	row   parquet.Row
+	there []int // the definition level of a value of each column, and of a list that is empty
+}
+
+func newParquet(w io.Writer, t *tables.Table, o Options) (*parquetWriter, error) {
+	var sorting []parquet.SortingColumn
+	for _, name := range t.Key {
+		sorting = append(sorting, parquet.NullsFirst(parquet.Ascending(name)))
+	}
+	options := []parquet.WriterOption{
+		parquet.NewSchema(t.Name, newColumns(t)),
+		parquet.Compression(&parquet.Zstd),
+		parquet.DataPageVersion(1), // which every reader knows
+		// The file's index has them. A writer that is given a whole configuration has its default, true, all the same: so
+		// it is given options.
+		parquet.DataPageStatistics(false),
+		parquet.PageBufferSize(64 << 10),
+		parquet.DictionaryMaxBytes(1 << 20),
+		parquet.CreatedBy("curtsy", o.Version, ""),
+		parquet.KeyValueMetadata("curtsy.table", t.Name),
+		parquet.KeyValueMetadata("curtsy.doc", t.Doc),
+		parquet.KeyValueMetadata("curtsy.version", o.Version),
+		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
+	}
+	if _, err := parquet.NewWriterConfig(options...); err != nil {
+		return nil, err
+	}
+	buf := bufio.NewWriterSize(w, bufferSize)
+	p := &parquetWriter{buf: buf, w: parquet.NewGenericWriter[any](buf, options...)}
+	for i := range t.Columns {
+		level := 1
+		if t.Columns[i].Required {
+			level = 0
+		}
+		p.there = append(p.there, level)
+	}
+	return p, nil
+}
+
+func (p *parquetWriter) write(r tables.Row) error {
+	p.row = p.row[:0]
+	size := 0
+	for i, v := range r {
+		size += 8
+		if v.IsNull() {
+			p.row = append(p.row, parquet.NullValue().Level(0, 0, i))
+			continue
+		}
+		switch v.Kind() {
+		case tables.List:
+			size += p.list(v.List(), i)
+			continue
+		case tables.String:
+			size += len(v.Text())
+		}
+		p.row = append(p.row, scalar(v).Level(0, p.there[i], i))
+	}
+	if p.rows > 0 && (p.rows == groupRows || p.bytes+size > groupBytes) {
+		if err := p.w.Flush(); err != nil {
+			return err
+		}
+		p.rows, p.bytes = 0, 0
+	}
+	p.rows, p.bytes = p.rows+1, p.bytes+size
+	_, err := p.w.WriteRows([]parquet.Row{p.row})
+	clear(p.row)
+	return err
+}
+
+// list adds a list, and returns the bytes of its strings.
+func (p *parquetWriter) list(list []string, column int) (size int) {
+	if len(list) == 0 {
+		p.row = append(p.row, parquet.NullValue().Level(0, p.there[column], column))
+	}
+	for i, s := range list {
+		p.row = append(p.row, parquet.ValueOf(s).Level(min(i, 1), p.there[column]+1, column))
+		size += len(s) + 8
+	}
+	return size
+}
+
+func scalar(v tables.Value) parquet.Value {
+	switch v.Kind() {
+	case tables.Bool:
+		return parquet.BooleanValue(v.Number() != 0)
+	case tables.Int16, tables.Int32:
+		return parquet.Int32Value(int32(v.Number()))
+	case tables.Float64:
+		return parquet.DoubleValue(v.Float())
+	case tables.String:
+		return parquet.ValueOf(v.Text())
+	}
+	return parquet.Int64Value(v.Number())
+}
+
+func (p *parquetWriter) finish() error {
+	if err := p.w.Close(); err != nil {
+		return err
+	}
+	return p.buf.Flush()
+}
+
+// columns are those of a table in their order; a parquet.Group has them by name.
+type columns struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+// Fields implements parquet.Node.
+func (c *columns) Fields() []parquet.Field { return c.fields }
+
+func newColumns(t *tables.Table) *columns {
+	c := &columns{Group: parquet.Group{}}
+	for i := range t.Columns {
+		c.Group[t.Columns[i].Name] = node(&t.Columns[i])
+	}
+	byName := map[string]parquet.Field{}
+	for _, f := range c.Group.Fields() {
+		byName[f.Name()] = f
+	}
+	for i := range t.Columns {
+		c.fields = append(c.fields, byName[t.Columns[i].Name])
+	}
+	return c
+}
+
+func node(c *tables.Column) parquet.Node {
+	var n parquet.Node
+	switch c.Kind {
+	case tables.Bool:
+		n = parquet.Leaf(parquet.BooleanType)
+	case tables.Int16:
+		n = parquet.Int(16)
+	case tables.Int32:
+		n = parquet.Int(32)
+	case tables.Int64:
+		n = parquet.Int(64)
+	case tables.Float64:
+		n = parquet.Leaf(parquet.DoubleType)
+	case tables.Time:
+		n = parquet.Timestamp(parquet.Microsecond)
+	case tables.List:
+		n = parquet.List(parquet.Leaf(bounded{parquet.String().Type()}))
+	default:
+		n = parquet.Leaf(bounded{parquet.String().Type()})
+	}
+	if c.Few && c.Kind != tables.List && c.Kind != tables.Bool {
+		n = parquet.Encoded(n, &parquet.RLEDictionary)
+	}
+	if c.Required {
+		return parquet.Required(n)
+	}
+	return parquet.Optional(n)
+}

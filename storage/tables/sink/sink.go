@@ -1,0 +1,136 @@
+package sink
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"curtsy/frontier/durable"
+	"curtsy/storage/tables"
+)
+
+// Sink takes the rows of one table, in the order of its key, and makes one file of them. It may not be used by two
+// goroutines at once.
+type Sink interface {
+	// Write adds a row, which it does not keep. The first error ends the file: Close then gives it again.
+	Write(r tables.Row) error
+	// Close completes the file and makes it durable. The file has its name only then.
+	Close() error
+	// Abort leaves nothing behind. It does nothing after Close.
+	Abort()
+}
+
+// Options say how files are written. The zero value is the default of each.
+type Options struct {
+	// Version is the program's, for the formats that have a place for it. Empty means "devel".
+	Version string
+	// ExactCSV leaves strings of CSV files as they are that a spreadsheet would run as formulas. The default marks them.
+	ExactCSV bool
+}
+
+// Create begins the file of table t at path, in place of what may stand there.
+func Create(format Format, path string, t *tables.Table, o Options) (Sink, error) {
+	if err := t.Valid(); err != nil {
+		return nil, err
+	}
+	o.Version = cmp.Or(o.Version, "devel")
+	if _, err := Parse(string(format)); err != nil {
+		return nil, err
+	}
+	if format == SQLite {
+		return newAlone(path, t, o)
+	}
+	d, err := durable.Begin(path)
+	if err != nil {
+		return nil, err
+	}
+	var w writer
+	switch format {
+	case CSV:
+		w, err = newCSV(d, t, o)
+	case JSONL:
+		w, err = newJSONL(d, t), nil
+	case Parquet:
+		w, err = newParquet(d, t, o)
+	case WET:
+		w, err = newWET(d, t, o)
+	}
+	if err != nil {
+		d.Abort()
+		return nil, d.Wrong(err)
+	}
+	return newFile(t, d, w, true), nil
+}
+
+// writer writes the rows of one format.
+type writer interface {
+	write(r tables.Row) error
+	// finish writes what is still to be written.
+	finish() error
+}
+
+// file is a Sink: it checks rows, keeps the first error, and has the file written.
+type file struct {
+	t     *tables.Table
+	draft *durable.Draft
+	whole bool // the draft is this table's alone
+	w     writer
+	keys  []int
+	last  tables.Row // the key of the row before, if there was one
+	rows  int64
+	err   error
+}
+
+func newFile(t *tables.Table, d *durable.Draft, w writer, whole bool) *file {
+	return &file{t: t, draft: d, whole: whole, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns))}
+}
+
+// Write implements Sink.
+func (f *file) Write(r tables.Row) error {
+	if f.err == nil {
+		f.err = f.add(r)
+	}
+	return f.err
+}
+
+func (f *file) add(r tables.Row) error {
+	if err := f.t.Check(r); err != nil {
+		return f.draft.Wrong(err)
+	}
+	if f.rows > 0 && tables.Keyed(f.keys, f.last, r) > 0 {
+		return f.draft.Wrong(fmt.Errorf("sink: row %d of %s stands before the row that came before it, by %s",
+			f.rows+1, f.t.Name, strings.Join(f.t.Key, ", ")))
+	}
+	for _, k := range f.keys {
+		f.last[k] = r[k]
+	}
+	f.rows++
+	if err := f.w.write(r); err != nil {
+		return f.draft.Wrong(err)
+	}
+	return nil
+}
+
+// Close implements Sink.
+func (f *file) Close() error {
+	if f.err == nil {
+		if err := f.w.finish(); err != nil {
+			f.err = f.draft.Wrong(err)
+		}
+	}
+	switch {
+	case f.err != nil:
+		f.Abort()
+		return f.err
+	case f.whole:
+		return f.draft.Commit()
+	}
+	return nil
+}
+
+// Abort implements Sink.
+func (f *file) Abort() {
+	if f.whole {
+		f.draft.Abort()
+	}
+}

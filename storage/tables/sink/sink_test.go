@@ -1,0 +1,440 @@
+package sink_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+// every has a column of each kind, required and not.
+var every = &tables.Table{
+	Name: "every", Doc: "One row per test", Key: []string{"key", "n64"}, Lookup: []string{"few"},
+	Columns: []tables.Column{
+		{Name: "key", Kind: tables.String, Required: true, Doc: "the key"},
+		{Name: "n64", Kind: tables.Int64, Required: true, Doc: "a number"},
+		{Name: "text", Kind: tables.String, Doc: "a string"},
+		{Name: "few", Kind: tables.String, Few: true, Doc: "one of few strings"},
+		{Name: "few16", Kind: tables.Int16, Few: true, Required: true, Doc: "one of few numbers"},
+		{Name: "flag", Kind: tables.Bool, Doc: "yes or no"},
+		{Name: "n16", Kind: tables.Int16, Doc: "a short number"},
+		{Name: "n32", Kind: tables.Int32, Doc: "a number"},
+		{Name: "real", Kind: tables.Float64, Doc: "a fraction"},
+		{Name: "at", Kind: tables.Time, Doc: "when"},
+		{Name: "list", Kind: tables.List, Doc: "some strings"},
+		{Name: "names", Kind: tables.List, Few: true, Required: true, Doc: "more of them"},
+	},
+}
+
+// hostile are strings as pages have them that want to break what reads them.
+var hostile = []string{
+	"", " ", "'", `"`, `""`, ",", "a,b", "\r", "\n", "\r\n", "\n\r", "a\r\nb\rc\nd", "\x00", "a\x00b", "\x1b[31m", "\t", "=cmd|' /C calc'!A0",
+	"+1", "-1", "@SUM(A1)", "＝1+1", "'=1", "''", "null", "NULL", `\N`, "NaN", "[", "[]", "{}", "true", "\u2028\u2029", "\ufeff", "\ufeffkey",
+	"\xff\xfe", "\xed\xa0\x80", "日本語", "𝄞", "\\", `\"`, `\u0000`, "</script>", "#", "--", ";", "a;b", "|", "\x7f", "\u0085", " padded ", "x\x1ay",
+}
+
+func row(i int, text string) tables.Row {
+	s := tables.Text(text)
+	if i%7 == 3 {
+		s = tables.Null()
+	}
+	list := tables.Texts([]string{text, "", text + "x"})
+	switch i % 3 {
+	case 1:
+		list = tables.Null()
+	case 2:
+		list = tables.Texts(nil)
+	}
+	at := tables.Instant(time.Date(2026, 11, 23, 7, 0, 0, 123456789, time.FixedZone("", 3600)).Add(time.Duration(i) * time.Hour))
+	if i%5 == 4 {
+		return tables.Row{tables.Text(fmt.Sprintf("%06d", i)), tables.Long(-1 << 63), s, tables.Null(), tables.Short(-1 << 15), tables.Null(),
+			tables.Null(), tables.Null(), tables.Null(), tables.Null(), list, tables.Texts([]string{})}
+	}
+	return tables.Row{tables.Text(fmt.Sprintf("%06d", i)), tables.Long(1<<63 - 1 - int64(i)), s, tables.Text([]string{"a", "", "=b"}[i%3]),
+		tables.Short(int16(i)), tables.Flag(i%2 == 0), tables.Short(1<<15 - 1), tables.Int(-1 << 31), tables.Float(0.1 * float64(i)), at, list,
+		tables.Texts([]string{text})}
+}
+
+func hostileRows() (rows []tables.Row) {
+	for i := range 3 * len(hostile) {
+		rows = append(rows, row(i, hostile[i%len(hostile)]))
+	}
+	return rows
+}
+
+func written(t testing.TB, format sink.Format, table *tables.Table, rows []tables.Row, o sink.Options) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), table.Name+format.Ext())
+	s, err := sink.Create(format, path, table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Abort()
+	for _, r := range rows {
+		if err := s.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// plain is a row as values of Go: nil, string, bool, int64, float64, time.Time, []string.
+func plain(r tables.Row) (vs []any) {
+	for _, v := range r {
+		switch {
+		case v.IsNull():
+			vs = append(vs, nil)
+		case v.Kind() == tables.String:
+			vs = append(vs, v.Text())
+		case v.Kind() == tables.Bool:
+			vs = append(vs, v.Number() == 1)
+		case v.Kind() == tables.Float64:
+			vs = append(vs, v.Float())
+		case v.Kind() == tables.Time:
+			vs = append(vs, v.Time())
+		case v.Kind() == tables.List:
+			vs = append(vs, append([]string{}, v.List()...))
+		default:
+			vs = append(vs, v.Number())
+		}
+	}
+	return vs
+}
+
+func same(t testing.TB, got [][]any, want []tables.Row) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d rows, want %d", len(got), len(want))
+	}
+	for i, r := range want {
+		if w := plain(r); !reflect.DeepEqual(got[i], w) {
+			t.Errorf("row %d is\n%.2000q, want\n%.2000q", i, got[i], w)
+		}
+	}
+}
+
+func TestParquetComesBackByTheLibrary(t *testing.T) {
+	rows := hostileRows()
+	same(t, parquetRows(t, written(t, sink.Parquet, every, rows, sink.Options{}), every), rows)
+}
+
+// parquetRows are the rows of a file by the values of its columns, put together by their levels.
+func parquetRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := parquet.OpenFile(f, fi.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range p.RowGroups() {
+		reader := group.Rows()
+		buf := make([]parquet.Row, 10)
+		for {
+			n, err := reader.ReadRows(buf)
+			for _, r := range buf[:n] {
+				rows = append(rows, fromParquet(table, r))
+			}
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		reader.Close()
+	}
+	return rows
+}
+
+func fromParquet(table *tables.Table, r parquet.Row) []any {
+	vs := make([]any, len(table.Columns))
+	for _, v := range r {
+		c := &table.Columns[v.Column()]
+		at := &vs[v.Column()]
+		base := 1
+		if c.Required {
+			base = 0
+		}
+		switch {
+		case c.Kind == tables.List && v.DefinitionLevel() < base:
+		case c.Kind == tables.List && v.DefinitionLevel() == base:
+			*at = []string{}
+		case c.Kind == tables.List && v.RepetitionLevel() == 0:
+			*at = []string{string(v.ByteArray())}
+		case c.Kind == tables.List:
+			*at = append((*at).([]string), string(v.ByteArray()))
+		case v.IsNull():
+		case c.Kind == tables.String:
+			*at = string(v.ByteArray())
+		case c.Kind == tables.Bool:
+			*at = v.Boolean()
+		case c.Kind == tables.Int16 || c.Kind == tables.Int32:
+			*at = int64(v.Int32())
+		case c.Kind == tables.Float64:
+			*at = v.Double()
+		case c.Kind == tables.Time:
+			*at = time.UnixMicro(v.Int64()).UTC()
+		default:
+			*at = v.Int64()
+		}
+	}
+	return vs
+}
+
+func TestJSONLComesBackByTheStandardLibrary(t *testing.T) {
+	rows := hostileRows()
+	b, err := os.ReadFile(written(t, sink.JSONL, every, rows, sink.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, jsonRows(t, b, every), rows)
+}
+
+func jsonRows(t testing.TB, b []byte, table *tables.Table) (rows [][]any) {
+	t.Helper()
+	for line := range strings.Lines(string(b)) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber()
+		var object map[string]any
+		if err := d.Decode(&object); err != nil {
+			t.Fatalf("%v of %.500q", err, line)
+		}
+		var r []any
+		for _, c := range table.Columns {
+			v, ok := object[c.Name]
+			if !ok {
+				t.Fatalf("%s is not in %.500q", c.Name, line)
+			}
+			r = append(r, fromJSON(t, &c, v))
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func fromJSON(t testing.TB, c *tables.Column, v any) any {
+	switch {
+	case v == nil:
+		return nil
+	case c.Kind == tables.Time:
+		return instant(t, v.(string))
+	case c.Kind == tables.Float64:
+		f, err := v.(json.Number).Float64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	case c.Kind == tables.List:
+		list := []string{}
+		for _, s := range v.([]any) {
+			list = append(list, s.(string))
+		}
+		return list
+	case c.Kind == tables.String || c.Kind == tables.Bool:
+		return v
+	}
+	n, err := v.(json.Number).Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func instant(t testing.TB, s string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || len(s) != len("2006-01-02T15:04:05.000000Z") {
+		t.Fatalf("%q: %v", s, err)
+	}
+	return at.UTC()
+}
+
+// encoding/csv takes a CR LF in a field for an LF, and an empty cell and an empty string for one: the rows are compared
+// as if they were.
+func TestCSVComesBackByTheStandardLibrary(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		rows := hostileRows()
+		f, err := os.Open(written(t, sink.CSV, every, rows, sink.Options{ExactCSV: exact}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		cells, err := csv.NewReader(f).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, c := range every.Columns {
+			names = append(names, c.Name)
+		}
+		if !reflect.DeepEqual(cells[0], names) || len(cells) != len(rows)+1 {
+			t.Fatalf("%d rows below %q", len(cells)-1, cells[0])
+		}
+		for i, r := range rows {
+			for k, v := range plain(r) {
+				got, want := cells[i+1][k], ""
+				switch v := v.(type) {
+				case nil:
+				case string:
+					want = strings.ReplaceAll(v, "\r\n", "\n")
+					if !exact {
+						if got != "" && strings.ContainsAny(got[:1], "=+-@\t\r\n") {
+							t.Errorf("%q would be run", got)
+						}
+						got = strings.TrimPrefix(got, "'")
+					}
+				case time.Time:
+					if !instant(t, got).Equal(v) {
+						t.Errorf("%q is not %s", got, v)
+					}
+					want = got
+				case []string:
+					list := []string{}
+					if err := json.Unmarshal([]byte(got), &list); err != nil || !reflect.DeepEqual(list, v) {
+						t.Errorf("%q is not %q: %v", got, v, err)
+					}
+					want = got
+				default:
+					want = fmt.Sprint(v)
+				}
+				if got != want {
+					t.Errorf("%s of row %d is %q, want %q", every.Columns[k].Name, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// RFC 4180: lines end with CR LF, and what stands in quotes is as it was. Null is an empty cell, the empty string a pair of quotes.
+func TestCSVIsWhatTheRFCSays(t *testing.T) {
+	table := &tables.Table{Name: "t", Columns: []tables.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Kind: tables.List}}}
+	rows := []tables.Row{
+		{tables.Null(), tables.Text(""), tables.Null()},
+		{tables.Text("a\r\nb\n\"c\""), tables.Text("1,2"), tables.Texts([]string{"x\"y", "=z"})},
+		{tables.Text("=1"), tables.Text("'"), tables.Texts(nil)},
+	}
+	for _, c := range []struct {
+		o    sink.Options
+		want string
+	}{
+		{sink.Options{}, "a,b,c\r\n,\"\",\r\n\"a\r\nb\n\"\"c\"\"\",\"1,2\",\"[\"\"x\\\"\"y\"\",\"\"=z\"\"]\"\r\n\"'=1\",\"''\",\"[]\"\r\n"},
+		{sink.Options{ExactCSV: true}, "a,b,c\r\n,\"\",\r\n\"a\r\nb\n\"\"c\"\"\",\"1,2\",\"[\"\"x\\\"\"y\"\",\"\"=z\"\"]\"\r\n=1,',\"[]\"\r\n"},
+	} {
+		b, err := os.ReadFile(written(t, sink.CSV, table, rows, c.o))
+		if err != nil || string(b) != c.want {
+			t.Errorf("%+v: %q, want %q: %v", c.o, b, c.want, err)
+		}
+	}
+}
+
+func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
+	for _, format := range sink.Formats() {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "every"+format.Ext())
+		if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		begin := func() sink.Sink {
+			s, err := sink.Create(format, path, every, sink.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 10 {
+				if err := s.Write(row(i, "text")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return s
+		}
+		is := func(what string, left int) {
+			t.Helper()
+			b, err := os.ReadFile(path)
+			names, _ := os.ReadDir(dir)
+			if err != nil || (string(b) == "before") != (what == "before") || len(names) != left {
+				t.Errorf("%s: it begins %.20q, want %s; %v; %v", format, b, what, names, err)
+			}
+		}
+		begin().Abort()
+		is("before", 1)
+		s := begin()
+		wrong := s.Write(row(3, "text"))
+		if wrong == nil || !strings.Contains(wrong.Error(), path+": ") || !strings.Contains(wrong.Error(), "row 11 of every") {
+			t.Errorf("%s: a row in the wrong place: %v", format, wrong)
+		}
+		if err := s.Write(row(99, "text")); err != wrong {
+			t.Errorf("%s: a row behind an error: %v", format, err)
+		}
+		if err := s.Close(); err != wrong {
+			t.Errorf("%s: the end behind an error: %v", format, err)
+		}
+		is("before", 1)
+		s = begin()
+		is("before", 2)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		is("new", 1)
+		s.Abort()
+		is("new", 1)
+		if err := s.Close(); err == nil {
+			t.Error("it was closed twice")
+		}
+		is("new", 1)
+	}
+}
+
+func TestRowsThatAreNoneAreRefused(t *testing.T) {
+	for _, format := range sink.Formats() {
+		for name, r := range map[string]tables.Row{"short": row(0, "")[1:], "null key": append(tables.Row{tables.Null()}, row(0, "")[1:]...)} {
+			s, err := sink.Create(format, filepath.Join(t.TempDir(), "x"), every, sink.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Write(r); err == nil {
+				t.Errorf("%s: %s", format, name)
+			}
+			s.Abort()
+		}
+	}
+}
+
+func TestATableOfNoRowsIsAFile(t *testing.T) {
+	for _, format := range sink.Formats() {
+		path := written(t, format, every, nil, sink.Options{})
+		if format == sink.Parquet {
+			same(t, parquetRows(t, path, every), nil)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, f := range sink.Formats() {
+		if got, err := sink.Parse(string(f)); got != f || err != nil {
+			t.Errorf("%s: %s, %v", f, got, err)
+		}
+	}
+	if _, err := sink.Parse("xlsx"); err == nil || !strings.Contains(err.Error(), "parquet, csv, jsonl") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,129 @@
+package sink_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+var texts = &tables.Table{Name: "texts", Key: []string{"n"}, Columns: []tables.Column{
+	{Name: "n", Kind: tables.Int64, Required: true}, {Name: "text", Kind: tables.String}, {Name: "list", Kind: tables.List}}}
+
+// Long texts end row groups before their number of rows does, and do not stand in the statistics.
+func TestLongTextsMakeSmallRowGroups(t *testing.T) {
+	var rows []tables.Row
+	for i := range 40 {
+		text := strings.Repeat(string(rune('a'+i%26))+"\"\n", 1<<20)
+		rows = append(rows, tables.Row{tables.Long(int64(i)), tables.Text(text), tables.Texts([]string{text[:1000]})})
+	}
+	path := written(t, sink.Parquet, texts, rows, sink.Options{})
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := parquet.OpenFile(f, fi.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.RowGroups()); n != 4 {
+		t.Errorf("%d row groups", n)
+	}
+	for _, g := range p.Metadata().RowGroups {
+		if len(g.SortingColumns) != 1 || g.SortingColumns[0].ColumnIdx != 0 {
+			t.Errorf("sorted by %v", g.SortingColumns)
+		}
+		for _, c := range g.Columns {
+			s := c.MetaData.Statistics
+			if len(s.MinValue) == 0 || len(s.MinValue) > 256 || len(s.MaxValue) == 0 || len(s.MaxValue) > 256 {
+				t.Errorf("%v: bounds of %d and %d bytes", c.MetaData.PathInSchema, len(s.MinValue), len(s.MaxValue))
+			}
+		}
+	}
+	same(t, parquetRows(t, path, texts), rows)
+}
+
+// A list of 10,000 strings and texts of many bytes come back from every format.
+func TestLargeValuesComeBack(t *testing.T) {
+	var list []string
+	for i := range 10_000 {
+		list = append(list, fmt.Sprintf("%s %d", hostile[i%len(hostile)], i))
+	}
+	size := 4 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
+	rows := []tables.Row{
+		{tables.Long(1), tables.Text(strings.Repeat("\"\x00,\r\n=é\\", size/9)), tables.Texts(list)},
+		{tables.Long(2), tables.Text(strings.Repeat("x", size)), tables.Texts([]string{strings.Repeat("\x01\"", size/2)})},
+	}
+	same(t, parquetRows(t, written(t, sink.Parquet, texts, rows, sink.Options{}), texts), rows)
+	same(t, sqliteRows(t, written(t, sink.SQLite, texts, rows, sink.Options{}), texts), rows)
+	b, err := os.ReadFile(written(t, sink.JSONL, texts, rows, sink.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, jsonRows(t, b, texts), rows)
+}
+
+// pageRows are rows of the table pages of a crawl of one site, as long as they are in practice.
+func pageRows(n int) (rows []tables.Row) {
+	rows = sample(&tables.Pages, 1000)
+	for i := 0; i < n; i++ {
+		r := rows[i%1000]
+		if i >= 1000 {
+			r = append(tables.Row(nil), r...)
+		}
+		for k, c := range tables.Pages.Columns {
+			switch {
+			case c.Kind == tables.String && c.Few:
+				r[k] = tables.Text([]string{"text/html", "en", "allowed", "fetched"}[(i/7+k)%4])
+			case c.Name == tables.Pages.Key[0]:
+				r[k] = tables.Text(fmt.Sprintf("example,docs)/manual/chapter/%08d/section.html", i))
+			case c.Kind == tables.String && !r[k].IsNull():
+				r[k] = tables.Text(fmt.Sprintf("https://docs.example/manual/chapter/%08d/%x.html", i, i*7919*(k+1)))
+			}
+		}
+		if i >= 1000 {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Rows per second of a page's row, and its bytes in memory per second.
+func BenchmarkPages(b *testing.B) {
+	rows := pageRows(20_000)
+	bytes := 0
+	for _, r := range rows {
+		for _, v := range r {
+			bytes += 8 + len(v.Text())
+		}
+	}
+	for _, format := range sink.Formats() {
+		b.Run(string(format), func(b *testing.B) {
+			b.SetBytes(int64(bytes))
+			b.ReportAllocs()
+			size := int64(0)
+			for b.Loop() {
+				fi, err := os.Stat(written(b, format, &tables.Pages, rows, sink.Options{}))
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = fi.Size()
+			}
+			b.ReportMetric(float64(len(rows)*b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64(size)/float64(len(rows)), "B/row")
+		})
+	}
+}

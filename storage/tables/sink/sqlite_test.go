@@ -1,0 +1,206 @@
+package sink_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+func TestSQLiteComesBackByDatabaseSQL(t *testing.T) {
+	rows := hostileRows()
+	path := written(t, sink.SQLite, every, rows, sink.Options{})
+	same(t, sqliteRows(t, path, every), rows)
+}
+
+func sqliteOpen(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func sqliteRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
+	t.Helper()
+	all, err := sqliteOpen(t, path).Query("SELECT * FROM " + table.Name + " ORDER BY rowid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	for all.Next() {
+		r := make([]any, len(table.Columns))
+		places := make([]any, len(r))
+		for i := range r {
+			places[i] = &r[i]
+		}
+		if err := all.Scan(places...); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range table.Columns {
+			switch {
+			case r[i] == nil:
+			case c.Kind == tables.Time:
+				r[i] = instant(t, r[i].(string))
+			case c.Kind == tables.Bool:
+				r[i] = r[i].(int64) == 1
+			case c.Kind == tables.List:
+				list := []string{}
+				if err := json.Unmarshal([]byte(r[i].(string)), &list); err != nil {
+					t.Fatal(err)
+				}
+				r[i] = list
+			}
+		}
+		rows = append(rows, r)
+	}
+	if err := all.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a ?#%20'\"é") // what would mean something in the URI that SQLite opens
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	other := *every
+	other.Name = "other"
+	set, err := sink.NewSet(sink.SQLite, dir, sink.Options{Version: "1.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Abort()
+	sinks := map[string]sink.Sink{}
+	for _, table := range []*tables.Table{every, &other} {
+		if sinks[table.Name], err = set.Create(table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := hostileRows()
+	for _, r := range rows { // side by side
+		for _, s := range sinks {
+			if err := s.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, s := range sinks {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.Abort()
+	}
+	path := set.Path(every)
+	if _, err := os.Stat(path); err == nil || filepath.Base(path) != sink.DatabaseName {
+		t.Errorf("%s is there before it is whole", path)
+	}
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil || len(names) != 1 {
+		t.Errorf("%v, %v", names, err)
+	}
+	if err := os.Rename(path, filepath.Join(filepath.Dir(dir), "x.sqlite")); err != nil { // whose name means nothing
+		t.Fatal(err)
+	}
+	path = filepath.Join(filepath.Dir(dir), "x.sqlite")
+	same(t, sqliteRows(t, path, every), rows)
+	same(t, sqliteRows(t, path, &other), rows)
+	list, err := sqliteOpen(t, path).Query("SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	var indexes []string
+	for list.Next() {
+		var name string
+		if err := list.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		indexes = append(indexes, name)
+	}
+	if want := []string{"every_by_few", "every_by_key_n64", "other_by_few", "other_by_key_n64"}; !slices.Equal(indexes, want) {
+		t.Errorf("indexes %q, want %q", indexes, want)
+	}
+	var found, schema string
+	db := sqliteOpen(t, path)
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&found); err != nil || found != "ok" {
+		t.Errorf("%s, %v", found, err)
+	}
+	if err := db.QueryRow("SELECT sql FROM sqlite_schema WHERE name = 'every'").Scan(&schema); err != nil ||
+		!strings.Contains(schema, "-- One row per test (curtsy 1.2)") || !strings.Contains(schema, "-- timestamp: when") {
+		t.Errorf("%s, %v", schema, err)
+	}
+}
+
+// A database of which one table is not complete has no name, whatever became of the others.
+func TestADatabaseIsWholeOrNotThere(t *testing.T) {
+	for name, spoil := range map[string]func(s sink.Sink){
+		"aborted":   func(s sink.Sink) { s.Abort() },
+		"open":      func(sink.Sink) {},
+		"failed":    func(s sink.Sink) { s.Write(row(0, "")[1:]); s.Close() },
+		"unordered": func(s sink.Sink) { s.Write(row(5, "")); s.Write(row(2, "")); s.Close() },
+	} {
+		dir := t.TempDir()
+		set, err := sink.NewSet(sink.SQLite, dir, sink.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, err := set.Create(every)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := *every
+		other.Name = "other"
+		bad, err := set.Create(&other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := good.Close(); err != nil {
+			t.Error(err)
+		}
+		spoil(bad)
+		if err := set.Close(); err == nil || !strings.Contains(err.Error(), "table other is not complete") || !strings.Contains(err.Error(), sink.DatabaseName) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+			t.Errorf("%s: %v, %v", name, names, err)
+		}
+	}
+}
+
+func TestASetOfOtherFormatsHasAFilePerTable(t *testing.T) {
+	dir := t.TempDir()
+	set, err := sink.NewSet(sink.CSV, dir, sink.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := set.Create(every)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	set.Abort()
+	if _, err := os.Stat(filepath.Join(dir, "every.csv")); err != nil {
+		t.Error(err)
+	}
+	if _, err := sink.NewSet("xlsx", dir, sink.Options{}); err == nil {
+		t.Error("a format that there is not")
+	}
+}

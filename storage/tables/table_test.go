@@ -1,0 +1,116 @@
+package tables
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEveryTableIsValid(t *testing.T) {
+	for _, table := range All() {
+		if err := table.Valid(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestATableThatIsNoneIsSaidToBe(t *testing.T) {
+	cols := []Column{{Name: "a"}, {Name: "b", Kind: List}}
+	for rule, c := range map[string]struct {
+		t    Table
+		says string
+	}{
+		"no name":                  {Table{Columns: cols}, "is no table"},
+		"a name that SQL quotes":   {Table{Name: `x"y`, Columns: cols}, "is no table"},
+		"no columns":               {Table{Name: "x"}, "is no table"},
+		"a column without a name":  {Table{Name: "x", Columns: []Column{{}}}, "column"},
+		"a column that SQL quotes": {Table{Name: "x", Columns: []Column{{Name: `a"b`}}}, "column"},
+		"a column twice":           {Table{Name: "x", Columns: []Column{{Name: "a"}, {Name: "a"}}}, "twice"},
+		"a kind that there is not": {Table{Name: "x", Columns: []Column{{Name: "a", Kind: 99}}}, "no kind"},
+		"a key that is no column":  {Table{Name: "x", Columns: cols, Key: []string{"c"}}, `"c"`},
+		"a list as a key":          {Table{Name: "x", Columns: cols, Key: []string{"b"}}, `"b"`},
+		"a lookup of no column":    {Table{Name: "x", Columns: cols, Lookup: []string{"c"}}, `"c"`},
+	} {
+		if err := c.t.Valid(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	if err := (&Table{Name: "x", Columns: cols, Key: []string{"a"}}).Valid(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckRefusesWhatIsNoRow(t *testing.T) {
+	table := &Table{Name: "x", Columns: []Column{{Name: "a", Required: true}, {Name: "b", Kind: Int64}}}
+	for rule, c := range map[string]struct {
+		r    Row
+		says string
+	}{
+		"too short":     {Row{Text("")}, "1 values"},
+		"too long":      {Row{Text(""), Null(), Null()}, "3 values"},
+		"null":          {Row{Null(), Null()}, "x.a is null"},
+		"another kind":  {Row{Text(""), Int(1)}, "x.b is a int32"},
+		"the zero kind": {Row{Text(""), {}}, "x.b is a string"},
+	} {
+		if err := table.Check(c.r); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	for _, r := range []Row{{Text(""), Null()}, {Text("x"), Long(1)}} {
+		if err := table.Check(r); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Nulls come first, strings by their bytes, and what does not belong to the key does not count.
+func TestRowsAreOrderedByTheirKey(t *testing.T) {
+	keys := []int{2, 0}
+	rows := []Row{
+		{Long(1), Text("z"), Null()},
+		{Long(2), Text("y"), Null()},
+		{Long(-1), Text("x"), Text("")},
+		{Long(math.MinInt64), Text("w"), Text("B")},
+		{Long(math.MaxInt64), Text("v"), Text("B")},
+		{Long(0), Text("u"), Text("a")},
+		{Long(0), Text("t"), Text("é")},
+		{Long(0), Text("s"), Text("\U0001d11e")},
+	}
+	for i, a := range rows {
+		for k, b := range rows {
+			got := Keyed(keys, a, b)
+			if (got < 0) != (i < k) || (got > 0) != (i > k) {
+				t.Errorf("row %d to row %d: %d", i, k, got)
+			}
+		}
+	}
+	if Keyed(nil, rows[0], rows[1]) != 0 {
+		t.Error("a table without a key has an order")
+	}
+}
+
+func TestValuesAreWhatEveryFormatCanWrite(t *testing.T) {
+	for rule, v := range map[string]Value{
+		"NaN": Float(math.NaN()), "infinity": Float(math.Inf(-1)), "no instant": Instant(time.Time{}),
+		"a year of five digits": Instant(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"a year before 0":       Instant(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"a year that UTC has":   Instant(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))),
+		"nothing":               Some(""),
+	} {
+		if !v.IsNull() {
+			t.Errorf("%s is %v", rule, v)
+		}
+	}
+	if got := Text("a\xffb\xed\xa0\x80").Text(); got != "a\uFFFDb\uFFFD" {
+		t.Errorf("%q", got)
+	}
+	list := Texts([]string{"\xff", "x"}).List()
+	if list[0] != "\uFFFD" || list[1] != "x" {
+		t.Errorf("%q", list)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600))
+	if got := Instant(at).Time(); !got.Equal(at.Truncate(time.Microsecond)) || got.Location() != time.UTC {
+		t.Error(got)
+	}
+}
