@@ -1,0 +1,274 @@
+package graph
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"strings"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage/spool"
+)
+
+// Options say what graph is made.
+type Options struct {
+	Level Level
+
+	Dir string // for temporary files; empty means the system's folder for them
+
+	// Memory is how many bytes sorting holds. Zero means 64 MiB.
+	Memory int
+
+	// MaxVertices is how many vertices there may be. Zero means 100 million.
+	MaxVertices int
+}
+
+func (o *Options) memory() int {
+	if o.Memory > 0 {
+		return o.Memory
+	}
+	return 64 << 20
+}
+
+func (o *Options) maxVertices() int {
+	if o.MaxVertices > 0 {
+		return min(o.MaxVertices, math.MaxUint32-1)
+	}
+	return 100_000_000
+}
+
+// Counts say what became of the links that a Builder was given: each is an edge's, or one of the others.
+type Counts struct {
+	Links   int64 // all
+	Within  int64 // from a vertex to itself
+	NoURL   int64 // with a source or target that is no URL of a host, such as mailto:
+	LeftOut int64 // with a source or target beyond MaxVertices
+}
+
+// Builder gathers links. It is used by one goroutine, and done with after Graph or Close.
+type Builder struct {
+	o      Options
+	counts Counts
+	seed   maphash.Seed
+	err    error
+
+	known numbers  // fingerprint of a key → its provisional number, in the order in which they were met
+	names *written // keys in that order
+	sites map[string]met
+	hosts numbers // of Domains: fingerprint of a host → the provisional number of its domain
+	notes []note  // by provisional number
+
+	recent [recentPairs]pair
+	pairs  *written // of provisional numbers, as pair.append writes them
+}
+
+// note is what is known of a vertex beside its name: how many hosts it has, twice, and 1 if it was fetched.
+type note uint32
+
+const (
+	isFetched note = 1
+	oneHost   note = 2
+)
+
+// met is what became of a name.
+type met struct {
+	number uint32
+	state  state
+}
+
+type state uint8
+
+const (
+	isVertex state = iota
+	isNoURL
+	isLeftOut
+)
+
+// maxSites is how many sites are remembered with their vertex, so that most links need no parser.
+const maxSites = 1 << 14
+
+// pair is links from one vertex to another.
+type pair struct {
+	key   uint64 // from << 32 | to
+	count uint32 // zero: none
+}
+
+// recentPairs is how many pairs are counted in memory before they are written: the links of a page go to few hosts.
+const recentPairs = 1 << 14
+
+const pairSize = 12
+
+func (p pair) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, p.key), p.count)
+}
+
+func readPair(b []byte) pair {
+	return pair{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])}
+}
+
+// New returns a Builder.
+func New(o Options) *Builder {
+	return &Builder{o: o, seed: maphash.MakeSeed(), names: newWritten(o.Dir), pairs: newWritten(o.Dir), sites: map[string]met{}}
+}
+
+// Vertex makes sure that the graph has the vertex of a URL, with edges or without, and notes that something of it was
+// fetched.
+func (b *Builder) Vertex(url string) error {
+	if m := b.find(url); m.state == isVertex {
+		b.notes[m.number] |= isFetched
+	}
+	return b.err
+}
+
+// Link adds a link between two absolute URLs. One that is no URL of a host is counted. An error is one of the disk, and
+// final.
+func (b *Builder) Link(source, target string) error {
+	from, to := b.find(source), b.find(target)
+	if b.err != nil {
+		return b.err
+	}
+	b.counts.Links++
+	switch {
+	case from.state == isNoURL || to.state == isNoURL:
+		b.counts.NoURL++
+		return nil
+	case from.state == isLeftOut || to.state == isLeftOut:
+		b.counts.LeftOut++
+		return nil
+	case from.number == to.number:
+		b.counts.Within++
+		return nil
+	}
+	b.link(uint64(from.number)<<32 | uint64(to.number))
+	return b.err
+}
+
+// link counts a link among the recent pairs. Another pair in its slot is written.
+func (b *Builder) link(key uint64) {
+	slot := &b.recent[key*0x9e3779b97f4a7c15>>(64-14)]
+	if slot.key == key && slot.count > 0 && slot.count < math.MaxUint32 {
+		slot.count++
+		return
+	}
+	b.evict(slot)
+	*slot = pair{key, 1}
+}
+
+func (b *Builder) evict(slot *pair) {
+	if slot.count == 0 || b.err != nil {
+		return
+	}
+	b.err = b.pairs.write(slot.append(b.pairs.free()))
+	slot.count = 0
+}
+
+// find is the vertex of a URL, which is added when it is new. Only the site of a URL counts, unless vertices are pages:
+// whether its path can be parsed must not depend on what came before.
+func (b *Builder) find(url string) met {
+	if b.o.Level == Pages {
+		return b.parse(url)
+	}
+	site, ok := siteOf(url)
+	if !ok {
+		return b.parse(url)
+	}
+	if m, ok := b.sites[site]; ok {
+		return m
+	}
+	m := b.parse(site + "/")
+	if len(b.sites) >= maxSites {
+		clear(b.sites)
+	}
+	b.sites[strings.Clone(site)] = m // the URL may be a part of a large text
+	return m
+}
+
+func (b *Builder) parse(url string) met {
+	u, err := canon.Parse(url)
+	if err != nil || u.Host() == "" {
+		return met{state: isNoURL}
+	}
+	p := placeOf(b.o.Level, u)
+	m := b.number(p.key)
+	if p.host == "" || m.state != isVertex {
+		return m
+	}
+	if f := b.fingerprint(p.host); b.isNew(f) {
+		b.hosts.put(f, m.number)
+		b.notes[m.number] += oneHost
+	}
+	return m
+}
+
+func (b *Builder) isNew(host uint64) bool {
+	_, known := b.hosts.get(host)
+	return !known
+}
+
+// number is the vertex of a key.
+func (b *Builder) number(key string) met {
+	f := b.fingerprint(key)
+	if n, ok := b.known.get(f); ok {
+		return met{number: n}
+	}
+	if b.known.count >= b.o.maxVertices() {
+		return met{state: isLeftOut}
+	}
+	if b.err == nil {
+		b.err = b.names.write(append(binary.AppendUvarint(b.names.free(), uint64(len(key))), key...))
+	}
+	n := uint32(b.known.count)
+	b.known.put(f, n)
+	b.notes = append(b.notes, 0)
+	return met{number: n}
+}
+
+func (b *Builder) fingerprint(s string) uint64 { return max(maphash.String(b.seed, s), 1) }
+
+// Close frees memory and disk. It does nothing after Graph.
+func (b *Builder) Close() error {
+	b.known, b.hosts, b.sites, b.notes = numbers{}, numbers{}, nil, nil
+	return errors.Join(b.names.close(), b.pairs.close())
+}
+
+// written is a spool that is written in small pieces.
+type written struct {
+	spool *spool.Spool
+	out   *bufio.Writer
+}
+
+func newWritten(dir string) *written {
+	s := &spool.Spool{Dir: dir, Pattern: "curtsy-graph-*"}
+	return &written{s, bufio.NewWriterSize(s, 32<<10)}
+}
+
+// free is room for a piece, which write takes.
+func (w *written) free() []byte { return w.out.AvailableBuffer() }
+
+func (w *written) write(b []byte) error {
+	if _, err := w.out.Write(b); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return nil
+}
+
+// reader reads all from the beginning.
+func (w *written) reader(size int) (*bufio.Reader, error) {
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(w.spool.Section(), size), nil
+}
+
+// flush brings to the spool what was written. Without anything to bring, it may be called by several goroutines.
+func (w *written) flush() error {
+	if err := errors.Join(w.out.Flush(), w.spool.Flush()); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return nil
+}
+
+func (w *written) close() error { return w.spool.Close() }

@@ -1,0 +1,221 @@
+package picture_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"curtsy/storage/graph"
+	"curtsy/storage/graph/picture"
+)
+
+// random is a Top of n vertices with so many edges at most.
+func random(r *rand.Rand, n, edges int) *picture.Top {
+	t := &picture.Top{}
+	for i := range n {
+		t.Vertices = append(t.Vertices, picture.Vertex{Name: fmt.Sprintf("www.host-%d.example", i), Rank: 1 / float64(i+2), Fetched: i%3 > 0})
+	}
+	has := map[[2]int]bool{}
+	for range edges {
+		e := picture.Edge{From: r.IntN(n), To: int(float64(n) * math.Pow(r.Float64(), 2)), Weight: 1 + uint32(r.IntN(1000))}
+		if !has[[2]int{e.From, e.To}] {
+			has[[2]int{e.From, e.To}] = true
+			t.Edges = append(t.Edges, e)
+		}
+	}
+	return t
+}
+
+type rect struct{ left, top, right, bottom float64 }
+
+func (a rect) meets(b rect) bool {
+	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+}
+
+// space is what a label takes.
+func space(l picture.Label) rect {
+	size := picture.Sizes[l.Size]
+	wide := picture.Wide[l.Size] * size * float64(utf8.RuneCountInString(l.Text))
+	return rect{l.X - wide/2, l.Y - size*0.8, l.X + wide/2, l.Y + size*0.2}
+}
+
+func TestNothingOverlapsAndAllIsInTheBox(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 6))
+	for _, c := range []struct{ n, edges int }{{1, 0}, {2, 1}, {3, 0}, {40, 60}, {200, 0}, {200, 800}, {200, 200}} {
+		top := random(r, c.n, c.edges)
+		p := picture.Draw(top)
+		if len(p.Discs) != c.n {
+			t.Fatalf("%v: %d discs", c, len(p.Discs))
+		}
+		for i, d := range p.Discs {
+			if d.Vertex != i || d.Fetched != top.Vertices[i].Fetched || d.Group < 0 || d.Group >= picture.Groups || d.R > p.Discs[0].R ||
+				d.X-d.R < 0 || d.X+d.R > p.Width || d.Y-d.R < 0 || d.Y+d.R > p.Height {
+				t.Errorf("%v: disc %+v", c, d)
+			}
+			for _, e := range p.Discs[:i] {
+				if math.Hypot(d.X-e.X, d.Y-e.Y) < d.R+e.R {
+					t.Errorf("%v: discs %+v and %+v overlap", c, d, e)
+				}
+			}
+		}
+		if len(p.Labels) < min((c.n*9+9)/10, 60) {
+			t.Errorf("%v: %d labels", c, len(p.Labels))
+		}
+		for i, l := range p.Labels {
+			b := space(l)
+			if b.left < 0 || b.top < 0 || b.right > p.Width || b.bottom > p.Height {
+				t.Errorf("%v: label %+v", c, l)
+			}
+			for _, o := range p.Labels[:i] {
+				if b.meets(space(o)) {
+					t.Errorf("%v: labels %+v and %+v overlap", c, l, o)
+				}
+			}
+		}
+		loops := 0
+		for _, e := range top.Edges {
+			if e.From == e.To {
+				loops++
+			}
+		}
+		if len(p.Lines) != len(top.Edges)-loops {
+			t.Errorf("%v: %d lines of %d edges", c, len(p.Lines), len(top.Edges))
+		}
+	}
+}
+
+func TestTheSameTopHasTheSamePicture(t *testing.T) {
+	draw := func() string {
+		b, err := json.Marshal(picture.Draw(random(rand.New(rand.NewPCG(16, 7)), 150, 500)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	first := draw()
+	for range 3 {
+		if draw() != first {
+			t.Fatal("another picture")
+		}
+	}
+	if strings.Contains(first, "NaN") || strings.Contains(first, "Inf") {
+		t.Error("a coordinate is no number")
+	}
+}
+
+// Two cliques with one edge between them are two groups, and stand apart.
+func TestGroupsAreWhoLinksToEachOther(t *testing.T) {
+	var top picture.Top
+	for i := range 20 {
+		top.Vertices = append(top.Vertices, picture.Vertex{Name: fmt.Sprint(i), Rank: 0.05})
+		for j := range 20 {
+			if i != j && i/10 == j/10 {
+				top.Edges = append(top.Edges, picture.Edge{From: i, To: j, Weight: 1})
+			}
+		}
+	}
+	top.Edges = append(top.Edges, picture.Edge{From: 3, To: 13, Weight: 1})
+	p := picture.Draw(&top)
+	far := func(i, j int) float64 { return math.Hypot(p.Discs[i].X-p.Discs[j].X, p.Discs[i].Y-p.Discs[j].Y) }
+	within, between := 0.0, 0.0
+	for i, d := range p.Discs {
+		if (d.Group == p.Discs[0].Group) != (i < 10) || i >= 10 && d.Group != p.Discs[10].Group {
+			t.Errorf("vertex %d is in group %d", i, d.Group)
+		}
+		for j := range i {
+			if i/10 == j/10 {
+				within = max(within, far(i, j))
+			} else {
+				between += far(i, j) / 100
+			}
+		}
+	}
+	if between < within {
+		t.Errorf("vertices of two groups are %.0f apart, of one up to %.0f", between, within)
+	}
+}
+
+func TestLongNamesKeepTheirEnd(t *testing.T) {
+	top := picture.Top{Vertices: []picture.Vertex{{Name: strings.Repeat("ä", 200) + ".example.org", Rank: 1}}}
+	p := picture.Draw(&top)
+	if len(p.Labels) != 1 || utf8.RuneCountInString(p.Labels[0].Text) != 34 || !strings.HasSuffix(p.Labels[0].Text, "ä.example.org") || !strings.HasPrefix(p.Labels[0].Text, "ää") {
+		t.Errorf("labels %+v", p.Labels)
+	}
+}
+
+func TestNothingIsAnEmptyPicture(t *testing.T) {
+	if p := picture.Draw(&picture.Top{}); len(p.Discs)+len(p.Lines)+len(p.Labels) != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// star is a graph in which every vertex links to vertex 0, and vertex 1 to all, so often as its number says.
+type star int
+
+func (s star) In() []uint32  { return make([]uint32, s) }
+func (s star) Out() []uint32 { return make([]uint32, s) }
+func (s star) Vertices() iter.Seq2[graph.Vertex, error] {
+	return func(yield func(graph.Vertex, error) bool) {
+		for i := range uint32(s) {
+			if !yield(graph.Vertex{ID: i, Name: fmt.Sprint("v", i), Fetched: i == 1}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s star) Rows() iter.Seq2[graph.Row, error] {
+	return func(yield func(graph.Row, error) bool) {
+		for i := range uint32(s) {
+			row := graph.Row{From: i, To: []uint32{0}, Weight: []uint32{i + 1}}
+			for j := range uint32(s) {
+				if j > 0 && (i == 1 || i%2 == 0) {
+					row.To, row.Weight = append(row.To, j), append(row.Weight, j)
+				}
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestTheTopIsByRankAndHasTheHeaviestEdges(t *testing.T) {
+	const n = 500
+	rank := make([]float64, n)
+	for i := range rank {
+		rank[i] = float64((i * 7) % n)
+	}
+	top, err := picture.TopOf(star(n), rank)
+	if err != nil || len(top.Vertices) != picture.MaxVertices || len(top.Edges) != picture.MaxEdges || top.More <= 0 {
+		t.Fatalf("%d vertices, %d edges and %d more: %v", len(top.Vertices), len(top.Edges), top.More, err)
+	}
+	led := map[int]bool{}
+	for i, v := range top.Vertices {
+		if v.Rank != float64(n-1-i) || v.Name != fmt.Sprint("v", v.ID) || rank[v.ID] != v.Rank || v.Fetched != (v.ID == 1) {
+			t.Fatalf("place %d: %+v", i, v)
+		}
+	}
+	for _, e := range top.Edges {
+		led[e.To] = true
+	}
+	for i, v := range top.Vertices {
+		if !led[i] && v.ID != 0 {
+			t.Errorf("nothing leads to %s", v.Name)
+		}
+	}
+	if !slices.IsSortedFunc(top.Edges, func(a, b picture.Edge) int { return int(b.Weight) - int(a.Weight) }) {
+		t.Error("edges are not by weight")
+	}
+	again, err := picture.TopOf(star(n), rank)
+	if err != nil || !reflect.DeepEqual(again, top) {
+		t.Errorf("another top: %v", err)
+	}
+}

@@ -1,0 +1,112 @@
+package picture
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"curtsy/storage/graph"
+)
+
+// Bounds of a Top.
+const (
+	MaxVertices = 200
+	MaxEdges    = 800
+)
+
+// Top is the part of a graph that is drawn.
+type Top struct {
+	Vertices []Vertex // by rank, the highest first
+	Edges    []Edge   // by weight, the heaviest first
+	More     int      // edges between the vertices beside those
+}
+
+// Vertex is a vertex of a Top.
+type Vertex struct {
+	Name    string
+	Rank    float64
+	In, Out uint32
+	ID      uint32 // in its graph
+	Fetched bool   // something of it was fetched, and not only linked to
+}
+
+// Edge is an edge of a Top, between places in Vertices.
+type Edge struct {
+	From, To int
+	Weight   uint32
+}
+
+// Source is a graph. *graph.Graph is one.
+type Source interface {
+	In() []uint32
+	Out() []uint32
+	Vertices() iter.Seq2[graph.Vertex, error]
+	Rows() iter.Seq2[graph.Row, error]
+}
+
+// TopOf picks the vertices of the highest ranks, at most MaxVertices, and of the edges between them the heaviest, at most
+// MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals stand in the order of the graph.
+func TopOf(g Source, rank []float64) (Top, error) {
+	var t Top
+	ids := make([]uint32, len(rank))
+	for id := range ids {
+		ids[id] = uint32(id)
+	}
+	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(a, b)) })
+	ids = ids[:min(len(ids), MaxVertices)]
+	place := map[uint32]int{}
+	for i, id := range ids {
+		place[id] = i
+		t.Vertices = append(t.Vertices, Vertex{Rank: rank[id], In: g.In()[id], Out: g.Out()[id], ID: id})
+	}
+	for v, err := range g.Vertices() {
+		if err != nil {
+			return t, err
+		}
+		if i, ok := place[v.ID]; ok {
+			t.Vertices[i].Name, t.Vertices[i].Fetched = v.Name, v.Fetched
+		}
+	}
+	var all []Edge
+	for row, err := range g.Rows() {
+		if err != nil {
+			return t, err
+		}
+		from, ok := place[row.From]
+		if !ok {
+			continue
+		}
+		for i, id := range row.To {
+			if to, ok := place[id]; ok {
+				all = append(all, Edge{from, to, row.Weight[i]})
+			}
+		}
+	}
+	t.Edges = heaviest(all, len(ids))
+	t.More = len(all) - len(t.Edges)
+	return t, nil
+}
+
+// heaviest picks MaxEdges, the heaviest that leads to each of n vertices among them. It sorts all.
+func heaviest(all []Edge, n int) []Edge {
+	byWeight := func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	}
+	slices.SortFunc(all, byWeight)
+	if len(all) <= MaxEdges {
+		return all
+	}
+	led := make([]bool, n)
+	var first, rest []Edge
+	for _, e := range all {
+		if led[e.To] {
+			rest = append(rest, e)
+			continue
+		}
+		led[e.To] = true
+		first = append(first, e)
+	}
+	picked := append(first, rest[:MaxEdges-len(first)]...)
+	slices.SortFunc(picked, byWeight)
+	return picked
+}
