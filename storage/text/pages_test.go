@@ -1,0 +1,150 @@
+package text
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	readability "codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+)
+
+// testPages are the pages by which package readability is tested, and what it should find in them: those of Mozilla,
+// from all over the web. They are read where the module is, and no copy of them is here.
+func testPages(tb testing.TB) (pages map[string][2]string) {
+	tb.Helper()
+	dir, err := exec.CommandContext(tb.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "codeberg.org/readeck/go-readability/v2").Output()
+	if err != nil {
+		tb.Skipf("where the module is, go does not say: %v", err)
+	}
+	names, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "test-pages", "*", "source.html"))
+	if err != nil || len(names) == 0 {
+		tb.Skip("the module has no test pages here")
+	}
+	pages = map[string][2]string{}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		expected, err := os.ReadFile(filepath.Join(filepath.Dir(name), "expected.html"))
+		if err != nil {
+			continue
+		}
+		pages[filepath.Base(filepath.Dir(name))] = [2]string{string(source), string(expected)}
+	}
+	return pages
+}
+
+// bag counts words.
+func bag(s string) map[string]int {
+	b := map[string]int{}
+	for w := range strings.FieldsSeq(s) {
+		b[w]++
+	}
+	return b
+}
+
+// f1 is the harmonic mean of precision and recall of words.
+func f1(got, want map[string]int) float64 {
+	common, all := 0, 0
+	for w, n := range got {
+		common += min(n, want[w])
+		all += n
+	}
+	for n := range maps.Values(want) {
+		all += n
+	}
+	return 2 * float64(common) / float64(max(all, 1))
+}
+
+// treeText is the text of a page as the tree of the parser has it.
+func treeText(tb testing.TB, page string) string {
+	tb.Helper()
+	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var inert []*html.Node
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "template" {
+			inert = append(inert, n)
+		}
+	}
+	for _, n := range inert {
+		n.Parent.RemoveChild(n)
+	}
+	l := lines{most: MaxText}
+	write(&l, root)
+	return l.String()
+}
+
+// On pages of the web the text that is read tag by tag is that of the tree, word for word, though in tables that are
+// wrong the order may be another.
+func TestTheWholeTextIsThatOfTheTree(t *testing.T) {
+	for name, page := range testPages(t) {
+		got := read(t, "text/html; charset=utf-8", page[0])
+		if want := bag(treeText(t, strings.TrimPrefix(page[0], "\ufeff"))); !maps.Equal(bag(got.Whole), want) {
+			t.Errorf("%s: F1 %.5f", name, f1(bag(got.Whole), want))
+		}
+	}
+}
+
+// The lean page has what the extractor needs: with it, as much of the expected text is found as with the whole page.
+func TestTheMainTextIsAsGoodAsThatOfTheWholePage(t *testing.T) {
+	var ours, theirs float64
+	n := 0
+	for name, page := range testPages(t) {
+		want := bag(treeText(t, page[1]))
+		got := read(t, "text/html; charset=utf-8", page[0])
+		root, err := html.Parse(strings.NewReader(page[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := readability.NewParser()
+		a, err := p.ParseAndMutate(root, &url.URL{Scheme: "http", Host: "a.invalid", Path: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l = lines{most: MaxText}
+		if a.Node != nil {
+			write(&l, a.Node)
+		}
+		o, th := f1(bag(got.Main), want), f1(bag(l.String()), want)
+		if ours, theirs = ours+o, theirs+th; o < th-0.1 {
+			t.Logf("%s: %.3f, of the whole page %.3f, %s", name, o, th, got.NoMain)
+		}
+		n++
+	}
+	t.Logf("F1 of words, mean of %d pages: %.4f; of whole pages %.4f", n, ours/float64(n), theirs/float64(n))
+	if ours < theirs-0.02*float64(n) || ours < 0.9*float64(n) {
+		t.Error("it is worse")
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	pages := testPages(b)
+	var all [][2]string
+	octets := 0
+	for name, page := range pages {
+		all = append(all, [2]string{name, page[0]})
+		octets += len(page[0])
+	}
+	for name, whole := range map[string]bool{"main": false, "whole": true} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(octets / len(all)))
+			for i := 0; b.Loop(); i++ {
+				in := Input{ContentType: "text/html; charset=utf-8", Body: strings.NewReader(all[i%len(all)][1]), WholeOnly: whole}
+				if _, err := Read(b.Context(), in); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func read(t *testing.T, contentType, body string) Page {
+	t.Helper()
+	p, err := Read(t.Context(), Input{ContentType: contentType, Body: strings.NewReader(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestTheWholeTextHasALineForEachBlockAndNothingThatIsNoText(t *testing.T) {
+	for name, c := range map[string]struct{ page, want string }{
+		"title first":                   {"<title>A &amp; B</title><p>one", "A & B\none"},
+		"white space is one space":      {"<p>  one\n\t two&nbsp; three  </p> ", "one two three"},
+		"inline elements part nothing":  {"<p>o<b>n</b>e <span>two</span>th<wbr>ree", "one twothree"},
+		"blocks are lines":              {"a<div>b<ul><li>c<li>d</ul></div>e<br><br>f<hr>g", "a\nb\nc\nd\ne\nf\ng"},
+		"cells are parted":              {"<table><tr><th>a<th>b<tr><td>1<td>2</table>", "a b\n1 2"},
+		"pre keeps its spaces":          {"x<pre>a\n  b\t c\n\n\nd  \n</pre>e", "x\na\n  b\t c\nd\ne"},
+		"pre has no empty line":         {"<pre>a\n   \n\t\n b  c\n  </pre>  d", "a\n b  c\nd"},
+		"scripts and styles":            {"a<script>b<p>c</script><style>d</style>e", "ae"},
+		"a script with tags in strings": {`a<script>x="</p><!--<script>"</script>--></script>b`, "ab"},
+		"templates":                     {"a<template>b<template>c</template>d<script>e</script></template>f", "af"},
+		"declarative shadow roots":      {"a<div><template shadowrootmode=open>b</template></div>c", "a\nb\nc"},
+		"noscript":                      {"a<noscript><p>b</p></noscript>c", "a\nb\nc"},
+		"frames":                        {"a<iframe>b</iframe><noframes>c</noframes>d", "ad"},
+		"comments":                      {"a<!-- b --><![CDATA[c]]>d", "ad"},
+		"svg has a title":               {"a<svg><title>b</title><style>c</style><script/><text>d</text></svg>e", "a\nb\nde"},
+		"svg ends where html begins":    {"a<svg><p>b<script>c</script>d", "a\nbd"},
+		"text areas and buttons":        {"<textarea>a<b></textarea><button>c</button><select><option>d<option>e</select>", "a<b> c\nd\ne"},
+		"control characters":            {"a\x00\x01b\u0085c\u2028d\x7f", "ab c d"},
+		"not UTF-8":                     {"<meta charset=utf-8>a\xff\xfeb", "a\uFFFDb"},
+		"references":                    {"&lt;b&gt; &eacute; &#x41; &bogus;", "<b> é A &bogus;"},
+		"tags that never end":           {"a<p title='b", "a"},
+	} {
+		if got := read(t, "text/html; charset=utf-8", c.page); got.Whole != c.want {
+			t.Errorf("%s: %q, want %q", name, got.Whole, c.want)
+		}
+	}
+}
+
+// XHTML 1.0 C.2 and C.3: "/>" ends any element of a page in XML, and none of HTML.
+func TestInXMLAnyElementEndsItself(t *testing.T) {
+	const page = `<html xml:lang="de"><title/><body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`
+	if got := read(t, "application/xhtml+xml", page); got.Whole != "text a<b end" || got.Declared.HTML != "de" {
+		t.Errorf("in XML: %q, %+v", got.Whole, got.Declared)
+	}
+	if got := read(t, "text/html", page); got.Whole != `<body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>` {
+		t.Errorf("in HTML: %q", got.Whole)
+	}
+}
+
+func TestWhatIsReadDependsOnTheType(t *testing.T) {
+	for _, c := range []struct{ contentType, body, whole, charset, why string }{
+		{"text/plain", "a  <b>\r\n\r\n c\n", "a  <b>\n c", "windows-1252", NoPage},
+		{"text/plain; charset=utf-8", "\xEF\xBB\xBFé", "é", "utf-8", NoPage},
+		{"text/html; charset=koi8-r", "<p>\xF0\xF2", "ПР", "koi8-r", NoArticle},
+		{"text/html; charset=utf-16le", "<\x00p\x00>\x00a\x00", "a", "utf-16le", NoArticle},
+		{"application/pdf", "<p>a", "", "", NoPage},
+		{"", "<!doctype html><p>a", "a", "windows-1252", NoArticle},
+		{"", "%PDF", "", "", NoPage},
+		{"text/html", "", "", "windows-1252", NoText},
+		{"text/html", "<script>a</script>", "", "windows-1252", NoText},
+	} {
+		got := read(t, c.contentType, c.body)
+		if got.Main != "" {
+			got.NoMain = NoArticle // short texts may be one
+		}
+		if got.Whole != c.whole || got.Charset != c.charset || got.NoMain != c.why {
+			t.Errorf("%s %q: %q in %s, %s", c.contentType, c.body, got.Whole, got.Charset, got.NoMain)
+		}
+	}
+}
+
+const sentence = "The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day for the next one. "
+
+// page is one with a menu, an article and a footer.
+func page() string {
+	return `<html lang=en-gb><head><title>Ferries</title><meta http-equiv=Content-Language content="en, fr"></head><body>
+<nav class=menu><ul><li><a href=/>Home</a><li><a href=/b>Timetables</a><li><a href=/c>Imprint</a></ul></nav>
+<div class=sidebar><a href=/ad>Buy a boat</a></div>
+<article class=post><h1>From the islands</h1>` + strings.Repeat("<p>"+strings.Repeat(sentence, 3)+"</p>", 5) + `</article>
+<footer><p>Copyright nobody. <a href=/imprint>Imprint</a></p></footer></body></html>`
+}
+
+func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
+	in := Input{ContentType: "text/html", ContentLanguage: "en-US", Body: strings.NewReader(page())}
+	p, err := Read(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.TrimSpace(strings.Repeat(sentence, 3))
+	for range 4 {
+		line += "\n" + strings.TrimSpace(strings.Repeat(sentence, 3))
+	}
+	if want := "From the islands\n" + line; p.Main != want && p.Main != line {
+		t.Errorf("main text %q", p.Main)
+	}
+	want := "Ferries\nHome\nTimetables\nImprint\nBuy a boat\nFrom the islands\n" + line + "\nCopyright nobody. Imprint"
+	if p.Whole != want {
+		t.Errorf("whole text %q", p.Whole)
+	}
+	if p.NoMain != "" || p.Cut != "" || p.Language.Code() != "eng" || !p.Language.Reliable {
+		t.Errorf("%q, %q, %+v", p.NoMain, p.Cut, p.Language)
+	}
+	if d := p.Declared; d.HTML != "en-GB" || d.Meta != "en" || d.Header != "en-US" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestOnlyTheWholeTextIsReadWhereThatIsWished(t *testing.T) {
+	p, err := Read(t.Context(), Input{ContentType: "text/html", Body: strings.NewReader(page()), WholeOnly: true})
+	if err != nil || p.Main != "" || p.NoMain != NoWish || p.Whole != read(t, "text/html", page()).Whole || p.Language.Code() != "eng" {
+		t.Errorf("%q, %s, %v", p.Main, p.NoMain, err)
+	}
+}
+
+func TestAnErrorIsOneOfReadingOrOfTheContext(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := Read(t.Context(), Input{ContentType: "text/html", Body: iotest.ErrReader(broken)}); !errors.Is(err, broken) {
+		t.Errorf("a body that cannot be read: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Read(ctx, Input{ContentType: "text/html", Body: strings.NewReader("a")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that is done: %v", err)
+	}
+	if p, err := Read(t.Context(), Input{ContentType: "text/html"}); err != nil || p.Whole != "" {
+		t.Errorf("no body: %q, %v", p.Whole, err)
+	}
+}
