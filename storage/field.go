@@ -17,10 +17,12 @@ type Field struct {
 	Metadata string // the name in an exchange's metadata record; empty when the record does not have it there
 	Meaning  string
 
-	place    int              // in the metadata record, from 1; 0 when it is not there
-	isAlways bool             // said in the ledger whatever it is
-	said     func(*Line) bool // nil, or whether a zero is said
-	form     form
+	place    int  // in the metadata record, from 1; 0 when it is not there
+	isAlways bool // said in the ledger whatever it is
+	// it leads to other sites: it stands behind the salt of a line, and its public form does not have it
+	isWithheld bool
+	said       func(*Line) bool // nil, or whether a zero is said
+	form       form
 }
 
 // form is how the values of a field are written and read.
@@ -41,6 +43,9 @@ func (f *Field) Kind() string { return f.form.kind() }
 
 // Always reports whether each line of the ledger has the field. Others are left out where they say nothing.
 func (f *Field) Always() bool { return f.isAlways }
+
+// Withheld reports whether the field leads to other sites: the public form of a line of the ledger does not have it.
+func (f *Field) Withheld() bool { return f.isWithheld }
 
 // IsSaid reports whether l has something to say there: more than a zero, or a zero that means something.
 func (f *Field) IsSaid(l *Line) bool {
@@ -79,7 +84,7 @@ func textOf[S ~string](at func(*Line) *S) form {
 
 func (text) kind() string                          { return "string" }
 func (t text) isZero(l *Line) bool                 { return t.get(l) == "" }
-func (t text) appendJSON(b []byte, l *Line) []byte { return appendString(b, t.get(l)) }
+func (t text) appendJSON(b []byte, l *Line) []byte { return AppendString(b, t.get(l)) }
 func (t text) appendText(b []byte, l *Line) []byte { return append(b, t.get(l)...) }
 func (t text) setText(l *Line, s string) error     { t.set(l, s); return nil }
 func (t text) readJSON(l *Line, value []byte) error {
@@ -102,7 +107,7 @@ func (t lines) appendJSON(b []byte, l *Line) []byte {
 	for s, more := *t(l), true; more; {
 		var line string
 		line, s, more = strings.Cut(s, "\n")
-		if b = appendString(b, line); more {
+		if b = AppendString(b, line); more {
 			b = append(b, ',')
 		}
 	}

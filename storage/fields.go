@@ -6,23 +6,17 @@ import (
 	"time"
 )
 
-// fields is the schema, in the order of the ledger. A number is the field's place in the metadata record, which has
+// fields is the schema, in the order of the ledger, which ends in the fields that are withheld. A number is the field's place in the metadata record, which has
 // Heritrix's names where it has one.
 var fields = []Field{
 	field("time", 0, "", instant(func(l *Line) *time.Time { return &l.Time }),
 		"when it was decided").always(),
 	field("url", 0, "", textOf(func(l *Line) *string { return &l.URL }),
 		"the URL decided on").always(),
-	field("via", 1, "via", textOf(func(l *Line) *string { return &l.Via }),
-		"the page that led here, or the URL that redirected"),
 	field("kind", 3, "kind", textOf(func(l *Line) *Kind { return &l.Kind }),
 		"how it was found: seed, link, embed, redirect, sitemap, map; decisions.md has the words"),
 	field("depth", 2, "depth", numberOf(func(l *Line) *int { return &l.Depth }),
 		"links between it and its seed"),
-	field("seed", 4, "seed", textOf(func(l *Line) *string { return &l.Seed }),
-		"the seed it descends from"),
-	field("tag", 5, "sourceTag", textOf(func(l *Line) *string { return &l.Tag }),
-		"that seed's tag"),
 	field("decision", 8, "decision", textOf(func(l *Line) *Decision { return &l.Decision }),
 		"which part of the story decided").always(),
 	field("reason", 9, "reason", textOf(func(l *Line) *string { return &l.Reason }),
@@ -82,8 +76,14 @@ var fields = []Field{
 		"id of the archived record, without angle brackets"),
 	field("blocks_sha256", 0, "", textOf(func(l *Line) *string { return &l.Blocks }),
 		"binds what is archived: the SHA-256 of the SHA-256s (32 octets each) of the blocks of request, answer and metadata, in that order"),
+	field("heads_sha256", 35, "headsSha256", textOf(func(l *Line) *string { return &l.Heads }),
+		"binds what can be shown without bodies: the SHA-256 of the request's block followed by the head of the answer, both as archived"),
 	field("clock_ahead_ms", 26, "clockAheadMs", duration(func(l *Line) *time.Duration { return &l.Ahead }),
 		"by how much the clock had jumped ahead since the run began, as after the computer slept; `gap_ms` does not count that"),
+	field("modified", 36, "lastModified", instant(func(l *Line) *time.Time { return &l.Modified }),
+		"when the page changed last, by its own word (`Last-Modified`); missing where that lies after the answer"),
+	field("holds_ms", 37, "holdsMs", duration(func(l *Line) *time.Duration { return &l.Holds }),
+		"for how long the answer holds, by its server's word (`Cache-Control`, `Expires`), from when it came"),
 	field("change", 14, "change", textOf(func(l *Line) *Change { return &l.Change }),
 		"in an update, what became of the URL since the generation before; decisions.md has the words"),
 	field("count", 0, "", numberOf(func(l *Line) *int64 { return &l.Count }),
@@ -96,10 +96,21 @@ var fields = []Field{
 		"what it asks of robots as it was written: \"X-Robots-Tag: VALUE\", \"meta NAME: VALUE\""),
 	field("prefs", 31, "prefs", lines(func(l *Line) *string { return &l.Prefs }),
 		"usage preferences that hold for the answer: \"SOURCE NAME: VALUE\""),
+	field("via", 1, "via", textOf(func(l *Line) *string { return &l.Via }),
+		"the page that led here, or the URL that redirected").withhold(),
+	field("seed", 4, "seed", textOf(func(l *Line) *string { return &l.Seed }),
+		"the seed it descends from").withhold(),
+	field("tag", 5, "sourceTag", textOf(func(l *Line) *string { return &l.Tag }),
+		"that seed's tag").withhold(),
 }
 
 func field(json string, place int, metadata string, f form, meaning string) Field {
 	return Field{JSON: json, Metadata: metadata, Meaning: meaning, place: place, form: f}
+}
+
+func (f Field) withhold() Field {
+	f.isWithheld = true
+	return f
 }
 
 func (f Field) always() Field {

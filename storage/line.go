@@ -56,10 +56,18 @@ type Line struct {
 	// Blocks binds the exchange's records: the hex SHA-256 of the SHA-256s of their blocks, of request, answer and
 	// metadata in that order, as far as there are such. Empty without a record.
 	Blocks string
+	// Heads binds what can be shown of the exchange without its bodies: the hex SHA-256 of the block of the request
+	// followed by the answer's HTTP head, both as archived; without a complete head it is that of the request alone.
+	// Empty without a record.
+	Heads string
 
 	// Ahead is how far dates ran ahead of the steady clock that pauses are measured with, since the run began: the wall
 	// clock jumped by so much, as after the computer slept.
 	Ahead time.Duration
+
+	// Modified and Holds are what the answer says of itself: they tell when the next one is worth a request.
+	Modified time.Time     // Last-Modified, to the second, unless it lies after the answer; zero without one
+	Holds    time.Duration // for how long the server says that the answer holds, from when it came; 0 where it does not say
 
 	Change Change // what became of the URL since the crawl's generation before
 

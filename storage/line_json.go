@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,12 +13,23 @@ import (
 // timeForm always has six decimals, unlike RFC3339Nano, so that times sort as text.
 const timeForm = "2006-01-02T15:04:05.000000Z"
 
-// AppendJSON appends l as one JSON object, without a newline, as the ledger's schema says. It neither reflects nor
-// allocates: there is a line for every URL ever met.
-func (l *Line) AppendJSON(b []byte) []byte {
+// Salt keeps the digest of what a line withholds from being guessed.
+type Salt [16]byte
+
+// AppendJSON appends l as one JSON object, without a newline, as the ledger's schema says but for the salt. It neither
+// reflects nor allocates: there is a line for every URL ever met.
+func (l *Line) AppendJSON(b []byte) []byte { return l.appendJSON(b, nil) }
+
+// AppendSalted is AppendJSON with the salt before the fields that are withheld, as a ledger has it.
+func (l *Line) AppendSalted(b []byte, salt *Salt) []byte { return l.appendJSON(b, salt) }
+
+func (l *Line) appendJSON(b []byte, salt *Salt) []byte {
 	open := byte('{')
 	for i := range fields {
 		f := &fields[i]
+		if f.isWithheld && salt != nil {
+			b, salt = appendSalt(b, salt), nil
+		}
 		if !f.isAlways && !f.IsSaid(l) {
 			continue
 		}
@@ -26,6 +38,16 @@ func (l *Line) AppendJSON(b []byte) []byte {
 		open = ','
 	}
 	return append(b, '}')
+}
+
+// saltName is the field of the salt.
+const saltName = "salt"
+
+// appendSalt appends the field of a salt behind another.
+func appendSalt(b []byte, salt *Salt) []byte {
+	b = append(b, `,"`+saltName+`":"`...)
+	b = hex.AppendEncode(b, salt[:])
+	return append(b, '"')
 }
 
 // appendMillis appends d in milliseconds, cut to the microsecond.
@@ -46,8 +68,9 @@ func appendMillis(b []byte, d time.Duration) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string (RFC 8259 7).
-func appendString(b []byte, s string) []byte {
+// AppendString appends s as a JSON string (RFC 8259 7). Characters that cannot be printed are escaped, and octets
+// that are no UTF-8 become U+FFFD.
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	from := 0 // s[from:i] is to be copied as it is
 	for i := 0; i < len(s); {

@@ -18,9 +18,10 @@ var full = Line{
 	Decision: "deny", Reason: "disallowed", Own: true,
 	RobotsLine: 7, RobotsRule: "Disallow: /x", RobotsGroup: "*", RunnerUp: "Allow: /", RobotsSHA256: "00ff", RobotsRecord: "urn:uuid:0", Standard: "rfc9309",
 	Pace: 1500 * time.Millisecond, PaceBy: "crawl-delay", Gap: 1500_020_999, Rest: 5 * time.Second, RestBy: "retry-after",
+	Modified: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Holds: time.Minute,
 	Attempt: 2, Change: "changed", Began: time.Date(2026, 3, 4, 4, 6, 6, 89_012_999, time.UTC), Took: 999*time.Millisecond + 1, FirstByte: 7 * time.Millisecond,
 	Addr: netip.MustParseAddrPort("[2001:db8::1]:443"), Outcome: "disallowed", Interim: 2, Status: 200, Type: "text/html", Octets: 12, Payload: "aa00",
-	Truncated: "length", Record: "urn:uuid:1", Blocks: "bb22", Ahead: 3 * time.Second, Count: 4,
+	Truncated: "length", Record: "urn:uuid:1", Blocks: "bb22", Heads: "cc33", Ahead: 3 * time.Second, Count: 4,
 	List: "11ee", Directives: "noindex, nofollow", Asked: "X-Robots-Tag: none\nmeta robots: all", Prefs: "header tdm-reservation: 1",
 }
 
@@ -31,13 +32,14 @@ func TestGolden(t *testing.T) {
 		want string
 	}{
 		{"all fields, in the schema's order", full, `{"time":"2026-03-04T04:06:07.089012Z","url":"http://a.test/x?a=1&b=<2>",` +
-			`"via":"http://a.test/v","kind":"link","depth":3,"seed":"http://a.test/","tag":"tags \"é\"","decision":"deny","reason":"disallowed",` +
+			`"kind":"link","depth":3,"decision":"deny","reason":"disallowed",` +
 			`"own":true,"line":7,"rule":"Disallow: /x","group":"*","runner_up":"Allow: /","robots_sha256":"00ff","robots_record":"urn:uuid:0",` +
 			`"standard":"rfc9309","pace_ms":1500,"pace_by":"crawl-delay","gap_ms":1500.02,"attempt":2,` +
 			`"began":"2026-03-04T04:06:06.089012Z","took_ms":999,"first_byte_ms":7,"address":"[2001:db8::1]:443",` +
 			`"outcome":"disallowed","interim":2,"status":200,"type":"text/html","octets":12,"payload_sha256":"aa00","truncated":"length","rest_ms":5000,"rest_by":"retry-after",` +
-			`"record":"urn:uuid:1","blocks_sha256":"bb22","clock_ahead_ms":3000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
-			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"]}`},
+			`"record":"urn:uuid:1","blocks_sha256":"bb22","heads_sha256":"cc33","clock_ahead_ms":3000,"modified":"2026-03-01T00:00:00.000000Z","holds_ms":60000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
+			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"],` +
+			`"via":"http://a.test/v","seed":"http://a.test/","tag":"tags \"é\""}`},
 		{"what says nothing is left out", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
 			`{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"scope"}`},
 		{"a pace of 0 that was asked for is said", Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
@@ -73,7 +75,7 @@ func TestStringsAreHostile(t *testing.T) {
 		"tag\U000e0041":     `"tag\udb40\udc41"`,
 		"\ufeff\ufffd":      `"\ufeff` + "\ufffd\"",
 	} {
-		if got := string(appendString(nil, in)); got != want {
+		if got := string(AppendString(nil, in)); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}
@@ -173,5 +175,33 @@ func TestSchemaGrows(t *testing.T) {
 	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
 	if err != nil || l.URL != "u" || l.Gap != 9007199254740993*time.Microsecond {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// The fields that lead to other sites stand behind the salt, and nothing else can.
+func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
+	salt := Salt{0xab}
+	l := Line{Time: time.Unix(0, 0), URL: "http://a.test/", Via: "http://v.test/", Seed: "s", Tag: "t", Decision: "allow"}
+	public := `{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"allow"`
+	want := public + `,"salt":"ab000000000000000000000000000000","via":"http://v.test/","seed":"s","tag":"t"}`
+	if got := string(l.AppendSalted(nil, &salt)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	l.Time = l.Time.UTC()
+	if got, err := ParseLine([]byte(want)); err != nil || got != l {
+		t.Errorf("%+v, %v", got, err)
+	}
+	bare := Line{Time: l.Time, URL: l.URL, Decision: l.Decision}
+	if got, want := string(bare.AppendSalted(nil, &salt)), public+`,"salt":"ab000000000000000000000000000000"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	nested := `{"url":"http://a.test/","x":{"y":1,"salt":"00"},"status":200,"decision":"d"}`
+	if l, err := ParseLine([]byte(nested)); err == nil {
+		t.Errorf("took a salt within a field: %+v", l)
+	}
+	for _, more := range []string{`"url":"http://b.test/"`, `"later":1`, `"salt":"00"`} {
+		if l, err := ParseLine([]byte(strings.TrimSuffix(want, "}") + "," + more + "}")); err == nil {
+			t.Errorf("took %s behind the salt: %+v", more, l)
+		}
 	}
 }

@@ -8,12 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// ParseLine reads what AppendJSON wrote. It passes over fields that it does not know.
+// saltKey is where a line is cut for its public form, wherever it stands first.
+var saltKey = []byte(`,"` + saltName + `":"`)
+
+// ParseLine reads what AppendJSON or AppendSalted wrote. It passes over fields that it does not know. The salt is no part
+// of a Line. Behind it stands what is withheld and nothing else: another field there would be read, and not be in the
+// line's public form.
 func ParseLine(b []byte) (Line, error) {
 	var l Line
+	salted := false
 	err := members(b, func(name string, value []byte) error {
 		f := byJSON[name]
-		if f == nil || string(value) == "null" {
+		switch {
+		case name == saltName && salted:
+			return errors.New("it has two salts")
+		case name == saltName:
+			salted = true
+			return nil
+		case salted && (f == nil || !f.isWithheld):
+			return fmt.Errorf("field %.80q stands behind the salt, where only withheld ones do", name)
+		case (value[0] == '{' || value[0] == '[') && bytes.Contains(value, saltKey):
+			return fmt.Errorf("a salt stands within the field %.80q", name)
+		case f == nil || string(value) == "null":
 			return nil
 		}
 		if err := f.form.readJSON(&l, value); err != nil {

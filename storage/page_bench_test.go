@@ -76,7 +76,7 @@ func pages(n int) []storage.Record {
 // in the archive, a line in the index, the payload remembered, and a line in the ledger.
 func BenchmarkPage(b *testing.B) {
 	dir := b.TempDir()
-	index, err := cdxj.Open(b.Context(), dir, nil)
+	index, err := cdxj.Open(b.Context(), dir, cdxj.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func BenchmarkPage(b *testing.B) {
 			b.Fatal(err)
 		}
 		l := *r.Line
-		l.Record, l.Blocks = id.ID, id.Blocks
+		l.Record, l.Blocks, l.Heads = id.ID, id.Blocks, id.Heads
 		if err := lines.Append(b.Context(), l); err != nil {
 			b.Fatal(err)
 		}

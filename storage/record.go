@@ -42,8 +42,8 @@ type Record struct {
 	// NotModified is the exchange whose answer the server says still holds (304). Nil for any other answer.
 	NotModified *Original
 
-	// Line is the decision that the exchange belongs to, without its Record; it becomes the metadata record. Nil means
-	// that there is none.
+	// Line is the decision that the exchange belongs to, without what a Receipt has; it becomes the metadata record. Nil
+	// means that there is none.
 	Line *Line
 	// Outlinks are the links found in the answer, in their order, for the metadata record.
 	Outlinks []Outlink
@@ -70,6 +70,7 @@ type Outlink struct {
 type Receipt struct {
 	ID     string // of the response or revisit or, without one, of the request: a URN
 	Blocks string // as Line.Blocks
+	Heads  string // as Line.Heads
 }
 
 // MaxGather is how long a Recorder may keep what it was given by Refuse before a Sync has it written.

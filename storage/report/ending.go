@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -14,12 +13,12 @@ const maxRuns = 200
 // ending gathers what the marks of a ledger say about the runs of a crawl.
 type ending struct {
 	runs  []Run
-	more  int64        // runs beyond maxRuns
-	head  *ledger.Mark // the last
-	any   bool         // there is a mark of a run
-	ended bool         // the last run ended in good order
-	plain bool         // a segment has no marks
-	torn  int64        // runs that did not end in good order, the last not counted
+	more  int64     // runs beyond maxRuns
+	stop  time.Time // of the last stop
+	key   string    // of the last run
+	any   bool      // there is a mark of a run
+	ended bool      // the last run ended in good order
+	torn  int64     // runs that did not end in good order, the last not counted
 }
 
 func (e *ending) mark(m *ledger.Mark) {
@@ -28,18 +27,14 @@ func (e *ending) mark(m *ledger.Mark) {
 		if e.any && !e.ended {
 			e.torn++
 		}
-		e.any, e.ended = true, false
+		e.any, e.ended, e.key = true, false, m.Key
 		if len(e.runs) >= maxRuns {
 			e.more++
 			return
 		}
 		e.runs = append(e.runs, Run{Began: m.Time.UTC(), Cut: m.Cut})
-	case ledger.KindHead:
-		e.head = m
-		if m.Why != ledger.WhyEnd {
-			return
-		}
-		e.ended = true
+	case ledger.KindStop:
+		e.ended, e.stop = true, m.Time
 		if n := len(e.runs); n > 0 && e.more == 0 {
 			e.runs[n-1].Ended = m.Time.UTC().Format(time.RFC3339)
 		}
@@ -53,20 +48,12 @@ func (e *ending) tell(c *Crawl) {
 	case !e.any:
 		c.Ended = "Not known: the ledger has no marks of its runs."
 	case e.ended:
-		c.Ended = "Its last run ended in good order, " + instant(e.head.Time) + "."
+		c.Ended = "Its last run ended in good order, " + instant(e.stop) + "."
 	default:
 		c.Ended = "Its last run has no end in the ledger: it still runs, or it was killed, or its disk was full."
 	}
 	if e.torn > 0 {
 		c.Ended += fmt.Sprintf(" Of the runs before, %s ended otherwise: by a kill or a crash.", grouped(e.torn))
 	}
-	if e.plain {
-		c.Ended += " A part of the ledger has no chain: it is of an earlier schema, and a change of it would leave no trace."
-	}
-	if e.head != nil {
-		c.Head = e.head.Chain.String()
-		if e.head.Signed() {
-			c.Key = hex.EncodeToString(e.head.Key)
-		}
-	}
+	c.Key = clean(e.key)
 }

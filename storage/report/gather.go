@@ -38,6 +38,7 @@ type gathering struct {
 	total, others account
 	hosts         map[string]*account
 	rules         map[ruleKey]*Rule
+	tags          tags
 	robots        Robots
 	pauses        pauses
 	line          Timeline
@@ -73,6 +74,8 @@ func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, er
 		case e.Mark != nil:
 			g.ending.mark(e.Mark)
 			continue
+		case e.Forgotten:
+			continue
 		}
 		if name, ok := g.hostOf(&e.Line); ok {
 			g.add(&e.Line, name)
@@ -88,10 +91,7 @@ func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, er
 // that there is one: the crawl may be writing it.
 func (g *gathering) problem(p *ledger.Problem) {
 	switch p.Fault {
-	case ledger.NoEnd, ledger.AfterHead, ledger.Torn, ledger.Empty:
-		return
-	case ledger.Unchained:
-		g.ending.plain = true
+	case ledger.NoStop, ledger.Uncommitted, ledger.Torn, ledger.Empty:
 		return
 	case ledger.Unreadable:
 		g.unread++
@@ -125,10 +125,11 @@ func (g *gathering) add(l *storage.Line, name string) {
 	if l.Seed != "" {
 		g.seeds.add(l.Seed, times(l), 0, "")
 	}
+	g.tags.add(l)
 	g.judged(l, name)
 	g.left(l)
 	g.said(l, name)
-	if failed(l) {
+	if Failed(l) {
 		g.failure(l)
 	}
 	if exchanged(l) {
@@ -176,7 +177,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	}
 	if l.Truncated != "" {
 		g.truncated.add(l.Truncated, 1, octets, l.URL)
-	} else if why, ok := strings.CutPrefix(class(l.Reason), "truncated: "); ok {
+	} else if why, ok := strings.CutPrefix(Class(l.Reason), "truncated: "); ok {
 		g.truncated.add(why, 1, octets, l.URL)
 	}
 	if g.only && len(g.asked) < maxAsked {
@@ -189,7 +190,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 
 // failure takes in an exchange, or an attempt at one, that failed.
 func (g *gathering) failure(l *storage.Line) {
-	reason := class(l.Reason)
+	reason := Class(l.Reason)
 	if l.Decision == storage.DecisionRobots {
 		reason = "robots.txt: " + reason
 	}
@@ -199,7 +200,7 @@ func (g *gathering) failure(l *storage.Line) {
 // left takes in what was not crawled.
 func (g *gathering) left(l *storage.Line) {
 	if isTrap(l.Reason) {
-		g.traps.add(class(l.Reason), times(l), 0, l.URL)
+		g.traps.add(Class(l.Reason), times(l), 0, l.URL)
 	}
 	why := ""
 	switch l.Decision {
@@ -215,7 +216,7 @@ func (g *gathering) left(l *storage.Line) {
 			return
 		}
 	}
-	if c := class(l.Reason); c != "" {
+	if c := Class(l.Reason); c != "" {
 		why += ": " + c
 	}
 	g.notCrawled.add(why, times(l), 0, l.URL)
@@ -247,6 +248,7 @@ func (g *gathering) result() *Report {
 		Prefs: g.prefs.list(),
 		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
 	}
+	r.Tags = g.tags.list()
 	r.Totals.State, r.Totals.Robots, r.Totals.Own = "", "", false
 	r.Robots.Standards = g.standards.list()
 	r.Crawl.Seeds = g.seeds.list()

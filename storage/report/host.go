@@ -50,7 +50,7 @@ func (a *account) add(l *storage.Line) {
 	}
 	a.part = a.part || a.OptedOut > 0
 	a.Octets += received(l)
-	if failed(l) {
+	if Failed(l) {
 		a.Errors++
 	}
 	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
@@ -102,9 +102,9 @@ func (a *account) count(l *storage.Line, n int64) {
 
 func isPage(l *storage.Line) bool { return l.Type == "text/html" || l.Type == "application/xhtml+xml" }
 
-// failed reports whether an attempt brought no usable answer. That there is no robots.txt is an answer, and that the
+// Failed reports whether an attempt brought no usable answer. That there is no robots.txt is an answer, and that the
 // operator broke off is no fault of a host.
-func failed(l *storage.Line) bool {
+func Failed(l *storage.Line) bool {
 	if !attempted(l) {
 		return false
 	}

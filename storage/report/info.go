@@ -66,7 +66,7 @@ func (r *Report) identity(id *Identity) {
 		before := by[len(by)-1]
 		before.Since = id.Since
 		if before.Software == id.Software && before.Operator == id.Operator && before.Contact == id.Contact &&
-			before.Agent == id.Agent &&
+			before.Agent == id.Agent && before.Key == id.Key &&
 			before.Robots == id.Robots && before.Purpose == id.Purpose && slices.Equal(before.Fields, id.Fields) {
 			return
 		}
@@ -119,6 +119,8 @@ func infoOf(block []byte) *Identity {
 			id.Robots = value
 		case "description":
 			id.Purpose = value
+		case "ledger-key":
+			id.Key = value
 		case "generation":
 			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
 				id.generation = n

@@ -35,7 +35,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	entries := ledger.Scan(o.Ledger)
+	entries := ledger.Skim(o.Ledger)
 	g := newGathering(o.maxHosts(), want, nil)
 	if err := g.read(ctx, entries); err != nil {
 		return nil, fmt.Errorf("report: read the ledger: %w", err)
@@ -68,7 +68,16 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err := r.readInfos(ctx, o.WARC); err != nil {
 		return nil, err
 	}
+	if err := r.duplicated(ctx, o.Duplicates); err != nil {
+		return nil, err
+	}
 	g.ending.tell(&r.Crawl)
+	if n, err := ledger.Latest(o.Ledger); err == nil { // whether it is right, the audit says
+		r.Crawl.Head = fmt.Sprintf("%d:%x", n.Size, n.Root[:])
+	}
+	if err := r.connect(ctx, o); err != nil {
+		return nil, err
+	}
 	return r, r.audited(ctx, o.Audit)
 }
 

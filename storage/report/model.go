@@ -22,6 +22,8 @@ type Report struct {
 	Reached int64  `json:"hosts_asked"`      // of those: that were asked for anything
 	More    bool   `json:"hosts_more"`       // and there may be more than that
 
+	Tags []Tag `json:"tags,omitempty"` // by the tag of the seed; empty when no seed has one
+
 	Robots     Robots    `json:"robots"`
 	Statuses   []Count   `json:"statuses"`
 	Types      []Count   `json:"media_types"`
@@ -36,6 +38,10 @@ type Report struct {
 	Asked      []Request `json:"asked,omitempty"`   // with Host: the first exchanges
 	Refused    []Refusal `json:"refused,omitempty"` // with Host: URLs not asked for because of robots.txt
 	Audit      *Audit    `json:"audit,omitempty"`
+
+	Duplicates *Duplicates `json:"duplicates,omitempty"` // pages that say the same, if they were asked for
+
+	Graph *HostGraph `json:"host_graph,omitempty"` // who links to whom
 
 	Unread  int64    `json:"unreadable_lines"` // of the ledger
 	Damage  []string `json:"damage,omitempty"` // what could not be read, the first of it
@@ -56,8 +62,8 @@ type Crawl struct {
 	MoreRuns    int64  `json:"runs_more,omitempty"`
 	Ended       string `json:"ended"` // how it ended, in a sentence
 	Clean       bool   `json:"ended_cleanly"`
-	Head        string `json:"ledger_head,omitempty"` // the ledger's last signed running hash
-	Key         string `json:"ledger_key,omitempty"`  // whose signature it bears
+	Head        string `json:"ledger_head,omitempty"` // the ledger's latest checkpoint, SIZE:ROOT
+	Key         string `json:"ledger_key,omitempty"`  // verifier key of the last run; empty for none
 }
 
 // Run is a run of the crawl: from an opening of its ledger on.
@@ -76,6 +82,7 @@ type Identity struct {
 	Agent       string    `json:"user_agent,omitempty"`
 	Robots      string    `json:"robots,omitempty"`
 	Purpose     string    `json:"purpose,omitempty"`
+	Key         string    `json:"verifier_key,omitempty"` // of the ledger, by the archive's word
 	Fields      []Setting `json:"-"`
 	generation  int64     // of the crawl; zero when the archive does not say
 	ContactLink string    `json:"-"`
@@ -111,6 +118,12 @@ type Host struct {
 	LeastMs float64 `json:"gap_least_ms"`
 	MidMs   float64 `json:"gap_median_ms"`
 	State   string  `json:"state,omitempty"` // what the last lines say, in words
+}
+
+// Tag is what was done with all that descends from the seeds with one tag.
+type Tag struct {
+	Tag string `json:"tag"`
+	Host
 }
 
 // Count is how often something was met.

@@ -17,6 +17,13 @@ type Options struct {
 	// MaxHosts is how many hosts are told apart, the busiest; the others are summed. Zero means 1,000.
 	MaxHosts int
 
+	// Duplicates is asked for the pages that say the same; nil leaves them out.
+	Duplicates func(ctx context.Context) (Duplicates, error)
+
+	// Graph reads the archive from one end to the other for the links between hosts, and adds what they come to, if more
+	// than one host was asked.
+	Graph bool
+
 	Software string    // the program that makes the report, name/version
 	Now      time.Time // when it is made
 

@@ -29,7 +29,7 @@ func (g *gathering) judged(l *storage.Line, name string) {
 		g.robots.Allowed += n
 	default:
 		g.robots.Disallowed += n
-		k.reason = cleanTo(class(l.Reason), 100)
+		k.reason = cleanTo(Class(l.Reason), 100)
 		if k.reason == "unreachable" {
 			g.robots.Unreachable += n
 		}

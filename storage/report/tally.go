@@ -53,9 +53,9 @@ func (t *tally) list() []Count {
 	return out
 }
 
-// class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:"
+// Class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:"
 // and "budget:" belongs to it.
-func class(reason string) string {
+func Class(reason string) string {
 	if at := strings.Index(reason, "://"); at >= 0 { // "to http://…"
 		reason = strings.TrimSpace(reason[:strings.LastIndexByte(reason[:at], ' ')+1])
 	}

@@ -1,0 +1,101 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage"
+	"curtsy/storage/report"
+)
+
+func line(url, seed, tag string, outcome storage.Outcome, octets int64) storage.Line {
+	return storage.Line{
+		Time: start, Began: start, Took: time.Second, URL: url, Seed: seed, Tag: tag, Decision: storage.DecisionAllow, Attempt: 1, Status: 200,
+		Record: "r", Type: "text/html", Octets: octets, Outcome: outcome, Kind: storage.KindLink,
+	}
+}
+
+// What descends from seeds with a tag is told by tag; robots.txt descends from none.
+func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
+	robots := line("http://a.test/robots.txt", "", "", "", 50)
+	robots.Decision, robots.Kind = storage.DecisionRobots, ""
+	held := storage.Line{Time: start, URL: "http://a.test/9", Seed: "http://a.test/", Tag: "news", Decision: storage.DecisionHold, Outcome: storage.OutcomeHeld, Reason: "budget: max-per-tag", Count: 41, Kind: storage.KindLink}
+	r, err := report.Make(t.Context(), made(t, robots,
+		line("http://a.test/", "http://a.test/", "news", storage.OutcomeFetched, 100),
+		line("http://a.test/2", "http://a.test/", "news", storage.OutcomeFetched, 10), held,
+		line("http://b.test/", "http://b.test/", "<b>shop</b>", storage.OutcomeFailed, 7),
+		line("http://c.test/", "http://c.test/", "", storage.OutcomeFetched, 1),
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, tag := range r.Tags {
+		got = append(got, fmt.Sprintf("%s: %d pages, %d exchanges, %d bytes, %d failed, %d held", tag.Tag, tag.Pages, tag.Exchanges, tag.Octets, tag.Failed, tag.Held))
+	}
+	want := "news: 2 pages, 2 exchanges, 110 bytes, 0 failed, 41 held\n(no tag): 1 pages, 1 exchanges, 1 bytes, 0 failed, 0 held\n" +
+		"<b>shop</b>: 0 pages, 1 exchanges, 7 bytes, 1 failed, 0 held"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"By tag of the seed", "<td class=\"url\">news</td>", "&lt;b&gt;shop", "(no tag)"} {
+		if !strings.Contains(page.String(), part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+}
+
+// A crawl whose seeds have no tags has no such section, and however many tags there are, a bounded number is told.
+func TestTagsAreBoundedAndMayBeMissing(t *testing.T) {
+	r, err := report.Make(t.Context(), made(t, line("http://a.test/", "http://a.test/", "", storage.OutcomeFetched, 1)))
+	if err != nil || r.Tags != nil {
+		t.Errorf("%v, %v", r.Tags, err)
+	}
+	var all []storage.Line
+	for i := range 700 {
+		all = append(all, line("http://a.test/", "http://a.test/", fmt.Sprint("tag ", i), storage.OutcomeFetched, 1))
+	}
+	if r, err = report.Make(t.Context(), made(t, all...)); err != nil {
+		t.Fatal(err)
+	}
+	pages := int64(0)
+	for _, tag := range r.Tags {
+		pages += tag.Pages
+	}
+	if len(r.Tags) != 501 || pages != 700 || r.Tags[0].Tag != "(others)" || r.Tags[0].Pages != 200 {
+		t.Errorf("%d tags with %d pages, first %+v", len(r.Tags), pages, r.Tags[0])
+	}
+}
+
+// The largest clusters are named, bounded and made harmless; without a result the page says why.
+func TestTheReportNamesTheLargestClusters(t *testing.T) {
+	o := made(t, line("http://a.test/", "http://a.test/", "", storage.OutcomeFetched, 1))
+	o.Duplicates = func(context.Context) (report.Duplicates, error) {
+		d := report.Duplicates{Clusters: 30, Pages: 900}
+		for range 30 {
+			d.Largest = append(d.Largest, report.Cluster{URL: "http://a.test/<b>", Pages: 30, Copies: 7, Least: 0.8125, Samples: []string{"http://b.test/"}})
+		}
+		return d, nil
+	}
+	r, err := report.Make(t.Context(), o)
+	if err != nil || len(r.Duplicates.Largest) != 20 {
+		t.Fatalf("%+v, %v", r.Duplicates, err)
+	}
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil || !strings.Contains(page.String(), "30 clusters with 900 pages") || strings.Contains(page.String(), "a.test/<b>") {
+		t.Errorf("%v", err)
+	}
+	o.Duplicates = func(context.Context) (report.Duplicates, error) { return report.Duplicates{}, errors.New("no index") }
+	if r, err = report.Make(t.Context(), o); err != nil || r.Duplicates.Failed != "no index" {
+		t.Errorf("%+v, %v", r.Duplicates, err)
+	}
+}
