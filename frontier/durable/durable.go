@@ -96,38 +96,17 @@ func replace(path string, perm fs.FileMode, write func(io.Writer) error, names f
 func beside(
 	path string, perm fs.FileMode, write func(io.Writer) error,
 	place func(fresh, path string) error, names func(dir string) error,
-) (err error) {
+) error {
 	f, err := draft(path, perm)
 	if err != nil {
 		return of(path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = errors.Join(f.Close(), os.Remove(f.Name())) // the error is what matters; closed twice, maybe
-		}
-	}()
+	d := &Draft{File: f, path: path, place: place, names: names}
+	defer d.Abort()
 	if err := buffered(f, write); err != nil {
 		return of(path, err)
 	}
-	// Windows renames no open file. Elsewhere its lock, which says that somebody is at work, is kept until it has its
-	// name.
-	if err := f.Sync(); err != nil {
-		return of(path, err)
-	}
-	if runtime.GOOS == "windows" {
-		if err := f.Close(); err != nil {
-			return of(path, err)
-		}
-	}
-	if err := place(f.Name(), path); err != nil {
-		return of(path, err)
-	}
-	if runtime.GOOS != "windows" {
-		if err := f.Close(); err != nil {
-			return of(path, err)
-		}
-	}
-	return of(path, names(filepath.Dir(path)))
+	return d.Commit()
 }
 
 // draftSuffix ends the names of drafts: a dot, the name, a dot, letters, and it.

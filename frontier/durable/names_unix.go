@@ -25,3 +25,11 @@ func lock(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return !errors.Is(err, syscall.EWOULDBLOCK) // where there are no locks, all are at work
 }
+
+// hold locks a folder itself, for as long as the file is open.
+func hold(dir string) (f *os.File, alone bool, err error) {
+	if f, err = os.Open(dir); err != nil {
+		return nil, false, err
+	}
+	return f, lock(f), nil
+}

@@ -1,8 +1,10 @@
 package durable
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -24,3 +26,22 @@ func names(f *os.File, _ fs.FileInfo) (int, error) {
 
 // lock has nothing to do: Windows removes no open file.
 func lock(*os.File) bool { return true }
+
+// hold opens a file in a folder that nobody else can open meanwhile: a folder cannot be locked here.
+func hold(dir string) (f *os.File, alone bool, err error) {
+	path := filepath.Join(dir, "held.lock")
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, false, err
+	}
+	const shared, deleteOnClose, sharingViolation = 0, 0x04000000, syscall.Errno(32)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shared, nil, syscall.OPEN_ALWAYS,
+		syscall.FILE_ATTRIBUTE_NORMAL|deleteOnClose, 0)
+	switch {
+	case errors.Is(err, sharingViolation), errors.Is(err, syscall.ERROR_ACCESS_DENIED): // or it is just being removed
+		return nil, false, nil
+	case err != nil:
+		return nil, false, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), true, nil
+}
