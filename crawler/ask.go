@@ -11,6 +11,7 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
+	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
@@ -45,13 +46,30 @@ type exchanger struct {
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
-// A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
+// Config.Daily may make it wait. A host of the operator's own is asked at once. Any other is looked up, its address picked, its lock taken, and its place
 // taken in the queue before that address; then that address is dialled and no other. One that cannot be reached gives way
 // to the next one, under the same lock, and the host counts as out of reach when none could be.
 func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
 	}
+	if c.cfg.Daily == nil {
+		return c.askNow(ctx, v, r)
+	}
+	a, now := v.turn.Authority, time.Now()
+	if wait := c.cfg.Daily.Take(a, now); wait > 0 {
+		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonPerDay
+		return nil, c.later(v, wait, nil)
+	}
+	ex, err := c.askNow(ctx, v, r)
+	if errors.Is(err, errNotYet) || err == nil && len(ex.Request) == 0 {
+		c.cfg.Daily.Return(a, now)
+	}
+	return ex, err
+}
+
+// askNow is ask, whatever was asked of the host today.
+func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	v.kept = v.due()
 	ctx, meter, landed := c.stopper.inFlight(ctx, v.slot)
 	defer landed()

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
@@ -15,6 +16,7 @@ import (
 	"curtsy/crawler/optout"
 	"curtsy/crawler/revisit"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/stopwhen"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -92,12 +94,22 @@ type Config struct {
 	// no requisites.
 	Previews bool
 
-	MaxPages   int64         // 2xx HTML answers; zero means no limit
-	MaxPerHost int64         // likewise, for each authority
-	MaxBytes   int64         // octets received, as they crossed the connection; zero means no limit
-	MaxTime    time.Duration // of this run; zero means no limit
-	MaxBody    int64         // decoded octets of one body; zero means the fetcher's
-	MaxWait    time.Duration // the run ends when nothing is due within it; zero means 10 min
+	MaxPages   int64 // 2xx HTML answers; zero means no limit
+	MaxPerHost int64 // likewise, for each authority
+	// MaxPerDomain and MaxPerTag are likewise, for each registrable domain, and for all that descends from the seeds with one
+	// tag. What has no tag has no such limit.
+	MaxPerDomain, MaxPerTag int64
+	MaxBytes                int64         // octets received, as they crossed the connection; zero means no limit
+	MaxTime                 time.Duration // of this run; zero means no limit
+	MaxBody                 int64         // decoded octets of one body; zero means the fetcher's
+	MaxWait                 time.Duration // the run ends when nothing is due within it; zero means 10 min
+
+	// StopWhen are conditions, each of which ends the run.
+	StopWhen []stopwhen.Condition
+
+	// Daily, if not nil, caps the requests to each host within 24 hours; it knows those of earlier runs. Own hosts count
+	// like others, and have one exchange at a time then.
+	Daily *budget.Daily
 
 	// DryRun asks each host for its robots.txt and for nothing else.
 	DryRun bool
@@ -138,7 +150,7 @@ func (c Config) Validate() error {
 		return errors.New("crawler: a frontier, a fetcher, a recorder and a ledger are required")
 	case c.Workers < 0:
 		return fmt.Errorf("crawler: workers: %d is less than 1", c.Workers)
-	case c.MaxPages < 0 || c.MaxPerHost < 0 || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxTime < 0:
+	case c.MaxPages < 0 || c.MaxPerHost < 0 || c.MaxPerDomain < 0 || c.MaxPerTag < 0 || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxTime < 0:
 		return errors.New("crawler: a budget is negative; leave it out for no limit")
 	case c.IPDelay != 0 && c.IPDelay < LeastIPDelay:
 		return fmt.Errorf("crawler: ip-delay: %v is less than %v", c.IPDelay, LeastIPDelay)

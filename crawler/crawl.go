@@ -47,6 +47,7 @@ type Crawl struct {
 	record  *record.Writer
 	book    *seeds.Book
 	budget  *budget.Tickets
+	quotas  quotas
 	room    *inflight.Limiter // of the exchanges in flight
 	crew    chan struct{}     // one place for each worker that is at work and has no slow exchange
 	buffers resultbuf.Pool
@@ -73,6 +74,7 @@ const (
 	EndedMaxBytes    = budget.MaxBytes
 	EndedMaxTime     = budget.MaxTime
 	EndedMaxDBSize   = "max-db-size" // the frontier is as large as it may become
+	EndedStopWhen    = "stop-when: " // and a condition of Config.StopWhen
 )
 
 // New prepares a run. The frontier holds the seeds already.
@@ -85,14 +87,21 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if c.scope, err = scope.New(c.cfg.Scope, nil); err != nil {
 		return nil, err
 	}
+	tags := map[string]bool{}
 	for s, err := range c.cfg.Frontier.AllSeeds(ctx) { // those that seeds redirected to among them
 		if err != nil {
 			return nil, err
+		}
+		if len(tags) < maxTags+2 { // the empty one is none
+			tags[s.Tag] = true
 		}
 		c.scope.Extend(s.URL)
 		if a := s.URL.Authority(); s.From == "" && notPublic(a) {
 			c.reachable[a] = true
 		}
+	}
+	if err := c.cfg.tellApart(tags); err != nil {
+		return nil, err
 	}
 	before, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
@@ -104,6 +113,9 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
+	if c.quotas, err = newQuotas(ctx, &c.cfg, before.Counts); err != nil {
+		return nil, err
+	}
 	c.live, c.stopper = c.cfg.newLive(), newStopper()
 	c.room, c.crew = inflight.New(c.cfg.Workers), make(chan struct{}, c.cfg.Workers)
 	if err := c.stages(before.Counts); err != nil {
@@ -194,6 +206,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	var beside errgroup.Group
 	beside.Go(func() error { return c.stopper.stopAfterGrace(over) })
 
+	c.endIfMet() // by the pages of runs before
 	g, gctx := errgroup.WithContext(ctx)
 	for range c.room.Most() {
 		g.Go(func() error { return c.work(gctx) })

@@ -44,6 +44,9 @@ func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explai
 		}
 		c.scope.Extend(s.URL)
 	}
+	if c.quotas, err = newQuotas(ctx, &c.cfg, nil); err != nil {
+		return explain.Explanation{}, err
+	}
 	c.gate = c.cfg.Gate()
 	k, err := c.facts(ctx, q)
 	if err != nil {
@@ -83,6 +86,7 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	if err := c.hostFacts(ctx, k); err != nil {
 		return nil, err
 	}
+	k.Domain = c.quotas.domains.Pages(q.URL.Authority().RegistrableDomain())
 	k.OptOut = c.cfg.OptOut.URL(q.URL)
 	k.Scope, k.Asked = c.scope.Explain(inScope(k.Candidate()))
 	return k, nil
@@ -121,6 +125,6 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 func (c Config) explained() explain.Settings {
 	return explain.Settings{
 		Traps: c.Traps, Depth: c.Scope.Depth, IPDelay: c.IPDelay,
-		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime,
+		MaxPages: c.MaxPages, MaxPerHost: c.MaxPerHost, MaxPerDomain: c.MaxPerDomain, MaxPerTag: c.MaxPerTag, MaxBytes: c.MaxBytes, MaxTime: c.MaxTime,
 	}
 }

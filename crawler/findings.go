@@ -73,11 +73,12 @@ func (f *findings) isPage() {
 
 // settleSeed notes what became of a seed, or of the end of its redirects.
 func (f *findings) settleSeed(b *seeds.Book, task frontier.Task, d decision) {
-	switch d.outcome {
-	case frontier.Redirected:
+	switch {
+	case d.outcome == frontier.Redirected:
 		return
-	case frontier.Fetched:
+	case d.outcome == frontier.Fetched:
 		b.Answered(task.Seed, f.count)
+	case d.reason == scope.RuleSample: // it was not to be asked
 	default:
 		f.unanswered(b, task.Seed, d.outcome.String()+": "+d.reason)
 	}

@@ -147,7 +147,7 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 		f.urls = append(f.urls, next)
 		return
 	}
-	if found.SeedChain(next) {
+	if found.SeedChain(next) && judged.Rule != scope.RuleSample {
 		f.unanswered(c.book, next.Seed, judged.Rule)
 	}
 	if !judged.Timeless {
@@ -162,9 +162,10 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	}
 }
 
-// away reports whether a rule refuses what lies off the scope: by its place, or too many steps away from it.
+// away reports whether a rule refuses what lies off the scope: by its place, by not being drawn, or too many steps away from
+// it.
 func (c *bounds) away(rule string) bool {
-	return rule == c.off || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
+	return rule == c.off || rule == scope.RuleSample || rule == scope.RuleRequisites && c.cfg.Scope.Requisites == scope.RequisitesAll
 }
 
 // inScope puts a candidate as the scope sees it.

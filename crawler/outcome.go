@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"curtsy/crawler/budget"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
 	"curtsy/crawler/record"
@@ -133,6 +134,9 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	}
 	if r.html {
 		f.isPage()
+		if task.Tag != "" && c.cfg.countsTags() {
+			f.count(totals.OfTag(task.Tag), 1)
+		}
 	}
 	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, f)
 }
@@ -238,11 +242,14 @@ const maxHops = 10
 
 // The reasons that the story itself gives.
 const (
-	reasonHops       = "trap:redirect-chain"
-	reasonDryRun     = "dry run" // why a host is left after its robots.txt
-	reasonMaxPerHost = "budget: max-per-host"
-	reasonPanic      = storage.ReasonPanic
-	reasonLease      = storage.ReasonLease // it took longer than a lease allows
+	reasonHops         = "trap:redirect-chain"
+	reasonDryRun       = "dry run" // why a host is left after its robots.txt
+	reasonMaxPerHost   = "budget: max-per-host"
+	reasonPerDay       = "budget: per-host-per-day"
+	reasonMaxPerDomain = "budget: max-per-domain"
+	reasonMaxPerTag    = budget.HeldByTag
+	reasonPanic        = storage.ReasonPanic
+	reasonLease        = storage.ReasonLease // it took longer than a lease allows
 )
 
 // short cuts a URL for a reason.

@@ -22,7 +22,7 @@ const parallelTurn = time.Minute
 
 // width is how many exchanges v may have in flight, as far as is known now.
 func (c *Crawl) width(v *visit) int {
-	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 {
+	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 && c.cfg.Daily == nil {
 		return c.cfg.PerHost
 	}
 	return 1
@@ -55,6 +55,7 @@ type parallel struct {
 	done     chan *attempt
 	begun    bool           // an exchange, or more
 	closing  bool           // no further exchange is begun
+	later    bool           // a task has to wait for what other hosts bring
 	failed   bool           // an exchange made the host rest: what was in flight then counts for that one
 	rows     host.State     // with the failures in a row as they were before that exchange
 	due      time.Time      // when the host may be asked again, by all that was said in this turn
@@ -91,6 +92,9 @@ func (c *Crawl) exchanges(ctx context.Context, v *visit, tasks []frontier.Task) 
 			return err
 		}
 	}
+	if p.later && !p.begun {
+		v.rest.AtLeast(host.Pace{Pause: quotaWait})
+	}
 	if !v.end.IsZero() && p.width > 1 {
 		v.rest.AtLeast(host.Pace{Pause: p.due.Sub(v.end), By: p.by})
 	}
@@ -104,6 +108,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 	for ; p.inFlight > 0; p.inFlight-- {
 		x := <-p.done
 		p.takeBack(x.slot)
+		p.c.quotas.give(p.v, x.task, 0)
 		x.readAhead() // or the body would be closed under its reader
 		if aborted && err == nil && (x.ex != nil || x.err != nil) {
 			d := decision{kind: storage.DecisionAllow, verdict: x.verdict, reason: host.Aborted, attempt: x.task.Attempts + 1, pace: p.v.kept}
@@ -142,26 +147,39 @@ func (p *parallel) start(ctx context.Context) error {
 		case p.c.stopper.draining.Err() != nil:
 			p.closing = true
 			return nil
-		case p.width == 1:
-			p.begun, p.closing = true, true
-			x := p.c.attempt(p.v, task, ruling.verdict, p.v.slot)
-			p.took(x)
-			p.c.exchange(ctx, p.v.turn.Width, x, func(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-				return p.c.exchanger.ask(ctx, p.v, r)
-			})
-			p.done <- x
-		case !p.hasRoom():
+		case p.width > 1 && !p.hasRoom():
 			return nil
 		default:
-			p.begun = true
-			x := p.c.attempt(p.v, task, ruling.verdict, p.free[len(p.free)-1])
-			p.free = p.free[:len(p.free)-1]
-			p.took(x)
-			go p.beside(ctx, x)
+			ok, err := p.admit(ctx, task, ruling)
+			if err != nil {
+				return err
+			}
+			if ok {
+				p.ask(ctx, task, ruling)
+			}
 		}
 		p.queue = p.queue[1:]
 	}
 	return nil
+}
+
+// ask begins an exchange for a task: alone in the turn, or beside others.
+func (p *parallel) ask(ctx context.Context, task frontier.Task, ruling decision) {
+	p.begun = true
+	if p.width > 1 {
+		x := p.c.attempt(p.v, task, ruling.verdict, p.free[len(p.free)-1])
+		p.free = p.free[:len(p.free)-1]
+		p.took(x)
+		go p.beside(ctx, x)
+		return
+	}
+	p.closing = true
+	x := p.c.attempt(p.v, task, ruling.verdict, p.v.slot)
+	p.took(x)
+	p.c.exchange(ctx, p.v.turn.Width, x, func(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+		return p.c.exchanger.ask(ctx, p.v, r)
+	})
+	p.done <- x
 }
 
 // took counts an attempt that is in flight from now on.
@@ -231,10 +249,13 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	if x.task.Kind == frontier.KindMap {
 		p.sitemaps--
 	}
-	if p.width == 1 {
-		return p.c.outcomes.handle(ctx, p.v, x)
-	}
 	v := p.v
+	was := v.memory.Pages
+	v.text = 0
+	defer func() { p.noted(x, was) }()
+	if p.width == 1 {
+		return p.c.outcomes.handle(ctx, v, x)
+	}
 	p.takeBack(x.slot)
 	if x.err != nil {
 		v.cut()

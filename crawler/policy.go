@@ -256,6 +256,9 @@ func (v *visit) recordPolicyExchange(ex *fetch.Exchange, a host.Answer, why stri
 
 // noteRest puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
 func (v *visit) noteRest(l *storage.Line) {
+	if v.rest.Wait <= 0 {
+		return // "Retry-After: 0" asks for no rest
+	}
 	switch v.rest.By {
 	case storage.ByRetryAfter, storage.ByErrors, storage.ByRateLimit:
 		l.Rest, l.RestBy = v.rest.Wait, v.rest.By

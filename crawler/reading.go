@@ -96,11 +96,12 @@ func (v *visit) watched(task frontier.Task, limits trap.Limits) bool {
 // digest takes in what a page says, and reports whether it is a copy whose links are dropped.
 func (v *visit) digest(task frontier.Task, read digested, limits trap.Limits) (copied bool) {
 	for _, l := range read.page.Links {
-		if l.Embed && l.Element != "link" && l.Element != "script" {
+		if l.Shown() {
 			read.says.Embed(l.URL)
 		}
 	}
 	text, shape := read.says.Digests()
+	v.text = text
 	v.history.Brought(task.URL, shape, limits)
 	copies := v.history.Copies(task.Via, text)
 	switch {

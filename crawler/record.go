@@ -13,6 +13,7 @@ import (
 	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/refusals"
+	"curtsy/crawler/revisit"
 	"curtsy/crawler/seeds"
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
@@ -96,6 +97,9 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 	d.Describe(&l)
 	if d.Exchange != nil {
 		v.noteRest(&l)
+		if l.Modified = revisit.Modified(d.Exchange.Header, d.Exchange.End); outcome == storage.OutcomeFetched {
+			l.Holds = revisit.Holds(d.Exchange.Header, d.Exchange.End)
+		}
 	}
 	if d.entry != nil {
 		nameEntry(&l, d.entry)

@@ -26,8 +26,10 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		w.cfg.MaxWait = 25 * time.Second
 		w.cfg.Scope = scope.Config{Mode: scope.ModeAny}
 		id := fetch.Identity{Version: "1", Contact: "https://crawler.example/about"}
+		var signer fetch.Signer
+		signer, board.Keys = signing(t)
 		f, err := fetch.New(fetch.Config{
-			Identity: id, Resolve: board.Resolve, Dial: board.Dial, AllowNet: []netip.Prefix{board.Net()},
+			Identity: id, Signer: signer, Resolve: board.Resolve, Dial: board.Dial, AllowNet: []netip.Prefix{board.Net()},
 			MaxBody: 16 << 20, SpoolDir: t.TempDir(),
 		})
 		if err != nil {

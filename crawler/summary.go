@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -25,8 +26,13 @@ type Summary struct {
 	Manners Manners `json:"manners"`
 }
 
-// EndedMaxPerHost is how a run ended in which every host that is left has reached MaxPerHost.
-const EndedMaxPerHost = budget.MaxPerHost
+// How a run ended in which each host that is left has all the pages that MaxPerHost, or MaxPerDomain, lets it have, and one
+// in which nothing is left but what MaxPerTag sets aside.
+const (
+	EndedMaxPerHost   = budget.MaxPerHost
+	EndedMaxPerDomain = budget.MaxPerDomain
+	EndedMaxPerTag    = budget.MaxPerTag
+)
 
 // summary is taken when no worker is left.
 func (c *Crawl) summary(ctx context.Context) (Summary, error) {
@@ -56,21 +62,37 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	s.Seeds = c.book.Named()
 
 	if s.EndedBy == EndedWaiting && stats.Retired > 0 {
-		others := false
-		err := status.EachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
-			others = h.Pending() > 0 && (h.Condition != frontier.Retired || h.Reason != reasonMaxPerHost)
-			return !others
-		})
-		if err != nil {
+		if s.EndedBy, err = c.endedByHosts(ctx); err != nil {
 			return s, err
-		}
-		if !others {
-			s.EndedBy = EndedMaxPerHost
 		}
 	}
 	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
 		s.EndedBy = EndedDrained // an operator dropped what was waited for
 	}
+	if s.EndedBy == EndedDrained && c.cfg.MaxPerTag > 0 && c.quotas.held.Load() {
+		s.EndedBy = EndedMaxPerTag
+	}
 	s.Incomplete = s.SeedsUnanswered > 0 || s.EndedBy == EndedWaiting
 	return s, nil
+}
+
+// endedByHosts is how a run ended that waits for hosts alone: by a budget if nothing else keeps any of them.
+func (c *Crawl) endedByHosts(ctx context.Context) (string, error) {
+	by, others := "", false
+	err := status.EachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {
+		switch {
+		case h.Pending() == 0:
+		case h.Condition == frontier.Retired && h.Reason == reasonMaxPerHost:
+			by = cmp.Or(by, EndedMaxPerHost)
+		case h.Condition == frontier.Retired && h.Reason == reasonMaxPerDomain:
+			by = EndedMaxPerDomain
+		default:
+			others = true
+		}
+		return !others
+	})
+	if others || by == "" {
+		by = EndedWaiting
+	}
+	return by, err
 }

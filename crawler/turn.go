@@ -110,8 +110,8 @@ func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err er
 		v.leaveAlone(frontier.Retired, reasonDryRun, 0)
 		return nil, nil
 	}
-	if c.cfg.MaxPerHost > 0 && int64(v.memory.Pages) >= c.cfg.MaxPerHost {
-		v.leaveAlone(frontier.Retired, reasonMaxPerHost, 0)
+	if why := c.exhausted(v); why != "" {
+		v.leaveAlone(frontier.Retired, why, 0)
 		return nil, nil
 	}
 	return nil, c.exchanges(ctx, v, tasks)

@@ -61,6 +61,7 @@ type yield struct {
 	start  handedIn
 	seeds  []string // seeds that ended without a usable answer, with why
 	pages  int64    // 2xx HTML answers
+	text   uint64   // digest of what the last page says; 0 for none
 	added  int      // URLs that were new and did not wait for the turn's end
 	spare  findings // the last ones, to be begun again
 }

@@ -11,12 +11,17 @@ import (
 
 // The names of the budgets: those of the flags that set them.
 const (
-	MaxPages   = "max-pages"
-	MaxPerHost = "max-per-host"
-	MaxBytes   = "max-bytes"
-	MaxTime    = "max-time"
-	Depth      = "depth"
+	MaxPages     = "max-pages"
+	MaxPerHost   = "max-per-host"
+	MaxPerDomain = "max-per-domain"
+	MaxPerTag    = "max-per-tag"
+	MaxBytes     = "max-bytes"
+	MaxTime      = "max-time"
+	Depth        = "depth"
 )
+
+// HeldByTag is why a URL is set aside whose tag has all its pages.
+const HeldByTag = "budget: " + MaxPerTag
 
 // Tickets keep the caps over all runs of a crawl: a worker takes a ticket for one page before it claims a turn, so that
 // pages under way are never more than the budget has left. The methods may be called concurrently.

@@ -36,6 +36,7 @@ func (s *server) handler(token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", answering(func(r *http.Request) (any, error) { return s.crawl.Status(r.Context()) }))
 	mux.HandleFunc("GET /explain", answering(s.explain))
+	mux.HandleFunc("GET /checkpoint", answering(s.checkpoint))
 	mux.HandleFunc("POST /add", obeying(s.add))
 	mux.HandleFunc("POST /steer", obeying(func(ctx context.Context, order frontier.Steering) (frontier.Steered, error) {
 		if err := order.Check(); err != nil {

@@ -36,6 +36,9 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := s.checkManners(); err != nil {
 		return err
 	}
+	if _, err := s.stopWhen(); err != nil {
+		return err
+	}
 	fc, err := s.FetchConfig(nil, "")
 	if err != nil {
 		return err

@@ -11,13 +11,14 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
+	"curtsy/crawler/stopwhen"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage/warc"
 )
 
-// scopeConfig is the scope that the settings ask for.
-func (s *Settings) scopeConfig() (scope.Config, error) {
+// ScopeConfig is the scope that the settings ask for.
+func (s *Settings) ScopeConfig() (scope.Config, error) {
 	c := scope.Config{
 		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
 		Accept: s.Accept, Reject: s.Reject, Requisites: s.Requisites,
@@ -27,13 +28,46 @@ func (s *Settings) scopeConfig() (scope.Config, error) {
 		c.Depth = &depth
 	}
 	var err error
+	if c.Sample, err = s.sample(); err != nil {
+		return c, err
+	}
 	c.Traps, _, err = s.trapConfig()
 	return c, err
 }
 
+// sample is the share of the crawl that the settings ask for.
+func (s *Settings) sample() (scope.Sample, error) {
+	sample, err := scope.ParseSample(s.Sample)
+	switch {
+	case err != nil:
+		return sample, misuse("--sample %w", err)
+	case s.SampleSeeds && s.Sample == "":
+		return sample, misuse("--sample-seeds says that seeds are drawn, too: give --sample as well")
+	case s.SampleKey == "":
+		return sample, misuse("--sample-key is empty; leave it out for %q", scope.DefaultSampleKey)
+	}
+	sample.Key, sample.Seeds = s.SampleKey, s.SampleSeeds
+	return sample, nil
+}
+
+// stopWhen are the conditions that end the crawl. The word none alone stands for none, so that a later run can be without.
+func (s *Settings) stopWhen() (all []stopwhen.Condition, err error) {
+	if len(s.StopWhen) == 1 && s.StopWhen[0] == "none" {
+		return nil, nil
+	}
+	for _, text := range s.StopWhen {
+		c, err := stopwhen.Parse(text)
+		if err != nil {
+			return nil, misuse("--stop-when %w", err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
 // newScope tries the scope on seeds, so that a bad pattern is found before anything is made.
 func (s *Settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
-	c, err := s.scopeConfig()
+	c, err := s.ScopeConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +88,10 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 	}
 	if c.LeastSpeed == 0 {
 		c.LeastSpeed = -1
+	}
+	var err error
+	if c.Signer, err = s.signer(); err != nil {
+		return c, err
 	}
 	if s.lists != nil {
 		c.Refuse = s.refuse
@@ -109,7 +147,7 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 
 // CrawlerConfig is the crawl that the settings ask for, but for the frontier, the archive and the ledger.
 func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (crawler.Config, error) {
-	sc, err := s.scopeConfig()
+	sc, err := s.ScopeConfig()
 	if err != nil {
 		return crawler.Config{}, err
 	}
@@ -121,7 +159,12 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	if err != nil {
 		return crawler.Config{}, err
 	}
+	conditions, err := s.stopWhen()
+	if err != nil {
+		return crawler.Config{}, err
+	}
 	c := crawler.Config{
+		MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
 		Traps: limits, Fetcher: f,
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
 		Delay: s.Delay, IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),

@@ -2,18 +2,26 @@ package crawldir
 
 import (
 	"context"
-	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir/keyring"
+	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
+	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
 )
 
@@ -22,21 +30,42 @@ type evidence struct {
 	archive *warc.Writer
 	index   *cdxj.Store
 	ledger  *ledger.Writer
+
+	early []func() error // files that were finished before the ledger was open
 }
 
 // open opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
-// archive and ledger, and said. Payloads that the indexes in earlier know are not archived again. An error leaves open
-// what could be opened.
-func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, say func(Note)) (err error) {
-	if e.index, err = OpenIndex(ctx, dir, earlier, say); err != nil {
+// archive and ledger, and said. Payloads that the indexes of earlier crawls know are not archived again. An error leaves
+// open what could be opened.
+func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, lists *optout.Watch,
+	say func(Note)) (err error) {
+	if e.index, err = openIndex(ctx, dir, earlier, e.finished(IndexName), say); err != nil {
 		return err
 	}
+	settings := info.Fields.Get(configDigest)
 	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
-	if e.archive, err = warc.Open(warc.Options{Dir: in(dir, ArchiveName), Name: "curtsy", Info: info, Index: e.index, Originals: e.index}); err != nil {
+	e.archive, err = warc.Open(warc.Options{Dir: in(dir, ArchiveName), Name: "curtsy", Info: info, Index: e.index,
+		Originals: e.index, Finished: e.finished(ArchiveName)})
+	if err != nil {
 		return err
 	}
-	if e.ledger, err = openLedger(dir, e.archive.InfoSHA256(), say); err != nil {
+	optOuts, _ := digestOf(lists.Lists())
+	o := ledger.Options{Warcinfo: e.archive.InfoSHA256(), SettingsSHA256: settings, OptOutsSHA256: optOuts}
+	if e.ledger, err = openLedger(dir, o, say); err != nil {
 		return err
+	}
+	lists.Tell(e.listed)
+	killed := e.ledger.Killed()
+	for _, tell := range e.early {
+		if err := tell(); err != nil {
+			return err
+		}
+	}
+	e.early = nil
+	if killed {
+		if err := e.tellLast(dir); err != nil {
+			return err
+		}
 	}
 	for _, cut := range []func() (string, int64){e.archive.Cut, e.ledger.Cut} {
 		if file, n := cut(); n > 0 {
@@ -44,6 +73,97 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		}
 	}
 	return nil
+}
+
+// finished returns what is told of the complete files of a folder: the ledger has a durable mark of each.
+func (e *evidence) finished(folder string) func(name string, octets int64, sum [32]byte) error {
+	return func(name string, octets int64, sum [32]byte) error {
+		tell := func() error {
+			ctx := context.Background() // the file is there
+			if err := e.ledger.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])); err != nil {
+				return err
+			}
+			return e.ledger.Sync(ctx)
+		}
+		if e.ledger == nil {
+			e.early = append(e.early, tell)
+			return nil
+		}
+		return tell()
+	}
+}
+
+// tellLast has the ledger know the last file of archive and index that is complete: a kill may have come between it and
+// its mark. Those before it have theirs, for a file is told of before the next begins.
+func (e *evidence) tellLast(dir string) error {
+	last := ""
+	archived, err := Entries(in(dir, ArchiveName), "curtsy-", "")
+	for _, path := range archived {
+		if base, ok := strings.CutSuffix(filepath.Base(path), ".warc.gz"); ok {
+			last = base
+		}
+	}
+	if err != nil || last == "" {
+		return err
+	}
+	files := []string{ArchiveName + "/" + last + ".warc.gz", IndexName + "/" + last + ".cdxj"}
+	told, err := ledger.Told(in(dir, LedgerName), files...)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if told[name] {
+			continue
+		}
+		octets, sum, err := digestFile(in(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			folder, base, _ := strings.Cut(name, "/")
+			err = e.finished(folder)(base, octets, sum)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestFile reads a file for its size and its SHA-256.
+func digestFile(path string) (octets int64, sum [32]byte, err error) {
+	f, err := durable.Open(path)
+	if err != nil {
+		return 0, sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	octets, err = io.Copy(h, f)
+	h.Sum(sum[:0])
+	return octets, sum, err
+}
+
+// listed notes that the lists of opt-outs have changed. Who asks them waits: a failure is for the next line to say.
+func (e *evidence) listed(lists []*optout.List) {
+	if digest, entries := digestOf(lists); digest != "" {
+		_ = e.ledger.OptOuts(context.Background(), digest, entries) // the Writer keeps why it takes nothing more
+	}
+}
+
+// digestOf is what a ledger binds of the lists of opt-outs: the SHA-256 of the one that there is, or that of the SHA-256s
+// of several, in their order. It is empty without a list. entries are those of all.
+func digestOf(lists []*optout.List) (digest string, entries int64) {
+	var all []byte
+	for _, l := range lists {
+		sum := l.Digest()
+		all = append(all, sum[:]...)
+		entries += int64(len(l.Entries()))
+	}
+	if len(lists) > 1 {
+		sum := sha256.Sum256(all)
+		all = sum[:]
+	}
+	return hex.EncodeToString(all), entries
 }
 
 // close closes archive, index and ledger, as far as they are open.
@@ -64,6 +184,11 @@ func (e *evidence) close() error {
 // OpenIndex opens the index of the crawl in dir, and those of earlier crawls. What of it must be made first may be broken
 // off by ctx.
 func OpenIndex(ctx context.Context, dir string, earlier []string, say func(Note)) (*cdxj.Store, error) {
+	return openIndex(ctx, dir, earlier, nil, say)
+}
+
+func openIndex(ctx context.Context, dir string, earlier []string, finished func(string, int64, [32]byte) error,
+	say func(Note)) (*cdxj.Store, error) {
 	var files []string
 	for _, path := range earlier {
 		of, err := IndexFiles(path)
@@ -77,7 +202,7 @@ func OpenIndex(ctx context.Context, dir string, earlier []string, say func(Note)
 			plain(say)("%s is missing: it is made anew from the archive", in(dir, IndexName))
 		}
 	}
-	index, err := cdxj.Open(ctx, dir, files)
+	index, err := cdxj.Open(ctx, dir, cdxj.Options{Earlier: files, Finished: finished})
 	if err != nil || say == nil {
 		return index, err
 	}
@@ -91,20 +216,46 @@ func OpenIndex(ctx context.Context, dir string, earlier []string, say func(Note)
 }
 
 // openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
-// crawl: the chain is the same without it. The mark of its run binds the digest of the archive's warcinfo records.
-func openLedger(dir, warcinfo string, say func(Note)) (*ledger.Writer, error) {
-	var key ed25519.PrivateKey
-	path, err := LedgerKey.Path()
-	if err == nil {
-		var seed []byte
-		if seed, err = LedgerKey.Make(path); err == nil {
-			key = ed25519.NewKeyFromSeed(seed)
-		}
+// crawl: the log is the same without it. What had to be made anew is said.
+func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, error) {
+	var err error
+	if o.Signer, o.Rotations, err = ledgerKey(); err != nil {
+		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
+	o.Dir, o.Software = in(dir, LedgerName), "curtsy/"+Version
+	w, err := ledger.Open(o)
 	if err != nil {
-		plain(say)("the ledger is chained and not signed: %v", err)
+		return nil, err
 	}
-	return ledger.Open(ledger.Options{Dir: in(dir, LedgerName), Key: key, Software: "curtsy/" + Version, Warcinfo: warcinfo})
+	for _, what := range w.Repairs() {
+		plain(say)("%s", what)
+	}
+	return w, nil
+}
+
+// ledgerKey is the user's key of ledgers, which is made if there is none, and how it took the place of earlier ones.
+func ledgerKey() (*checkpoint.Signer, [][]byte, error) {
+	path, err := LedgerKey.Path()
+	if err != nil {
+		return nil, nil, err
+	}
+	seed, err := LedgerKey.Make(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	signer, err := checkpoint.NewSigner(seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	rotations, err := keyring.Rotations(path, signer.Key())
+	if err != nil {
+		return nil, nil, err
+	}
+	var notes [][]byte
+	for _, r := range rotations {
+		notes = append(notes, r.Note)
+	}
+	return signer, notes, nil
 }
 
 // tellQuarantined writes down what the opening of f has put in quarantine.

@@ -27,7 +27,9 @@ type KeyFile struct {
 // The secrets of a user.
 var (
 	OwnKey    = KeyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
-	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next heads are signed by a new one"}
+	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next checkpoints are signed by a new one"}
+	BotKey    = KeyFile{"webbotauth.key", "key of Web Bot Auth",
+		"remove it, and publish the new one that curtsy identity webbotauth makes"}
 )
 
 // Path is where the key is.

@@ -1,9 +1,12 @@
 package crawldir
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
+	"curtsy/storage/ledger"
 )
 
 // busy is a web whose one host answers with 503, and asks for a rest.
@@ -175,5 +179,80 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	again, err := Run(t.Context(), dir, Options{Settings: &s})
 	if err != nil || again.Status.Exchanges != once.Status.Exchanges+1 {
 		t.Errorf("%d exchanges, want those %d that the update made, and one: %v", again.Status.Exchanges, once.Status.Exchanges, err)
+	}
+}
+
+// A kill may come between a file and its mark. The run that follows makes it, or an operator's change; one
+// that is there is not made again.
+func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
+	for name, goOn := range map[string]func(dir string) error{
+		"a run": func(dir string) error {
+			_, err := Run(t.Context(), dir, Options{})
+			return err
+		},
+		"an operator": func(dir string) error {
+			f, err := OpenStopped(t.Context(), dir, nil)
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.tell(t.Context(), nil, func(*evidence) error { return nil }), f.Close())
+		},
+	} {
+		dir := crawled(t, crawltest.Tree("bakery.test", 5))
+		segment := in(dir, LedgerName+"/000000.jsonl")
+		b, err := os.ReadFile(segment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := bytes.Index(b, []byte(`{"mark":"file"`)) // of the archive's file; that of the index follows
+		if cut < 0 {
+			t.Fatalf("no mark of a file in %s", b)
+		}
+		size := bytes.Count(b[:cut], []byte("\n"))
+		if err := os.WriteFile(segment, b[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		uncommit(t, dir, size)
+		for range 2 {
+			if err := goOn(dir); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if b, err = os.ReadFile(segment); err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range []string{"warc/curtsy-00000.warc.gz", "index/curtsy-00000.cdxj"} {
+				if n := bytes.Count(b, []byte(`"name":"`+file+`"`)); n != 1 {
+					t.Errorf("%s: %d marks of %s", name, n, file)
+				}
+			}
+		}
+	}
+}
+
+// uncommit takes away the checkpoints of more entries than there are.
+func uncommit(t *testing.T, dir string, size int) {
+	t.Helper()
+	all, err := Entries(ledger.CheckpointFolderOf(in(dir, LedgerName)), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for _, path := range all {
+		n, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n <= size {
+			last = path
+		} else if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(last)
+	if err == nil {
+		err = os.WriteFile(in(dir, LedgerName+"/"+ledger.CheckpointName), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -45,10 +45,10 @@ func hostsOf(ctx context.Context, f frontier.Reader) iter.Seq2[frontier.Host, er
 }
 
 // nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
-// not done, what it did not come to is what its own generation before had: the next one is compared with both.
+// not done, and of a round, what it did not come to is what its own generation before had: the next one is compared with both.
 func nextGeneration(ctx context.Context, dir string, g totals.Generation, done bool) (totals.Generation, error) {
 	next := totals.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
-	if !done {
+	if !done || g.Round {
 		next.Before = g.Before
 	}
 	for l, err := range past.Decisions(in(dir, LedgerName)) {

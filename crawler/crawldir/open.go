@@ -37,6 +37,9 @@ type Options struct {
 	// Attend runs a crawl that is set up, with all that belongs around it. Nil means Start.Crawl.Run.
 	Attend func(ctx context.Context, s Start) (crawler.Summary, error)
 
+	// Unheard has no control interface beside the run: nobody can ask it how it is, or command it.
+	Unheard bool
+
 	// Resolve and Dial are the network, unless it is the real one. With a Dial names are not those of real hosts, and no
 	// other crawl is kept from asking these meanwhile.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -86,6 +89,9 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if d.Frontier, err = open(in(dir, FrontierName), fo); err != nil {
 		return nil, err
 	}
+	if err := mayGoOn(dir); err != nil {
+		return nil, err
+	}
 	if info, err = d.generationInfo(context.Background(), info); err != nil {
 		return nil, err
 	}
@@ -95,7 +101,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if err := emptySpool(dir); err != nil {
 		return nil, err
 	}
-	err = d.evidence.open(ctx, dir, info, d.settings.Dedup, o.Say)
+	err = d.evidence.open(ctx, dir, info, d.settings.Dedup, d.settings.lists, o.Say)
 	d.Archive, d.Ledger = d.evidence.archive, d.evidence.ledger
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/totals"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
@@ -64,7 +63,7 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 		return r, err
 	}
 	if d.config != nil {
-		if err := durable.WriteFile(in(d.path, ConfigName), d.config, 0o666); err != nil {
+		if err := replaceSettings(d.path, d.config); err != nil {
 			return r, err
 		}
 	}
@@ -92,6 +91,9 @@ func (d *Dir) attend(ctx context.Context, s Start) (summary crawler.Summary, err
 	attend := d.options.Attend
 	if attend == nil {
 		attend = func(ctx context.Context, s Start) (crawler.Summary, error) { return s.Crawl.Run(ctx) }
+	}
+	if d.options.Unheard {
+		return attend(ctx, s)
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside errgroup.Group
@@ -127,9 +129,12 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if err != nil {
 		return start, nil, err
 	}
-	cc.Frontier, cc.Recorder, cc.Ledger, cc.DryRun = d.Frontier, d.Archive, d.Ledger, d.options.DryRun
+	cc.Frontier, cc.Recorder, cc.Ledger, cc.DryRun = d.Frontier, d.Archive, beginning{d.Ledger, d.path}, d.options.DryRun
 	cc.Rests = ledger.Rests(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
+	if cc.Daily, err = d.daily(); err != nil {
+		return start, nil, err
+	}
 	if d.options.Line != nil {
 		cc.Ledger = heard{cc.Ledger, d.options.Line}
 	}

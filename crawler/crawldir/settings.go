@@ -5,6 +5,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -22,11 +23,18 @@ type Settings struct {
 	Operator string // who runs the crawl; kept with the archive
 	Purpose  string // what the crawl is for; kept with the archive
 
+	SignatureAgent string           // URL of the published key that requests are signed with; empty leaves them unsigned
+	SignatureDraft webbotauth.Draft // of Web Bot Auth, by which
+	SignatureLife  time.Duration    // for which a signature counts
+
 	Scope            string   // area to stay in: host, domain, prefix, seeds or any
 	Include, Exclude []string // regular expressions (RE2) of URLs
 	Accept, Reject   []string // media types or extensions
 	Requisites       string   // images, styles, scripts, media: none, those in scope, or all
 	Depth            int64    // links from a seed at most; Unlimited for no limit
+	Sample           string   // share of hosts or pages: hosts:1%, pages:1%; empty for all
+	SampleKey        string   // by which it is drawn
+	SampleSeeds      bool     // seeds are drawn, too
 	Traps            []string // rules of traps, as RULE=N or RULE=off
 	Sitemaps         []string // robots for those that robots.txt names, or URLs
 
@@ -35,6 +43,7 @@ type Settings struct {
 	MaxCrawlDelay time.Duration // longest Crawl-delay that is waited for
 	OwnSite       []string      // the operator's own hosts: OwnLoopback, OwnNone, or names
 	PerHost       int64         // exchanges at once with an own host, where Delay is 0
+	PerHostPerDay int64         // requests to a host within 24 hours; 0 for no limit
 	Standard      robots.Standard
 
 	OptOut        []string // files that list whom to leave alone
@@ -43,6 +52,9 @@ type Settings struct {
 	FollowRel     []string // words of rel with which links are followed, or none
 
 	MaxPages, MaxPerHost int64         // HTML pages; 0 for no limit
+	MaxPerDomain         int64         // of a registrable domain; likewise
+	MaxPerTag            int64         // of what descends from the seeds with one tag; likewise
+	StopWhen             []string      // conditions, each of which ends the crawl
 	MaxBytes             int64         // received; 0 for no limit
 	MaxBody              int64         // bytes of a body, decoded
 	MaxTime              time.Duration // of a run; 0 for no limit
@@ -73,8 +85,10 @@ const Unlimited = -1
 // Defaults are the settings that hold where nobody says otherwise.
 func Defaults() Settings {
 	return Settings{
-		Agent: crawler.DefaultAgent, Scope: string(scope.DefaultMode), Requisites: scope.DefaultRequisites, Depth: Unlimited,
-		Delay: crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
+		Agent: crawler.DefaultAgent, SignatureDraft: webbotauth.DefaultDraft, SignatureLife: webbotauth.DefaultLife,
+		Scope: string(scope.DefaultMode), Requisites: scope.DefaultRequisites, Depth: Unlimited,
+		SampleKey: scope.DefaultSampleKey,
+		Delay:     crawler.Floor, IPDelay: crawler.DefaultIPDelay, MaxCrawlDelay: crawler.DefaultMaxCrawlDelay,
 		OwnSite: []string{OwnLoopback}, PerHost: 1, FollowRel: crawler.DefaultFollowRel(),
 		LeastSpeed: fetch.DefaultLeastSpeed, MaxBody: fetch.DefaultMaxBody, MaxWait: crawler.DefaultMaxWait,
 		Workers: crawler.DefaultWorkers, MemoryLimit: 48 << 20,

@@ -3,12 +3,16 @@ package crawldir
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"curtsy/crawler/control"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/redact"
 )
 
 // Stopped is a stopped crawl that an operator changes. Whatever it closes has its line in the ledger.
@@ -28,7 +32,7 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 	o, told := s.FrontierOptions(), f
 	o.Operator = true
 	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
-		return told.tell(ctx, func(e *evidence) error { return record.Closed(e.archive, e.ledger)(ctx, closed) })
+		return told.tell(ctx, nil, func(e *evidence) error { return record.Closed(e.archive, e.ledger)(ctx, closed) })
 	}
 	if f.Frontier, err = engine.Open(dir, o); err != nil {
 		return f, err
@@ -68,7 +72,7 @@ func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Add
 	if len(added.Barred) == 0 {
 		return added, err
 	}
-	return added, errors.Join(err, f.tell(ctx, func(e *evidence) error {
+	return added, errors.Join(err, f.tell(ctx, nil, func(e *evidence) error {
 		return record.Barred(ctx, e.archive, e.ledger, cs, added)
 	}))
 }
@@ -78,16 +82,16 @@ func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, erro
 	return control.Find(ctx, f.Frontier, host)
 }
 
-// tell opens the evidence for lines. A kill's torn tails are mended, as by a run.
-func (f Stopped) tell(ctx context.Context, do func(e *evidence) error) (err error) {
+// tell opens the evidence for lines. A kill's torn tails are mended, as by a run. Who only changes the crawl says nothing
+// of them: the next run finds the same.
+func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) error) (err error) {
 	info, err := f.settings.ArchiveInfo(f.dir, nil)
 	if err != nil {
 		return err
 	}
 	var e evidence
 	defer func() { err = errors.Join(err, e.close()) }()
-	// Nothing in it is for whoever changes the crawl: the next run says what it finds.
-	if err := e.open(ctx, f.dir, info, nil, nil); err != nil {
+	if err := e.open(ctx, f.dir, info, nil, f.settings.lists, say); err != nil {
 		return err
 	}
 	return do(&e)
@@ -98,5 +102,61 @@ func (f Stopped) tellQuarantined(ctx context.Context) error {
 	if all, err := f.Quarantined(ctx); err != nil || len(all) == 0 {
 		return err
 	}
-	return f.tell(ctx, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
+	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
+}
+
+// Mend completes what a kill left open of archive, index and ledger, as a run does, and says what was torn. Where nothing
+// is open it does nothing.
+func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
+	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return f.tell(ctx, say, func(*evidence) error { return nil })
+}
+
+// ErrOtherKey says that a ledger is signed with another key than the user's.
+var ErrOtherKey = errors.New("the ledger is signed with another key than yours")
+
+// Ledger opens the ledger of the crawl alone, for marks that are about what is archived. Its user closes it. A ledger that
+// is signed with another key is ErrOtherKey: whoever trusts that key would not trust the marks.
+func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
+	if err := f.MayMark(); err != nil {
+		return nil, err
+	}
+	info, err := f.settings.ArchiveInfo(f.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return openLedger(f.dir, ledger.Options{SettingsSHA256: info.Fields.Get(configDigest)}, say)
+}
+
+// MayMark refuses a ledger of another's key, before anything is changed for which Ledger is needed.
+func (f Stopped) MayMark() error {
+	latest, err := ledger.Latest(in(f.dir, LedgerName))
+	if err != nil || len(latest.Signatures) == 0 {
+		return nil // to open it says what is wrong with it
+	}
+	signer, rotations, err := ledgerKey()
+	if err != nil {
+		return fmt.Errorf("%w, which cannot be had: %w", ErrOtherKey, err)
+	}
+	if latest.SignedBy(signer.Key()) {
+		return nil
+	}
+	for _, note := range rotations {
+		if r, err := checkpoint.ParseRotation(note); err == nil && latest.SignedBy(r.Old) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w (%s): do this as the user who crawls, or with a copy of that user's ledger.key in your configuration folder",
+		ErrOtherKey, signer.Name())
+}
+
+// mayGoOn refuses a directory in which something is being forgotten: it is half done.
+func mayGoOn(dir string) error {
+	if redact.Pending(dir) {
+		return fmt.Errorf("crawl directory: %w: curtsy audit or curtsy resume finish it", redact.ErrUnfinished)
+	}
+	return nil
 }

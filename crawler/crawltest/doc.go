@@ -48,6 +48,7 @@
 //
 // The webs that are made of this one, and the judges that build on its referee, know nothing but its exported names:
 //
+//	botauth     verifies the signatures of Web Bot Auth, for the referee
 //	hostile     sites that misbehave, each in one way
 //	scoreboard  a web and a score for any crawler, rule by rule; its judges begin with a Trial, the log sorted out
 //	torture     a web that is hard to mirror

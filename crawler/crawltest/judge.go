@@ -52,7 +52,7 @@ func (t *Trial) judges() []judge {
 		{RobotsFirst, t.robotsFirst}, {RobotsObeyed, t.robotsObeyed}, {RobotsDown, t.robotsDown},
 		{RobotsFresh, t.robotsFresh},
 		{Pace, t.pace}, {CrawlDelay, t.crawlDelay}, {InFlight, t.inFlight}, {RetryAfter, t.retryAfter},
-		{Identity, t.identity},
+		{Identity, t.identity}, {Signatures, t.signatures},
 		{Manners, t.manners}, {NoFollow, t.noFollow}, {Traps, t.traps}, {Scope, t.scope}, {Coverage, t.coverage},
 		{Once, t.once},
 	}

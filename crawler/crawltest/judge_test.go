@@ -283,6 +283,16 @@ func TestRefereeCatches(t *testing.T) {
 			evidence: []string{"with a Cookie field"},
 		},
 		{
+			name:  "a signature whose time is over",
+			sites: []*Site{{Name: "a.test"}},
+			crawl: func(c *visitor.Client) {
+				c.Get("a.test/robots.txt")
+				c.Get("a.test/", "Signature-Input", `a=("@authority");created=1;expires=2;keyid="b";tag="web-bot-auth"`, "Signature", "a=:AAAA:")
+			},
+			broken:   Signatures,
+			evidence: []string{"a.test/: GET at 0.000s with a signature that does not count: the signature had expired"},
+		},
+		{
 			name:     "a link with rel=nofollow",
 			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {NoFollow: []string{"/x"}}, "/x": {}}}},
 			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },

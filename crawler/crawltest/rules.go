@@ -1,6 +1,10 @@
 package crawltest
 
-import "time"
+import (
+	"time"
+
+	"curtsy/crawler/crawltest/botauth"
+)
 
 // Rules is what a crawl is held to. The zero value holds it to everything but a pace of its own.
 type Rules struct {
@@ -20,6 +24,9 @@ type Rules struct {
 	// Repeats is how many pages may be fetched again although they were answered: what was in flight when a crawl was
 	// killed. Zero means none.
 	Repeats int
+
+	// Keys is the key directory of the crawler, by which Signatures judges. Nil is none: then no signature is verified.
+	Keys *botauth.Directory
 
 	// Partial says that the crawl was not to reach everything, because a budget or the test cut it short: what is
 	// missing is not held against it.
@@ -61,6 +68,10 @@ const (
 
 	// Identity: User-Agent carries the product token (RFC 9309 2.2.1) and is the same in all requests.
 	Identity Rule = "identity"
+
+	// Signatures: those of Web Bot Auth, if requests carry any, verify by Rules.Keys: they are right, cover the authority
+	// that is asked, and are neither over nor of the future (draft-ietf-webbotauth-httpsig-protocol on RFC 9421).
+	Signatures Rule = "signatures"
 
 	// Manners: GET and HEAD only, no cookies, no credentials.
 	Manners Rule = "manners"

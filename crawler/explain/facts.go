@@ -37,7 +37,8 @@ type Facts struct {
 	Stats frontier.Stats
 
 	Host    frontier.Host
-	Known   bool // Host is
+	Known   bool  // Host is
+	Domain  int64 // pages of the registrable domain, where these are counted
 	Memory  host.State
 	History trap.History
 	Own     bool // the host is the operator's own
@@ -59,8 +60,10 @@ type Settings struct {
 	IPDelay    time.Duration
 	MaxPages   int64
 	MaxPerHost int64
-	MaxBytes   int64
-	MaxTime    time.Duration
+
+	MaxPerDomain, MaxPerTag int64
+	MaxBytes                int64
+	MaxTime                 time.Duration
 }
 
 // Candidate is the URL as it was found; when nobody knows how, as a link of a seed's page.

@@ -140,6 +140,12 @@ func (k *Facts) budgets() []Budget {
 		n := int64(*d)
 		all[len(all)-1].Limit = &n
 	}
+	if n := k.Settings.MaxPerDomain; n > 0 {
+		all = append(all, Budget{budget.MaxPerDomain, k.Domain, &n})
+	}
+	if n, tag := k.Settings.MaxPerTag, k.Candidate().Tag; n > 0 && tag != "" {
+		all = append(all, Budget{budget.MaxPerTag, k.Stats.Counts[totals.OfTag(tag)], &n})
+	}
 	return all
 }
 

@@ -69,6 +69,22 @@ func BenchmarkHTML(b *testing.B) {
 			}
 		}
 	})
+	b.Run("mentions", func(b *testing.B) {
+		x := New()
+		b.SetBytes(int64(len(body)))
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			in := input(b, body)
+			in.Mention = func(Mention) { n++ }
+			if _, err := x.HTML(context.Background(), in); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n != b.N*41 {
+			b.Fatal(n)
+		}
+	})
 	b.Run("tree alone", func(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()

@@ -21,6 +21,7 @@ type collector struct {
 	dropped int
 	refused map[canon.Reason]int
 
+	tell  *teller             // nil: nobody asks for each mention
 	refs  map[string]resolved // by the text of the reference
 	keys  map[string]int      // index in found, by canonical key
 	found []place
@@ -41,26 +42,34 @@ func newCollector(own, base canon.URL) collector {
 
 // add takes a mention of ref; l is the link but for its URL.
 func (c *collector) add(ref string, l Link) {
-	c.collect(markup.EncodeQuery(strip(restore(ref)), c.charset), l)
+	raw := restore(ref)
+	c.collect(raw, markup.EncodeQuery(strip(raw), c.charset), l)
 }
 
-// collect is add for a reference whose query is in UTF-8 already.
-func (c *collector) collect(ref string, l Link) {
+// collect is add for a reference whose query is in UTF-8 already; raw is how it was written.
+func (c *collector) collect(raw, ref string, l Link) {
+	if fate, at, reason := c.take(ref, l); c.tell != nil {
+		c.tell.hand(c, raw, ref, l, fate, at, reason)
+	}
+}
+
+// take takes a mention in. It returns the place of its link, or the reason why it is no URL.
+func (c *collector) take(ref string, l Link) (fate Fate, place int, reason canon.Reason) {
 	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
-		return // the page itself; nor does a browser fetch anything for an empty src
+		return Within, 0, "" // the page itself; nor does a browser fetch anything for an empty src
 	}
 	full := len(c.links) == MaxLinks
 	r, known := c.refs[ref]
 	if !known {
 		if full {
 			c.dropped++
-			return
+			return TooMany, 0, ""
 		}
 		r, l.URL = c.resolve(ref)
 	}
 	if r.reason != "" {
 		c.refuse(r.reason)
-		return
+		return Refused, 0, r.reason
 	}
 	at := &c.found[r.at].link
 	other := c.found[r.at].embed
@@ -73,8 +82,10 @@ func (c *collector) collect(ref string, l Link) {
 		first.Rel = first.Rel.and(l.Rel)
 		first.Refresh = first.Refresh || l.Refresh
 		c.repeats++
+		return Repeat, *at - 1, ""
 	case full:
 		c.dropped++
+		return TooMany, 0, ""
 	default:
 		if known {
 			l.URL = c.links[other-1].URL
@@ -84,6 +95,7 @@ func (c *collector) collect(ref string, l Link) {
 		}
 		c.links = append(c.links, l)
 		*at = len(c.links)
+		return Listed, *at - 1, ""
 	}
 }
 

@@ -76,6 +76,12 @@
 // Two mentions are one link when they have the same canonical key and kind. It stands where the first one stood, and
 // has rel=nofollow only if all have: the page does link to it without.
 //
+// Input.Mention is told each of them, and those that the counts leave out: references to a place in the page itself,
+// links of rels that name no document, and links of pictures and manifests. It gets the reference as written, the rel as
+// written and the text that the link shows. Nothing else of the page changes by it; the pruner keeps the text of links,
+// and white space where it leaves out a tag that parts text. A link that the parser opens anew behind a block is told
+// once. A page that is read as XML and as HTML is told as HTML, and at the end what only the XML has.
+//
 // # What the page asks
 //
 // Directives of meta elements and of X-Robots-Tag fields are united, the most restrictive wins; see Directives. They

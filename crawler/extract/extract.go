@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"curtsy/crawler/extract/prune"
+	"curtsy/storage/markup/attrs"
 	"curtsy/storage/mediatype"
 )
 
@@ -122,6 +123,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 
 	doc, over, err := (*goquery.Document)(nil), "", error(nil)
 	if p != nil && src.err == nil {
+		p.Anchors = in.Mention != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
 			doc = pruned(p, whole)
 		}
@@ -146,7 +148,8 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 		page.Unparsed = UnparsedLong
 	}
 	page.Base = base(doc, in.URL)
-	w := walker{in: in, page: &page, links: newCollector(in.URL, page.Base)}
+	w := walker{in: in, page: &page}
+	w.collect(page.Base)
 	w.links.charset = c.Name
 	w.refreshField()
 	w.document(doc)
@@ -162,14 +165,14 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 // parsed builds the tree of a page. Over says that it had too many tags or attributes, and that the tree has the first
 // of them; it is empty when it has all.
 func parsed(r io.Reader) (doc *goquery.Document, over string, err error) {
-	limit := newAttrLimit(r)
+	limit := attrs.New(r, MaxAttrs)
 	input := newTagLimit(limit)
 	root, err := html.ParseWithOptions(input, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return nil, "", err
 	}
 	switch {
-	case limit.over:
+	case limit.Over():
 		over = UnparsedAttrs
 	case input.over:
 		over = UnparsedTags

@@ -30,11 +30,17 @@ type Input struct {
 	// Text, if not nil, is called with the page's text, piece by piece in document order: the title, and what is in no
 	// script, style or template.
 	Text func(string)
+
+	// Mention, if not nil, is called with each mention of a URL, in document order: with those that Links lists, and with
+	// the rest. It must not keep the strings.
+	Mention func(Mention)
 }
 
 // Page is what a page says. All text in it is the site's and hostile.
 type Page struct {
 	Title     string    // of the first title element, white space collapsed, at most 1 KiB
+	About     string    // of the first meta element named description, white space collapsed, at most 2 KiB
+	Canonical canon.URL // of the first link element with rel=canonical that names a page of the web; zero without one
 	Base      canon.URL // what references were resolved against; zero if the page names a base that is not on the web
 	Charset   string    // the encoding's name in the Encoding Standard, lower case: "utf-8", "windows-1252"
 	CharsetBy charset.Decider
@@ -73,3 +79,7 @@ type Link struct {
 	Rel     Rel    // of a, area and link
 	Refresh bool   // the page asks to be left for it, by meta refresh or the Refresh field
 }
+
+// Shown reports whether the page shows what l leads to as a part of itself: a picture, a film, another page. Style sheets
+// and scripts are nothing that it says.
+func (l *Link) Shown() bool { return l.Embed && l.Element != "link" && l.Element != "script" }

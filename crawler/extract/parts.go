@@ -37,7 +37,8 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	case src.over:
 		page.Unparsed = UnparsedLong
 	}
-	w := walker{in: in, page: &page, links: newCollector(in.URL, in.URL)}
+	w := walker{in: in, page: &page}
+	w.collect(in.URL)
 	o := markup.Options{URL: in.URL, ContentType: in.ContentType}
 	switch kind {
 	case KindStyle:
@@ -79,14 +80,15 @@ func octets(src *source, size int64) ([]byte, error) {
 // mention takes a requisite that package markup found. Links are not taken: what a style sheet, a
 // picture or a manifest leads a reader to is no part of the page.
 func (w *walker) mention(r markup.Ref) {
-	if !r.Role.Requisite() && r.Role != markup.Lazy {
+	taken := r.Role.Requisite() || r.Role == markup.Lazy
+	if !taken && w.links.tell == nil {
 		return
 	}
 	ref := r.Raw
 	if r.Base != w.links.base { // a document within has its own
 		u, err := r.URL()
 		if err != nil {
-			w.links.refuse(canon.ReasonOf(err))
+			w.mentionRefused(r, canon.ReasonOf(err), taken)
 			return
 		}
 		ref = u.String()
@@ -94,5 +96,24 @@ func (w *walker) mention(r markup.Ref) {
 	if len(ref) <= canon.MaxLength { // else it is refused, and need not be kept apart from the whole document
 		ref = strings.Clone(ref)
 	}
-	w.links.collect(strip(restore(ref)), Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: true})
+	l := Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: taken}
+	if !taken {
+		w.links.inert(ref, l)
+		return
+	}
+	w.links.collect(restore(r.Raw), strip(restore(ref)), l)
+}
+
+// mentionRefused takes a mention whose reference is no canonical URL.
+func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken bool) {
+	if taken {
+		w.links.refuse(reason)
+	}
+	if t := w.links.tell; t != nil {
+		fate := Refused
+		if !taken {
+			fate = Inert
+		}
+		t.hand(&w.links, restore(r.Raw), r.Raw, Link{Element: r.Element, Attr: r.Attr, Embed: taken}, fate, 0, reason)
+	}
 }

@@ -12,8 +12,11 @@ import (
 	"curtsy/storage/markup"
 )
 
-// maxTitle is how many bytes of a title are kept.
-const maxTitle = 1 << 10
+// How many bytes are kept of what a page says of itself.
+const (
+	maxTitle = 1 << 10
+	maxAbout = 2 << 10
+)
 
 // requisites lists the elements that bring requisites, and by which attributes.
 var requisites = map[atom.Atom][]string{
@@ -94,6 +97,9 @@ func base(doc *goquery.Document, own canon.URL) canon.URL {
 
 func (w *walker) document(doc *goquery.Document) {
 	for n := range elements(doc) {
+		if w.links.tell != nil {
+			w.links.tell.element(n)
+		}
 		switch {
 		case n.DataAtom == atom.Style && (n.Namespace == "" || n.Namespace == "svg"):
 			w.style(n)
@@ -142,9 +148,14 @@ func (w *walker) anchor(n *html.Node) {
 
 func (w *walker) link(n *html.Node) {
 	rel := attr(n, "rel")
+	w.canonical(n, rel)
 	l := Link{Element: "link", Rel: relOf(rel)}
 	switch linkKind(rel) {
 	case inert:
+		if has(n, "href") {
+			l.Attr = "href"
+			w.links.inert(attr(n, "href"), l)
+		}
 		return
 	case requisite:
 		l.Embed = true
@@ -202,7 +213,11 @@ func (w *walker) svg(n *html.Node) {
 
 func (w *walker) meta(n *html.Node) {
 	content := restore(attr(n, "content"))
-	w.page.Robots.meta(attr(n, "name"), content, w.in.Token)
+	name := attr(n, "name")
+	w.page.Robots.meta(name, content, w.in.Token)
+	if w.page.About == "" && w.nested == 0 && strings.EqualFold(name, "description") {
+		w.page.About = words(content, maxAbout)
+	}
 	if w.in.Previews && (markup.IsPreview(attr(n, "property")) || markup.IsPreview(attr(n, "name")) ||
 		markup.IsPreview(attr(n, "itemprop"))) {
 		w.links.add(content, Link{Element: "meta", Attr: "content", Embed: true})
@@ -229,7 +244,27 @@ func (w *walker) title(n *html.Node) {
 	}
 	w.titled = true
 	text := restore(goquery.NewDocumentFromNode(n).Text())
-	w.page.Title = bounded(strings.Join(strings.Fields(text[:min(len(text), 4*maxTitle)]), " "), maxTitle)
+	w.page.Title = words(text, maxTitle)
+}
+
+// canonical reads which URL the page says is its own (RFC 6596).
+func (w *walker) canonical(n *html.Node, rel string) {
+	if !w.page.Canonical.IsZero() || w.nested > 0 || len(rel) < len("canonical") {
+		return
+	}
+	for token := range strings.FieldsFuncSeq(rel, isSpace) {
+		if strings.EqualFold(token, "canonical") {
+			if u, err := w.page.Base.Resolve(strip(restore(attr(n, "href")))); err == nil {
+				w.page.Canonical = u
+			}
+			return
+		}
+	}
+}
+
+// words is a text with its white space collapsed, cut after so many bytes.
+func words(text string, most int) string {
+	return bounded(strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " "), most)
 }
 
 // attr returns the value of an attribute without a namespace, "" if there is none.

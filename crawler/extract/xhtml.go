@@ -53,7 +53,11 @@ func readXHTML(in Input, head []byte, src *source) Page {
 }
 
 func (w *walker) xhtml(x *xmlTree) {
-	w.links = newCollector(w.in.URL, w.page.Base)
+	w.collect(w.page.Base)
+	w.xml(x)
+}
+
+func (w *walker) xml(x *xmlTree) {
 	w.links.charset = w.page.Charset
 	w.refreshField()
 	for _, href := range x.sheets {
@@ -62,7 +66,8 @@ func (w *walker) xhtml(x *xmlTree) {
 	w.document(x.doc())
 }
 
-// bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out.
+// bothWays walks a page that is not well-formed as XML and as HTML. Its text is that of HTML, which leaves nothing out;
+// so are its mentions, and behind them comes what only the XML has.
 func (w *walker) bothWays(x *xmlTree, body []byte) {
 	doc, over, err := parsed(bytes.NewReader(body))
 	if over != "" {
@@ -71,14 +76,22 @@ func (w *walker) bothWays(x *xmlTree, body []byte) {
 	if err == nil && w.page.Base == w.in.URL {
 		w.page.Base = base(doc, w.in.URL)
 	}
-	w.xhtml(x)
 	if err != nil {
+		w.xhtml(x)
 		w.page.Robots.scan(bytes.NewReader(body), w.in.Token)
 		w.text(x.doc())
 		return
 	}
+	w.collect(w.page.Base)
+	tell := w.links.tell
+	w.links.tell = nil
+	w.xml(x)
+	w.links.tell = tell
 	w.titled = w.page.Title != ""
 	w.document(doc)
+	if tell != nil {
+		tell.rest(&w.links)
+	}
 	w.text(doc)
 }
 

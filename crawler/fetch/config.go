@@ -21,6 +21,9 @@ import (
 type Config struct {
 	Identity Identity
 
+	// Signer signs every request (package webbotauth). Nil sends them unsigned.
+	Signer Signer
+
 	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
 	// that the name does not exist. It is asked at most 64 times at once, those not counted that take over a second. Nil
 	// means the system's resolver.

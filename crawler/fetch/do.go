@@ -126,6 +126,7 @@ func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Re
 // exchange sends the request and reads the answer. keep says that l may carry another one.
 func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (keep bool, err error) {
 	x.Start = time.Now()
+	head = f.signed(head, r.URL.Authority(), x.Start)
 	n, err := l.send(head)
 	x.Request = head[:n]
 	if n > 0 {

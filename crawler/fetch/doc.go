@@ -25,7 +25,7 @@
 // # Octets
 //
 // The request head is written by us, octet for octet what Exchange.Request holds, its target the octets of
-// canon.URL.RequestURI. The response is kept as it crossed the connection (above TLS), before any parser saw it:
+// canon.URL.RequestURI. Config.Signer adds its lines at the moment of sending, behind all others. The response is kept as it crossed the connection (above TLS), before any parser saw it:
 // Exchange.Response begins with the status line of the final response and ends with its last octet, chunk framing
 // and content coding in place. Interim responses (1xx; RFC 9110 15.2) are read and left out, because readers of
 // WARC expect the block to begin with the final status line; Exchange.Interim counts them. When an exchange fails,

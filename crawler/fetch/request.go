@@ -3,6 +3,9 @@ package fetch
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"curtsy/frontier/canon"
 )
 
 // defaultAccept prefers what links can be read from, and takes anything.
@@ -57,6 +60,27 @@ func (f *Fetcher) head(r Request) ([]byte, error) {
 		b = appendField(b, "Connection", "close")
 	}
 	return append(b, "\r\n"...), nil
+}
+
+// Signer says who sends a request, in a way that nobody else can.
+type Signer interface {
+	// Append appends lines of header fields to the head of a request to an authority, as the field Host has it, that is
+	// sent at an instant. It may be called concurrently.
+	Append(head []byte, authority string, at time.Time) []byte
+}
+
+// signed returns the head with the lines that sign it. They are made last, when the connection stands and all waits are
+// over, so that a signature lives from its sending on. head itself stays: a request that nobody took is sent again, and
+// signed anew.
+func (f *Fetcher) signed(head []byte, to canon.Authority, at time.Time) []byte {
+	if f.c.Signer == nil {
+		return head
+	}
+	const end = "\r\n"
+	b := make([]byte, 0, len(head)+512)
+	b = append(b, head[:len(head)-len(end)]...)
+	b = f.c.Signer.Append(b, to.HostPort(), at)
+	return append(b, end...)
 }
 
 // appendField leaves the field out when value is empty or unfit.

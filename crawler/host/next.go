@@ -19,3 +19,18 @@ func NextGeneration(h frontier.Host) (frontier.Host, error) {
 	}
 	return next, nil
 }
+
+// NextRound is what is kept of a host when some of its pages are asked for again: so many pages count as fetched, and what its
+// traps have learned stays. Like NextGeneration it opens a host that was retired.
+func NextRound(h frontier.Host, pages uint64) (frontier.Host, error) {
+	kept, err := Read(h.Memory)
+	if err != nil {
+		return h, err
+	}
+	next, err := NextGeneration(h)
+	if len(h.Memory) > 0 {
+		kept.Pages, kept.Sitemaps = pages, 0
+		next.Memory = kept.Append(nil)
+	}
+	return next, err
+}

@@ -13,10 +13,12 @@
 //	192.0.2.7  2001:db8::7          an address
 //	192.0.2.0/24  2001:db8::/32     all addresses of a network
 //	example.org/private/            URLs of a host whose path and query begin so; scheme and port as above
+//	example.org/page$               the URL of a host with that path and query alone, likewise
 //
 // An address counts when a URL spells it out, and when it is about to be dialled, whatever name led to it. Hosts are
 // compared as package canon writes them, paths and queries by their keys: another spelling of what is listed is listed.
-// A path is a beginning and no pattern: one with "*" is an error, for it would hold for next to nothing.
+// A path is a beginning and no pattern: one with "*" is an error, for it would hold for next to nothing. With "$" at its
+// end it is a whole one, in which "*" stands for itself.
 //
 // A tab or "#" ends the entry; what follows is the reason. Lines that are empty or begin with "#" say nothing. Anything
 // else is an error that names its line: a list that is half understood is not obeyed.

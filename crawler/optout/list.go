@@ -32,6 +32,7 @@ type List struct {
 type place struct {
 	scheme, port string // empty: any
 	prefix       string // of path and query, as a key spells them; empty: all of it
+	whole        bool   // prefix is all of path and query
 	at           int    // index in entries
 }
 
@@ -56,7 +57,7 @@ func (l *List) URL(u canon.URL) (Entry, bool) {
 	}
 	target := keyTarget(u)
 	for _, p := range places {
-		if p.covers(a) && strings.HasPrefix(target, p.prefix) {
+		if p.covers(a) && strings.HasPrefix(target, p.prefix) && (!p.whole || target == p.prefix) {
 			return l.entries[p.at], true
 		}
 	}

@@ -33,6 +33,9 @@ func naive(entry string, u canon.URL) bool {
 	case strings.HasPrefix(host, "."):
 		return strings.HasSuffix("."+u.Host(), host)
 	}
+	if path, whole := strings.CutSuffix(path, "$"); whole {
+		return u.Host() == host && u.RequestURI() == "/"+path
+	}
 	return u.Host() == host && strings.HasPrefix(u.RequestURI(), "/"+path)
 }
 
@@ -51,7 +54,7 @@ func TestRule16_AListIsAsASlowReadingHasIt(t *testing.T) {
 			case 1:
 				entries = append(entries, pick("198.51.100.0/24", "198.51.100.1/32", "198.51.0.0/16", "198.51.100.64/26"))
 			default:
-				entries = append(entries, pick("", "", "http://", "https://")+host+pick("", "", ":80", ":8080")+pick("", "", "/", "/p", "/p/q", "/p?q"))
+				entries = append(entries, pick("", "", "http://", "https://")+host+pick("", "", ":80", ":8080")+pick("", "", "/", "/p", "/p/q", "/p?q", "/$", "/p$", "/p?q=1$"))
 			}
 		}
 		l := list(t, strings.Join(entries, "\n"))

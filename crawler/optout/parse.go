@@ -92,7 +92,7 @@ func (l *List) enter(text string, at int) error {
 		return errors.New("write a host, .domain, address, network, or host/path")
 	case strings.HasPrefix(site, "*."):
 		return fmt.Errorf("write %s for the domain and everything below it", site[1:])
-	case strings.Contains(path, "*"):
+	case strings.Contains(path, "*") && !strings.HasSuffix(path, "$"):
 		return fmt.Errorf("a path holds for all that begins so, and * would stand for itself; write %s",
 			text[:strings.IndexByte(text, '*')])
 	case site[0] == '.':
@@ -153,6 +153,7 @@ func (l *List) enterNet(text, site string, slashed bool, at int) (done bool, err
 // enterPlace takes a host or a part of it.
 func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error {
 	p := place{at: at}
+	path, p.whole = strings.CutSuffix(path, "$")
 	if !schemed {
 		scheme = "http"
 	}
@@ -171,7 +172,7 @@ func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error
 		p.scheme, p.port = a.Scheme(), a.Port()
 	}
 	switch target := keyTarget(u); {
-	case target != "/":
+	case target != "/" || p.whole:
 		p.prefix = target
 		l.paths[a.Host()] = append(l.paths[a.Host()], p)
 	case p.port == "" && p.scheme == "":

@@ -57,6 +57,7 @@ type Watch struct {
 	files    []*watched
 	looked   time.Time
 	versions []Version
+	tell     func(lists []*List) // nil: nobody
 }
 
 // Open reads files and keeps looking at them. It fails when one of them is missing that must be there, or has a
@@ -123,6 +124,11 @@ func (w *Watch) Lists() []*List {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.look()
+	return w.lists()
+}
+
+// lists are the lists in force; called with mu held.
+func (w *Watch) lists() []*List {
 	var all []*List
 	for _, f := range w.files {
 		if f.list != nil {
@@ -157,6 +163,7 @@ func (w *Watch) look() {
 		return
 	}
 	w.looked = now
+	changed := false
 	for _, f := range w.files {
 		before := f.list
 		if said := f.look(); said != "" {
@@ -164,7 +171,19 @@ func (w *Watch) look() {
 		}
 		if f.list != before {
 			w.remember(f.list)
+			changed = true
 		}
+	}
+	if changed && w.tell != nil {
+		w.tell(w.lists())
+	}
+}
+
+// Tell has f told of the lists in force whenever one of them has changed. f must not call the Watch, and whoever asks it
+// waits for f. It is for one caller, before others use the Watch.
+func (w *Watch) Tell(f func(lists []*List)) {
+	if w != nil {
+		w.tell = f
 	}
 }
 

@@ -220,3 +220,36 @@ func TestAppendAddsWhatIsNotThere(t *testing.T) {
 		t.Error("a list with a mistake was added to")
 	}
 }
+
+// Whoever wants to know is told of all lists whenever one has changed, and of nothing else.
+func TestTellIsToldOfEveryChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFolder(t)
+		f.write("one", "a.test\n")
+		f.write("two", "b.test\nc.test\n")
+		w := f.open(File{Path: "one"}, File{Path: "two"}, File{Path: "three", MayMiss: true})
+		var told []string
+		w.Tell(func(lists []*List) {
+			s := ""
+			for _, l := range lists {
+				s += fmt.Sprintf("%s %d ", filepath.Base(l.Name()), len(l.Entries()))
+			}
+			told = append(told, s)
+		})
+		for _, change := range []func(){
+			func() {},
+			func() { f.write("one", "a.test\nd.test\n") },
+			func() { f.write("one", "no entry at all!\n") },
+			func() { f.write("three", "e.test\n") },
+		} {
+			change()
+			time.Sleep(time.Hour)
+			w.Versions()
+		}
+		if want := []string{"one 2 two 2 ", "one 2 two 2 three 1 "}; !slices.Equal(told, want) {
+			t.Errorf("%q, want %q", told, want)
+		}
+	})
+	var none *Watch
+	none.Tell(func([]*List) { t.Error("nobody is told of no lists") })
+}

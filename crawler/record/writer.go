@@ -59,7 +59,7 @@ func (w *Writer) Write(ctx context.Context, l storage.Line, e Evidence) (id stri
 		if err != nil {
 			return "", err
 		}
-		l.Record, l.Blocks = kept.ID, kept.Blocks
+		l.Record, l.Blocks, l.Heads = kept.ID, kept.Blocks, kept.Heads
 	case l.Decision == storage.DecisionRefuse || l.Decision == storage.DecisionHold:
 		return "", w.refuseAll(ctx, w.limiter.Add(l))
 	case l.Attempt == 0:

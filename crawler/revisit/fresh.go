@@ -16,28 +16,50 @@ var neverSent = map[string]bool{
 // Fresh reports whether an answer that was asked for at got is fresh now, by what its server said and by nothing else
 // (RFC 9111 4.2, without 4.2.2). What is said in two ways, or cannot be read, is not fresh.
 func Fresh(h http.Header, got, now time.Time) bool {
+	left, ok := holds(h, got, now)
+	return ok && left > 0
+}
+
+// Holds is for how long an answer that came at got holds from then, by what its server said (Fresh), up to 68 years; zero
+// when it did not say.
+func Holds(h http.Header, got time.Time) time.Duration {
+	left, _ := holds(h, got, got)
+	return max(left, 0)
+}
+
+// Modified is Last-Modified of an answer that came at got; zero when that cannot be read, came twice, or is later.
+func Modified(h http.Header, got time.Time) time.Time {
+	at, err := http.ParseTime(alone(h, "Last-Modified"))
+	if err != nil || at.After(got) || at.Year() < 1990 {
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+// holds is for how long an answer still holds.
+func holds(h http.Header, got, now time.Time) (left time.Duration, ok bool) {
 	said := cacheControl(h)
 	for _, no := range []string{"no-cache", "no-store", "private"} {
 		if _, ok := said[no]; ok {
-			return false
+			return 0, false
 		}
 	}
 	if len(h.Values("Set-Cookie")) > 0 || len(h.Values("Pragma")) > 0 {
-		return false
+		return 0, false
 	}
 	for _, v := range h.Values("Vary") {
 		for name := range strings.SplitSeq(v, ",") {
 			if name = strings.ToLower(strings.TrimSpace(name)); name != "" && !neverSent[name] {
-				return false
+				return 0, false
 			}
 		}
 	}
 	life, ok := lifetime(h, said)
 	if !ok || life <= 0 {
-		return false
+		return 0, false
 	}
 	age, ok := ageOf(h, got, now)
-	return ok && age < life
+	return min(life, longestLife*time.Second) - age, ok
 }
 
 // lifetime is the explicit freshness lifetime of an answer (RFC 9111 4.2.1).

@@ -48,6 +48,9 @@ type Config struct {
 	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
 	Depth *int
 
+	// Sample is a share of the hosts or pages that are in by all the rest. The zero Sample is all of them.
+	Sample Sample
+
 	// Sitemaps says that sitemaps are read. They are in wherever they are and however deep, for a site may keep them
 	// elsewhere; what they list is judged like any other URL. Without it none is in.
 	Sitemaps bool

@@ -8,6 +8,7 @@
 //
 //	scope:exclude        a pattern of Exclude matches                                        refuse, timeless
 //	scope:reject         an extension of Reject ends the path                                refuse, timeless
+//	scope:sample         a seed that is not in the sample, if seeds are sampled              refuse
 //	scope:seed           what the operator typed                                             accept
 //	trap:segments …      the shape of a trap (politeness rule 22)                            refuse, timeless
 //	scope:nofollow       a navigational link that asks not to be followed                    refuse
@@ -18,6 +19,7 @@
 //	scope:accept         an extension that Accept does not list                              refuse
 //	scope:requisites     none: every requisite                                               refuse
 //	                     all: requisites up to 3 steps off the scope; off it, no further     accept; refuse
+//	scope:sample         hosts: a host that is not in the sample; pages: a link that is not  refuse
 //	scope:include        no pattern of Include matches                                       refuse
 //	scope:host …         the place: in scope by Mode, or not                                 accept or refuse
 //
@@ -36,6 +38,8 @@
 //   - place: a seed's redirect may extend the scope after the link was refused. Were the refusal entered, the pages
 //     of the new host would be lost or not depending on which answer came first;
 //   - include and accept: a seed may redirect to the URL;
+//   - sample: of a sample of pages, what was found as a link may be found as an image, or be redirected to; of one of
+//     hosts, it may be where a seed redirects to;
 //   - requisites, and include and place where Requisites is all: what was found as a link may be found as an image.
 //
 // Those refusals are counted where they happen, and the URL is judged anew each time it is found.
@@ -60,5 +64,5 @@
 // # What the package never does
 //
 // It keeps no history: traps that need one belong to the host's own state. It does not read robots.txt and counts no
-// budget. Judge allocates nothing, but for ModeDomain, where the public suffix list does.
+// budget. Judge allocates nothing, but for ModeDomain, where the public suffix list does, and for a Sample.
 package scope

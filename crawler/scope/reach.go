@@ -8,9 +8,12 @@ func (s *Scope) Covers(u canon.URL) bool {
 	return s.holds(u) && (len(s.include) == 0 || anyMatch(s.include, u.String()))
 }
 
-// Reaches reports whether a page of the host of u, found as a link or in a sitemap, may be in by its place. With
+// Reaches reports whether a page of the host of u, found as a link or in a sitemap, may be in by its place, and by a sample of hosts. With
 // ModeSeeds nothing is that is found.
 func (s *Scope) Reaches(u canon.URL) bool {
+	if s.cfg.Sample.Of == SampleHosts && !s.cfg.Sample.Holds(u) {
+		return false
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch s.places.mode {

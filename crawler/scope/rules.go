@@ -59,6 +59,9 @@ func (s *Scope) table() []rule {
 		{ruleReject, len(s.reject.extensions) > 0, true, func(c Candidate) opinion {
 			return refuseIf(s.reject.extension(c.URL.Path()))
 		}},
+		{RuleSample, s.cfg.Sample.Seeds, false, func(c Candidate) opinion {
+			return refuseIf(c.Seed && !s.cfg.Sample.Holds(c.URL))
+		}},
 		{"scope:seed", true, false, func(c Candidate) opinion {
 			return acceptIf(c.Seed && !c.Redirect)
 		}},
@@ -106,6 +109,7 @@ func (s *Scope) table() []rule {
 			}
 			return refuseIf(!s.holds(c.URL))
 		}},
+		{RuleSample, s.cfg.Sample.Of != "", false, s.cfg.Sample.judge},
 		{"scope:include", len(s.include) > 0, false, func(c Candidate) opinion {
 			return refuseIf(!anyMatch(s.include, c.URL.String()))
 		}},

@@ -27,7 +27,14 @@ const (
 	PrefixFailures   = "failures: "       // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
 	PrefixChanges    = "changes: "        // URLs, by what became of them since the generation before
 	PrefixUnanswered = "unanswered seed " // seeds without a usable answer, one each
+	prefixTag        = "pages of tag "    // where pages are counted by the tag of their seed
 )
+
+// OfTag is the name of the total of a tag's pages.
+func OfTag(tag string) string { return prefixTag + tag }
+
+// Tag is the tag whose pages a total counts.
+func Tag(name string) (tag string, ok bool) { return strings.CutPrefix(name, prefixTag) }
 
 // IsCost reports whether a total counts what was done and cannot be taken back: octets were received, and a host was asked.
 func IsCost(name string) bool {

@@ -35,6 +35,7 @@ type Digester struct {
 	words    int
 	number   bool // the last word of shape was "#"
 	measures measures
+	hear     func(words string)
 }
 
 // NewDigester returns a Digester for the page at u. The shape costs as much as the text and may be left out.
@@ -56,6 +57,10 @@ func NewDigester(u canon.URL, shape bool) *Digester {
 	}
 	return d
 }
+
+// Hear has to called with the words of Text that are digested, one or more at a time with one space between two. Package
+// neardup compares pages by them.
+func (d *Digester) Hear(to func(words string)) { d.hear = to }
 
 // takeOut adds a form of the page's own URL. One with white space in it is in no word, and is left where it is.
 func (d *Digester) takeOut(form string) {
@@ -81,6 +86,9 @@ func (d *Digester) Text(s string) {
 		} else {
 			d.words += words
 			d.text.take(s[:end])
+			if d.hear != nil {
+				d.hear(s[:end])
+			}
 			if shape {
 				d.shape.take(s[:end])
 				d.number = false
@@ -95,6 +103,9 @@ func (d *Digester) wordwise(s string) {
 	for word := range strings.FieldsSeq(s) {
 		if word = d.without(word); word != "" {
 			d.words++
+			if d.hear != nil {
+				d.hear(word)
+			}
 			d.add(word, true)
 		}
 	}

@@ -2,6 +2,7 @@ package trap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,25 @@ func asItIs(tb testing.TB, url, text string, shape bool) [2]uint64 {
 	return [2]uint64{a, b}
 }
 
+// heard is what Hear is told of a text, a word each.
+func heard(tb testing.TB, url, text string, shape bool) (all []string) {
+	d := NewDigester(parse(tb, url), shape)
+	d.Hear(func(words string) { all = append(all, strings.Split(words, " ")...) })
+	d.Text(text)
+	return all
+}
+
+// words are those of a text without the page's own URL.
+func words(tb testing.TB, url, text string) (all []string) {
+	d := NewDigester(parse(tb, url), false)
+	for word := range strings.FieldsSeq(text) {
+		if word = d.without(word); word != "" {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
 // However plain the words are, and whatever is between them, a text is digested word by word.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{
@@ -37,6 +57,9 @@ func FuzzText(f *testing.F) {
 			for _, shape := range []bool{false, true} {
 				if got, want := asItIs(t, url, text, shape), slowly(t, url, text, shape); got != want {
 					t.Errorf("%s: %q: %x, word by word %x", url, text, got, want)
+				}
+				if got, want := heard(t, url, text, shape), words(t, url, text); !slices.Equal(got, want) {
+					t.Errorf("%s: heard %q of %q, want %q", url, got, text, want)
 				}
 			}
 		}

@@ -13,6 +13,7 @@ type web struct {
 	seed  uint64
 	hosts int
 	calm  bool // no host is slow or rests for long: for real time
+	local bool // some hosts are on loopback
 }
 
 // host is what is given of a host.
@@ -31,6 +32,9 @@ var rulesKinds = []string{"rules", "rules", "rules", "rules", "none", "none", "o
 func (w *web) host(n int) *host {
 	d := throw(w.seed, "host", strconv.Itoa(n))
 	h := &host{w: w, n: n, name: fmt.Sprintf("h%d.test", n), pages: 1 + d.IntN(40), rules: rulesKinds[d.IntN(len(rulesKinds))], after: d.in(2)}
+	if w.local && throw(w.seed, "local", strconv.Itoa(n)).in(3) {
+		h.name = localNet + strconv.Itoa(n+1)
+	}
 	if d.in(6) {
 		h.name += ":8080"
 	}
@@ -41,10 +45,18 @@ func (w *web) host(n int) *host {
 	return h
 }
 
+// localNet begins the names of hosts on loopback.
+const localNet = "127.0.0."
+
 // named returns the host of a Host field.
 func (w *web) named(name string) *host {
 	digits, _, _ := strings.Cut(strings.TrimPrefix(name, "h"), ".")
 	n, err := strconv.Atoi(digits)
+	if last, ok := strings.CutPrefix(name, localNet); ok {
+		last, _, _ = strings.Cut(last, ":")
+		n, err = strconv.Atoi(last)
+		n--
+	}
 	if err != nil || n < 0 || n >= w.hosts {
 		return nil
 	}

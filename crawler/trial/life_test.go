@@ -2,9 +2,10 @@ package trial
 
 import (
 	"context"
-	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	"curtsy/crawler"
+	"curtsy/crawler/crawldir/keyring"
 	"curtsy/crawler/fetch"
+	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -23,6 +26,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/warc"
 )
 
@@ -37,6 +41,7 @@ type crawl struct {
 	ledger  *ledger.Writer
 	fetcher *fetch.Fetcher
 	crawl   *crawler.Crawl
+	lists   *optout.Watch // what was taken down is left alone
 	ready   chan struct{} // closed when archive and ledger are open, or will not be
 
 	mu     sync.Mutex
@@ -53,11 +58,15 @@ type settings struct {
 	keep     bool // the bodies of pages that ask not to be archived
 	lease    time.Duration
 	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
+
+	own      string // what the archive says of hosts on loopback: they are own ones, with no Floor, or none is
+	keyFile  string // of the operator's key; empty for one that is all zeros
+	operator bool   // it is opened to change it, not to run
 }
 
 func draw(seed uint64) settings {
 	d := throw(seed, "settings")
-	s := settings{delay: time.Second, ipDelay: []time.Duration{100, 500, 2000}[d.IntN(3)] * time.Millisecond, workers: 1 + d.IntN(64), keep: d.in(3)}
+	s := settings{own: "none", delay: time.Second, ipDelay: []time.Duration{100, 500, 2000}[d.IntN(3)] * time.Millisecond, workers: 1 + d.IntN(64), keep: d.in(3)}
 	if d.in(4) {
 		s.standard = []robots.Standard{robots.Draft1996, robots.Std1994}[d.IntN(2)]
 	}
@@ -68,6 +77,50 @@ func draw(seed uint64) settings {
 		s.maxBody = int64(d.IntN(20_000) + 1)
 	}
 	return s
+}
+
+// ownWeb has some hosts of a web on loopback, and the crawl take them for its operator's own, asked with little delay or
+// none. Now and then it is told to take them for foreign ones after all.
+func (o *settings) ownWeb(w *web) {
+	w.local = true
+	d := throw(w.seed, "own")
+	o.own, o.delay = "loopback", time.Duration(d.IntN(3)*d.IntN(200))*time.Millisecond
+	if d.in(4) {
+		o.own = "none"
+	}
+}
+
+// floor is the pause that a host gets which is not the operator's own.
+func (o *settings) floor() time.Duration { return max(o.delay, crawler.Floor) }
+
+// signer is the operator's key, and the notes that led to it.
+func (o *settings) signer() (*checkpoint.Signer, [][]byte, error) {
+	if o.keyFile == "" {
+		s, err := checkpoint.NewSigner(make([]byte, 32))
+		return s, nil, err
+	}
+	secret, err := secretIn(o.keyFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := checkpoint.NewSigner(secret)
+	if err != nil {
+		return nil, nil, err
+	}
+	led, err := keyring.Rotations(o.keyFile, s.Key())
+	var notes [][]byte
+	for _, r := range led {
+		notes = append(notes, r.Note)
+	}
+	return s, notes, err
+}
+
+func secretIn(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(strings.TrimSpace(string(b)))
 }
 
 // open opens a crawl directory in the web that s serves.
@@ -88,14 +141,23 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 	if o.recorder != nil {
 		recorder = o.recorder(recorder)
 	}
-	c.fetcher, err = fetch.New(fetch.Config{Identity: identity, SpoolDir: filepath.Join(dir, "spool"), Resolve: s.resolve, Dial: s.dial})
+	fc := fetch.Config{Identity: identity, SpoolDir: filepath.Join(dir, "spool"), Resolve: s.resolve, Dial: s.dial}
+	if s.w.local {
+		fc.AllowNet = []netip.Prefix{netip.MustParsePrefix(localNet + "0/24")}
+	}
+	c.fetcher, err = fetch.New(fc)
 	if err != nil {
 		return c, err
+	}
+	delay := o.delay
+	if delay == 0 {
+		delay = -1
 	}
 	c.crawl, err = crawler.New(ctx, crawler.Config{
 		Frontier: c.front, Fetcher: c.fetcher, Recorder: recorder, Ledger: book{c.ledger, c}, Rests: ledger.Rests(filepath.Join(dir, "ledger")),
 		Asked:    func() (storage.Asked, error) { return ledger.Asked(filepath.Join(dir, "ledger"), time.Time{}) },
-		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: o.delay, IPDelay: o.ipDelay, Standard: o.standard,
+		Identity: identity, Workers: o.workers, MaxTime: lasts, MaxWait: 30 * time.Minute, Delay: delay, IPDelay: o.ipDelay, Standard: o.standard,
+		LoopbackForeign: o.own != "loopback", OptOut: c.lists,
 		MaxBody: o.maxBody, KeepNoArchive: o.keep, Scope: scope.Config{Mode: scope.ModeAny},
 	})
 	return c, err
@@ -103,27 +165,44 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 
 func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	defer close(c.ready)
-	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.delay, LeaseLength: o.lease, Barrier: c.barrier, Tell: c.tell})
+	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), frontier.Options{Pace: o.floor(), Operator: o.operator, LeaseLength: o.lease, Barrier: c.barrier, Tell: c.tell})
 	if err != nil {
 		return err
 	}
-	if c.index, err = cdxj.Open(ctx, c.dir, nil); err != nil {
+	var finished marks
+	if c.index, err = cdxj.Open(ctx, c.dir, cdxj.Options{Finished: finished.of("index")}); err != nil {
+		return err
+	}
+	if c.lists, err = optout.Open([]optout.File{{Path: filepath.Join(c.dir, optOutName), MayMiss: true}}, nil); err != nil {
 		return err
 	}
 	ms := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+	fields := warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(o.floor())},
+		{Name: "ip-delay-ms", Value: ms(o.ipDelay)}, {Name: "own-sites", Value: o.own}, {Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}}
+	listed := ""
+	for _, v := range c.lists.Versions() {
+		listed = v.SHA256
+		fields = append(fields, warc.Field{Name: "opt-out-sha256", Value: listed})
+	}
 	c.archive, err = warc.Open(warc.Options{
-		Dir: filepath.Join(c.dir, "warc"), Name: "curtsy", SegmentSize: 1 << 20, Index: c.index, Originals: c.index,
+		Dir: filepath.Join(c.dir, "warc"), Name: "curtsy", SegmentSize: 1 << 20, Index: c.index, Originals: c.index, Finished: finished.of("warc"),
 		Info: warc.Info{
 			Software: "curtsy/1", Contact: identity.Contact, UserAgent: identity.UserAgent(), RobotsPolicy: o.standard.String(),
-			Fields: warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(o.delay)},
-				{Name: "ip-delay-ms", Value: ms(o.ipDelay)}, {Name: "own-sites", Value: "none"}, {Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}},
+			Fields: fields,
 		},
 	})
 	if err != nil {
 		return err
 	}
-	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Key: ed25519.NewKeyFromSeed(make([]byte, 32)),
-		Warcinfo: c.archive.InfoSHA256()})
+	signer, rotations, err := o.signer()
+	if err != nil {
+		return err
+	}
+	c.ledger, err = ledger.Open(ledger.Options{Dir: filepath.Join(c.dir, "ledger"), SegmentSize: 1 << 20, Software: "curtsy/1", Signer: signer,
+		Rotations: rotations, Warcinfo: c.archive.InfoSHA256(), OptOutsSHA256: listed})
+	if err == nil {
+		err = finished.open(c.ledger)
+	}
 	if err != nil {
 		return err
 	}
@@ -235,6 +314,7 @@ func (c *crawl) leave(t *testing.T, next string, d dice) {
 	if err := os.RemoveAll(filepath.Join(next, "spool")); err != nil {
 		t.Fatal(err)
 	}
+	defer c.uncommit(t, next)
 	if d.in(2) {
 		return
 	}
@@ -249,6 +329,45 @@ func (c *crawl) leave(t *testing.T, next string, d dice) {
 			if err := os.Truncate(strings.Replace(path, c.dir, next, 1), s.Size()-d.Int64N(lost+1)); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// uncommit takes those checkpoints away whose lines were cut off: they are made of lines that are durable, so a kill that
+// takes these comes before them.
+func (c *crawl) uncommit(t *testing.T, next string) {
+	t.Helper()
+	book := filepath.Join(next, "ledger")
+	lines := int64(0)
+	for e, err := range ledger.Skim(book) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Problem == nil {
+			lines = e.Index + 1
+		}
+	}
+	sizes, err := ledger.Checkpoints(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last []byte
+	for _, size := range sizes {
+		path := ledger.CheckpointPath(book, size)
+		if size <= lines {
+			last, err = os.ReadFile(path)
+		} else {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	latest := filepath.Join(book, ledger.CheckpointName)
+	_ = os.Remove(latest) // there may be none
+	if last != nil {
+		if err := os.WriteFile(latest, last, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

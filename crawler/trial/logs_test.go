@@ -166,5 +166,5 @@ func (x *trial) witness(t *testing.T, temp string, book *reconcile.Ledger) audit
 	if len(files) == 0 {
 		return nil
 	}
-	return accesslog.Compare(accesslog.Options{Logs: files, TempDir: temp, Crashed: book.Crashed, Whole: true})
+	return accesslog.Compare(accesslog.Options{Logs: files, TempDir: temp, Crashed: book.Crashed, TakenDown: book.TakenDown, Whole: true})
 }

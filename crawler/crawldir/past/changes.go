@@ -34,7 +34,8 @@ type Changes struct {
 	Version    int              `json:"version"`
 	Generation int64            `json:"generation"`
 	Began      time.Time        `json:"began"`
-	Complete   bool             `json:"complete"` // nothing of the generation is left to do
+	Complete   bool             `json:"complete"`        // nothing of the generation is left to do
+	Round      bool             `json:"round,omitempty"` // it asked for some pages alone: it says nothing of others
 	Counts     map[string]int64 `json:"counts"`
 	File       string           `json:"file,omitempty"`
 }
@@ -70,7 +71,10 @@ type Comparison struct {
 func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 	lines := sorted.New(c.Spool, SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
-	n := int64(0)
+	n, from := int64(0), c.Generation.Before
+	if c.Generation.Round { // what was before is looked up in the archive, for those alone that were asked for
+		from = c.Generation.Lines
+	}
 	for l, err := range Decisions(c.Ledger) {
 		if err == nil {
 			err = ctx.Err()
@@ -78,7 +82,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if at := n; at >= c.Generation.Before && l.Outcome != "" {
+		if at := n; at >= from && l.Outcome != "" {
 			if err := addOutcome(lines, &l, at >= c.Generation.Lines, at); err != nil {
 				return nil, err
 			}
@@ -87,12 +91,12 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 	}
 	all := &Changes{
 		Version: 1, Generation: c.Generation.Number, Began: c.Generation.Began, Complete: c.Complete,
-		Counts: map[string]int64{}, File: c.File,
+		Round: c.Generation.Round, Counts: map[string]int64{}, File: c.File,
 	}
 	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), Unknown} {
 		all.Counts[word] = 0
 	}
-	if c.Complete {
+	if c.Complete && !c.Generation.Round {
 		all.Counts[Unlinked] = 0
 	}
 	return all, c.write(ctx, all, lines)
@@ -101,7 +105,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Sorter) error {
 	err := durable.File(c.File, func(out io.Writer) error {
 		w := &changeWriter{ctx: ctx, c: all, past: c.Past, out: bufio.NewWriter(out)}
-		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete)
+		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,%s\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete, map[bool]string{true: `"round":true,`}[all.Round])
 		for line, err := range from.All() {
 			if err != nil {
 				return err
@@ -224,6 +228,12 @@ func (w *changeWriter) take(o outcome) error {
 // flush writes what became of a URL.
 func (w *changeWriter) flush() error {
 	had := w.was.outcome == frontier.Fetched.String() || w.was.outcome == frontier.Redirected.String()
+	if w.c.Round && w.now.change == "" && w.now.outcome != "" {
+		if err := w.lookUp(); err != nil {
+			return err
+		}
+		had = w.was.outcome != ""
+	}
 	e := Change{URL: w.url, Change: w.now.change, Status: w.now.status, Record: w.now.record}
 	switch {
 	case e.Change != "" || !had:
@@ -260,6 +270,19 @@ func (w *changeWriter) flush() error {
 	w.n++
 	w.c.Counts[e.Change]++
 	_, err = fmt.Fprintf(w.out, "%s%s", sep, b)
+	return err
+}
+
+// lookUp finds out in the archive what a URL was before that got no answer which says what is there.
+func (w *changeWriter) lookUp() error {
+	u, err := canon.Parse(w.url)
+	if err != nil {
+		return nil // no crawl of ours can have it
+	}
+	last, err := w.past.Last(w.ctx, u)
+	if last.There() {
+		w.was = outcome{outcome: frontier.Fetched.String(), status: last.Status, time: last.Date, record: last.Record}
+	}
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage/mirror"
@@ -180,4 +181,21 @@ func (v *Vanished) Set(s string) error {
 		return fmt.Errorf("%q: write keep or remove", s)
 	}
 	return nil
+}
+
+// Draft names a draft of Web Bot Auth.
+type Draft webbotauth.Draft
+
+func (d *Draft) String() string { return string(*d) }
+
+// Type names the kind of value.
+func (d *Draft) Type() string { return "draft" }
+
+// Set reads it.
+func (d *Draft) Set(s string) error {
+	v, err := webbotauth.ParseDraft(s)
+	if err == nil {
+		*d = Draft(v)
+	}
+	return err
 }

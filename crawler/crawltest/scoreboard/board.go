@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/botauth"
 	"curtsy/crawler/crawltest/hostile"
 )
 
@@ -16,6 +17,7 @@ import (
 // for crawlers that know no hook: they begin at Seed and stay on ports of 127.0.0.1.
 type Board struct {
 	*crawltest.Web
+	Keys   *botauth.Directory // of the crawler, to verify its signatures by; nil for none
 	token  string
 	rules  []rule
 	spared map[string]bool // hosts that a polite crawler may leave before it has seen all of them
@@ -168,7 +170,7 @@ type Ending struct {
 
 // Judge says how the crawl kept the rules.
 func (b *Board) Judge(e Ending) Score {
-	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Partial: e.Cut > 0})
+	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Partial: e.Cut > 0})
 	if len(t.All()) == 0 && !e.Shown {
 		t.Rules.Partial = true // nobody has come
 	}

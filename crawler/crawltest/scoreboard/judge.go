@@ -21,6 +21,7 @@ func everywhere() occasion {
 	afterRedirect := func(g crawltest.Gap) bool { return !g.Last.ForRobots() && g.Last.Redirected() }
 	return occasion{rules: []rule{
 		{1, "identity", "RFC 9309 2.2.1", own(crawltest.Identity)},
+		{1, crawltest.Signatures, "draft-ietf-webbotauth-httpsig-protocol", own(crawltest.Signatures)},
 		{2, "contact", "RFC 9110 10.1.2, 10.1.5", contact},
 		{4, crawltest.RobotsFirst, "RFC 9309 2.3", own(crawltest.RobotsFirst)},
 		{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},

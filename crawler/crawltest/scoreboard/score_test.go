@@ -43,6 +43,7 @@ func TestScoreboardCatches(t *testing.T) {
 		evidence string
 	}{
 		{"identity", as("Mozilla/5.0 (+https://crawler.example/)"), "does not carry the token"},
+		{crawltest.Signatures, func(c *visitor.Client) { c.Get("own.test/robots.txt", "Signature-Agent", "x") }, "do not come together"},
 		{"contact", as("curtsy/1.0"), "without an address to write to"},
 		{"GET and HEAD only", func(c *visitor.Client) { _, _ = c.Do(c.T.Context(), http.MethodPost, "http://cookies.test/send") }, "cookies.test/send: POST"},
 		{"no cookies, no credentials", with("Cookie", "visitor=17"), "with a Cookie field"},

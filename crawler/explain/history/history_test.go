@@ -275,7 +275,7 @@ func TestACrawlWithoutALedgerHasNoHistory(t *testing.T) {
 
 func TestLinesThatCannotBeReadAreCounted(t *testing.T) {
 	dir := crawl(t, t.TempDir(), storage.Line{Time: at(0), URL: page, Decision: storage.DecisionAllow})
-	files, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "0*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, error %v", files, err)
 	}

@@ -7,14 +7,17 @@ type Pruner struct {
 	Out  []byte // what the tree is built of, until the next page
 	Tail bool   // Out has all of the page from some place on; text there may be markup, and markup text
 
+	Anchors bool // to be set before: Out keeps the text of links
+
 	s       string
 	words   []span   // the text, in order
 	open    []string // of a picture, while it is read
 	settled bool     // the body has begun
 	dropped bool     // a tag was left out
 	direct  bool     // directly in a table, not in a cell of it, it may be
-	moved   bool     // a dull element began there, in which case the parser puts it in front of the table
+	moved   bool     // a dull element, or text, began there, which the parser puts in front of the table
 	inert   int      // templates that are open
+	linked  bool     // an a element is open, and Anchors is set
 	unsure  bool     // what is in the tree depends on what was left out
 }
 
@@ -27,7 +30,7 @@ type span struct {
 // Prune reads a page. It reports whether Out will do instead of it.
 func (p *Pruner) Prune(page string) bool {
 	s := page
-	*p = Pruner{s: s, Out: p.Out[:0], words: p.words[:0], open: p.open[:0]}
+	*p = Pruner{s: s, Out: p.Out[:0], words: p.words[:0], open: p.open[:0], Anchors: p.Anchors}
 	for at := 0; at < len(s) && !p.unsure; {
 		lt := markupAt(s, at)
 		p.text(span{from: at, to: lt})
@@ -74,9 +77,21 @@ func (p *Pruner) text(t span) {
 	if p.inert == 0 {
 		p.words = append(p.words, t)
 	}
+	if p.direct && !p.moved { // there text opens links anew, in front of the table
+		p.moved = strings.Trim(p.s[t.from:t.to], space) != ""
+	}
 	if !p.settled {
 		p.keep(t.from, t.to)
 		p.settled = settles(p.s[t.from:t.to])
+	} else if p.linked {
+		p.keep(t.from, t.to)
+	}
+}
+
+// part keeps what a tag that is left out does to the text of a link.
+func (p *Pruner) part(name *tagName) {
+	if p.linked && !p.Tail && Parts(string(name.octets())) {
+		p.Out = append(p.Out, ' ')
 	}
 }
 
@@ -130,8 +145,11 @@ func (p *Pruner) endTag(at int) (next int, ok bool) {
 	case class == table || class == cell:
 		p.direct, p.moved = true, false
 	case (class == dull || class == single) && p.settled:
+		p.part(&name)
 		p.dropped = true
 		return end, true
+	case class == kept && name.isA():
+		p.linked = false
 	}
 	p.keep(at, end)
 	return end, true
@@ -181,7 +199,11 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 		p.keep(at, end)
 		p.close(name.octets())
 	default:
+		p.part(&name)
 		p.dropped = true
+	}
+	if class == kept && name.isA() {
+		p.linked = p.Anchors
 	}
 	return end, true
 }

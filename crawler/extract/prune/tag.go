@@ -123,6 +123,21 @@ func (t *tagName) read(s string, from int) int {
 	return i
 }
 
+func (t *tagName) isA() bool { return t.n == 1 && t.buf[0] == 'a' }
+
+// Parts reports whether an element of that name parts the text before it from the text in it: it is none of those that
+// stand in a line of text.
+func Parts(name string) bool {
+	switch name {
+	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+		"kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+		"var", "wbr",
+		"script", "style", "template":
+		return false
+	}
+	return true
+}
+
 func (t *tagName) octets() []byte { return t.buf[:t.n] }
 
 // closesItself reports whether a tag, whose name ends at i, ends in a solidus that is no part of a value.

@@ -1,0 +1,79 @@
+package budget
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"curtsy/frontier/canon"
+)
+
+func authority(t *testing.T, s string) canon.Authority {
+	t.Helper()
+	u, err := canon.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Authority()
+}
+
+// No 24 hours have more requests than the cap, wherever they begin, and who waits as long as told gets one then.
+func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		most := int64(1 + rng.IntN(30))
+		d := NewDaily(most)
+		a, now := authority(t, "https://a.test/"), time.Unix(1_800_000_000, 0)
+		var made []time.Time
+		for range 2000 {
+			now = now.Add(time.Duration(rng.Int64N(int64(2 * time.Hour))))
+			left, _ := d.Left(a, now)
+			wait := d.Take(a, now)
+			if (left > 0) != (wait == 0) {
+				t.Fatalf("%d left, and %v to wait", left, wait)
+			}
+			if wait > 25*time.Hour {
+				t.Fatalf("%v to wait", wait)
+			}
+			if wait > 0 && rng.IntN(2) == 0 {
+				now = now.Add(wait)
+				wait = d.Take(a, now)
+				if wait > 0 {
+					t.Fatalf("%v to wait after the wait", wait)
+				}
+			}
+			if wait == 0 && rng.IntN(5) == 0 {
+				d.Return(a, now)
+			} else if wait == 0 {
+				made = append(made, now)
+			}
+		}
+		for i := int(most); i < len(made); i++ {
+			if made[i].Sub(made[i-int(most)]) < 24*time.Hour {
+				t.Fatalf("cap %d: %d requests within %v", most, most+1, made[i].Sub(made[i-int(most)]))
+			}
+		}
+		if len(made) < int(most)*5 {
+			t.Errorf("cap %d: %d requests in all", most, len(made))
+		}
+	}
+}
+
+// What another run made counts, that of a clock that was set back since, too; what is old does not, nor what other hosts had.
+func TestDaily_WhatOtherRunsMadeCounts(t *testing.T) {
+	d := NewDaily(3)
+	now := time.Unix(1_800_000_000, 0)
+	a, b := authority(t, "https://a.test/"), authority(t, "https://b.test/")
+	for _, ago := range []time.Duration{26 * time.Hour, 23 * time.Hour, time.Hour, -1000 * time.Hour} {
+		d.Made(a, now.Add(-ago), now)
+	}
+	if n, wait := d.Left(a, now); n != 0 || wait <= 0 || wait > 2*time.Hour {
+		t.Errorf("%d left, more in %v", n, wait)
+	}
+	if n, wait := d.Left(b, now); n != 3 || wait != 0 {
+		t.Errorf("another host: %d left, more in %v", n, wait)
+	}
+	if n, _ := d.Left(a, now.Add(26*time.Hour)); n != 3 {
+		t.Errorf("a day later: %d left", n)
+	}
+}

@@ -1,0 +1,44 @@
+package budget
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Whatever is booked and given back in whatever order, no group has more pages than its cap, and room is refused only where
+// it would.
+func TestRule15_GroupsNeverPassTheCap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "b", "c"}
+	for round := range 200 {
+		most := 1 + rng.Int64N(5)
+		pages, out := map[string]int64{"a": rng.Int64N(7)}, map[string]int64{}
+		known := map[string]int64{"a": pages["a"]}
+		g := NewGroups(most, known)
+		for range 80 {
+			name := names[rng.IntN(3)]
+			if rng.IntN(2) == 0 && out[name] > 0 {
+				n := rng.Int64N(2)
+				g.Give(name, n)
+				out[name]--
+				pages[name] += n
+				continue
+			}
+			booked, full := g.Book(name)
+			if wantFull := pages[name] >= most; full != wantFull || g.Full(name) != wantFull || g.Pages(name) != pages[name] {
+				t.Fatalf("round %d: %s full %v with %d of %d", round, name, full, pages[name], most)
+			}
+			if want := pages[name]+out[name] < most; booked != want {
+				t.Fatalf("round %d: %s booked %v with %d and %d out of %d", round, name, booked, pages[name], out[name], most)
+			}
+			if booked {
+				out[name]++
+			}
+		}
+	}
+	var none *Groups
+	if booked, full := none.Book("a"); !booked || full || none.Full("a") || none.Pages("a") != 0 {
+		t.Error("no groups have a cap")
+	}
+	none.Give("a", 1)
+}

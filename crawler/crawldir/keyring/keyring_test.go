@@ -1,0 +1,175 @@
+package keyring
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/storage/ledger/checkpoint"
+)
+
+var noon = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
+
+// keyFile is the file of a key in a folder of its own, and the secret in it.
+func keyFile(t *testing.T) (path string, secret []byte) {
+	t.Helper()
+	path, secret = filepath.Join(t.TempDir(), "ledger.key"), []byte(strings.Repeat("s", 32))
+	if err := os.WriteFile(path, []byte(hex.EncodeToString(secret)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, secret
+}
+
+func secretIn(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+func keyOf(t *testing.T, secret []byte) checkpoint.Key {
+	t.Helper()
+	s, err := checkpoint.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Key()
+}
+
+func rotate(t *testing.T, path string, at time.Time) Rotation {
+	t.Helper()
+	r, err := Rotate(path, secretIn(t, path), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Each rotation is signed by the old key and by the new, the old secret is nowhere any more, and nobody else may read
+// what is left.
+func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
+	path, secret := keyFile(t)
+	first := rotate(t, path, noon)
+	second := rotate(t, path, noon.Add(time.Hour))
+	now := keyOf(t, secretIn(t, path))
+	if first.Old != keyOf(t, secret) || first.New != second.Old || second.New != now || !first.At.Equal(noon) {
+		t.Errorf("%+v, %+v, now %s", first, second, now)
+	}
+	got, err := Rotations(path, now)
+	if err != nil || len(got) != 2 || got[0].Rotation != first.Rotation || got[1].Rotation != second.Rotation {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, r := range got {
+		if parsed, err := checkpoint.ParseRotation(r.Note); err != nil || parsed != r.Rotation {
+			t.Errorf("%+v, %v", parsed, err)
+		}
+	}
+	err = filepath.WalkDir(filepath.Dir(path), func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		if strings.Contains(string(b), hex.EncodeToString(secret)) {
+			t.Errorf("%s has the old secret", name)
+		}
+		if fi, e := d.Info(); e != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v, %v", name, fi.Mode(), e)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A kill leaves the old key in force, and the next rotation goes on with what the one before began.
+func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
+	for _, kept := range []struct {
+		name         string
+		secret, note bool
+	}{{"before anything", false, false}, {"behind the secret", true, false}, {"behind the note", true, true}} {
+		t.Run(kept.name, func(t *testing.T) {
+			path, secret := keyFile(t)
+			old := keyOf(t, secret)
+			var next []byte
+			if kept.secret {
+				var err error
+				if next, err = nextSecret(path + nextSuffix); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kept.note {
+				from, _ := checkpoint.NewSigner(secret)
+				to, _ := checkpoint.NewSigner(next)
+				if _, err := write(path, 0, from, to, noon); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if led, err := Rotations(path, old); err != nil || len(led) != 0 || keyOf(t, secretIn(t, path)) != old {
+				t.Errorf("after the kill: %d rotations to the old key, %v", len(led), err)
+			}
+			r := rotate(t, path, noon.Add(time.Minute))
+			if kept.secret && r.New != keyOf(t, next) || kept.note && !r.At.Equal(noon) {
+				t.Errorf("another rotation was made: %+v", r.Rotation)
+			}
+			now := keyOf(t, secretIn(t, path))
+			if led, err := Rotations(path, now); err != nil || len(led) != 1 || r.New != now {
+				t.Errorf("%d rotations, %v", len(led), err)
+			}
+			if _, err := os.Stat(path + nextSuffix); !os.IsNotExist(err) {
+				t.Errorf("the next secret is left over: %v", err)
+			}
+		})
+	}
+}
+
+// Of a note that is damaged it is said which one it is, and the key stays.
+func TestADamagedNoteIsNamed(t *testing.T) {
+	path, _ := keyFile(t)
+	rotate(t, path, noon)
+	before := secretIn(t, path)
+	note := filepath.Join(filepath.Dir(path), folder, "000001.note")
+	b, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damaged := range map[string]string{
+		"an octet": strings.Replace(string(b), "2026-05-03", "2026-05-04", 1), "torn": string(b[:len(b)/2]), "empty": "",
+		"huge": strings.Repeat("a", 2*checkpoint.MaxNote),
+	} {
+		if err := os.WriteFile(note, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Rotations(path, keyOf(t, before)); err == nil || !strings.Contains(err.Error(), "000001.note") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := Rotate(path, before, noon); err == nil || string(secretIn(t, path)) != string(before) {
+			t.Errorf("%s: rotated all the same: %v", what, err)
+		}
+	}
+	if err := os.WriteFile(path+nextSuffix, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged: remove it") {
+		t.Errorf("a damaged secret: %v", err)
+	}
+}
+
+// A note of somebody else's keys leads nowhere.
+func TestRotationsOfOtherKeysArePassedOver(t *testing.T) {
+	path, _ := keyFile(t)
+	rotate(t, path, noon)
+	if led, err := Rotations(path, keyOf(t, []byte(strings.Repeat("x", 32)))); err != nil || len(led) != 0 {
+		t.Errorf("%d, %v", len(led), err)
+	}
+}

@@ -1,0 +1,165 @@
+package crawldir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"curtsy/crawler/budget"
+	"curtsy/crawler/host"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// A round is an update of some pages: a generation of its own that asks for these, and for what they newly link to. All other
+// URLs stay closed, as they ended, so that a link to one asks nobody. What the frontier before had pending stays so.
+
+// A Round says what a round asks for.
+type Round struct {
+	// Due reports whether a closed URL is asked for.
+	Due func(frontier.Entry) bool
+	// Retired reports whether a host that earlier rounds gave up is to be tried again.
+	Retired func(canon.Authority) bool
+	// Pages is how many pages are not asked for, in all and of a host: they count for MaxPages and MaxPerHost.
+	Pages       int64
+	PagesOfHost func(canon.Authority) uint64
+}
+
+// sourceName is a copy of the frontier, which the next one is made of. It is removed with what a kill leaves of that.
+const sourceName = NextName + ".of"
+
+// BeginRound begins the next generation of the crawl in dir as Update does, but asks for what r says alone.
+func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g totals.Generation, err error) {
+	return beginWith(ctx, dir, s, true, func(ctx context.Context, old Stopped, g totals.Generation) error {
+		return r.build(ctx, dir, old, g)
+	}, func() error { return nil })
+}
+
+// build builds the next frontier beside the old one, which is open and ours, out of a copy.
+func (r Round) build(ctx context.Context, dir string, old Stopped, g totals.Generation) (err error) {
+	if err := removeNext(dir); err != nil { // what a kill left
+		return err
+	}
+	stats, err := old.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if err := old.Snapshot(ctx, in(dir, sourceName)); err != nil {
+		return err
+	}
+	source, err := engine.OpenReadOnly(in(dir, sourceName))
+	if err != nil {
+		return err
+	}
+	next, stop := iter.Pull2(r.items(ctx, source, stats, g))
+	err = engine.Import(in(dir, NextName), func() (frontier.Item, error) {
+		item, err, ok := next()
+		if !ok {
+			return item, io.EOF
+		}
+		return item, err
+	})
+	stop()
+	return errors.Join(err, source.Close(), os.Remove(in(dir, sourceName)))
+}
+
+// items are the parts of the next frontier.
+func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.Stats, g totals.Generation) iter.Seq2[frontier.Item, error] {
+	return func(yield func(frontier.Item, error) bool) {
+		ended := errors.New("no more is wanted")
+		err := old.Export(ctx, func(i frontier.Item) error {
+			var err error
+			switch {
+			case i.Head != nil:
+				i.Head.Openings, i.Head.Unclean = stats.Restarts+1, stats.Unclean
+			case i.Host != nil:
+				*i.Host, err = r.host(*i.Host)
+			case i.URL != nil && i.URL.Outcome != 0 && r.Due(*i.URL):
+				i.URL.Outcome, i.URL.Reason, i.URL.Attempts, i.URL.Replaced = 0, "", 0, canon.URL{}
+				i.URL.Stops, i.URL.Alone = 0, 0
+			case i.Totals != nil:
+				i.Totals.Counts = g.Counts()
+				i.Totals.Counts[totals.Pages] = r.Pages
+			}
+			if !yield(i, err) {
+				return ended
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, ended) {
+			yield(frontier.Item{}, err)
+		}
+	}
+}
+
+// host is what is kept of a host in the next round.
+func (r Round) host(h frontier.Host) (frontier.Host, error) {
+	retired := h.Condition == frontier.Retired && !r.Retired(h.Authority)
+	next, err := host.NextRound(h, r.PagesOfHost(h.Authority))
+	if retired {
+		next.Condition, next.Reason = h.Condition, h.Reason
+	}
+	return next, err
+}
+
+// daily is the cap of requests to a host in a day, with those that the ledger tells of; nil without one.
+func (d *Dir) daily() (*budget.Daily, error) {
+	return Daily(d.path, d.settings.PerHostPerDay, time.Now())
+}
+
+// Daily is the cap of so many requests to a host in a day, with those that the ledger in dir tells of; nil when it is zero.
+func Daily(dir string, most int64, now time.Time) (*budget.Daily, error) {
+	if most == 0 {
+		return nil, nil
+	}
+	d := budget.NewDaily(most)
+	err := ledger.Requests(in(dir, LedgerName), now.Add(-25*time.Hour), func(l storage.Line) {
+		if u, err := canon.Parse(l.URL); err == nil {
+			d.Made(u.Authority(), l.Time, now)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("crawl directory: what was asked for today: %w", err)
+	}
+	return d, nil
+}
+
+// Pending is what a stopped crawl has left to do.
+type Pending struct {
+	URLs int64
+	// Due is after how long the first host with something left may be asked, when Asked says that there is one.
+	Due   time.Duration
+	Asked bool
+}
+
+// Left says what the crawl in dir has left to do.
+func Left(ctx context.Context, dir string) (p Pending, hosts []frontier.Host, err error) {
+	f, err := engine.OpenReadOnly(in(dir, FrontierName))
+	if err != nil {
+		return p, nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for h, err := range hostsOf(ctx, f) {
+		if err != nil {
+			return p, nil, err
+		}
+		hosts = append(hosts, h)
+		n := h.Queued + h.InFlight + h.Deferred
+		p.URLs += n
+		if n == 0 || h.Condition > frontier.Parked || h.Hold.Act != 0 {
+			continue
+		}
+		if !p.Asked || h.Wait < p.Due {
+			p.Due, p.Asked = h.Wait, true
+		}
+	}
+	return p, hosts, nil
+}

@@ -1,0 +1,133 @@
+package crawldir
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
+	"curtsy/storage"
+)
+
+// stored is what the frontier of a stopped crawl has: its URLs by path, and which generation it is in.
+func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, g totals.Generation) {
+	t.Helper()
+	f, err := engine.OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	of = map[string]frontier.Entry{}
+	err = f.Export(t.Context(), func(i frontier.Item) error {
+		switch {
+		case i.URL != nil:
+			of[i.URL.URL.Path()] = *i.URL
+		case i.Seed != nil:
+			seeds++
+		case i.Totals != nil:
+			g = totals.GenerationOf(i.Totals.Counts)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := engine.Check(dir); err != nil || len(found) > 0 {
+		t.Fatalf("%v %v", found, err)
+	}
+	return of, seeds, g
+}
+
+// roundOf asks for some paths.
+func roundOf(paths ...string) Round {
+	due := map[string]bool{}
+	for _, p := range paths {
+		due[p] = true
+	}
+	return Round{
+		Due:         func(e frontier.Entry) bool { return due[e.URL.Path()] },
+		Retired:     func(canon.Authority) bool { return false },
+		PagesOfHost: func(canon.Authority) uint64 { return 0 },
+	}
+}
+
+// A round makes what is due pending, and leaves all else as it ended: its run asks for nothing more.
+func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
+	site := crawltest.Tree("bakery.test", 12)
+	dir := crawled(t, site)
+	before, seeds, _ := stored(t, dir)
+	due := ""
+	for path, e := range before {
+		if path != "/" && e.Outcome == frontier.Fetched {
+			due = path
+		}
+	}
+	g, err := BeginRound(t.Context(), dir, nil, roundOf(due))
+	if err != nil || g.Number != 2 || !g.Round {
+		t.Fatal(g, err)
+	}
+	after, nowSeeds, stays := stored(t, dir)
+	if nowSeeds != seeds || stays != g || len(after) != len(before) {
+		t.Errorf("%d seeds of %d, %d URLs of %d, generation %+v", nowSeeds, seeds, len(after), len(before), stays)
+	}
+	for path, e := range after {
+		want := before[path]
+		if path == due {
+			want.Outcome, want.Reason = 0, ""
+		}
+		if e.Outcome != want.Outcome || e.Reason != want.Reason || e.Print != want.Print || e.Depth != want.Depth || e.Attempts != 0 {
+			t.Errorf("%s: %+v, want %+v", path, e, want)
+		}
+	}
+	asked := 0
+	r, err := Run(t.Context(), dir, Options{Line: func(l storage.Line) {
+		if l.Outcome != "" {
+			asked++
+		}
+	}})
+	if err != nil || asked != 1 || r.Changes == nil || !r.Changes.Round || r.Changes.Counts["unchanged"] != 1 {
+		t.Errorf("%d URLs were asked for, %+v, %v", asked, r.Changes, err)
+	}
+	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+// What a stopped crawl has pending stays pending in a round, and the round after it is compared with both.
+func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 3))
+	if _, err := BeginRound(t.Context(), dir, nil, roundOf("/")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := BeginRound(t.Context(), dir, nil, roundOf("/")); err == nil {
+		t.Error("a round began before the end of the one before")
+	}
+	if _, err := Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := BeginRound(t.Context(), dir, nil, roundOf("/"))
+	if err != nil || first.Before != 0 || first.Number != 3 {
+		t.Errorf("%+v %v: an update after rounds must be compared with all since the last update", first, err)
+	}
+}
+
+// A round that cannot begin leaves the crawl as it was, and nothing beside it.
+func TestRound_ThatCannotBeginLeavesNothing(t *testing.T) {
+	dir := crawled(t, crawltest.Tree("bakery.test", 3))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := roundOf("/")
+	r.Due = func(frontier.Entry) bool { cancel(); return true }
+	if _, err := BeginRound(ctx, dir, nil, r); err == nil {
+		t.Fatal("it began")
+	}
+	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	if _, _, g := stored(t, dir); g.Number != 1 {
+		t.Errorf("%+v", g)
+	}
+}

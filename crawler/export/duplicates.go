@@ -1,0 +1,116 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"strings"
+
+	"curtsy/crawler/neardup"
+	"curtsy/storage/tables"
+)
+
+// Why pages have no row in the table duplicates, beside the reasons of the table text.
+const (
+	leftPage  = "not-a-page"
+	leftShort = "few-words"
+	leftAlone = "no-duplicates"
+)
+
+// Duplicates finds the pages of all crawls that say the same or nearly the same. What has none of them is counted in out,
+// which may be nil. Close frees its files.
+func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *neardup.Finder, pages int64, err error) {
+	if out == nil {
+		out = NewOut(&tables.Duplicates, nil)
+	}
+	f = neardup.New(in.temp, 0)
+	quick := *in
+	quick.Language = nil
+	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: answered, work: sketched, take: func(p seenPage) error {
+		if p.left != "" {
+			out.Left(p.left, 1)
+			return nil
+		}
+		pages++
+		if p.copy {
+			return f.AddCopy(p.page, p.payload)
+		}
+		return f.Add(p.page, &p.sketch, p.payload)
+	}})
+	in.sorted, in.damaged = quick.sorted, quick.damaged
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, pages, nil
+}
+
+// answered reports whether a capture may be a page with words of its own, by the index.
+func answered(l *listed) bool { return l.line.Status >= 200 && l.line.Status <= 299 }
+
+// seenPage is a page, or why there is none.
+type seenPage struct {
+	page   neardup.Page
+	sketch neardup.Sketch
+	left   string
+
+	payload uint64 // a hash of its digest, 0 for none
+	copy    bool   // another record has the payload
+}
+
+func sketched(ctx context.Context, c *Capture) ([]seenPage, error) {
+	switch a := c.Answer; {
+	case a == nil:
+		return []seenPage{{left: leftUnread}}, nil
+	case a.Revisit && (a.Refers.URL == "" || a.Refers.URL == c.Index.URL || c.Index.Digest == ""):
+		return []seenPage{{left: leftRevisit}}, nil
+	case a.Revisit && !a.Type().IsPage(nil):
+		return []seenPage{{left: leftPage}}, nil
+	case a.Revisit:
+		return []seenPage{{page: pageOf(c), payload: payloadOf(c), copy: true}}, nil
+	case a.Status < 200 || a.Status > 299:
+		return []seenPage{{left: leftStatus}}, nil
+	}
+	p, err := c.Page(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !p.Is:
+		return []seenPage{{left: leftPage}}, nil
+	}
+	return []seenPage{{page: pageOf(c), payload: payloadOf(c), sketch: p.Sketch}}, nil
+}
+
+func pageOf(c *Capture) neardup.Page {
+	return neardup.Page{Key: c.Key, URL: strings.ReplaceAll(c.Index.URL, "\x00", ""), Fetched: c.Index.Time}
+}
+
+// payloadOf is a hash of the digest that the index has of a payload; 0 for none.
+func payloadOf(c *Capture) uint64 {
+	if c.Index.Digest == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(c.Index.Digest))
+	return h.Sum64()
+}
+
+// duplicates makes a row for each page that has duplicates.
+func duplicates(ctx context.Context, in *Inputs, out *Out) (err error) {
+	f, pages, err := in.Duplicates(ctx, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for m, err := range f.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := out.Row(m.Row()); err != nil {
+			return err
+		}
+	}
+	out.Left(leftShort, f.Short())
+	out.Left(leftRevisit, f.Orphans()) // of pages of few words, pictures and the like
+	out.Left(leftAlone, pages-f.Short()-f.Orphans()-out.Rows)
+	return nil
+}

@@ -1,0 +1,177 @@
+package export
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/tables"
+)
+
+// web is a site on loopback whose answers change.
+type web struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]string // whole answers: fields, an empty line, the body; the first line is a status
+}
+
+func newWeb(t *testing.T, pages map[string]string) *web {
+	t.Helper()
+	w := &web{pages: pages}
+	w.Server = httptest.NewServer(w)
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *web) change(path, page string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pages[path] = page
+}
+
+func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	page, ok := w.pages[r.URL.RequestURI()]
+	w.mu.Unlock()
+	if !ok {
+		http.NotFound(rw, r)
+		return
+	}
+	head, body, ok := strings.Cut(page, "\n\n")
+	status := 200
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if !ok {
+		head, body = "", page
+	}
+	for line := range strings.SplitSeq(head, "\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			rw.Header().Set(name, value)
+		} else if line != "" {
+			fmt.Sscan(line, &status)
+		}
+	}
+	rw.WriteHeader(status)
+	fmt.Fprint(rw, body)
+}
+
+// crawled crawls a site into a new directory of a name.
+func crawled(t *testing.T, w *web, name string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), name)
+	settings := crawldir.Defaults()
+	settings.Delay, settings.MaxWait = 0, 0
+	seeds, err := crawldir.SeedURLs(w.URL + "/")
+	if err == nil {
+		err = crawldir.Create(t.Context(), dir, &settings, seeds)
+	}
+	if err == nil {
+		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// updated crawls again.
+func updated(t *testing.T, dir string) {
+	t.Helper()
+	s, err := crawldir.ReadSettings(dir)
+	if err == nil {
+		_, err = crawldir.Update(t.Context(), dir, &s, &s)
+	}
+	if err == nil {
+		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// made is a table as it was made.
+type made struct {
+	table *tables.Table
+	rows  []tables.Row
+	*Out
+}
+
+// makeTable makes a table of crawls, and holds its rows to their kinds and their order.
+func makeTable(t *testing.T, name string, dirs ...string) *made {
+	t.Helper()
+	in, err := Open(t.Context(), t.TempDir(), dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for _, s := range Sources() {
+		if s.Table.Name != name {
+			continue
+		}
+		m := &made{table: s.Table}
+		places := s.Table.Places()
+		m.Out = NewOut(s.Table, func(r tables.Row) error {
+			if err := s.Table.Check(r); err != nil {
+				t.Error(err)
+			}
+			if n := len(m.rows); n > 0 && tables.Keyed(places, m.rows[n-1], r) > 0 {
+				t.Errorf("row %d is out of order", n)
+			}
+			m.rows = append(m.rows, append(tables.Row(nil), r...))
+			return nil
+		})
+		if err := s.Rows(t.Context(), in, m.Out); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	t.Fatalf("there is no table %s", name)
+	return nil
+}
+
+// show is some columns of a row, null as "-".
+func (m *made) show(r tables.Row, columns ...string) string {
+	var all []string
+	for _, name := range columns {
+		i := m.table.Index(name)
+		if i < 0 {
+			return "no column " + name
+		}
+		all = append(all, text(r[i]))
+	}
+	return strings.Join(all, " | ")
+}
+
+func text(v tables.Value) string {
+	switch {
+	case v.IsNull():
+		return "-"
+	case v.Kind() == tables.String:
+		return v.Text()
+	case v.Kind() == tables.Float64:
+		return fmt.Sprint(v.Float())
+	case v.Kind() == tables.List:
+		return strings.Join(v.List(), "; ")
+	case v.Kind() == tables.Time:
+		return v.Time().String()
+	case v.Kind() == tables.Bool:
+		return fmt.Sprint(v.Number() == 1)
+	}
+	return fmt.Sprint(v.Number())
+}
+
+// find is the row whose column has that text.
+func (m *made) find(t *testing.T, column, value string) tables.Row {
+	t.Helper()
+	for _, r := range m.rows {
+		if text(r[m.table.Index(column)]) == value {
+			return r
+		}
+	}
+	t.Fatalf("%s: no row whose %s is %s", m.table.Name, column, value)
+	return nil
+}

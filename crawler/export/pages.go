@@ -1,0 +1,203 @@
+package export
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/tables"
+)
+
+// pages makes a row for each capture.
+func pages(ctx context.Context, in *Inputs, out *Out) error {
+	f := newFiller(&tables.Pages)
+	return in.Captures(ctx, out, func(ctx context.Context, c *Capture) ([]tables.Row, error) {
+		r := f.row()
+		page, err := c.Page(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.url(c.Key, c.Index.URL)
+		r.fetched(c, &page)
+		if page.Is {
+			r.says(&page)
+		}
+		l, ok := c.Decision()
+		if ok {
+			r.asked(&l)
+			r.judged(&l)
+			r.paced(&l)
+		}
+		r.archived(c, l.Decision)
+		return []tables.Row{r.r}, nil
+	})
+}
+
+// fetched fills in what Common Crawl says of an answer.
+func (r row) fetched(c *Capture, p *Page) {
+	r.set("fetch_time", tables.Instant(c.Index.Time))
+	status, media := c.Index.Status, c.Index.Mime
+	if a := c.Answer; a != nil {
+		status, media = a.Status, a.Type().Name
+		r.set("content_truncated", tables.Some(a.Truncated))
+		if target := locationOf(a.Status, a.Header, c.URL()); target != "" {
+			r.set("fetch_redirect", tables.Text(target))
+		}
+	}
+	if status <= 0 {
+		status = -1
+	}
+	r.set("fetch_status", tables.Short(int16(min(status, math.MaxInt16)))) //nolint:gosec // it is bounded
+	r.set("content_digest", tables.Some(c.Index.Digest))
+	r.set("content_mime_type", tables.Some(media))
+	r.set("content_mime_detected", tables.Some(p.Detected))
+	r.set("content_charset", tables.Some(ianaName(p.Charset)))
+	r.set("content_languages", tables.Some(p.All))
+	r.set("warc_filename", tables.Text(c.File))
+	r.set("warc_record_offset", place(c.Index.Offset))
+	r.set("warc_record_length", place(c.Index.Length))
+	r.set("warc_segment", tables.Text(strings.TrimSuffix(c.Index.Filename, archiveEnd)))
+	r.set("crawl", tables.Text(c.Crawl.Name))
+}
+
+// place is an offset or a length as Common Crawl has them: a number that a column of theirs cannot have is -1.
+func place(n int64) tables.Value {
+	if n > math.MaxInt32 {
+		n = -1
+	}
+	return tables.Int(int32(n)) //nolint:gosec // it is bounded
+}
+
+// locationOf is where an answer leads; as it is written where that is no web address.
+func locationOf(status int, h http.Header, from canon.URL) string {
+	ref := h.Get("Location")
+	if status < 300 || status > 399 || ref == "" {
+		return ""
+	}
+	if u, err := from.Resolve(strings.TrimSpace(ref)); err == nil {
+		return u.String()
+	}
+	return ref
+}
+
+// says fills in what a page says.
+func (r row) says(p *Page) {
+	r.set("title", tables.Some(p.Title))
+	r.set("description", tables.Some(p.About))
+	r.set("canonical_link", tables.Some(p.Canonical.String()))
+	r.set("charset", tables.Some(p.Charset))
+	r.set("charset_by", tables.Some(string(p.CharsetBy)))
+	r.set("text_length", tables.Long(p.TextLength))
+	r.set("language", tables.Some(p.Main))
+	if h := p.Sketch.Simhash; h != 0 {
+		r.set("simhash", tables.Long(int64(h))) //nolint:gosec // its bits are what counts
+	}
+}
+
+// asked fills in why the URL was asked for, and what became of it.
+func (r row) asked(l *storage.Line) {
+	r.set("depth", whole32(int64(l.Depth)))
+	r.set("via", tables.Some(l.Via))
+	r.set("kind", tables.Some(string(l.Kind)))
+	r.set("seed", tables.Some(l.Seed))
+	r.set("tag", tables.Some(l.Tag))
+	if l.Attempt > 0 {
+		r.set("attempt", whole32(int64(l.Attempt)))
+		r.set("retry", tables.Flag(l.Attempt > 1))
+	}
+	r.set("outcome", tables.Some(string(l.Outcome)))
+	r.set("reason", tables.Some(l.Reason))
+	r.set("change", tables.Some(string(l.Change)))
+	r.set("own_host", tables.Flag(l.Own))
+	r.set("directives", tables.Some(l.Directives))
+	r.set("preferences", listOf(l.Prefs))
+}
+
+// judged fills in the verdict.
+func (r row) judged(l *storage.Line) {
+	r.set("robots_verdict", tables.Some(string(l.Decision)))
+	r.set("robots_rule", tables.Some(l.RobotsRule))
+	if l.RobotsLine > 0 {
+		r.set("robots_line", whole32(int64(l.RobotsLine)))
+	}
+	r.set("robots_group", tables.Some(l.RobotsGroup))
+	r.set("robots_sha256", tables.Some(l.RobotsSHA256))
+	r.set("robots_standard", tables.Some(l.Standard))
+}
+
+// paced fills in how long was waited, and how long it took.
+func (r row) paced(l *storage.Line) {
+	if l.PaceBy != "" {
+		r.set("pace_ms", millis(l.Pace))
+		r.set("pace_by", tables.Text(string(l.PaceBy)))
+	}
+	r.set("gap_ms", unlessZero(l.Gap))
+	r.set("rest_ms", unlessZero(l.Rest))
+	r.set("rest_by", tables.Some(string(l.RestBy)))
+	r.set("took_ms", millis(l.Took))
+	r.set("first_byte_ms", unlessZero(l.FirstByte))
+}
+
+// archived fills in what the record is.
+func (r row) archived(c *Capture, decision storage.Decision) {
+	if a := c.Answer; a != nil {
+		r.set("began", tables.Instant(a.Date))
+		r.set("record_id", tables.Some(a.ID))
+		r.set("revisit", tables.Flag(a.Revisit))
+		if a.Revisit {
+			r.set("refers_to_url", tables.Some(a.Refers.URL))
+			r.set("refers_to_time", tables.Instant(a.Refers.Date))
+		}
+	}
+	if g := c.Crawl.generations[c.Index.Filename]; g > 0 {
+		r.set("generation", tables.Long(g))
+	}
+	r.set("subset", tables.Text(subset(c, decision)))
+	r.set("problem", tables.Some(c.Problem))
+}
+
+// subset is where Common Crawl would have put a capture.
+func subset(c *Capture, decision storage.Decision) string {
+	status := c.Index.Status
+	if c.Answer != nil {
+		status = c.Answer.Status
+	}
+	isRobots := decision == storage.DecisionRobots
+	if decision == "" {
+		u := c.URL()
+		isRobots = u.RequestURI() == "/robots.txt"
+	}
+	switch {
+	case isRobots:
+		return "robotstxt"
+	case status >= 200 && status <= 299:
+		return "warc"
+	}
+	return "crawldiagnostics"
+}
+
+// whole32 is a number that its column can have, or the nearest to it.
+func whole32(n int64) tables.Value {
+	return tables.Int(int32(min(max(n, math.MinInt32), math.MaxInt32))) //nolint:gosec // it is bounded
+}
+
+func millis(d time.Duration) tables.Value { return tables.Float(float64(d.Microseconds()) / 1000) }
+
+func unlessZero(d time.Duration) tables.Value {
+	if d == 0 {
+		return tables.Null()
+	}
+	return millis(d)
+}
+
+// listOf is a list of lines, or null without any.
+func listOf(lines string) tables.Value {
+	if lines == "" {
+		return tables.Null()
+	}
+	return tables.Texts(strings.Split(lines, "\n"))
+}

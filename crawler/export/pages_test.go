@@ -1,0 +1,200 @@
+package export
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const aPage = `<!doctype html><title> A  "page",
+of =cmd|' /C calc'!A0 </title><meta name=Description content="About
+it"><link rel="alternate canonical" href="/a?x=1"><p>Some words of a page.`
+
+func bakery(t *testing.T) *web {
+	return newWeb(t, map[string]string{
+		"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /ovens/\nAllow: /\n",
+		"/":           `<a href="/a?x=1&y=">a</a><a href="/latin">l</a><a href="/to">t</a><a href="/none">n</a><a href="/ovens/1">o</a><a href="/data.bin">d</a>`,
+		"/a?x=1&y=":   aPage,
+		"/latin":      "Content-Type: text/html; charset=ISO-8859-1\n\n<title>\xe4\x00\xff</title>",
+		"/to":         "302\nLocation: /a?x=1&y=\n\n",
+		"/data.bin":   "Content-Type: application/octet-stream\n\n%PDF-1.4 is what it begins with",
+	})
+}
+
+// TestPages: there is a row for each answer, and it says where it stands, what it says and why it was asked for.
+func TestPages(t *testing.T) {
+	w := bakery(t)
+	dir := crawled(t, w, "bakery")
+	m := makeTable(t, "pages", dir)
+	if m.Rows != 8 || len(m.Problems) != 0 || len(m.Lefts) != 0 {
+		t.Errorf("%d rows, %v, %v", m.Rows, m.Problems, m.Lefts)
+	}
+	at := strings.TrimPrefix(w.URL, "http://127.0.0.1")
+	columns := []string{"url_path", "url_query", "fetch_status", "content_mime_type", "content_mime_detected", "subset", "title",
+		"description", "canonical_link", "charset", "content_charset", "text_length", "depth", "kind", "outcome", "robots_verdict",
+		"robots_rule", "attempt", "generation", "problem"}
+	for path, want := range map[string]string{
+		"/":           "/ | - | 200 | text/html | text/html | warc | - | - | - | utf-8 | UTF-8 | 11 | 0 | seed | fetched | allow | Allow: / | 1 | 1 | -",
+		"/a?x=1&y=":   "/a | x=1&y= | 200 | text/html | text/html | warc | A \"page\", of =cmd|' /C calc'!A0 | About it | http://127.0.0.1" + at + "/a?x=1 | utf-8 | UTF-8 | 53 | 1 | link | fetched | allow | Allow: / | 1 | 1 | -",
+		"/latin":      "/latin | - | 200 | text/html | text/html | warc | \u00e4\uFFFD\u00ff | - | - | windows-1252 | windows-1252 | 5 | 1 | link | fetched | allow | Allow: / | 1 | 1 | -",
+		"/to":         "/to | - | 302 | text/html | - | crawldiagnostics | - | - | - | - | - | - | 1 | link | redirected | allow | Allow: / | 1 | 1 | -",
+		"/none":       "/none | - | 404 | text/plain | text/plain | crawldiagnostics | - | - | - | - | - | - | 1 | link | gone | allow | Allow: / | 1 | 1 | -",
+		"/data.bin":   "/data.bin | - | 200 | application/octet-stream | application/pdf | warc | - | - | - | - | - | - | 1 | link | fetched | allow | Allow: / | 1 | 1 | -",
+		"/robots.txt": "/robots.txt | - | 200 | text/plain | text/plain | robotstxt | - | - | - | - | - | - | 0 | - | - | robots | - | 1 | 1 | -",
+	} {
+		if got := m.show(m.find(t, "url", w.URL+path), columns...); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+		}
+	}
+	r := m.find(t, "url", w.URL+"/to")
+	if got, want := m.show(r, "fetch_redirect", "warc_filename", "warc_segment", "crawl", "url_port", "url_host_name", "url_host_tld"),
+		w.URL+"/a?x=1&y= | bakery/warc/curtsy-00000.warc.gz | curtsy-00000 | bakery | "+at[1:]+" | 127.0.0.1 | -"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := m.show(m.rows[0], "url_surtkey"); got != "1,0,0,127"+at+")/" {
+		t.Errorf("the first row is that of %s", got)
+	}
+}
+
+// TestPagesOfAnUpdate (robots.txt holds for a day, and is not asked for again): an answer that is as it was is a row without a body, which names the one that has it; rows say of
+// which generation they are. Rows of two crawls stand in one order, and say whose they are.
+func TestPagesOfAnUpdate(t *testing.T) {
+	w := bakery(t)
+	dir, other := crawled(t, w, "bakery"), crawled(t, w, "bakery")
+	w.change("/latin", "<title>New</title>")
+	updated(t, dir)
+	m := makeTable(t, "pages", dir)
+	if m.Rows != 15 || len(m.Problems) != 0 {
+		t.Errorf("%d rows, %v", m.Rows, m.Problems)
+	}
+	var got []string
+	for _, r := range m.rows {
+		if u := m.show(r, "url"); strings.HasSuffix(u, "/latin") || strings.HasSuffix(u, "y=") {
+			got = append(got, m.show(r, "url_path", "generation", "change", "revisit", "subset", "title", "refers_to_url"))
+		}
+	}
+	want := []string{
+		`/a | 1 | - | false | warc | A "page", of =cmd|' /C calc'!A0 | -`,
+		`/a | 2 | unchanged | true | warc | - | ` + w.URL + `/a?x=1&y=`,
+		"/latin | 1 | - | false | warc | \u00e4\uFFFD\u00ff | -",
+		"/latin | 2 | changed | false | warc | New | -",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+
+	both := makeTable(t, "pages", dir, other)
+	crawls := map[string]int{}
+	for _, r := range both.rows {
+		crawls[both.show(r, "crawl")]++
+	}
+	of := func(dir string) string { return filepath.Base(filepath.Dir(dir)) + "/bakery" }
+	if both.Rows != 23 || crawls[of(dir)] != 15 || crawls[of(other)] != 8 {
+		t.Errorf("%d rows: %v", both.Rows, crawls)
+	}
+}
+
+// TestPagesOfADamagedArchive: a record that cannot be read, or whose file is not there, has its row, which says so.
+func TestPagesOfADamagedArchive(t *testing.T) {
+	w := bakery(t)
+	for _, c := range []struct {
+		name   string
+		harm   func(t *testing.T, segment string, at, length int64)
+		row    string // of the record that is harmed
+		others map[string]int64
+	}{
+		{"a byte of the record is another", func(t *testing.T, segment string, at, length int64) {
+			b := read(t, segment)
+			b[at+length-3] ^= 0xff // of the checksum
+			write(t, segment, b)
+		}, "/a | 200 | damaged", map[string]int64{"damaged": 1}},
+		{"its head is gone", func(t *testing.T, segment string, at, length int64) {
+			b := read(t, segment)
+			clear(b[at : at+20])
+			write(t, segment, b)
+		}, "/a | 200 | damaged", map[string]int64{"damaged": 1}},
+		{"the file ends in it", func(t *testing.T, segment string, at, length int64) {
+			if err := os.Truncate(segment, at+length/2); err != nil {
+				t.Fatal(err)
+			}
+		}, "/a | 200 | damaged", nil},
+		{"another file has its name", func(t *testing.T, segment string, at, length int64) {
+			write(t, segment, []byte("no archive"))
+		}, "/a | 200 | damaged", map[string]int64{"damaged": 8}},
+		{"the metadata record is gone", func(t *testing.T, segment string, at, length int64) {
+			b := read(t, segment)
+			clear(b[at+length : at+length+20])
+			write(t, segment, b)
+		}, "/a | 200 | no-metadata", map[string]int64{"no-metadata": 1}},
+	} {
+		dir := crawled(t, w, "bakery")
+		m := makeTable(t, "pages", dir)
+		r := m.find(t, "url", w.URL+"/a?x=1&y=")
+		at, length := r[m.table.Index("warc_record_offset")].Number(), r[m.table.Index("warc_record_length")].Number()
+		segment := filepath.Join(dir, "warc", "curtsy-00000.warc.gz")
+		c.harm(t, segment, at, length)
+		m = makeTable(t, "pages", dir)
+		if got := m.show(m.find(t, "url", w.URL+"/a?x=1&y="), "url_path", "fetch_status", "problem"); got != c.row {
+			t.Errorf("%s: %s, want %s", c.name, got, c.row)
+		}
+		if m.Rows != 8 || c.others != nil && !maps.Equal(m.Problems, c.others) {
+			t.Errorf("%s: %d rows, %v", c.name, m.Rows, m.Problems)
+		}
+	}
+}
+
+// TestAnIndexThatIsMissing: the error says how to make it.
+func TestAnIndexThatIsMissing(t *testing.T) {
+	dir := crawled(t, bakery(t), "bakery")
+	if err := os.Remove(filepath.Join(dir, "index", "curtsy-00000.cdxj")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), "", dir)
+	if !errors.Is(err, ErrNoIndex) || !strings.Contains(err.Error(), "curtsy warc index "+dir) {
+		t.Error(err)
+	}
+}
+
+// TestPagesOfAStrangeIndex: lines that are none are counted, and a line leads out of the archive nowhere.
+func TestPagesOfAStrangeIndex(t *testing.T) {
+	dir := crawled(t, bakery(t), "bakery")
+	path := filepath.Join(dir, "index", "curtsy-00000.cdxj")
+	b := read(t, path)
+	first, _, _ := strings.Cut(string(b), "\n")
+	write(t, path, append([]byte("no line\n"+first+"\n"+ // one twice
+		"0)/ 20260101000000 {\"url\":5}\n"+
+		`a,b)/`+"\xff\x00"+` 20260101000000 {"url":"http://b.a/\u0000\ud800","status":"99999","length":"1","offset":"7","filename":"../../secret"}`+"\n"+
+		`a,c)/ 20260101000000 {"url":"http://c.a/","status":"200","length":"4294967296","offset":"4294967296","filename":"curtsy-00000.warc.gz"}`+"\n"), b...))
+	m := makeTable(t, "pages", dir)
+	if m.Rows != 10 || m.Lefts[badLine] != 2 || m.Lefts[sameLine] != 1 {
+		t.Errorf("%d rows, %v", m.Rows, m.Lefts)
+	}
+	for url, want := range map[string]string{
+		"http://b.a/\x00\uFFFD": "a,b)/\uFFFD\uFFFD | -1 | bakery/warc/../../secret | 7 | no-file",
+		"http://c.a/":           "a,c)/ | 200 | bakery/warc/curtsy-00000.warc.gz | -1 | damaged",
+	} {
+		if got := m.show(m.find(t, "url", url), "url_surtkey", "fetch_status", "warc_filename", "warc_record_offset", "problem"); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

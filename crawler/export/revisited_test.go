@@ -1,0 +1,60 @@
+package export
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawldir"
+)
+
+// TestLinksOfRevisits: each mention of a URL in a document has a row, in both generations; what a revisit repeats is read where it is.
+func TestLinksOfRevisits(t *testing.T) {
+	w := newWeb(t, map[string]string{
+		"/":  `x<a href=/a>one</a><a href=/a>two</a><a href=mailto:x@y>m</a>`,
+		"/a": `x<a href=/>home</a><a href=/b>b</a>`,
+		"/b": "301\nLocation: /\n\n",
+	})
+	dir := crawled(t, w, "news")
+	w.change("/a", `x<a href=/c>c</a>`)
+	updated(t, dir)
+	m := makeTable(t, "links", dir)
+	var got []string
+	for _, r := range m.rows {
+		got = append(got, strings.ReplaceAll(m.show(r, "generation", "source_url", "position", "kind", "target_url", "anchor_text", "repeated", "followed", "in_scope", "why_not"), w.URL, ""))
+	}
+	slices.Sort(got) // two generations may be of one second
+	want := []string{
+		"1 | / | 1 | link | /a | one | false | true | true | -",
+		"1 | / | 2 | link | /a | two | true | true | true | -",
+		"1 | / | 3 | link | - | m | false | false | - | scheme",
+		"1 | /a | 1 | link | / | home | false | true | true | -",
+		"1 | /a | 2 | link | /b | b | false | true | true | -",
+		"1 | /b | 1 | redirect | / | - | false | true | true | -",
+		"2 | / | 1 | link | /a | one | false | true | true | -",
+		"2 | / | 2 | link | /a | two | true | true | true | -",
+		"2 | / | 3 | link | - | m | false | false | - | scheme",
+		"2 | /a | 1 | link | /c | c | false | true | true | -",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestLinksOfADamagedArchive: a document that cannot be read has a row that says so.
+func TestLinksOfADamagedArchive(t *testing.T) {
+	dir := crawled(t, newWeb(t, map[string]string{"/": `x<a href=/a>one</a>`, "/a": "x<a href=/>"}), "news")
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	m := makeTable(t, "links", dir)
+	if len(m.rows) != 2 || m.show(m.rows[0], "kind", "why_not", "target_url") != "unread | no-file | -" {
+		t.Errorf("%d rows: %v", len(m.rows), m.show(m.rows[0], "kind", "why_not", "target_url"))
+	}
+}

@@ -1,0 +1,271 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"curtsy/frontier/canon"
+	"curtsy/robots"
+	"curtsy/storage"
+	"curtsy/storage/sorted"
+	"curtsy/storage/tables"
+)
+
+// robotsFile is where a robots.txt stands.
+const robotsFile = "/robots.txt"
+
+// sight is one answer for a robots.txt.
+type sight struct {
+	Began    time.Time
+	URL      string
+	Status   int
+	Redirect string
+	SHA256   string // of the body; empty without one
+	Body     []byte
+	File     string
+	Offset   int64
+	Problem  string
+
+	key []string // of its host, authority and crawl
+}
+
+// version identifies what an answer says: answers in a row with the same one are a version. A 304 says what was said.
+func (s *sight) version() string {
+	if s.SHA256 != "" {
+		return s.SHA256
+	}
+	return fmt.Sprintf("%d %s", s.Status, s.Redirect)
+}
+
+// maxRobots is how much of a body is looked at: what the crawler reads of it, so that the digests are those of the ledger.
+const maxRobots = robots.MaxBody + 1
+
+// robotsVersions finds the captures of robots.txt, puts them in the order of their hosts and times, and makes a row of
+// each version.
+func robotsVersions(ctx context.Context, in *Inputs, out *Out) (err error) {
+	odd, err := in.oddRobots(ctx, out)
+	if err != nil {
+		return err
+	}
+	all := sorted.New(in.temp, sortMemory)
+	defer func() { err = errors.Join(err, all.Close()) }()
+	err = visit(ctx, in, out, visitor[*sight]{
+		size:  batchSize,
+		wants: func(l *listed) bool { return isRobots(l.line.URL) || odd[l.line.URL] },
+		work:  sightOf,
+		take: func(s *sight) error {
+			b, err := json.Marshal(s)
+			if err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+			item := append([]byte(keyOf(append(s.key, fmt.Sprintf("%020d", max(s.Began.UnixMicro(), 0)))...)), keyEnd)
+			return all.Add(append(item, b...))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return versions(ctx, all, out)
+}
+
+func isRobots(url string) bool {
+	u, err := canon.Parse(url)
+	return err == nil && u.RequestURI() == robotsFile
+}
+
+// mostOdd is how many URLs are known that a robots.txt was redirected to, and that are no robots.txt by their path.
+const mostOdd = 1 << 14
+
+// Why answers for robots.txt have no rows.
+const manyOdd = "robots-redirect-not-looked-at"
+
+// oddRobots are the URLs that were asked for as a robots.txt under another path, which redirects led to.
+func (in *Inputs) oddRobots(ctx context.Context, out *Out) (map[string]bool, error) {
+	odd := map[string]bool{}
+	quiet := NewOut(&tables.Robots, nil) // the lines are the matter of other tables
+	for _, c := range in.Crawls {
+		err := c.decided(ctx, quiet, func(e *entry) error {
+			switch l := &e.Line; {
+			case l.Decision != storage.DecisionRobots || l.Record == "" || isRobots(l.URL) || odd[l.URL]:
+			case len(odd) >= mostOdd:
+				out.Left(manyOdd, 1)
+			default:
+				odd[l.URL] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return odd, nil
+}
+
+// sightOf reads a capture that may be of a robots.txt.
+func sightOf(_ context.Context, c *Capture) ([]*sight, error) {
+	u := c.URL()
+	key, authority := hostOf(c.Index.URL)
+	s := &sight{
+		Began: c.Index.Time, URL: c.Index.URL, Status: c.Index.Status, File: c.File, Offset: c.Index.Offset,
+		key: []string{key, authority, c.Crawl.Name},
+	}
+	if a := c.Answer; a != nil {
+		s.Began, s.Status, s.Redirect = a.Date, a.Status, locationOf(a.Status, a.Header, u)
+		if a.Status >= 200 && a.Status <= 299 {
+			if err := s.read(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l, ok := c.Decision()
+	if ok && l.Decision != storage.DecisionRobots {
+		return nil, nil // somebody linked to it
+	}
+	s.Problem = c.Problem
+	return []*sight{s}, nil
+}
+
+func (s *sight) read(c *Capture) error {
+	body, err := c.Body(maxRobots)
+	if body == nil {
+		return err
+	}
+	b, err := io.ReadAll(io.LimitReader(body, maxRobots))
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	s.Body, s.SHA256 = b, hex.EncodeToString(sum[:])
+	return nil
+}
+
+// version is one in the making.
+type version struct {
+	sight
+	key       []string
+	last      time.Time
+	exchanges int64
+}
+
+// versions makes a row of each version.
+func versions(ctx context.Context, all *sorted.Sorter, out *Out) error {
+	f := newFiller(&tables.Robots)
+	var v *version
+	end := func(to time.Time) error {
+		if v == nil {
+			return nil
+		}
+		return out.Row(v.row(f, to))
+	}
+	for item, err := range all.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		text, value, _ := bytes.Cut(item, []byte{keyEnd})
+		var s sight
+		if err := json.Unmarshal(value, &s); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		key := strings.Split(string(text), "\x01")
+		key = key[:len(key)-1]
+		same := v != nil && slices.Equal(key, v.key)
+		if same && (s.Status == 304 || s.version() == v.version()) {
+			v.last = s.Began
+			v.exchanges++
+			continue
+		}
+		to := time.Time{}
+		if same {
+			to = s.Began
+		}
+		if err := end(to); err != nil {
+			return err
+		}
+		v = &version{sight: s, key: key, last: s.Began, exchanges: 1}
+	}
+	return end(time.Time{})
+}
+
+// row is the row of a version that another one followed at an instant; zero for none.
+func (v *version) row(f *filler, to time.Time) tables.Row {
+	r := f.row()
+	r.host(v.key)
+	r.set("crawl", tables.Text(v.key[2]))
+	r.set("valid_from", tables.Instant(v.Began))
+	r.set("valid_to", tables.Instant(to))
+	r.set("last_seen", tables.Instant(v.last))
+	r.set("exchanges", tables.Long(v.exchanges))
+	r.set("url", tables.Text(v.URL))
+	status := v.Status
+	if status <= 0 || status > 999 {
+		status = -1
+	}
+	r.set("status", tables.Short(int16(status))) //nolint:gosec // it is bounded
+	r.set("redirect", tables.Some(v.Redirect))
+	r.set("warc_filename", tables.Text(v.File))
+	r.set("warc_record_offset", tables.Long(v.Offset))
+	r.set("problem", tables.Some(v.Problem))
+	if v.SHA256 != "" {
+		r.set("sha256", tables.Text(v.SHA256))
+		r.set("octets", tables.Long(int64(len(v.Body))))
+		r.set("content", tables.Text(string(v.Body[:min(len(v.Body), robots.MaxBody)])))
+		r.file(robots.ParseAll(v.Body))
+	}
+	return r.r
+}
+
+// file fills in what a robots.txt says.
+func (r row) file(f *robots.File) {
+	var agents, rules, delays, prefs []string
+	for _, g := range f.Groups {
+		var names []string
+		for _, a := range g.Agents {
+			name := strings.ToLower(a.Value)
+			names = append(names, name)
+			if !slices.Contains(agents, name) {
+				agents = append(agents, name)
+			}
+		}
+		who := strings.Join(names, ",")
+		for _, rule := range g.Rules {
+			verb := "disallow"
+			if rule.Allow {
+				verb = "allow"
+			}
+			rules = append(rules, who+" "+verb+": "+rule.Path)
+		}
+		delays = records(records(delays, who, g.CrawlDelays), who, g.RequestRates)
+		prefs = records(records(prefs, who, g.ContentSignals), who, g.ContentUsages)
+	}
+	prefs = records(prefs, "*", f.Licenses)
+	var maps []string
+	for _, m := range f.Sitemaps {
+		maps = append(maps, m.Value)
+	}
+	r.set("groups", whole32(int64(len(f.Groups))))
+	r.set("agents", tables.Texts(agents))
+	r.set("rules", tables.Texts(rules))
+	r.set("delays", tables.Texts(delays))
+	r.set("sitemaps", tables.Texts(maps))
+	r.set("preferences", tables.Texts(prefs))
+	r.set("warnings", whole32(int64(len(f.Warnings))))
+}
+
+func records(to []string, who string, all []robots.Record) []string {
+	for _, rec := range all {
+		to = append(to, who+" "+strings.ToLower(rec.Key)+": "+rec.Value)
+	}
+	return to
+}

@@ -1,0 +1,48 @@
+package export
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"curtsy/storage/sorted"
+	"curtsy/storage/tables"
+)
+
+// versionsOf makes rows of sights that are a second apart each.
+func versionsOf(t *testing.T, sights []sight) (got []string) {
+	t.Helper()
+	all := sorted.New(t.TempDir(), 1<<20)
+	defer all.Close()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i, s := range sights {
+		s.Began = start.Add(time.Duration(i) * time.Second)
+		b, err := json.Marshal(s)
+		if err == nil {
+			err = all.Add(append([]byte(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339))+"\x00"), b...))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &made{table: &tables.Robots}
+	since := func(v tables.Value) string {
+		if v.IsNull() {
+			return "-"
+		}
+		return v.Time().Sub(start).String()
+	}
+	out := NewOut(&tables.Robots, func(r tables.Row) error {
+		if err := tables.Robots.Check(r); err != nil {
+			t.Error(err)
+		}
+		at := m.table.Index
+		got = append(got, m.show(r, "status", "exchanges")+" | "+since(r[at("valid_from")])+" | "+since(r[at("last_seen")])+" | "+
+			since(r[at("valid_to")])+" | "+m.show(r, "sha256"))
+		return nil
+	})
+	if err := versions(t.Context(), all, out); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

@@ -1,0 +1,103 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"curtsy/storage/tables"
+)
+
+// Source is a table and what makes its rows.
+type Source struct {
+	Table *tables.Table
+	Asked bool // it is made only if it is asked for by name
+	// Rows gives all rows to out, in the order of the table's key.
+	Rows func(ctx context.Context, in *Inputs, out *Out) error
+	// Count counts in another way how many rows there must be. Nil, or a nil Check, says that there is no other way.
+	Count func(ctx context.Context, in *Inputs, out *Out) (*Check, error)
+}
+
+// Sources are all that there are, in the order in which they are made.
+func Sources() []Source {
+	return []Source{
+		{Table: &tables.Pages, Rows: pages, Count: countIndex},
+		{Table: &tables.Reading, Rows: texts},
+		{Table: &tables.Links, Rows: mentions},
+		{Table: &tables.Duplicates, Rows: duplicates},
+		{Table: &tables.Robots, Rows: robotsVersions},
+		{Table: &tables.Decisions, Rows: decisions, Count: countLedger},
+		{Table: &tables.Hosts, Rows: hosts},
+		{Table: &tables.Errors, Rows: failures},
+		{Table: &tables.Headers, Asked: true, Rows: headers},
+	}
+}
+
+// Out takes the rows of a table. It belongs to one goroutine.
+type Out struct {
+	Rows     int64            // that were taken
+	Lefts    map[string]int64 // what has no row, by its reason
+	Problems map[string]int64 // rows that lack values, by what they say is amiss
+
+	table   *tables.Table
+	problem int // the column that says what is amiss, or -1
+	to      func(tables.Row) error
+}
+
+// NewOut gives the rows of a table to to.
+func NewOut(t *tables.Table, to func(tables.Row) error) *Out {
+	return &Out{table: t, problem: t.Index("problem"), to: to, Lefts: map[string]int64{}, Problems: map[string]int64{}}
+}
+
+// Row hands on a row.
+func (o *Out) Row(r tables.Row) error {
+	if err := o.to(r); err != nil {
+		return fmt.Errorf("export: row %d: %w", o.Rows+1, err)
+	}
+	o.Rows++
+	if o.problem >= 0 && !r[o.problem].IsNull() {
+		o.Problems[r[o.problem].Text()]++
+	}
+	return nil
+}
+
+// Left counts what has no row. Reasons are few: a constant, or a word of a format.
+func (o *Out) Left(reason string, n int64) {
+	if n > 0 {
+		o.Lefts[reason] += n
+	}
+}
+
+// row is a row of a table that is filled in by the names of its columns; what is not named is null.
+type row struct {
+	*filler
+	r tables.Row
+}
+
+// filler makes rows of one table.
+type filler struct {
+	table *tables.Table
+	at    map[string]int
+	null  tables.Row
+}
+
+func newFiller(t *tables.Table) *filler {
+	f := &filler{table: t, at: make(map[string]int, len(t.Columns)), null: make(tables.Row, len(t.Columns))}
+	for i := range t.Columns {
+		f.at[t.Columns[i].Name], f.null[i] = i, tables.Null()
+	}
+	return f
+}
+
+// row returns a row of nulls.
+func (f *filler) row() row {
+	return row{f, append(make(tables.Row, 0, len(f.null)), f.null...)}
+}
+
+// set sets a column. One that the table has not is a defect of ours.
+func (r row) set(name string, v tables.Value) {
+	i, ok := r.at[name]
+	if !ok {
+		panic("export: the table " + r.table.Name + " has no column " + name)
+	}
+	r.r[i] = v
+}

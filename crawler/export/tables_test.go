@@ -1,0 +1,251 @@
+package export
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/ledger"
+	"curtsy/storage/tables"
+)
+
+// linesOf counts the lines of a ledger as they stand in its files.
+func linesOf(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	for _, err := range ledger.Texts(filepath.Join(dir, crawldir.LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// TestDecisions: there is a row for each line of the ledger, which says all that the line says.
+func TestDecisions(t *testing.T) {
+	w := bakery(t)
+	dir := crawled(t, w, "bakery")
+	updated(t, dir)
+	m := makeTable(t, "decisions", dir)
+	if lines := linesOf(t, dir); m.Rows != lines || len(m.Lefts) != 0 {
+		t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
+	}
+	kinds := map[string]int{}
+	for i, r := range m.rows {
+		if m.show(r, "entry") != text(tables.Long(int64(i))) {
+			t.Errorf("row %d is of entry %s", i, m.show(r, "entry"))
+		}
+		kinds[m.show(r, "line_kind")+" "+m.show(r, "generation")]++
+	}
+	if kinds["decision 1"] == 0 || kinds["decision 2"] == 0 || kinds["decision -"] != 0 || kinds["mark 1"] == 0 || len(kinds) > 5 {
+		t.Errorf("%v", kinds)
+	}
+	r := m.find(t, "url", w.URL+"/ovens/1")
+	if got, want := m.show(r, "kind", "depth", "decision", "reason", "line", "rule", "via", "seed", "attempt", "pace_ms"),
+		"link | 1 | disallow | disallow rule | 2 | Disallow: /ovens/ | "+w.URL+"/ | "+w.URL+"/ | - | -"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	r = m.find(t, "mark", string(textOf(t, dir, 0)))
+	if m.show(r, "line_kind", "url", "entry") != "mark | - | 0" {
+		t.Errorf("%s", m.show(r, "line_kind", "url", "entry"))
+	}
+}
+
+func textOf(t *testing.T, dir string, index int64) []byte {
+	t.Helper()
+	for l, err := range ledger.Texts(filepath.Join(dir, crawldir.LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Index == index {
+			return slices.Clone(l.Line)
+		}
+	}
+	return nil
+}
+
+// TestDecisionsOfADamagedLedger: what cannot be read has a row that says so, what was forgotten too, and what is torn is
+// counted.
+func TestDecisionsOfADamagedLedger(t *testing.T) {
+	dir := crawled(t, bakery(t), "bakery")
+	lines := linesOf(t, dir)
+	path := filepath.Join(dir, crawldir.LedgerName, "000000.jsonl")
+	all := strings.SplitAfter(string(read(t, path)), "\n")
+	all[3] = "{no line}\n"
+	all[5] = `{"redacted":"` + strings.Repeat("0a", 32) + "\"}\n"
+	write(t, path, []byte(strings.Join(all, "")+`{"time":"20`))
+	m := makeTable(t, "decisions", dir)
+	if m.Rows != lines || m.Lefts[tornLine] != 1 || len(m.Lefts) != 1 {
+		t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
+	}
+	for i, want := range map[int]string{3: "unreadable", 5: "redacted"} {
+		if got := m.show(m.rows[i], "line_kind", "url", "time"); got != want+" | - | -" {
+			t.Errorf("%d: %s", i, got)
+		}
+	}
+	h := makeTable(t, "hosts", dir)
+	if h.Lefts[unread] != 1 || h.Lefts[redacted] != 1 || h.Lefts[mark] == 0 || h.Lefts[tornLine] != 1 {
+		t.Errorf("%v", h.Lefts)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if m = makeTable(t, "decisions", dir); m.Rows != 0 {
+		t.Errorf("%d rows of nothing", m.Rows)
+	}
+}
+
+// TestHosts: the lines of the ledger add up, and none is missing.
+func TestHosts(t *testing.T) {
+	w := bakery(t)
+	w.change("/none", "503\nRetry-After: 0\n\n")
+	dir := crawled(t, w, "bakery")
+	m := makeTable(t, "hosts", dir)
+	if m.Rows != 1 {
+		t.Fatalf("%d rows", m.Rows)
+	}
+	d := makeTable(t, "decisions", dir)
+	decisions, octets := int64(0), int64(0)
+	for _, r := range d.rows {
+		if d.show(r, "line_kind") == "decision" {
+			decisions++
+			octets += r[d.table.Index("octets")].Number()
+		}
+	}
+	r := m.rows[0]
+	if r[m.table.Index("decisions")].Number() != decisions || r[m.table.Index("octets")].Number() != octets {
+		t.Errorf("%s; want %d lines, %d octets", m.show(r, "decisions", "octets"), decisions, octets)
+	}
+	got := m.show(r, "host_surtkey", "authority", "host", "scheme", "own", "fetched", "redirected", "disallowed", "robots_exchanges",
+		"status_3xx", "no_answer", "registered_domain", "crawl")
+	port := strings.TrimPrefix(w.URL, "http://127.0.0.1")
+	want := "1,0,0,127" + port + ")/ | http://127.0.0.1" + port + " | 127.0.0.1 | http | true | 4 | 1 | 1 | 1 | 1 | 0 | - | bakery"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+
+	e := makeTable(t, "errors", dir)
+	f := e.find(t, "class", "status 503")
+	if got, want := e.show(f, "authority", "robots", "example_url", "crawl"), "http://127.0.0.1"+port+" | false | "+w.URL+"/none | bakery"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if n := f[e.table.Index("count")].Number(); n < 1 || f[e.table.Index("deferred")].Number() > n {
+		t.Errorf("%s", e.show(f, "count", "deferred"))
+	}
+}
+
+// TestSumsSpill: sums are the same whether they fit into memory or not, and come in the order of the parts of their keys.
+func TestSumsSpill(t *testing.T) {
+	in := &Inputs{temp: t.TempDir()}
+	s := newSums(in, func(to, more *int) { *to += *more })
+	const keys = mostSums + 100
+	for round := range 3 {
+		for i := range keys {
+			n, err := s.of(keyOf("a"+strings.Repeat("b", i%7), text(tables.Long(int64(i)))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			*n += round + 1
+		}
+	}
+	seen, last := 0, []string{}
+	err := s.all(func(key []string, sum *int) error {
+		if *sum != 6 || slices.Compare(last, key) >= 0 {
+			t.Fatalf("%q behind %q: %d", key, last, *sum)
+		}
+		seen, last = seen+1, key
+		return nil
+	})
+	if err = s.close(err); err != nil || seen != keys {
+		t.Errorf("%d keys, %v", seen, err)
+	}
+}
+
+// TestRobots: a version is a row from when it was seen until the next one was; its digest is that by which the ledger
+// names it.
+func TestRobots(t *testing.T) {
+	w := bakery(t)
+	w.change("/robots.txt", "Content-Type: text/plain\n\nUser-agent: Curtsy\nUser-agent: other\nDisallow: /ovens/\nCrawl-delay: 0\nContent-Signal: search=yes\n"+
+		"\nUser-agent: *\nDisallow: /\nAllow: /$\nSitemap: "+w.URL+"/map.xml\nLicense: https://l.example/\nnonsense\n")
+	dir := crawled(t, w, "bakery")
+	m := makeTable(t, "robots", dir)
+	if m.Rows != 1 || len(m.Problems) != 0 {
+		t.Fatalf("%d rows, %v", m.Rows, m.Problems)
+	}
+	r := m.rows[0]
+	got := m.show(r, "valid_to", "exchanges", "url", "status", "groups", "agents", "rules", "delays", "sitemaps", "preferences", "warc_filename")
+	want := "- | 1 | " + w.URL + "/robots.txt | 200 | 2 | curtsy; other; * | curtsy,other disallow: /ovens/; * disallow: /; * allow: /$ | " +
+		"curtsy,other crawl-delay: 0 | " + w.URL + "/map.xml | curtsy,other content-signal: search=yes; * license: https://l.example/ | bakery/warc/curtsy-00000.warc.gz"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	p := makeTable(t, "pages", dir)
+	if a, b := p.show(p.find(t, "url", w.URL+"/"), "robots_sha256"), m.show(r, "sha256"); a != b {
+		t.Errorf("pages go by %s, the version is %s", a, b)
+	}
+	if warned := r[m.table.Index("warnings")].Number(); warned < 1 {
+		t.Errorf("%d warnings", warned)
+	}
+}
+
+// TestRobotsVersions: answers in a row that say the same are one version, a 304 says what was said before, and each ends
+// where the next begins, within one authority.
+func TestRobotsVersions(t *testing.T) {
+	sights := []sight{
+		{Status: 404}, {Status: 404}, {Status: 200, SHA256: "aa", Body: []byte("User-agent: *\nDisallow: /\n")}, {Status: 304},
+		{Status: 200, SHA256: "aa", Body: []byte("User-agent: *\nDisallow: /\n")}, {Status: 200, SHA256: "bb"}, {Status: 200, SHA256: "aa"},
+	}
+	got := versionsOf(t, sights)
+	want := []string{
+		"404 | 2 | 0s | 1s | 2s | -", "200 | 3 | 2s | 4s | 5s | aa", "200 | 1 | 5s | 5s | 6s | bb", "200 | 1 | 6s | 6s | - | aa",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// TestHeaders: each line of each head is a row, in the order of the archive.
+func TestHeaders(t *testing.T) {
+	w := bakery(t)
+	w.change("/to", "302\nLocation: /a?x=1&y=\nX-Odd: a, \"b\"\n\n")
+	dir := crawled(t, w, "bakery")
+	m := makeTable(t, "headers", dir)
+	if len(m.Lefts) != 0 {
+		t.Error(m.Lefts)
+	}
+	var got []string
+	for _, r := range m.rows {
+		if u := m.show(r, "url", "side"); u == w.URL+"/to | response" || u == w.URL+"/to | request" {
+			if name := m.show(r, "name"); name == "-" || name == "Host" || name == "X-Odd" {
+				got = append(got, m.show(r, "side", "name", "value"))
+			}
+		}
+	}
+	want := []string{"request | - | GET /to HTTP/1.1", "request | Host | " + strings.TrimPrefix(w.URL, "http://"), "response | - | HTTP/1.1 302 Found", `response | X-Odd | a, "b"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// TestFieldsOfAHead: RFC 9112: lines that go on, names with blanks behind them, what is no field.
+func TestFieldsOfAHead(t *testing.T) {
+	var got []string
+	f := newFiller(&tables.Headers)
+	m := &made{table: &tables.Headers}
+	out := NewOut(&tables.Headers, func(r tables.Row) error {
+		got = append(got, m.show(r, "position", "name", "value"))
+		return nil
+	})
+	for _, head := range []string{"HTTP/1.1 200 OK\r\nA : b \r\n\tc\r\nno field\r\n: x\r\nE:\r\n\r\n", "", "\r\n"} {
+		if err := f.row().fields(head, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"0 | - | HTTP/1.1 200 OK", "1 | A | b c", "2 | - | no field", "3 | - | x", "4 | E | "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}

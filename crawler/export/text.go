@@ -1,0 +1,131 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"strings"
+	"sync"
+
+	"curtsy/storage/mediatype"
+	"curtsy/storage/tables"
+	pagetext "curtsy/storage/text"
+	"curtsy/storage/text/language"
+)
+
+// Why captures have no row in the table text.
+const (
+	leftRevisit = "revisit"
+	leftStatus  = "not-2xx"
+	leftType    = "not-text"
+	leftRobots  = "robots-txt"
+	leftUnread  = "unreadable"
+)
+
+// fewRows is how many captures a batch has whose rows may be megabytes each.
+const fewRows = 2
+
+// texts makes a row for each page and plain text.
+func texts(ctx context.Context, in *Inputs, out *Out) error {
+	f := newFiller(&tables.Reading)
+	var mu sync.Mutex
+	left := map[string]int64{}
+	err := in.batches(ctx, fewRows, out, func(ctx context.Context, c *Capture) ([]tables.Row, error) {
+		r := f.row()
+		why, err := r.reading(ctx, c)
+		if why != "" {
+			mu.Lock()
+			left[why]++
+			mu.Unlock()
+		}
+		if why != "" || err != nil {
+			return nil, err
+		}
+		return []tables.Row{r.r}, nil
+	})
+	for why, n := range left {
+		out.Left(why, n)
+	}
+	return err
+}
+
+// reading fills in what there is to read in a capture; left says why it has no row.
+func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
+	switch a := c.Answer; {
+	case a == nil:
+		return leftUnread, nil
+	case a.Revisit:
+		return leftRevisit, nil
+	case a.Status < 200 || a.Status > 299:
+		return leftStatus, nil
+	}
+	p, is, err := c.text(ctx)
+	if err != nil {
+		return "", err
+	}
+	if l, _ := c.Decision(); subset(c, l.Decision) == "robotstxt" {
+		return leftRobots, nil
+	}
+	if !is {
+		return leftType, nil
+	}
+	r.set("url_surtkey", tables.Text(c.Key))
+	r.set("url", tables.Text(c.Index.URL))
+	r.set("fetch_time", tables.Instant(c.Index.Time))
+	r.set("crawl", tables.Text(c.Crawl.Name))
+	r.set("content_digest", tables.Some(c.Index.Digest))
+	r.set("content_mime_type", tables.Some(c.Answer.Type().Name))
+	r.set("charset", tables.Some(p.Charset))
+	r.spoken(&p)
+	r.set("text", tables.Some(p.Whole))
+	r.set("text_octets", tables.Long(int64(len(p.Whole))))
+	r.set("text_cut", tables.Some(p.Cut))
+	r.set("main_text", tables.Some(p.Main))
+	r.set("main_octets", tables.Long(int64(len(p.Main))))
+	r.set("main_missing", tables.Some(p.NoMain))
+	r.set("warc_record_id", tables.Some(c.Answer.ID))
+	r.set("warc_filename", tables.Text(c.File))
+	r.set("warc_record_offset", tables.Long(c.Index.Offset))
+	r.set("warc_record_length", tables.Long(c.Index.Length))
+	r.set("problem", tables.Some(c.Problem))
+	return "", nil
+}
+
+// spoken fills in the languages of a text.
+func (r row) spoken(p *pagetext.Page) {
+	main, all := languages(p.Language)
+	r.set("language", tables.Some(main))
+	r.set("content_languages", tables.Some(all))
+	r.set("language_reliable", tables.Flag(p.Language.Reliable))
+	if main != "" {
+		r.set("language_share", tables.Float(p.Language.Share))
+	}
+	tag, by := p.Declared.First()
+	r.set("language_declared", tables.Some(tag))
+	r.set("language_declared_by", tables.Some(by))
+}
+
+// languages are the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
+func languages(l language.Result) (main, all string) {
+	if main = language.Two(l.Code()); main == "" {
+		main = l.Code()
+	}
+	return main, l.List()
+}
+
+// text reads what there is to read in the body; is tells whether it is of a type that has a text.
+func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error) {
+	body, err := c.Body(pagetext.MaxRead + 1)
+	if body == nil {
+		return p, false, err
+	}
+	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
+	if _, _, isPage := c.media(in); !isPage && c.Answer.Type().Name != "text/plain" {
+		return p, false, nil
+	}
+	p, err = pagetext.Read(ctx, pagetext.Input{
+		ContentType:     mediatype.Value(c.Answer.Header),
+		ContentLanguage: strings.Join(c.Answer.Header.Values("Content-Language"), ", "),
+		Body:            in,
+	})
+	return p, err == nil, err
+}

@@ -1,0 +1,134 @@
+package webbotauth
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The whole of what a request carries, for each draft.
+func TestDraft_FormOfSignatureAgent(t *testing.T) {
+	const date = 1760000000
+	keyid := `;created=1760000000;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=1760000300`
+	for _, tc := range []struct {
+		draft        Draft
+		agent, input string
+		nonce        bool
+	}{
+		{IETF01, `sig1="https://crawl.library.org/.well-known/http-message-signatures-directory"`, `("@authority" "signature-agent";key="sig1")`, false},
+		{IETF00, `sig1="https://crawl.library.org"`, `("@authority" "signature-agent";key="sig1")`, false},
+		{Architecture05, `sig1="https://crawl.library.org"`, `("@authority" "signature-agent";key="sig1")`, true},
+		{Architecture03, `"https://crawl.library.org"`, `("@authority" "signature-agent")`, true},
+	} {
+		s, err := New(key(t, rfcKey), agent(t, "https://crawl.library.org"), tc.draft, DefaultLife)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(s.Append([]byte("Host: a.test\r\n"), "a.test", time.Unix(date, 999))), "\r\n")
+		if len(lines) != 5 || lines[0] != "Host: a.test" || lines[4] != "" || lines[1] != "Signature-Agent: "+tc.agent {
+			t.Fatalf("%s: %q", tc.draft, lines)
+		}
+		rest, ok := strings.CutPrefix(lines[2], "Signature-Input: sig1="+tc.input+keyid)
+		if !ok || !strings.HasSuffix(rest, `;tag="web-bot-auth"`) || strings.Contains(rest, ";nonce=") != tc.nonce {
+			t.Errorf("%s: %s", tc.draft, lines[2])
+		}
+		if !strings.HasPrefix(lines[3], "Signature: sig1=:") || !strings.HasSuffix(lines[3], ":") {
+			t.Errorf("%s: %s", tc.draft, lines[3])
+		}
+	}
+}
+
+// Client MUST ensure that this nonce is unique for the validity window (architecture-03, Anti-replay).
+func TestDraft_NoncesDiffer(t *testing.T) {
+	s, err := New(key(t, rfcKey), agent(t, "https://crawl.library.org"), Architecture03, DefaultLife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for range 100 {
+		seen[string(s.Append(nil, "a.test", time.Unix(1760000000, 0)))] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d of 100 requests differ", len(seen))
+	}
+}
+
+func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
+	const own = "https://crawl.library.org/keys.json"
+	for text, want := range map[string]string{
+		"https://Crawl.Library.org":                  "https://crawl.library.org" + WellKnown,
+		"https://crawl.library.org/":                 "https://crawl.library.org" + WellKnown,
+		"https://crawl.library.org:443/":             "https://crawl.library.org" + WellKnown,
+		"https://crawl.library.org:8443":             "https://crawl.library.org:8443" + WellKnown,
+		"https://crawl.library.org" + WellKnown:      "https://crawl.library.org" + WellKnown,
+		own:                                          own,
+		"https://crawl.library.org/k%22ey\".json":    "https://crawl.library.org/k%22ey%22.json",
+		"http://crawl.library.org":                   "",
+		"crawl.library.org":                          "",
+		"":                                           "",
+		"ftp://crawl.library.org":                    "",
+		"https://me@crawl.library.org":               "",
+		"https://crawl.library.org/?a=b":             "",
+		"https://crawl.library.org/#a":               "",
+		"https://a.test/" + strings.Repeat("a", 250): "",
+		"https://a.test/\r\nCookie: a":               "https://a.test/Cookie:%20a",
+	} {
+		a, err := ParseAgent(text)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "signature agent") {
+				t.Errorf("%q: %s, %v", text, a.URL(), err)
+			}
+			continue
+		}
+		if err != nil || a.URL() != want {
+			t.Errorf("%q: %v, %v, want %s", text, a, err, want)
+		}
+	}
+	for _, d := range Drafts() {
+		_, err := New(key(t, rfcKey), agent(t, own), Draft(d), DefaultLife)
+		if (err == nil) != (Draft(d) == IETF01) {
+			t.Errorf("%s: a directory of any place: %v", d, err)
+		}
+		if _, perr := Publish(key(t, rfcKey), agent(t, own), Draft(d), time.Now(), DefaultDirectoryLife); (perr == nil) != (err == nil) {
+			t.Errorf("%s: %v, but %v", d, err, perr)
+		}
+	}
+}
+
+func TestBadInputIsRefused(t *testing.T) {
+	k, a := key(t, rfcKey), agent(t, "https://crawl.library.org")
+	for _, life := range []time.Duration{0, LeastLife - 1, MostLife + 1, -time.Hour} {
+		if _, err := New(k, a, IETF01, life); err == nil || !strings.Contains(err.Error(), "10s is the least") {
+			t.Errorf("life %v: %v", life, err)
+		}
+	}
+	for _, life := range []time.Duration{0, LeastDirectoryLife - 1, MostDirectoryLife + 1} {
+		if _, err := Publish(k, a, IETF01, time.Now(), life); err == nil {
+			t.Errorf("directory for %v", life)
+		}
+	}
+	if _, err := New(k, a, "ietf-99", DefaultLife); err == nil || !strings.Contains(err.Error(), "ietf-01, ietf-00") {
+		t.Errorf("%v", err)
+	}
+	if _, err := NewKey(make([]byte, 31)); err == nil {
+		t.Error("a key of 31 bytes")
+	}
+}
+
+// A signature over the authority alone costs what one Ed25519 operation and a few hundred bytes cost.
+func BenchmarkAppend(b *testing.B) {
+	for _, d := range []Draft{IETF01, Architecture03} {
+		b.Run(string(d), func(b *testing.B) {
+			s, err := New(key(b, rfcKey), agent(b, "https://crawl.library.org"), d, DefaultLife)
+			if err != nil {
+				b.Fatal(err)
+			}
+			head, at := make([]byte, 0, 4096), time.Now()
+			b.ReportAllocs()
+			for b.Loop() {
+				head = s.Append(head[:0], "a.test", at)
+			}
+			b.ReportMetric(float64(len(head)), "octets/request")
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package policypage
+
+import (
+	"context"
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var noon = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
+
+const verifier = "curtsy-0a1b2c3d+9f8e7d6c+AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"
+
+// statement is that of a library.
+func statement() Statement {
+	return Statement{
+		Token: "libbot", UserAgent: "libbot/0.1.0 (+https://www.library.org/bot/) curtsy/0.1.0", Operator: "The Library",
+		Purpose: "A yearly archive of the region's websites, for readers and researchers.", Contact: "crawl@library.org",
+		Retention: "Pages are kept for good in the reading room; what was forgotten on request is deleted within a week.",
+		Ranges:    []netip.Prefix{netip.MustParsePrefix("2001:db8:5::/48"), netip.MustParsePrefix("192.0.2.16/28")},
+		Key:       verifier, URL: "https://www.library.org/bot/", Made: noon,
+	}
+}
+
+// golden holds b against a file of testdata.
+func golden(t *testing.T, name string, b []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != string(b) {
+		t.Errorf("%s is another; -update writes it:\n%s", path, b)
+	}
+}
+
+// site is what is published: by URL, what an answer holds.
+type site map[string]Answer
+
+func (s site) ask(_ context.Context, url string) (Answer, error) {
+	a, ok := s[url]
+	if !ok {
+		return Answer{URL: url, Status: 404}, nil
+	}
+	return a, nil
+}
+
+// publish puts the three documents of s where s says that they are.
+func publish(t *testing.T, s Statement) site {
+	t.Helper()
+	made := site{}
+	for url, write := range map[string]func() ([]byte, error){
+		s.URL: s.Page, s.beside(RangesName): s.RangesJSON, s.beside(CardName): s.CardJSON,
+	} {
+		b, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[url] = Answer{URL: url, Status: 200, Type: "application/json", Body: b}
+	}
+	return made
+}
+
+// wanted is what the settings say that published s.
+func wanted(s Statement) Wanted {
+	return Wanted{Statement: s, Carried: s.URL, RangesKept: true, Now: noon.Add(time.Hour)}
+}
+
+func look(t *testing.T, s site, w Wanted) Findings {
+	t.Helper()
+	f, err := Look(t.Context(), w.URL, w, s.ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// disagreements are the checks that found one, as DOCUMENT SUBJECT RESULT.
+func disagreements(f Findings) (all []string) {
+	for _, c := range f.Checks {
+		if c.Result == Differs || c.Result == Missing {
+			all = append(all, c.Document+" "+c.Subject+" "+string(c.Result))
+		}
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"curtsy/crawler/budget"
+	"curtsy/crawler/host"
+	"curtsy/crawler/status"
+	"curtsy/crawler/stopwhen"
+	"curtsy/crawler/totals"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// maxTags is how many tags are told apart where pages are counted by tag.
+const maxTags = 1000
+
+// quotaWait is how long a host waits when other hosts may yet use up what a domain or a tag has left.
+const quotaWait = time.Second
+
+// quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
+// the run ends. What a run before has fetched is read from the frontier: of a domain from its hosts, of a tag from the
+// totals. So a kill forgets no page that was finished.
+type quotas struct {
+	domains, tags *budget.Groups
+	watch         *stopwhen.Watch
+	held          *atomic.Bool // a task was set aside because of its tag
+}
+
+// newQuotas reads how many pages there are.
+func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quotas, error) {
+	q := quotas{held: &atomic.Bool{}}
+	if cfg.MaxPerTag > 0 {
+		pages := map[string]int64{}
+		for name, n := range counts {
+			if tag, ok := totals.Tag(name); ok {
+				pages[tag] = n
+			}
+		}
+		q.tags = budget.NewGroups(cfg.MaxPerTag, pages)
+	}
+	if cfg.MaxPerDomain > 0 {
+		pages := map[string]int64{}
+		var bad error
+		err := status.EachHost(ctx, cfg.Frontier, 0, func(h frontier.Host) bool {
+			memory, err := host.Read(h.Memory)
+			if err != nil {
+				bad = fmt.Errorf("%s: %w", h.Authority, err)
+			} else if memory.Pages > 0 {
+				pages[h.Authority.RegistrableDomain()] += int64(memory.Pages)
+			}
+			return bad == nil
+		})
+		if err = errors.Join(err, bad); err != nil {
+			return q, err
+		}
+		q.domains = budget.NewGroups(cfg.MaxPerDomain, pages)
+	}
+	q.watch = stopwhen.New(cfg.StopWhen, counts[totals.Pages], func(tag string) int64 { return counts[totals.OfTag(tag)] })
+	return q, nil
+}
+
+// countsTags reports whether pages are counted by tag.
+func (c *Config) countsTags() bool {
+	for _, s := range c.StopWhen {
+		if s.Tag() != "" {
+			return true
+		}
+	}
+	return c.MaxPerTag > 0
+}
+
+// tellApart refuses more tags than are counted.
+func (c *Config) tellApart(tags map[string]bool) error {
+	delete(tags, "")
+	if c.countsTags() && len(tags) > maxTags {
+		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
+	}
+	return nil
+}
+
+// room is whether a page may be asked for.
+type room uint8
+
+const (
+	roomBooked room = iota // it may
+	roomLater              // pages under way may take what is left, or not
+	roomTag                // its tag has all its pages
+	roomDomain             // its domain has all its pages
+)
+
+// book takes room for a task's page.
+func (q *quotas) book(v *visit, task frontier.Task) room {
+	domain := v.turn.Authority.RegistrableDomain()
+	switch booked, full := q.domains.Book(domain); {
+	case full:
+		return roomDomain
+	case !booked:
+		return roomLater
+	}
+	if task.Tag == "" {
+		return roomBooked
+	}
+	booked, full := q.tags.Book(task.Tag)
+	if booked {
+		return roomBooked
+	}
+	q.domains.Give(domain, 0)
+	if full {
+		return roomTag
+	}
+	return roomLater
+}
+
+// give returns room that was booked, with the pages that came of it.
+func (q *quotas) give(v *visit, task frontier.Task, pages int64) {
+	q.domains.Give(v.turn.Authority.RegistrableDomain(), pages)
+	if task.Tag != "" {
+		q.tags.Give(task.Tag, pages)
+	}
+}
+
+// exhausted is why a host has no turn: every page that its budgets allow is there. It is empty while there is room.
+func (c *Crawl) exhausted(v *visit) string {
+	switch {
+	case c.cfg.MaxPerHost > 0 && int64(v.memory.Pages) >= c.cfg.MaxPerHost:
+		return reasonMaxPerHost
+	case c.quotas.domains.Full(v.turn.Authority.RegistrableDomain()):
+		return reasonMaxPerDomain
+	}
+	return ""
+}
+
+// admit takes room for a task's page, or says what becomes of the task instead: ok is false, and the task stays pending or
+// is settled.
+func (p *parallel) admit(ctx context.Context, task frontier.Task, d decision) (ok bool, err error) {
+	switch p.c.quotas.book(p.v, task) {
+	case roomTag:
+		p.c.quotas.held.Store(true)
+		d.kind, d.reason, d.outcome = storage.DecisionHold, reasonMaxPerTag, frontier.Held
+		return false, p.c.settler.settle(ctx, p.v, task, d, p.v.findings())
+	case roomDomain:
+		p.closing = true
+		if p.inFlight == 0 {
+			p.v.leaveAlone(frontier.Retired, reasonMaxPerDomain, 0)
+		}
+		return false, nil
+	case roomLater:
+		p.later, p.closing = true, p.width > 1
+		return false, nil
+	}
+	return true, nil
+}
+
+// noted tells what came of an attempt to those who count pages; the host had so many before.
+func (p *parallel) noted(x *attempt, before uint64) {
+	pages := int64(p.v.memory.Pages - before)
+	p.c.quotas.give(p.v, x.task, pages)
+	if p.c.quotas.watch == nil || x.ex == nil || stopped(x.ex) {
+		return
+	}
+	p.c.quotas.watch.Note(stopwhen.Answer{
+		Failed: p.v.blamed, Page: pages > 0, Tag: x.task.Tag, First: before == 0 && pages > 0, Text: p.v.text,
+	})
+	p.c.endIfMet()
+}
+
+// endIfMet ends the run when a condition of StopWhen is met.
+func (c *Crawl) endIfMet() {
+	if why := c.quotas.watch.Met(); why != "" {
+		c.stopper.end(EndedStopWhen + why)
+	}
+}

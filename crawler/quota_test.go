@@ -1,0 +1,277 @@
+package crawler
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/host"
+	"curtsy/crawler/scope"
+	"curtsy/crawler/stopwhen"
+	"curtsy/frontier"
+	"curtsy/storage"
+)
+
+// tagged is a world whose seeds have tags: http://HOST/ → tag.
+func tagged(t *testing.T, tags map[string]string, sites ...*crawltest.Site) *world {
+	w := newWorld(t, nil, sites...)
+	for _, site := range sites {
+		if tag, ok := tags[site.Name]; ok {
+			u := parse(t, "http://"+site.Name+"/")
+			w.seeds = append(w.seeds, u.String())
+			if _, err := w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return w
+}
+
+// fetched counts the pages that the ledger has of each group.
+func (w *world) fetched(group func(storage.Line) string) map[string]int {
+	n := map[string]int{}
+	for _, l := range w.ledger.all {
+		if l.Outcome == storage.OutcomeFetched && l.Type == "text/html" {
+			n[group(l)]++
+		}
+	}
+	return n
+}
+
+func domainOf(t *testing.T) func(storage.Line) string {
+	return func(l storage.Line) string { return parse(t, l.URL).Authority().RegistrableDomain() }
+}
+
+// Politeness rule 15: pages of a domain are kept exactly, over all its hosts and all runs, kills among them; the rest stays
+// pending for a larger limit.
+func TestRule15_MaxPerDomainIsExactOverHostsAndRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sites []*crawltest.Site
+		var seeds []string
+		for _, name := range []string{"a.one.test", "b.one.test", "c.one.test", "d.one.test", "two.test"} {
+			sites, seeds = append(sites, crawltest.Tree(name, 9)), append(seeds, "http://"+name+"/")
+		}
+		w := newWorld(t, seeds, sites...)
+		w.cfg.MaxPerDomain = 10
+		w.cfg.MaxPages = 6
+		w.run() // ends in the middle
+		w.cfg.MaxPages = 0
+		for range 2 {
+			w.reopen()
+			s := w.run()
+			if n := w.fetched(domainOf(t)); n["one.test"] != 10 || n["two.test"] != 9 {
+				t.Errorf("%v", n)
+			}
+			if s.EndedBy != EndedMaxPerDomain || s.Incomplete {
+				t.Errorf("ended by %q, incomplete %v", s.EndedBy, s.Incomplete)
+			}
+		}
+		w.cfg.MaxPerDomain = 0
+		w.reopen()
+		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Pages != 45 {
+			t.Errorf("ended by %q with %d pages", s.EndedBy, s.Status.Pages)
+		}
+		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true})
+	})
+}
+
+// Pages of a tag are kept exactly over all that descends from its seeds. What is beyond is set aside, and released.
+func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tagged(t, map[string]string{"a.test": "news", "b.test": "news", "c.test": "shop", "d.test": ""},
+			crawltest.Tree("a.test", 9), crawltest.Tree("b.test", 9), crawltest.Tree("c.test", 3), crawltest.Tree("d.test", 9))
+		w.cfg.MaxPerTag = 5
+		w.cfg.MaxPages = 4
+		w.run()
+		w.cfg.MaxPages = 0
+		s := w.run()
+		want := map[string]int{"news": 5, "shop": 3, "": 9}
+		if n := w.fetched(func(l storage.Line) string { return l.Tag }); fmt.Sprint(n) != fmt.Sprint(want) {
+			t.Errorf("%v, want %v", n, want)
+		}
+		if s.EndedBy != EndedMaxPerTag || s.Incomplete || s.Status.Held == 0 {
+			t.Errorf("ended by %q, incomplete %v, %d held", s.EndedBy, s.Incomplete, s.Status.Held)
+		}
+		for _, l := range w.ledger.all {
+			if l.Outcome == storage.OutcomeHeld && (l.Decision != storage.DecisionHold || l.Reason != reasonMaxPerTag || l.Tag != "news") {
+				t.Errorf("%+v", l)
+			}
+		}
+		release := func() {
+			if _, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Held, Reason: reasonMaxPerTag}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release()
+		if s := w.run(); s.Status.Pages != 17 || s.EndedBy != EndedMaxPerTag {
+			t.Errorf("released under the same limit: %d pages, ended by %q", s.Status.Pages, s.EndedBy)
+		}
+		w.cfg.MaxPerTag = 100
+		release()
+		if s := w.run(); s.Status.Pages != 30 || s.EndedBy != EndedDrained {
+			t.Errorf("released under a larger one: %d pages, ended by %q", s.Status.Pages, s.EndedBy)
+		}
+	})
+}
+
+// After a kill the pages that the frontier has are those that count: domain and tag end with exactly their budgets.
+func TestRule15_QuotasOutliveAKill(t *testing.T) {
+	for kill := 4; kill <= 16; kill += 4 {
+		synctest.Test(t, func(t *testing.T) {
+			w := tagged(t, map[string]string{"a.one.test": "x", "b.one.test": "x", "two.test": "x"},
+				crawltest.Tree("a.one.test", 20), crawltest.Tree("b.one.test", 20), crawltest.Tree("two.test", 20))
+			w.cfg.MaxPerDomain, w.cfg.MaxPerTag, w.cfg.MaxTime = 9, 15, time.Duration(kill)*Floor
+			w.cfg.Rests, w.cfg.Asked = w.ledger.rests(), w.ledger.asked
+			w.run()
+			w.crashed()
+			w.cfg.MaxTime = 0
+			s := w.run()
+			domains := map[string]uint64{}
+			for _, name := range []string{"a.one.test", "b.one.test", "two.test"} {
+				domains[parse(t, "http://"+name+"/").Authority().RegistrableDomain()] += w.pages(name)
+			}
+			if domains["one.test"] > 9 || domains["one.test"]+domains["two.test"] != 15 || s.Status.Pages != 15 || s.Incomplete {
+				t.Errorf("killed after %d s: %v of domains, %d pages of the tag; ended by %q", kill, domains, s.Status.Pages, s.EndedBy)
+			}
+		})
+	}
+}
+
+// pages are those of a host, as the frontier has them.
+func (w *world) pages(name string) uint64 {
+	w.t.Helper()
+	h, _, err := w.front.Host(w.t.Context(), parse(w.t, "http://"+name+"/").Authority())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	memory, err := host.Read(h.Memory)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return memory.Pages
+}
+
+// One host with a wide turn may have no more pages of its domain and tag than others.
+func TestRule15_QuotasAreExactInWideTurns(t *testing.T) {
+	for _, byTag := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site := crawltest.Tree("localhost", 60)
+			site.Latency = 10 * time.Millisecond
+			w := wideWorld(t, site)
+			want := EndedMaxPerDomain
+			if byTag {
+				w.cfg.MaxPerTag, want = 17, EndedDrained // the seed has no tag
+			} else {
+				w.cfg.MaxPerDomain = 17
+			}
+			s := w.run()
+			if pages := map[bool]int64{false: 17, true: 60}[byTag]; s.Status.Pages != pages || s.EndedBy != want {
+				t.Errorf("%d pages, ended by %q", s.Status.Pages, s.EndedBy)
+			}
+		})
+	}
+}
+
+func condition(t *testing.T, text string) stopwhen.Condition {
+	t.Helper()
+	c, err := stopwhen.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		when        string
+		least, most int64 // pages
+	}{
+		{"pages=7", 7, 14},
+		{"tag:news pages=3", 3, 20},
+		{"errors>40%", 20, 120},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			broken := crawltest.Tree("broken.test", 300)
+			for path := range broken.Pages {
+				if path != "/" {
+					p := broken.Pages[path]
+					p.Status = 500
+					broken.Pages[path] = p
+				}
+			}
+			w := tagged(t, map[string]string{"a.test": "news", "b.test": "shop"}, crawltest.Tree("a.test", 300), crawltest.Tree("b.test", 300))
+			if c.when[0] == 'e' {
+				w = tagged(t, map[string]string{"a.test": "", "broken.test": ""}, crawltest.Tree("a.test", 300), broken)
+				w.cfg.MaxPages = 500
+			}
+			w.cfg.StopWhen = []stopwhen.Condition{condition(t, "pages=100000"), condition(t, c.when)}
+			s := w.run()
+			if c.when[0] == 'e' {
+				return // a host that fails is parked: see TestWatch for the share
+			}
+			if s.EndedBy != EndedStopWhen+c.when || s.Incomplete || s.Status.Pages < c.least || s.Status.Pages > c.most {
+				t.Errorf("%s: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
+			}
+			before := s.Status.Pages
+			if s := w.run(); s.EndedBy != EndedStopWhen+c.when || s.Status.Pages != before {
+				t.Errorf("%s: again: ended by %q with %d pages", c.when, s.EndedBy, s.Status.Pages)
+			}
+		})
+	}
+}
+
+// A sample is the same whatever comes in between: a crawl that ends again and again fetches what one that does not does,
+// each page that is refused has its line, and the smaller sample is part of the larger one.
+func TestASampleIsTheSameOverRuns(t *testing.T) {
+	sample := func(text string, pages int64) (fetched, refused map[string]bool) {
+		synctest.Test(t, func(t *testing.T) {
+			site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{}}
+			var all []string
+			for i := range 60 {
+				all = append(all, fmt.Sprintf("/p%d", i))
+				site.Pages[all[i]] = crawltest.Page{}
+			}
+			site.Pages["/"] = crawltest.Page{Links: all}
+			w := newWorld(t, []string{"http://a.test/"}, site)
+			w.cfg.MaxPages = pages
+			var err error
+			if w.cfg.Scope.Sample, err = scope.ParseSample(text); err != nil {
+				t.Fatal(err)
+			}
+			s := w.run()
+			for s.EndedBy == EndedMaxPages {
+				w.cfg.MaxPages += pages
+				s = w.run()
+			}
+			fetched, refused = map[string]bool{}, map[string]bool{}
+			for _, l := range w.ledger.all {
+				switch {
+				case l.Outcome == storage.OutcomeFetched:
+					fetched[l.URL] = true
+				case l.Decision == storage.DecisionRefuse && l.Reason == scope.RuleSample && l.Outcome == storage.OutcomeDropped:
+					refused[l.URL] = true
+				default:
+					if l.Decision != storage.DecisionRobots {
+						t.Errorf("%+v", l)
+					}
+				}
+			}
+		})
+		return fetched, refused
+	}
+	small, left := sample("pages:20%", 0)
+	if again, _ := sample("pages:20%", 3); fmt.Sprint(again) != fmt.Sprint(small) {
+		t.Errorf("%v, in parts %v", small, again)
+	}
+	large, _ := sample("pages:50%", 0)
+	for u := range small {
+		if !large[u] || left[u] {
+			t.Errorf("%s is in the sample of 20 %% alone, or was refused", u)
+		}
+	}
+	if len(small) < 5 || len(small) > 25 || len(small)+len(left) != 61 || len(large) <= len(small) {
+		t.Errorf("%d of 61 fetched, %d refused; of the larger sample %d", len(small), len(left), len(large))
+	}
+}
