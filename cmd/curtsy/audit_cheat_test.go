@@ -39,7 +39,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 		tamper func(t *testing.T, dir string) (path string)
 		want   finding.Code
 	}{
-		"the index is gone": {tamper: func(t *testing.T, dir string) string {
+		"the index is gone": {want: finding.FileMissing, tamper: func(t *testing.T, dir string) string {
 			must(t, os.RemoveAll(inDir(dir, crawldir.IndexName)))
 			return dir
 		}},
@@ -48,7 +48,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			must(t, os.Remove(inDir(dir, crawldir.ArchiveName)))
 			return dir
 		}},
-		"the ledger is gone": {want: finding.LedgerChain, tamper: func(t *testing.T, dir string) string {
+		"the ledger is gone": {want: finding.LedgerLines, tamper: func(t *testing.T, dir string) string {
 			must(t, os.RemoveAll(inDir(dir, crawldir.LedgerName)))
 			return dir
 		}},
@@ -82,7 +82,7 @@ func TestAuditOfACrawlDirectoryThatWasTamperedWith(t *testing.T) {
 			},
 		},
 		"the first segment of the ledger is gone, and another key signs": {
-			want: finding.LedgerChain,
+			want: finding.LedgerLines,
 			tamper: func(t *testing.T, dir string) string {
 				(&forgery{}).again(t, dir, 8<<10, nil)
 				names, err := filepath.Glob(filepath.Join(dir, crawldir.LedgerName, "000000.*"))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,11 +28,22 @@ import (
 )
 
 // forgery is a crawl directory that can be changed and written again, as a forger would: digests and lengths of
-// records are made to fit, the ledger's chain is not.
+// records are made to fit, the ledger's checkpoint is not.
 type forgery struct {
 	dir     string
 	records []*forged
 	ledger  []string // lines
+	note    string   // its latest checkpoint
+	was     string   // the records, as they were
+}
+
+// text renders the records.
+func (e *forgery) text() string {
+	var b strings.Builder
+	for _, f := range e.records {
+		fmt.Fprintf(&b, "%v\n%s\n", f.fields, f.block)
+	}
+	return b.String()
 }
 
 // forged is a record of the archive.
@@ -87,13 +99,21 @@ func readEvidence(t *testing.T, dir string) *forgery {
 		t.Fatal(err)
 	}
 	e.ledger = slices.Collect(strings.Lines(string(b)))
+	if b, err = os.ReadFile(filepath.Join(dir, crawldir.LedgerName, ledger.CheckpointName)); err != nil {
+		t.Fatal(err)
+	}
+	e.note, e.was = string(b), e.text()
 	return e
 }
 
-// write makes a crawl directory of e.
+// write makes a crawl directory like that of e, with what was changed.
 func (e *forgery) write(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(e.dir)); err != nil {
+		t.Fatal(err)
+	}
+	changed := e.text() != e.was
 	var archive bytes.Buffer
 	for _, f := range e.records {
 		f.set("Content-Length", strconv.Itoa(len(f.block)))
@@ -111,12 +131,11 @@ func (e *forgery) write(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{
-		inDir(crawldir.ArchiveName, "curtsy-00000.warc.gz"): archive.String(), inDir(crawldir.LedgerName, "000000.jsonl"): strings.Join(e.ledger, ""),
-	} {
-		if err := os.MkdirAll(filepath.Dir(inDir(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	files := map[string]string{inDir(crawldir.LedgerName, "000000.jsonl"): strings.Join(e.ledger, ""), inDir(crawldir.LedgerName, ledger.CheckpointName): e.note}
+	if changed {
+		files[inDir(crawldir.ArchiveName, "curtsy-00000.warc.gz")] = archive.String()
+	}
+	for name, text := range files {
 		if err := os.WriteFile(inDir(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -184,17 +203,17 @@ func (e *forgery) lineWith(t *testing.T, parts ...string) int {
 	return i
 }
 
-// again writes the ledger anew, in segments of its own and with a chain of its own, without the lines that drop says.
+// again writes the ledger anew, in segments of its own and with a log of its own, without the lines that drop says.
 func (e *forgery) again(t *testing.T, dir string, size int64, drop func(storage.Line) bool) {
 	t.Helper()
 	var lines []storage.Line
-	var bound string
+	var bound, settings string
 	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case e.Mark != nil && e.Mark.Kind == ledger.KindRun:
-			bound = e.Mark.Warcinfo
+			bound, settings = e.Mark.Warcinfo, e.Mark.Settings
 		case e.Mark == nil && e.Problem == nil:
 			lines = append(lines, e.Line)
 		}
@@ -202,7 +221,7 @@ func (e *forgery) again(t *testing.T, dir string, size int64, drop func(storage.
 	if err := os.RemoveAll(inDir(dir, crawldir.LedgerName)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), SegmentSize: size, Warcinfo: bound})
+	w, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), SegmentSize: size, Warcinfo: bound, SettingsSHA256: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +231,21 @@ func (e *forgery) again(t *testing.T, dir string, size int64, drop func(storage.
 				t.Fatal(err)
 			}
 			if err := w.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, pattern := range []string{"warc/*.warc.gz", "index/*.cdxj"} { // with marks of the files as they are now
+		files, err := filepath.Glob(inDir(dir, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err == nil {
+				err = w.File(t.Context(), path.Join(path.Dir(pattern), filepath.Base(file)), int64(len(b)), fmt.Sprintf("%x", sha256.Sum256(b)))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -367,11 +401,11 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 				f.set("WARC-IP-Address", "198.18.0.1")
 			}
 		}},
-		"a line edited": {finding.LedgerChain, func(t *testing.T, e *forgery) {
+		"a line edited": {finding.LedgerLines, func(t *testing.T, e *forgery) {
 			i := e.lineWith(t, host, `"decision":"allow"`)
 			e.ledger[i] = strings.Replace(e.ledger[i], `"decision":"allow"`, `"decision":"allo2"`, 1)
 		}},
-		"a refusal taken out of the ledger": {finding.LedgerChain, func(t *testing.T, e *forgery) {
+		"a refusal taken out of the ledger": {finding.LedgerLines, func(t *testing.T, e *forgery) {
 			i := e.lineWith(t, `"decision":"disallow"`)
 			e.ledger = slices.Delete(e.ledger, i, i+1)
 		}},
@@ -384,11 +418,10 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 			}
 			t.Fatal("the archive has no refusal")
 		}},
-		"a signature of another": {finding.LedgerChain, func(t *testing.T, e *forgery) {
-			i := e.lineWith(t, `"mark":"head"`, `"sig":"`)
-			at := strings.Index(e.ledger[i], `"sig":"`) + len(`"sig":"`)
-			other := map[bool]string{true: "1", false: "0"}[e.ledger[i][at] == '0']
-			e.ledger[i] = e.ledger[i][:at] + other + e.ledger[i][at+1:]
+		"a signature of another": {finding.LedgerSigner, func(t *testing.T, e *forgery) {
+			at := len(e.note) - 8
+			other := map[bool]string{true: "B", false: "A"}[e.note[at] == 'A']
+			e.note = e.note[:at] + other + e.note[at+1:]
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -419,7 +452,7 @@ func TestAuditNamesWhatWasPlanted(t *testing.T) {
 		if err := os.Remove(segments[0]); err != nil {
 			t.Fatal(err)
 		}
-		namedBy(t, finding.LedgerChain, planted)
+		namedBy(t, finding.LedgerLines, planted)
 		namedBy(t, finding.LedgerMissing, planted)
 	})
 	t.Run("a refusal taken out of a ledger that was forged whole", func(t *testing.T) {

@@ -75,6 +75,7 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 }
 
 func TestAuditPageIsInertInABrowser(t *testing.T) {
+	amongOthers(t)
 	var page strings.Builder
 	if err := audittext.WritePage(&page, hostileResult()); err != nil {
 		t.Fatal(err)

@@ -24,14 +24,17 @@ import (
 func large(t *testing.T, size int64) (dir string, exchanges int64) {
 	t.Helper()
 	dir = t.TempDir()
-	w, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{
+	var book *ledger.Writer
+	w, err := warc.Open(warc.Options{Dir: inDir(dir, crawldir.ArchiveName), Name: "curtsy", Finished: func(name string, octets int64, sum [32]byte) error {
+		return book.File(t.Context(), crawldir.ArchiveName+"/"+name, octets, hex.EncodeToString(sum[:]))
+	}, Info: warc.Info{
 		Software: "curtsy/" + crawldir.Version, UserAgent: "curtsy/1", Fields: warc.Fields{{Name: "product-token", Value: "curtsy"}, {Name: "pace-floor-ms", Value: "1000"},
 			{Name: "run-began", Value: time.Now().UTC().Format(time.RFC3339Nano)}}, // one run, however many files it fills
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), Warcinfo: w.InfoSHA256()})
+	book, err = ledger.Open(ledger.Options{Dir: inDir(dir, crawldir.LedgerName), Warcinfo: w.InfoSHA256()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +70,7 @@ func large(t *testing.T, size int64) (dir string, exchanges int64) {
 			Response: io.NewSectionReader(bytes.NewReader(block), 0, int64(len(block))), HeadSize: int64(len(head)),
 			PayloadDigest: sum, PayloadSize: int64(len(body)), HasPayload: true, Line: &told,
 		})
-		if l.Record, l.Blocks = kept.ID, kept.Blocks; err == nil {
+		if l.Record, l.Blocks, l.Heads = kept.ID, kept.Blocks, kept.Heads; err == nil {
 			err = book.Append(t.Context(), l)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,9 +15,11 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger"
 )
 
 // A crawl that was killed again and again, and resumed, is clean: what was in flight is named, and no more.
@@ -218,7 +221,7 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 		{cli.ExitFailed, "there is no ", []string{filepath.Join(empty, "none.warc")}},
 		{cli.ExitFailed, "holds no WARC file", []string{empty}},
 		{cli.ExitFailed, "no web archive", []string{junk}},
-		{cli.ExitUsage, "--head is of a ledger", []string{"--head", strings.Repeat("0", 64), junk}},
+		{cli.ExitUsage, "--tsa-ca are of a ledger", []string{"--head", "1:" + strings.Repeat("0", 64), junk}},
 		{cli.ExitUsage, "--agent", []string{"--agent", "a b", junk}},
 		{cli.ExitUsage, "--from", []string{"--from", "here", junk}},
 		{cli.ExitUsage, "give one with --access-log", []string{"--from", "192.0.2.1", junk}},
@@ -227,6 +230,53 @@ func TestAuditSaysWhatItCannotRead(t *testing.T) {
 	} {
 		if r := inside(t, append([]string{"audit"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.says) || r.out != "" {
 			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, r.code, c.code, c.says, r.err, r.out)
+		}
+	}
+}
+
+// A kill may come before the first exchange: the ledger has begun, and there is nothing else. The audit judges that. Where
+// the ledger tells of a file, or nothing tells that a crawl began, no archive is no clean one.
+func TestAuditJudgesALedgerWithoutAnExchange(t *testing.T) {
+	told := func(w *ledger.Writer) error {
+		return w.File(t.Context(), "warc/curtsy-00000.warc.gz", 1, strings.Repeat("0", 64))
+	}
+	for name, c := range map[string]struct {
+		begin func(w *ledger.Writer) error // nil: nothing begins
+		file  string                       // in the archive
+		code  int
+		says  string
+	}{
+		"it has begun":             {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "", cli.ExitDone, "0 exchanges"},
+		"and so has a segment":     {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "curtsy-00000.warc.gz.open", cli.ExitDone, "0 exchanges"},
+		"it tells of a file":       {told, "", cli.ExitFound, "file-missing"},
+		"nothing has begun":        {nil, "", cli.ExitFailed, "holds no WARC file"},
+		"another file is in there": {func(w *ledger.Writer) error { return w.Begin(t.Context()) }, "sub/x.warc.gz", cli.ExitDone, "x.warc.gz"},
+	} {
+		dir := filepath.Join(t.TempDir(), "d")
+		s := crawldir.Defaults()
+		s.Contact = "https://bakery.test/crawler"
+		seeds, err := crawldir.SeedURLs("http://127.0.0.1:9/")
+		if err == nil {
+			err = crawldir.Create(t.Context(), dir, &s, seeds)
+		}
+		if err == nil && c.begin != nil {
+			var w *ledger.Writer
+			if w, err = ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger")}); err == nil {
+				err = errors.Join(c.begin(w), w.Close())
+			}
+		}
+		if c.file != "" {
+			path := filepath.Join(dir, "warc", c.file)
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := inside(t, "audit", dir); r.code != c.code || !strings.Contains(r.out+r.err, c.says) {
+			t.Errorf("%s: exit code %d, want %d and %q: %s%s", name, r.code, c.code, c.says, r.out, r.err)
+		}
+		if c.code != cli.ExitFailed {
+			inside(t, "report", dir).want(t, cli.ExitDone)
 		}
 	}
 }

@@ -62,6 +62,7 @@ func (b *browsed) take(way string) (taken []string) {
 
 // The checker can fail: each kind of breakage is counted, and what is whole is not.
 func TestBrowserFindsEachKindOfBreakage(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a browser")
 	}
@@ -111,6 +112,7 @@ func TestBrowserFindsEachKindOfBreakage(t *testing.T) {
 
 // What a browser finds whole has nothing broken, either way; what browsers never load over file:// is listed apart.
 func TestBrowserFindsNothingInAWholeTree(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a browser")
 	}

@@ -40,20 +40,22 @@ func browser(t *testing.T, more ...time.Duration) context.Context {
 	return ctx
 }
 
-// clients is the folder of the foreign readers of archives that npm installs (.ci/clients). Without them the test is
+// clients is the folder of the foreign readers of archives and signatures that npm installs (.ci/clients). Without them the test is
 // skipped, or fails where it must run.
-func clients(t *testing.T) string {
+func clients(t *testing.T, others ...string) string {
 	t.Helper()
 	skipWithout(t, "node")
 	dir, err := filepath.Abs(filepath.Join("..", "..", ".ci", "clients", "node_modules"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "warcio")); err != nil {
-		if os.Getenv("CURTSY_MUST_RUN") != "" {
-			t.Fatalf("CURTSY_MUST_RUN is set: %v", err)
+	for _, name := range append(others, "warcio") {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			if os.Getenv("CURTSY_MUST_RUN") != "" {
+				t.Fatalf("CURTSY_MUST_RUN is set: %v", err)
+			}
+			t.Skip("the foreign readers are not installed: npm ci --ignore-scripts in .ci/clients")
 		}
-		t.Skip("the foreign readers are not installed: npm ci --ignore-scripts in .ci/clients")
 	}
 	return dir
 }

@@ -63,7 +63,7 @@ func TestABodyIsReadByEveryPartWhateverItsCodingIsCalled(t *testing.T) {
 		}
 	}
 	// The last one is there and cannot be read: who asks is told.
-	if r := inside(t, "status", dir); !strings.Contains(r.out, "not read     (1 content coding)") {
+	if r := inside(t, "status", dir); !strings.Contains(r.out, "not read     1 (1 content coding)") {
 		t.Errorf("status: %s", r.out)
 	}
 	if r := inside(t, "status", "--json", dir); !strings.Contains(r.out, `"content coding": 1`) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,9 +25,15 @@ var oursPolite = []string{
 // test binary it is curtsy as well, unless env says otherwise.
 func scored(t *testing.T, args ...string) (crawltestcmd.ScoreJSON, result) {
 	t.Helper()
+	return scoredAs(t, nil, args...)
+}
+
+// scoredAs is scored by a user with such an environment.
+func scoredAs(t *testing.T, env []string, args ...string) (crawltestcmd.ScoreJSON, result) {
+	t.Helper()
 	one := curtsy(t, append([]string{"crawltest", "score", "--json"}, args...)...)
 	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // other crawlers take longer than a command of ours may
-	cmd.Env = one.Env
+	cmd.Env = append(one.Env, env...)
 	r := ended(t, cmd)
 	var score crawltestcmd.ScoreJSON
 	if err := json.Unmarshal([]byte(r.out), &score); err != nil {
@@ -87,7 +94,13 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 		t.Skip("takes as long as politeness does")
 	}
 	t.Parallel()
-	score, r := scored(t, append([]string{"--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)
+	config := t.TempDir()
+	env := []string{"XDG_CONFIG_HOME=" + config, "HOME=" + config, "AppData=" + config}
+	keys := filepath.Join(t.TempDir(), "keys")
+	made := curtsy(t, "identity", "webbotauth", "--signature-agent", botAgent, "-o", keys)
+	made.Env = append(made.Env, env...)
+	ended(t, made).want(t, cli.ExitDone)
+	score, r := scoredAs(t, env, append([]string{"--keys", keys, "--token", "curtsy", "--", os.Args[0]}, oursPolite...)...)
 	r.want(t, cli.ExitDone)
 	for _, rule := range score.Rules {
 		if rule.Verdict != "pass" {

@@ -40,11 +40,16 @@ func TestCAFileIsKeptWithItsWholePath(t *testing.T) {
 func TestSummaryTextSaysHowToGoOnBeyondALimit(t *testing.T) {
 	for ended, flag := range map[string]string{
 		crawler.EndedMaxPages: "--max-pages", crawler.EndedMaxBytes: "--max-bytes", crawler.EndedMaxPerHost: "--max-per-host",
+		crawler.EndedMaxPerDomain: "--max-per-domain",
 	} {
 		text := text.Summary(crawler.Summary{EndedBy: ended, Status: status.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
 		if want := "curtsy resume " + flag + " 0 news"; !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", ended, want, text)
 		}
+	}
+	stopped := text.Summary(crawler.Summary{EndedBy: crawler.EndedStopWhen + "pages=5", Status: status.Status{Elapsed: 1, Queued: 5, Bytes: 1}}, "news", true)
+	if !strings.Contains(stopped, ": --stop-when pages=5.") || !strings.Contains(stopped, "curtsy resume --stop-when none news") {
+		t.Errorf("it says\n%s", stopped)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestExplainTextHasEverySection(t *testing.T) {
 	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, origin+"/\x2e/#x").want(t, cli.ExitDone)
 	r := inside(t, "explain", dir, origin+"/secret/open")
 	for _, want := range []string{
-		"\nurl      ", "\nkey      the same\n", "\nscope    in, by rule scope:host\n", "asked before, without an opinion: scope:seed, trap:segments",
+		"\nurl      ", "\nkey      the same\n", "\nscope    in, by rule scope:host\n", "asked before, without an opinion: scope:seed, trap:segments,\n",
 		"\nopt-out  on no list\n", "\ntraps    none of 6 has an opinion\n", "\nstate    unknown\n", "\nhost     open, your own", "\nrobots   " + origin + "/robots.txt\n",
 		"curtsy by rfc9309: allowed; the groups of *, for none names it; 2 of 2 rules match\n",
 		"line 3     length 12   Allow: /secret/open  ← decides: the longest match, by its octets (RFC 9309 2.2.2)\n",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/pem"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/scope"
+	"curtsy/frontier/canon"
 	"curtsy/storage/ledger"
 )
 
@@ -42,6 +45,26 @@ func targets(web *crawltest.Web) []string {
 	return out
 }
 
+// drawn is what a crawl of the site asks for of which half of the pages are drawn: the port is another one each time.
+func drawn(t *testing.T, root string) string {
+	t.Helper()
+	half, err := scope.ParseSample("pages:50%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]bool{"/": true, "/style.css": true} // the seed, and what it shows
+	for _, link := range [][2]string{{"/", "/shop/"}, {"/", "/news/1.html"}, {"/", "/recipe.pdf"}, {"/shop/", "/shop/bread.html"}, {"/shop/bread.html", "/shop/rye.html"}} {
+		u, err := canon.Parse(strings.TrimSuffix(root, "/") + link[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked[link[0]] && half.Holds(u) {
+			asked[link[1]] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(asked)), " ")
+}
+
 // Each flag that says what belongs to the crawl changes what is asked for.
 func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
 	const everything = "/ /news/1.html /recipe.pdf /shop/ /shop/bread.html /shop/rye.html /style.css"
@@ -60,6 +83,11 @@ func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
 		{"--trap segments=1 --requisites none", "", "/ /recipe.pdf /shop/"},
 		{"--workers 1 --max-pages 1 --requisites none", "", "/"},
 		{"--workers 1 --max-per-host 1", "", "/"},
+		{"--workers 1 --max-per-domain 1", "", "/"},
+		{"--workers 1 --stop-when pages=1 --requisites none", "", "/"},
+		{"--sample pages:50%", "", "SAMPLED"},
+		{"--sample hosts:0.0000001%", "", "/"},
+		{"--sample hosts:0.0000001% --sample-seeds", "", ""},
 		{"--max-bytes 1B --workers 1", "", ""},
 		{"--max-wait 0 --delay 400ms", "", ""},
 	} {
@@ -71,6 +99,9 @@ func TestFlagsDecideWhatIsAskedFor(t *testing.T) {
 			defer web.Close()
 			args := append([]string{"crawl", "--quiet", "--delay", "0", "--dir", filepath.Join(t.TempDir(), "d")}, strings.Fields(tt.flags)...)
 			r := inside(t, append(args, web.LoopbackURL("bakery.test")+tt.seed)...)
+			if tt.want == "SAMPLED" {
+				tt.want = drawn(t, web.LoopbackURL("bakery.test"))
+			}
 			if got := strings.Join(targets(web), " "); got != tt.want {
 				t.Errorf("asked for %q, want %q (exit code %d: %s)", got, tt.want, r.code, r.err)
 			}

@@ -72,7 +72,7 @@ console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 // foreignArchive writes an archive of all kinds of records, and its index.
 func foreignArchive(t *testing.T, dir string) {
 	t.Helper()
-	index, err := cdxj.Open(t.Context(), dir, nil)
+	index, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

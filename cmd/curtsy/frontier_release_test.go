@@ -68,7 +68,7 @@ func TestRule22_WhatIsHeldIsReleased(t *testing.T) {
 
 func TestReleaseSaysWhatIsWrong(t *testing.T) {
 	dir, _ := stopped(t)
-	inside(t, "frontier", "release", "--trap", "cycle", dir).want(t, cli.ExitUsage, "queries and template do")
+	inside(t, "frontier", "release", "--trap", "cycle", dir).want(t, cli.ExitUsage, "queries, template and max-per-tag do")
 	inside(t, "frontier", "release", "--host", "other.test", dir).want(t, cli.ExitUsage, "--host other.test")
 	inside(t, "frontier", "release", t.TempDir()).want(t, cli.ExitUsage, "holds no crawl")
 	inside(t, "frontier", "release").want(t, cli.ExitUsage, "takes one crawl directory")

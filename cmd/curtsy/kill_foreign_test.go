@@ -71,6 +71,7 @@ func (s *strangers) requests() int {
 // pace with each, and its audit finds nothing. (Own hosts, with which TestAKilledCrawlLosesNothing is concerned, are
 // exempt from most of what an audit requires.)
 func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("several processes")
 	}

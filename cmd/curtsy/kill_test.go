@@ -27,6 +27,7 @@ import (
 // Killed twenty times at random instants and resumed each time, a crawl fetches every page, repeats at most what was in
 // flight, and leaves an archive that reads clean after each resume.
 func TestAKilledCrawlLosesNothing(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("many processes")
 	}
@@ -127,7 +128,7 @@ func reopened(t *testing.T, dir string) {
 	}
 	indexHolds(t, dir)
 	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) { // each process of a test has a key of its own
-		if err != nil || e.Problem != nil && e.Problem.Fault != ledger.NoEnd && e.Problem.Fault != ledger.KeyChanged && e.Problem.Fault != ledger.Empty {
+		if err != nil || e.Problem != nil && e.Problem.Fault != ledger.NoStop && e.Problem.Fault != ledger.KeyChanged && e.Problem.Fault != ledger.Empty {
 			t.Fatalf("the ledger: %v %v", e.Problem, err)
 		}
 	}

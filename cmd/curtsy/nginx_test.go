@@ -107,6 +107,7 @@ func (s *server) asked() map[string]map[string]int {
 // Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, what style
 // sheets name included, and what is reachable is what wget finds: docs/dev/real-input.md.
 func TestPythonDocsUnderNginxEveryPageOnceAndWgetAgrees(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a real server and a whole site")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/forgetcmd"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/optout"
@@ -34,7 +36,7 @@ func newOptOut(std cli.Streams) *cobra.Command {
 }
 
 func newOptOutAdd(std cli.Streams) *cobra.Command {
-	var user bool
+	var user, forget bool
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "add [flags] DIR ENTRY…",
@@ -44,11 +46,14 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			"decision, a second later at most; what was waiting in its queue is dropped.\n\n" +
 			"An entry is a host (example.org), a domain with everything below it\n" +
 			"(.example.org), an address or network (192.0.2.0/24), or the beginning of URLs\n" +
-			"(example.org/private/); http:// or https:// before a host mean that alone.",
+			"(example.org/private/, or with a $ behind it that URL alone); http:// or\n" +
+			"https:// before a host mean that alone.\n\n" +
+			"With --forget the bodies that a stopped crawl has of them are taken down, too.",
 		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
 			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := crawldir.UserOptOut()
+			dir := ""
 			if !user {
 				if len(args) == 0 {
 					return cli.Usagef("optout add takes a crawl directory and entries, or --user and entries")
@@ -56,7 +61,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 				if err := crawldir.Require(args[0]); err != nil {
 					return err
 				}
-				path, args = filepath.Join(args[0], crawldir.OptOutName), args[1:]
+				dir, path, args = args[0], filepath.Join(args[0], crawldir.OptOutName), args[1:]
 				if err = mayWrite(path); err != nil {
 					return err
 				}
@@ -64,12 +69,26 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return addOptOuts(path, args, reason, std)
+			if forget && user {
+				return cli.Usagef("--forget takes down what one crawl has: name its directory in the place of --user")
+			}
+			if forget {
+				if err := forgetcmd.Entries(args); err != nil { // before anything is added
+					return err
+				}
+			}
+			if err := addOptOuts(path, args, reason, std); err != nil || !forget {
+				return err
+			}
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
+				return forgetcmd.Forget(ctx, dir, args, reason, std)
+			})
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "add to your own list, which holds for all your crawls")
 	fs.StringVar(&reason, "reason", "", "why, a `TEXT`; it stands in the list and the ledger")
+	fs.BoolVar(&forget, "forget", false, "take down what the crawl has of them, as curtsy forget does")
 	cli.Group(fs, "What to add")
 	return cmd
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,27 +12,91 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// A crawl that was killed, and never resumed, is packed with all that its archive holds, and its package is audited clean:
-// its ledger has no head, and so no signature, yet.
+// A crawl that was killed, and never resumed, is packed with all that its archive holds, and its package is audited clean.
+// From then on its ledger has each of its files, before a run and behind it.
 func TestAKilledCrawlIsPackedWhole(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() {
 		t.Skip("a crawl in another process")
 	}
 	s := newStrangers(t, 8, 2)
 	dir := filepath.Join(t.TempDir(), "crawl")
-	p := launched(t, curtsy(t, append([]string{"crawl", "--own-site", "none", "--dir", dir, "--quiet"}, s.seeds...)...))
+	user := oneUser(t)
+	p := launched(t, user(append([]string{"crawl", "--own-site", "none", "--dir", dir, "--quiet"}, s.seeds...)...))
 	p.until(t, "some requests", func() bool { return s.requests() >= 20 })
 	if !p.kill() {
 		t.Fatal("it ended before the kill came")
 	}
 	before := exchangesIn(t, dir)
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	ended(t, curtsy(t, "pack", dir, "-o", file)).want(t, cli.ExitDone, "which a kill left open, is completed")
+	ended(t, user("pack", dir, "-o", file)).want(t, cli.ExitDone, "which a kill left open, is completed, and the ledger has a mark of it")
 	if after := exchangesIn(t, file); after < before-8 || after == 0 { // of the last exchange with each host a part may have been written
 		t.Errorf("the package has %d exchanges, the directory had %d", after, before)
 	}
-	ended(t, curtsy(t, "resume", "--max-time", "2s", "--quiet", dir)).want(t, cli.ExitDone)
+	eachOctetCounts(t, dir)
+	ended(t, user("resume", "--max-time", "2s", "--quiet", dir)).want(t, cli.ExitDone)
 	ended(t, curtsy(t, "audit", dir)).want(t, cli.ExitDone)
+	eachOctetCounts(t, dir)
+}
+
+// oneUser makes command lines of one user, who has one configuration folder and so one key.
+func oneUser(t *testing.T) func(args ...string) *exec.Cmd {
+	config := t.TempDir()
+	return func(args ...string) *exec.Cmd {
+		cmd := curtsy(t, args...)
+		for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+			cmd.Env = append(cmd.Env, name+"="+config)
+		}
+		return cmd
+	}
+}
+
+// eachOctetCounts changes an octet of each file of archive and index, which the audit finds.
+func eachOctetCounts(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "[wi][an][rd]*", "curtsy-*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%q %v", files, err)
+	}
+	for _, file := range files {
+		was, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := bytes.Clone(was)
+		changed[len(changed)/2] ^= 1
+		if err := os.WriteFile(file, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := ended(t, curtsy(t, "audit", dir)); r.code != cli.ExitFound {
+			t.Errorf("an octet of %s was changed, and the audit ends with %d", file, r.code)
+		}
+		if err := os.WriteFile(file, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whose key is not the ledger's, packs what a kill left all the same: the mark is for the next run, which makes it.
+func TestPackLeavesALedgerOfAnotherKeyToTheNextRun(t *testing.T) {
+	dir := crawledBakery(t)
+	ledger := func() string {
+		b, err := os.ReadFile(filepath.Join(dir, "ledger", "checkpoint"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	before := ledger()
+	whole := segmentsOf(t, dir)[0]
+	if err := os.Rename(whole, whole+".open"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	inside(t, "pack", dir, "-o", filepath.Join(t.TempDir(), "x.wacz")).want(t, cli.ExitDone, "the ledger is not told", "is completed", "packed ")
+	if ledger() != before {
+		t.Error("another key has signed the ledger")
+	}
 }
 
 // exchangesIn audits what, which must be clean, and returns how many exchanges there are.
@@ -62,7 +128,7 @@ func TestPackCompletesTheSegmentThatAKillLeftOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.wacz")
-	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "the kill tore its end", "packed ")
+	inside(t, "pack", dir, "-o", file).want(t, cli.ExitDone, filepath.Base(whole)+".open, which a kill left open, is completed", "tore its end", "packed ")
 	if text := unzipped(t, file)["datapackage.json"]; !strings.Contains(text, filepath.Base(whole)) {
 		t.Errorf("it is not in the package: %s", text)
 	}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,13 +59,38 @@ func apart(m *testing.M) int {
 		// to show. These are hundreds of processes, and what they were to do they have done.
 		os.Setenv("GORACE", "atexit_sleep_ms=20")
 	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given && runtime.GOMAXPROCS(0) < sideBySide {
+		if err := flag.Set("test.parallel", strconv.Itoa(sideBySide)); err != nil {
+			panic(err)
+		}
+	}
 	return m.Run()
+}
+
+// sideBySide is how many tests run at a time at least: those that do so wait for paces, browsers and processes.
+const sideBySide = 4
+
+// amongOthers has a test run beside others: one that changes no environment and measures nothing. In their long form some
+// measure times.
+func amongOthers(t *testing.T) {
+	if !full() {
+		t.Parallel()
+	}
 }
 
 // curtsy is a command line, to be run as a process with a configuration folder of its own.
 func curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	return curtsyWithin(t, 3*time.Minute, args...)
+}
+
+// curtsyWithin is curtsy for what takes its time.
+func curtsyWithin(t *testing.T, within time.Duration, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	config := t.TempDir()

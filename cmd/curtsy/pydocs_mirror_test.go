@@ -55,6 +55,7 @@ func docsMirroredBy(t *testing.T, by mirrorer, n int) docsMirrored {
 // Real input: mirrors of Python's documentation, opened in a browser. Ours has nothing broken, and takes no longer than
 // those of others.
 func TestMirrorsOfPythonDocs(t *testing.T) {
+	amongOthers(t)
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(tw, "| program | seconds | requests | asked again | pages | opened | failed requests | dead links | missing images | other |")

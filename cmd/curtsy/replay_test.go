@@ -120,7 +120,7 @@ func asRepeat(t *testing.T, dir, of, as string) {
 	if r.Response == nil {
 		t.Fatalf("%s is not in the archive", of)
 	}
-	index, err := cdxj.Open(t.Context(), dir, nil)
+	index, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

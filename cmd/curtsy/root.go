@@ -11,6 +11,8 @@ import (
 	"curtsy/cmd/curtsy/crawltestcmd"
 	"curtsy/cmd/curtsy/evidencecmd"
 	"curtsy/cmd/curtsy/explaincmd"
+	"curtsy/cmd/curtsy/exportcmd"
+	"curtsy/cmd/curtsy/forgetcmd"
 	"curtsy/cmd/curtsy/frontiercmd"
 	"curtsy/cmd/curtsy/identity"
 	"curtsy/cmd/curtsy/mirrorcmd"
@@ -45,20 +47,23 @@ func newRoot(std cli.Streams) *cobra.Command {
 		crawlcmd.NewDemo(std),
 		crawlcmd.New(std),
 		crawlcmd.NewMirror(std),
-		crawlcmd.NewResume(std),
-		crawlcmd.NewUpdate(std),
+		forgetcmd.First(crawlcmd.NewResume(std), std),
+		forgetcmd.First(crawlcmd.NewUpdate(std), std),
+		forgetcmd.First(crawlcmd.NewWatch(std), std),
 		newStatus(std),
 		explaincmd.Command(std),
-		evidencecmd.Report(std),
-		evidencecmd.Pack(std),
+		forgetcmd.First(evidencecmd.Report(std), std),
+		forgetcmd.First(evidencecmd.Pack(std), std),
+		forgetcmd.First(exportcmd.New(std), std),
 		mirrorcmd.NewServe(std),
 		frontiercmd.Command(std),
 		identity.Command(std),
 		robotscmd.Command(std),
 		newOptOut(std),
+		forgetcmd.Command(std),
 		evidencecmd.Ledger(std),
 		warccmd.Command(std),
-		evidencecmd.Audit(std),
+		forgetcmd.First(evidencecmd.Audit(std), std),
 		crawltestcmd.Command(std),
 		newBench(std),
 		newVersion(std),

@@ -158,6 +158,7 @@ func pagesIn(t *testing.T, dir string, o *torture.Web) int {
 
 // What docs/mirror-compared.md says can be seen again: of ours nothing is broken, of others' mirrors something is.
 func TestMirrorsOfTheTortureSite(t *testing.T) {
+	amongOthers(t)
 	var list []mirrored
 	for _, by := range mirrorers() {
 		t.Run(by.name, func(t *testing.T) {

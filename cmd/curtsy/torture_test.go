@@ -86,6 +86,7 @@ func (s origin) holds(u *url.URL) (string, have) {
 // The checker finds nothing broken in the torture site itself, but for what is absent there: what it finds in a mirror is
 // then the mirror's doing.
 func TestTortureSiteItselfIsWhole(t *testing.T) {
+	amongOthers(t)
 	if testing.Short() && !full() {
 		t.Skip("some hundred pages in a browser")
 	}

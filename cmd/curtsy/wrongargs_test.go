@@ -32,10 +32,12 @@ var commandLines = map[string][]string{
 	"mirror rebuild":   {"DIR"},
 	"resume":           {"DIR"},
 	"update":           {"--max-time 1s DIR"},
+	"watch":            {"--once DIR"},
 	"status":           {"DIR"},
 	"explain":          {"DIR URL"},
 	"report":           {"DIR"},
 	"pack":             {"-o NEW.wacz DIR"},
+	"export":           {"-o NEW DIR", "--graph pages -o NEW DIR"},
 	"serve":            {"--listen PORT DIR"},
 	"frontier ls":      {"DIR"},
 	"frontier add":     {"DIR URL"},
@@ -50,6 +52,7 @@ var commandLines = map[string][]string{
 	"frontier compact": {"DIR"},
 	"frontier rebuild": {"DIR"},
 	"identity own":     {"NAME"},
+	"identity check":   {"--contact a@library.org URL"},
 	"identity set":     {"--contact NAME"},
 	"robots check":     {"--file FILE URL"},
 	"robots diff":      {"FILE FILE", "FILE FILE URL"},
@@ -57,6 +60,10 @@ var commandLines = map[string][]string{
 	"optout add":       {"DIR ENTRY"},
 	"optout list":      {"DIR"},
 	"ledger head":      {"DIR"},
+	"ledger prove":     {"--host NAME -o NEW DIR"},
+	"ledger verify":    {"FILE", "--access-log FILE FILE", "--skew TIME FILE"},
+	"ledger lodge":     {"--witness URL DIR", "--tsa URL --tsa-ca FILE DIR"},
+	"ledger compare":   {"DIR DIR", "FILE DIR"},
 	"warc ls":          {"FILE"},
 	"warc cat":         {"FILE NUMBER"},
 	"warc check":       {"FILE"},
@@ -73,6 +80,7 @@ var placeholder = regexp.MustCompile(`\b(FILE|DIR|URL|NEW|PORT|HOST|NAME|ENTRY|N
 // Whatever is given to any command that is no file, no folder, not there, no URL, no number, empty, or where nothing can be
 // written, the command says in plain words, and with an exit code.
 func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
+	amongOthers(t)
 	seed, _ := small(t)
 	base := t.TempDir()
 	dir := filepath.Join(base, "d")
@@ -177,6 +185,7 @@ func inPlainWords(t *testing.T, args []string) (code int) {
 
 // Each flag of every command says in plain words what it does not take.
 func TestWhateverValueOfAFlagIsWrongIsSaidInPlainWords(t *testing.T) {
+	amongOthers(t)
 	for _, name := range runnable(testRoot(), "") {
 		called(t, strings.Fields(name)...).Flags().VisitAll(func(f *pflag.Flag) {
 			for _, wrong := range []string{"", "%zz", "*", "-1", "99999999999999999999", "1e400", "[", "a=b=c", "\xff"} {

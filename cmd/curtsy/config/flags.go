@@ -1,17 +1,21 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/fetch/webbotauth"
 )
 
 // Flags declares every setting as a flag, with its default. Their names are the keys of the configuration files, too.
 func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	*s = crawldir.Defaults()
 	IdentityFlags(s, fs)
+	SignatureFlags(s, fs)
 	scopeFlags(s, fs)
 
 	fs.Var((*value.Duration)(&s.Delay), "delay", "shortest `TIME` between two exchanges with a host; below 1s for hosts of your own only")
@@ -25,6 +29,10 @@ func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 
 	fs.Var(value.AtLeast(&s.MaxPages, 0), "max-pages", "end after `N` HTML pages; 0 for no limit")
 	fs.Var(value.AtLeast(&s.MaxPerHost, 0), "max-per-host", "at most `N` HTML pages of one host; 0 likewise")
+	fs.Var(value.AtLeast(&s.MaxPerDomain, 0), "max-per-domain", "at most `N` HTML pages of one registrable domain; 0 likewise")
+	fs.Var(value.AtLeast(&s.MaxPerTag, 0), "max-per-tag", "at most `N` HTML pages of what descends from the seeds with one tag; 0 likewise")
+	fs.Var(value.AtLeast(&s.PerHostPerDay, 0), "per-host-per-day", "at most `N` requests to one host within 24 hours; 0 likewise")
+	fs.StringArrayVar(&s.StopWhen, "stop-when", nil, "end when this `CONDITION` is met: pages=N, tag:NAME pages=N, errors>P%,\nduplicates>P% or new-hosts<N, or none; repeatable")
 	fs.Var((*value.Size)(&s.MaxBytes), "max-bytes", "end after this `SIZE` was received; 0 likewise")
 	fs.Var((*value.Duration)(&s.MaxTime), "max-time", "end after this `TIME`; 0 likewise")
 	fs.Var((*value.Size)(&s.MaxRate), "max-rate", "receive at most this `SIZE` per second; 0 likewise")
@@ -73,6 +81,19 @@ func IdentityFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	cli.Group(fs, "Identity")
 }
 
+// SignatureNames are the settings that say how requests are signed.
+func SignatureNames() []string {
+	return []string{"signature-agent", "signature-draft", "signature-life"}
+}
+
+// SignatureFlags declares those that say how requests are signed.
+func SignatureFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
+	fs.StringVar(&s.SignatureAgent, "signature-agent", "", "sign each request (Web Bot Auth), with the key that is published at this https `URL`, or at the usual path of this site")
+	fs.Var((*value.Draft)(&s.SignatureDraft), "signature-draft", "sign by this `DRAFT`: "+strings.Join(webbotauth.Drafts(), ", "))
+	fs.Var((*value.Duration)(&s.SignatureLife), "signature-life", "let a signature count for this `TIME`, from 10s to 24h")
+	cli.Group(fs, "Signature")
+}
+
 func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Scope, "scope", s.Scope, "`AREA` to stay in: host, domain, prefix, seeds or any")
 	fs.StringArrayVar(&s.Include, "include", nil, "only URLs that match this `REGEXP` (RE2), repeatable")
@@ -81,6 +102,9 @@ func scopeFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringSliceVar(&s.Reject, "reject", nil, "none of this `LIST` of media types or extensions")
 	fs.StringVar(&s.Requisites, "requisites", s.Requisites, "`WHICH` images, styles, scripts, media: none, those in scope, or all")
 	fs.Var(value.AtLeast(&s.Depth, crawldir.Unlimited), "depth", "at most `N` links from a seed; -1 for no limit")
+	fs.StringVar(&s.Sample, "sample", "", "only a `SHARE` of hosts or pages, the same each time: hosts:1%, pages:0.5%")
+	fs.StringVar(&s.SampleKey, "sample-key", s.SampleKey, "draw the sample by this `TEXT`; another one draws another sample")
+	fs.BoolVar(&s.SampleSeeds, "sample-seeds", false, "draw seeds, too; without it they are in")
 	fs.StringArrayVar(&s.Sitemaps, "sitemaps", nil, "read sitemaps, too: `WHICH` is robots, for those that robots.txt names,\nor a URL; repeatable (default none)")
 	fs.StringArrayVar(&s.Traps, "trap", nil, "set a trap `RULE=N`, or RULE=off; repeatable")
 	cli.Group(fs, "Scope")

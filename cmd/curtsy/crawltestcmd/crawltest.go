@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/crawltest/botauth"
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
@@ -30,7 +32,7 @@ func Command(std cli.Streams) *cobra.Command {
 }
 
 func newServe(std cli.Streams) *cobra.Command {
-	var token string
+	var token, keys string
 	var wing, torture, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
@@ -43,17 +45,21 @@ func newServe(std cli.Streams) *cobra.Command {
 			"  curtsy crawltest serve --torture",
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if torture && keys != "" {
+				return cli.Usagef("--torture is a web of its own: --keys adds nothing to it")
+			}
 			if torture && wing {
 				return cli.Usagef("--torture is a web of its own: --wing adds nothing to it")
 			}
 			if torture {
 				return tortureServe(cmd.Context(), token, asJSON, std)
 			}
-			return serve(cmd.Context(), token, wing, asJSON, std)
+			return serve(cmd.Context(), token, keys, wing, asJSON, std)
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "curtsy", "product `TOKEN` of the crawler: the name that it looks for in robots.txt")
 	wingFlag(cmd.Flags(), &wing)
+	keysFlag(cmd.Flags(), &keys)
 	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror, instead of the sites of the scoreboard")
 	cli.Group(cmd.Flags(), "Crawler")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the map at the start, the verdict at the end")
@@ -61,10 +67,10 @@ func newServe(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func serve(ctx context.Context, token string, wing, asJSON bool, std cli.Streams) error {
+func serve(ctx context.Context, token, keys string, wing, asJSON bool, std cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	board, err := startBoard(token, wing)
+	board, err := startBoard(token, keys, wing)
 	if err != nil {
 		return err
 	}
@@ -99,12 +105,37 @@ func wingFlag(fs *pflag.FlagSet, wing *bool) {
 	fs.BoolVar(wing, "wing", false, "serve all sites that misbehave, not a few of them: takes minutes more")
 }
 
-// startBoard serves the scoreboard for a crawler of that product token.
-func startBoard(token string, wing bool) (*scoreboard.Board, error) {
+func keysFlag(fs *pflag.FlagSet, path *string) {
+	fs.StringVar(path, "keys", "", "verify the crawler's signatures (Web Bot Auth) by the key directory in `FILE`")
+}
+
+// directoryIn reads the key directory of a crawler; nil if none is named.
+func directoryIn(path string) (*botauth.Directory, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := userfile.ReadAll(path, botauth.MaxDirectory)
+	if err != nil {
+		return nil, cli.Usagef("--keys: %w", err)
+	}
+	d, err := botauth.ParseDirectory(b)
+	if err != nil {
+		return nil, cli.Usagef("--keys %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// startBoard serves the scoreboard for a crawler of that product token, whose key directory is in a file.
+func startBoard(token, keys string, wing bool) (*scoreboard.Board, error) {
 	if !canBeToken(token) {
 		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); behind them a number is let pass", token)
 	}
+	directory, err := directoryIn(keys)
+	if err != nil {
+		return nil, err
+	}
 	board := scoreboard.New(token, wing)
+	board.Keys = directory
 	if err := board.Start(); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type scoring struct {
 	json, quiet, verbose bool
 
 	token   string
+	keys    string
 	wing    bool
 	rules   []string
 	timeout value.Duration
@@ -62,6 +63,7 @@ func newScore(std cli.Streams) *cobra.Command {
 	fs.SetInterspersed(false) // what follows the command's name is the command's own
 	fs.StringVar(&s.token, "token", "", "product `TOKEN` of the crawler: the name that it looks for in robots.txt (default the command's name)")
 	wingFlag(fs, &s.wing)
+	keysFlag(fs, &s.keys)
 	fs.Var(&s.timeout, "timeout", "end the command after this `TIME`")
 	cli.Group(fs, "Crawler")
 	fs.StringSliceVar(&s.rules, "rules", nil, "show only rules whose name contains one of this `LIST`")
@@ -120,7 +122,7 @@ func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) er
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	board, err := startBoard(s.token, s.wing)
+	board, err := startBoard(s.token, s.keys, s.wing)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ import (
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/bundle"
 	"curtsy/storage/audit/reconcile"
-	"curtsy/storage/ledger"
 )
 
 // auditing is one invocation of audit.
@@ -30,13 +29,15 @@ type auditing struct {
 	logs  []string // [HOST=]FILE
 	texts []string // robots.txt, [HOST=]FILE
 	from  []string // addresses of the crawler
-	head  string
+	known known
 	floor value.Duration
 	rules string
 	token string
 	skew  value.Duration
 	json  bool
 	html  string
+
+	practices
 }
 
 // logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
@@ -53,16 +54,22 @@ func Audit(std cli.Streams) *cobra.Command {
 			"agree, or a WACZ file, which must be as its manifest and signatures say, or\n" +
 			"WARC files of any crawler. With the site's own access log beside them,\n" +
 			"both must tell of the same requests. Without PATH an access log is judged alone,\n" +
-			"by the robots.txt and the product token that are given. Exit code 0: no\n" +
-			"violation; 3: violations, each of them named; 1: it cannot be read.",
+			"by the robots.txt and the product token that are given. The first lines say how\n" +
+			"far the evidence reaches: give what you know of the operator's key, of heads\n" +
+			"that were lodged, of witnesses and of time stamps, and it reaches further.\n" +
+			"Exit code 0: no violation; 3: violations, each of them named; 1: it cannot be\n" +
+			"read. --cbcp also goes through the draft on crawler best practices, clause by\n" +
+			"clause.",
 		Example: "  curtsy audit news\n" +
+			"  curtsy audit --key operator.key --head lodged.txt news\n" +
 			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
+			"  curtsy audit --cbcp news\n" +
 			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz\n" +
 			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.head == "" && cmd.Flags().Changed("head") { // an empty variable of a shell must not pass for a check
-				return cli.Usagef("--head is empty: give the 64 digits that curtsy ledger head printed")
+			if err := a.known.given(cmd.Flags()); err != nil {
+				return err
 			}
 			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return a.run(ctx, args, std) })
 		},
@@ -73,11 +80,13 @@ func Audit(std cli.Streams) *cobra.Command {
 	fs.Var(&a.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
 	fs.StringArrayVar(&a.from, "from", nil, "an `ADDRESS` or CIDR of the crawler: every logged request from there is its own; repeatable")
 	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE`: the robots.txt of a host, to judge an access log alone by; repeatable")
-	fs.StringVar(&a.head, "head", "", "`HEX`: the ledger's head as it was lodged elsewhere; the chain must pass through it")
 	cli.Group(fs, "Beside the archive")
+	a.known.flags(fs)
+	cli.Group(fs, "Who vouches for the ledger")
 	fs.Var(&a.floor, "floor", "shortest pause to require of hosts that are not the operator's own: `D` (default: what the archive declares, at least 1s, if curtsy made it)")
 	fs.StringVar(&a.rules, "rules", "standards", "the `RULES` that other crawlers are held to: standards, or curtsy, for what curtsy promises as well, as far as their archive shows it")
 	fs.StringVar(&a.token, "agent", "", "product `TOKEN` to judge for (default: the archive's)")
+	a.practices.flag(fs)
 	cli.Group(fs, "Judgement")
 	fs.BoolVar(&a.json, "json", false, "print one JSON object")
 	fs.StringVar(&a.html, "html", "", "also write a page for people to `FILE`")
@@ -99,27 +108,29 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 		return err
 	}
 	o.TempDir, l.TempDir = temp, temp
-	var crashed func(from, to time.Time) bool
+	var book *reconcile.Ledger
 	switch {
 	case l.Dir != "" && !isDir(l.Dir):
 		o.Witnesses = append(o.Witnesses, reconcile.NoLedger(l.Dir))
 	case l.Dir != "":
 		o.Ours = true
-		book, err := reconcile.Open(ctx, l)
-		if err != nil {
+		if book, err = reconcile.Open(ctx, l); err != nil {
 			return err
 		}
-		o.Witnesses, crashed = append(o.Witnesses, book), book.Crashed
+		o.Witnesses = append(o.Witnesses, book)
 	}
-	if l.Dir != "" && pack == nil && filepath.Dir(o.Files[0]) != filepath.Dir(l.Dir) { // else the folder holds all of the crawl
-		o.Witnesses = append(o.Witnesses, audit.NotRead(filepath.Dir(o.Files[0]), o.Files))
+	if folder := archiveFolder(o.Files, l.Dir); l.Dir != "" && pack == nil && folder != "" {
+		o.Witnesses = append(o.Witnesses, audit.NotRead(folder, o.Files))
 	}
-	if err := a.accessLogs(&o, crashed, std); err != nil {
+	if err := a.accessLogs(&o, book, std); err != nil {
 		return err
 	}
 	if pack != nil {
 		o.LeftOut = pack.LeftOut()
 		o.Witnesses = append(o.Witnesses, pack)
+	}
+	if err := a.begin(&o); err != nil {
+		return err
 	}
 	r, err := audit.Run(ctx, o)
 	if errors.Is(err, accesslog.ErrManyHosts) {
@@ -131,8 +142,12 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	if err != nil {
 		return err
 	}
+	rename := func() {}
 	if pack != nil {
-		pack.Name(r)
+		rename = func() { pack.Name(r) }
+	}
+	if err := a.conclude(ctx, r, rename); err != nil {
+		return err
 	}
 	if r.Ledger == nil {
 		r.CannotShow = append(r.CannotShow, "ledger: there is none beside what was given, so what was decided without a request, and what was taken out of the archive, is not known")
@@ -143,18 +158,18 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 	if a.html != "" {
-		if err := durable.Output(a.html, func(w io.Writer) error { return audittext.WritePage(w, r) }); err != nil {
+		if err := durable.Output(a.html, func(w io.Writer) error { return audittext.WritePageWith(w, r, a.judged) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	if a.json {
-		if err := cli.WriteJSON(std.Out, r); err != nil {
+		if err := cli.WriteJSON(std.Out, a.object(r)); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(std.Out, audittext.Text(r)); err != nil {
+	} else if _, err := io.WriteString(std.Out, audittext.Text(r)+a.text()); err != nil {
 		return err
 	}
-	if !r.Clean {
+	if !r.Clean || a.brokenMust() {
 		return cli.Silent(cli.ExitFound)
 	}
 	return nil
@@ -196,15 +211,13 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 	if o.Files, l.Dir, pack, err = archivesAt(ctx, paths, temp); err != nil {
 		return o, l, nil, err
 	}
-	if a.head == "" {
-		return o, l, pack, nil
+	if err := a.known.read(&l); err != nil {
+		return o, l, nil, err
 	}
-	if l.Dir == "" {
-		return o, l, nil, cli.Usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
-	}
-	l.Head = new(ledger.Hash)
-	if err := l.Head.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(a.head)))); err != nil {
-		return o, l, nil, cli.Usagef("--head: %w", err)
+	if pack != nil {
+		l.Stated, l.Base = pack.Stated, pack.Base
+	} else {
+		besideFiles(&l, o.Files)
 	}
 	return o, l, pack, nil
 }

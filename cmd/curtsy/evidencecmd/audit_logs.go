@@ -13,11 +13,15 @@ import (
 	"curtsy/robots"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/reconcile"
 )
 
 // accessLogs adds the witness of the access logs, if there are any.
-func (a *auditing) accessLogs(o *audit.Options, crashed func(from, to time.Time) bool, std cli.Streams) error {
-	lo := accesslog.Options{Stdin: std.In, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1), Crashed: crashed, Whole: crashed != nil}
+func (a *auditing) accessLogs(o *audit.Options, book *reconcile.Ledger, std cli.Streams) error {
+	lo := accesslog.Options{Stdin: std.In, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1)}
+	if book != nil {
+		lo.Crashed, lo.TakenDown, lo.Whole = book.Crashed, book.TakenDown, true
+	}
 	if a.token != "" {
 		lo.Tokens = []string{a.token}
 	}
@@ -80,8 +84,10 @@ func (a *auditing) logsAlone(ctx context.Context, temp string, std cli.Streams) 
 	switch {
 	case a.token == "":
 		return cli.Usagef("an access log without an archive is judged for a product token: give --agent TOKEN, or the archive: curtsy audit --access-log FILE PATH")
-	case a.head != "":
-		return cli.Usagef("--head is of a ledger: give the crawl directory or the WACZ file that holds it")
+	case a.on || a.practices.page != "" || a.practices.ranges != "":
+		return cli.Usagef("--cbcp is judged by an archive: give a crawl directory, a WACZ file or WARC files")
+	case a.known.any():
+		return errNoLedger
 	}
 	if err := robots.ValidToken(a.token); err != nil {
 		return cli.Usagef("--agent: %w", err)

@@ -13,6 +13,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit/bundle"
+	"curtsy/storage/audit/reconcile"
 )
 
 // archivesAt returns the WARC files that paths stand for, in the order of their names, and the ledger beside them, which
@@ -92,7 +93,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 			}
 		}
 	}
-	if len(files) == 0 {
+	if len(files) == 0 && !hasSegment(ledgerDir) { // a kill may come before the first exchange, and the ledger tells
 		return nil, "", fmt.Errorf("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
 	}
 	slices.Sort(files)
@@ -121,7 +122,43 @@ func ledgerBeside(path, dir string) string {
 	return ""
 }
 
+// archiveFolder is where the files of a crawl with that ledger stand, and nothing else; "" where its folder holds all of the
+// crawl, or there is none.
+func archiveFolder(files []string, ledgerDir string) string {
+	folder := filepath.Join(filepath.Dir(ledgerDir), crawldir.ArchiveName)
+	if len(files) > 0 {
+		folder = filepath.Dir(files[0])
+	}
+	if folder == filepath.Dir(ledgerDir) || !isDir(folder) {
+		return ""
+	}
+	return folder
+}
+
+// hasSegment reports whether a ledger has begun.
+func hasSegment(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	all, err := crawldir.Entries(dir, "0", ".jsonl")
+	return err == nil && len(all) > 0
+}
+
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()
+}
+
+// besideFiles says where the files are that a ledger has marks of, if the archive stands where a crawl puts it.
+func besideFiles(l *reconcile.Options, files []string) {
+	if l.Dir == "" {
+		return
+	}
+	folder, err := filepath.Abs(filepath.Join(filepath.Dir(l.Dir), crawldir.ArchiveName))
+	if len(files) > 0 {
+		folder, err = filepath.Abs(filepath.Dir(files[0]))
+	}
+	if err == nil && filepath.Base(folder) == crawldir.ArchiveName {
+		l.Root, l.Settings, l.Before = filepath.Dir(l.Dir), crawldir.ConfigName, crawldir.ConfigBefore
+	}
 }

@@ -1,20 +1,24 @@
 package evidencecmd
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/storage/audit/vouch"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 )
 
@@ -22,11 +26,12 @@ import (
 func Ledger(std cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "See the head of a crawl's ledger",
+		Short: "Prove what a crawl did: checkpoints, witnesses, bundles for a site",
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLedgerHead(std))
+	cmd.AddCommand(newLedgerHead(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerWitness(std),
+		newLedgerLodge(std), newLedgerCompare(std))
 	return cmd
 }
 
@@ -34,62 +39,68 @@ func newLedgerHead(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "head [flags] DIR",
-		Short: "Print the hash that stands for the whole ledger",
-		Long: "Print the hash that stands for every line of a crawl's ledger, to lodge it where\n" +
-			"you cannot change it: with the site owner, in a mail, in a log of somebody else.\n" +
-			"Whoever has it can prove later that no line before it was changed. It works\n" +
-			"while the crawl runs, too: the hash then stands for the lines written so far.",
-		Example: "  curtsy ledger head news",
+		Short: "Print the checkpoint that stands for the whole ledger",
+		Long: "Print the latest checkpoint of a crawl's ledger, to lodge it where you cannot\n" +
+			"change it: with the site owner, in a mail, in a log of somebody else. Whoever\n" +
+			"has it can prove later that no line before it was changed. It works while the\n" +
+			"crawl runs, too: a checkpoint is made at least every ten minutes.",
+		Example: "  curtsy ledger head news\n  curtsy ledger head news > head.txt\n  curtsy audit --head head.txt news",
 		Args:    cli.OneDir,
-		RunE:    func(_ *cobra.Command, args []string) error { return ledgerHead(args[0], asJSON, std) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },
 	}
 	cli.JSONFlag(cmd, &asJSON, "print JSON")
 	return cmd
 }
 
-// HeadJSON is what ledger head --json prints.
-type HeadJSON struct {
-	Version int         `json:"version"`
-	Chain   ledger.Hash `json:"chain"`
-	Lines   int64       `json:"lines"`
-	Segment int         `json:"segment"`
-	Line    int         `json:"line"`
-	Ended   bool        `json:"ended"`
-	Signed  bool        `json:"signed"`
-	Key     string      `json:"key,omitempty"`
-	Time    *time.Time  `json:"time,omitempty"`
+// latest is the latest checkpoint of the crawl in dir: as it tells it, if it runs.
+func latest(ctx context.Context, dir string) (*checkpoint.Note, error) {
+	if r, err := control.Connect(ctx, dir); err == nil {
+		if n, err := r.Checkpoint(ctx); err == nil {
+			return n, nil
+		}
+	}
+	return ledger.Latest(filepath.Join(dir, crawldir.LedgerName)) // which is the same, or says what is wrong
 }
 
-func ledgerHead(dir string, asJSON bool, std cli.Streams) error {
-	if _, err := os.Stat(filepath.Join(dir, crawldir.LedgerName)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+// HeadJSON is what ledger head --json prints.
+type HeadJSON struct {
+	Version    int      `json:"version"`
+	Origin     string   `json:"origin"`
+	Size       int64    `json:"size"`
+	Root       string   `json:"root"`       // in hexadecimal digits
+	Signatures []string `json:"signatures"` // names of the keys that stand under it; none is checked
+	Note       string   `json:"note"`
+}
+
+func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) error {
+	book := filepath.Join(dir, crawldir.LedgerName)
+	if _, err := os.Stat(book); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if err := crawldir.Require(dir); err != nil {
 			return err
 		}
 		return crawldir.RequireWhole(dir)
 	}
-	p, err := ledger.Head(filepath.Join(dir, crawldir.LedgerName))
+	n, err := latest(ctx, dir)
 	switch {
-	case errors.Is(err, ledger.ErrNoChain):
-		return fmt.Errorf("%s: %w: the next line of a run begins one", filepath.Join(dir, crawldir.LedgerName), err)
+	case errors.Is(err, ledger.ErrNoCheckpoint):
+		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
 	case err != nil:
 		return fmt.Errorf("%w; curtsy audit %s says more", err, plainly.Argument(dir))
 	}
-	if asJSON {
-		out := HeadJSON{1, p.Chain, p.Lines, p.Segment, p.Row, !p.Runs, p.Key != nil, hex.EncodeToString(p.Key), nil}
-		if !p.Time.IsZero() {
-			out.Time = &p.Time
-		}
-		return cli.WriteJSON(std.Out, out)
+	names := []string{}
+	for _, s := range n.Signatures {
+		names = append(names, s.Name)
 	}
-	what := "the head of an ended run"
-	if p.Runs {
-		what = "the last line so far: the crawl runs, or was killed"
+	note := n.Marshal()
+	if asJSON {
+		return cli.WriteJSON(std.Out, HeadJSON{1, n.Origin, n.Size, hex.EncodeToString(n.Root[:]), names, string(note)})
 	}
 	signed := "not signed"
-	if p.Key != nil {
-		signed = "signed by the key " + ledger.Fingerprint(p.Key)
+	if len(names) > 0 {
+		signed = "signed by " + plainly.Lines(strings.Join(names, ", "))
 	}
-	fmt.Fprintf(std.Err, "%s, %s, over %s\nlodge it elsewhere; later check it with curtsy audit --head %s %s\n", what, signed, plainly.Count(p.Lines, "decision"), p.Chain, plainly.Argument(dir))
-	_, err = fmt.Fprintln(std.Out, p.Chain)
+	fmt.Fprintf(std.Err, "%s, of %s\nlodge it elsewhere, as a file or as %s;\nlater check it with curtsy audit --head FILE %s\n",
+		signed, plainly.Count(n.Size, "line"), vouch.HeadOf(n.Checkpoint), plainly.Argument(dir))
+	_, err = std.Out.Write(note)
 	return err
 }

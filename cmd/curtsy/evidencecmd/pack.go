@@ -66,6 +66,9 @@ func pack(ctx context.Context, dir string, o packOptions, std cli.Streams) error
 		return err
 	}
 	return cli.UntilSignal(ctx, func(ctx context.Context) error {
+		if err := mendKilled(ctx, dir, std); err != nil {
+			return err
+		}
 		return cli.WhileStopped(ctx, dir, func(f frontier.Stored) error { return packStopped(ctx, f, dir, o, std) })
 	})
 }
@@ -85,7 +88,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	if n := stats.Queued + stats.InFlight + stats.Deferred; n > 0 {
 		parts.LeftOut = append(parts.LeftOut, fmt.Sprintf("The crawl is not finished: %s still to go.", plainly.Count(n, "URL")))
 	}
-	key, err := packKey()
+	key, rotations, err := packKey()
 	if err != nil {
 		return err
 	}
@@ -102,6 +105,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o packOptio
 	parts.Lines = ledger.Read(filepath.Join(dir, crawldir.LedgerName))
 	parts.Title, parts.Description = o.title, o.description
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
+	parts.Rotations = rotations
 	r, err := wacz.Create(ctx, o.to, parts)
 	if errors.Is(err, wacz.ErrExists) {
 		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.to)
@@ -149,14 +153,8 @@ func PartsOf(dir string) (o wacz.Options, err error) {
 	}
 	// Numbers have five digits, or more: the shorter name is the earlier segment.
 	slices.SortStableFunc(o.Segments, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	lines, err := os.ReadDir(filepath.Join(dir, crawldir.LedgerName))
-	if err != nil {
-		return o, fmt.Errorf("pack: %w", err)
-	}
-	for _, e := range lines {
-		if name := e.Name(); strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.zst") {
-			o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, crawldir.LedgerName, name)})
-		}
+	if o.Files, err = ledgerParts(filepath.Join(dir, crawldir.LedgerName)); err != nil {
+		return o, err
 	}
 	for _, name := range []string{"report.html", "report.json", "audit.json"} {
 		switch _, err := os.Lstat(filepath.Join(dir, name)); {

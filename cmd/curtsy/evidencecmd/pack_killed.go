@@ -4,36 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/frontier"
 	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
-// completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
-// package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
-func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
-	entries, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
+// openSegment is the name of the segment that a kill left open; "" for none.
+func openSegment(dir string) (string, error) {
+	open, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz.open")
+	if err != nil || len(open) == 0 {
+		return "", err
+	}
+	return filepath.Base(open[len(open)-1]), nil
+}
+
+// mendKilled completes the segment that a kill left open as resume does, and has the ledger know it. Where that cannot be
+// done, the segment is left to completeSegment, and the ledger to the next run.
+func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
+	open, err := openSegment(dir)
 	if err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
-	open := ""
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".warc.gz.open") {
-			open = e.Name()
-		}
-	}
-	if open == "" {
+	if _, asked := control.Connect(ctx, dir); open == "" || asked == nil {
 		return nil
 	}
-	say := func(format string, args ...any) {
-		fmt.Fprintf(std.Err, "%s\n", plainly.Lines(fmt.Sprintf(format, args...)))
+	settings, err := config.Of(dir)
+	if err != nil {
+		return err
 	}
-	index, err := crawldir.OpenIndex(ctx, dir, nil, func(n crawldir.Note) { say("%s", cli.Note(n, dir)) })
+	f, err := crawldir.OpenStopped(ctx, dir, settings)
+	switch {
+	case errors.Is(err, frontier.ErrInUse):
+		return nil // whoever packs is told
+	case err == nil:
+		err = f.MayMark()
+		if err == nil {
+			err = f.Mend(ctx, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+		}
+		err = errors.Join(err, f.Close())
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		sayTo(std, "note: the ledger is not told of what a kill left open, for it cannot be written: %v; curtsy resume %s tells it",
+			err, plainly.Argument(dir))
+	default:
+		sayTo(std, "%s, which a kill left open, is completed, and the ledger has a mark of it", open)
+	}
+	return nil
+}
+
+func sayTo(std cli.Streams, format string, args ...any) {
+	fmt.Fprintf(std.Err, "%s\n", plainly.Lines(fmt.Sprintf(format, args...)))
+}
+
+// completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
+// package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
+func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
+	open, err := openSegment(dir)
+	if err != nil || open == "" {
+		return err
+	}
+	index, err := crawldir.OpenIndex(ctx, dir, nil, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
 	if err != nil {
 		return err
 	}
@@ -41,9 +80,9 @@ func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
 	if err != nil {
 		return errors.Join(err, index.Close())
 	}
-	say("%s, which a kill left open, is completed", open)
+	sayTo(std, "%s, which a kill left open, is completed", open)
 	if file, n := archive.Cut(); n > 0 {
-		say("%s: the kill tore its end; %d octets of an unfinished record were cut off", file, n)
+		sayTo(std, "%s: the kill tore its end; %d octets of an unfinished record were cut off", file, n)
 	}
 	return errors.Join(archive.Close(), index.Close())
 }

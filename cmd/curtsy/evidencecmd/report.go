@@ -19,6 +19,7 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/export"
 	"curtsy/storage/plainly"
 	reports "curtsy/storage/report"
 )
@@ -27,6 +28,7 @@ type reportOptions struct {
 	host, out string
 	json      bool
 	noAudit   bool
+	alike     bool
 }
 
 // Report is curtsy report.
@@ -38,7 +40,8 @@ func Report(std cli.Streams) *cobra.Command {
 		Long: "Tell what a crawl did: what was crawled, by whom and how fast, what robots.txt\n" +
 			"decided, what failed, what was left out and why. A page of HTML and a JSON file\n" +
 			"are written into the crawl directory. Only ledger and archive are read, so the\n" +
-			"crawl may be running. The archive is audited, too.\n\n" +
+			"crawl may be running. The archive is audited, too, and a picture shows which\n" +
+			"hosts link to which.\n\n" +
 			"With --host the page is for the owner of that host, to be sent by mail.",
 		Example: "  curtsy report news\n  curtsy report --host www.your-domain.org news",
 		Args:    cli.OneDir,
@@ -49,7 +52,8 @@ func Report(std cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "report on this `HOST` alone, for its owner; a port or scheme narrows it")
 	flags.StringVarP(&o.out, "out", "o", "", "write the page to `FILE`, and the JSON form beside it (default DIR/report.html)")
-	flags.BoolVar(&o.noAudit, "no-audit", false, "do not audit the archive, which reads all of it")
+	flags.BoolVar(&o.noAudit, "no-audit", false, "neither audit the archive nor draw its links: both read all of it")
+	flags.BoolVar(&o.alike, "duplicates", false, "name the largest clusters of pages that say the same, which reads all pages")
 	flags.BoolVar(&o.json, "json", false, "print the JSON form as well")
 	cli.Group(flags, "Output")
 	return cmd
@@ -69,7 +73,10 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 		Software: "curtsy/" + crawldir.Version, Now: time.Now(), Settings: settings, Remarks: remarks,
 	}
 	if !o.noAudit {
-		ro.Audit = auditFor(dir)
+		ro.Audit, ro.Graph = auditFor(dir), true
+	}
+	if o.alike {
+		ro.Duplicates = func(ctx context.Context) (reports.Duplicates, error) { return duplicatesOf(ctx, dir) }
 	}
 	r, err := reports.Make(ctx, ro)
 	switch {
@@ -99,6 +106,26 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 		return r.WriteJSON(std.Out)
 	}
 	return nil
+}
+
+// duplicatesOf finds the largest clusters of a crawl's pages.
+func duplicatesOf(ctx context.Context, dir string) (d reports.Duplicates, err error) {
+	in, err := export.Open(ctx, "", dir)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	f, _, err := in.Duplicates(ctx, nil)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	largest, clusters, pages, err := f.Largest(ctx, 20, 3)
+	d.Clusters, d.Pages = clusters, pages
+	for _, c := range largest {
+		d.Largest = append(d.Largest, reports.Cluster{URL: c.Representative, Pages: c.Size, Copies: c.Copies, Least: c.Least, Samples: c.Others})
+	}
+	return d, err
 }
 
 // mustHoldLedger refuses a directory without the one thing that a report cannot be made without.

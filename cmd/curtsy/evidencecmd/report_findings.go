@@ -17,10 +17,12 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 		if err != nil {
 			return reports.Audit{}, err
 		}
-		if ledgerDir == "" { // the archive is gone: what files there are in dir are others
+		if ledgerDir == "" || len(files) == 0 { // the archive is gone: what files there are in dir are others
 			return reports.Audit{}, audit.ErrNothing
 		}
-		book, err := reconcile.Open(ctx, reconcile.Options{Dir: ledgerDir})
+		o := reconcile.Options{Dir: ledgerDir}
+		besideFiles(&o, files)
+		book, err := reconcile.Open(ctx, o)
 		if err != nil {
 			return reports.Audit{}, err
 		}
@@ -76,15 +78,32 @@ var AuditMeanings = map[finding.Code]string{
 	finding.Method:            "A method other than GET and HEAD was used.",
 	finding.Credentials:       "a request with cookies or credentials",
 	finding.BadRecord:         "A record is malformed, out of place or alone.",
-	finding.LedgerChain:       "The ledger's chain, a signature or a segment is broken.",
+	finding.LedgerLines:       "Lines or marks of the ledger are changed, missing or damaged.",
+	finding.LedgerRoot:        "A checkpoint is missing, damaged, or not of the ledger's lines.",
+	finding.LedgerHosts:       "The completeness map is not that of the lines.",
+	finding.LedgerTiles:       "The tiles are not those of the checkpoint.",
+	finding.LedgerSigner:      "A checkpoint is not signed by the key of its run.",
+	finding.LedgerKey:         "The ledger is not signed by the key that was given.",
+	finding.LedgerOrigin:      "A checkpoint or a segment is of another log.",
+	finding.LedgerShort:       "A checkpoint is of more lines than there are.",
+	finding.LedgerFork:        "Somebody vouches for other lines than these.",
+	finding.LedgerHead:        "The ledger does not have the head that was lodged.",
+	finding.Redacted:          "A line was taken away, and no mark says so.",
+	finding.Cosignature:       "A cosignature under the name of a known witness is none.",
+	finding.Timestamp:         "A time stamp is none, or of nobody who is known.",
+	finding.FileDiffers:       "A finished file is not the one that the ledger has a mark of.",
+	finding.FileMissing:       "The ledger has a mark of a file that is not there.",
+	finding.FileExtra:         "A finished file of archive or index has no mark in the ledger.",
+	finding.Settings:          "The settings are not those of the last run.",
+	finding.OptOuts:           "A line names an opt-out list that no mark has.",
 	finding.LedgerMissing:     "A record of the archive has no line in the ledger.",
 	finding.LedgerExtra:       "A line of the ledger has no record in the archive.",
 	finding.LedgerDiffers:     "Line and record say different things.",
-	finding.LedgerHead:        "The ledger's chain does not pass through the head that was lodged.",
 	finding.LogMissing:        "An archived exchange does not stand in the site's access log.",
 	finding.LogExtra:          "The access log has a request of the crawler that the archive has not.",
 	finding.LogLine:           "A line of the access log cannot be read.",
 	finding.BadPackage:        "The WACZ file is not what its manifest or its signatures say.",
 	finding.ClockStep:         "The clock of the crawling computer was set back between two runs.",
+	finding.TakenDown:         "Taken down: the ledger says when, why and how much.",
 	finding.CrashInFlight:     "A run was killed, or still goes on: what was in flight then.",
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/explain"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -16,6 +17,11 @@ type page struct{ strings.Builder }
 // line writes one line, with the section's name or none. Whatever comes from the web is escaped here.
 func (p *page) line(section, format string, args ...any) {
 	fmt.Fprintf(p, "%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// prose writes a line that is broken where a terminal ends: no table, and nothing that is copied whole.
+func (p *page) prose(section, format string, args ...any) {
+	p.WriteString(text.Wrap(fmt.Sprintf("%-9s%s\n", section, plainly.OneLine(fmt.Sprintf(format, args...)))))
 }
 
 // explanationText is an explanation for people. The first line is the answer.
@@ -36,7 +42,7 @@ func explanationText(e Told) string {
 	p.budgets(e.Budgets)
 	p.history(e.History)
 	for _, n := range e.Notes {
-		p.line("note", "%s", n)
+		p.prose("note", "%s", n)
 	}
 	return p.String()
 }
@@ -76,7 +82,7 @@ func (p *page) scope(s explain.Scope) {
 		before = append(before, r.Rule)
 	}
 	if len(before) > 0 {
-		p.line("", "asked before, without an opinion: %s", strings.Join(before, ", "))
+		p.prose("", "asked before, without an opinion: %s", strings.Join(before, ", "))
 	}
 }
 

@@ -20,7 +20,7 @@ func (p *page) history(h history.History) {
 		p.line("", "… the last %d:", len(h.Decisions()))
 	}
 	for _, l := range h.Decisions() {
-		p.line("", "%s", decisionText(l))
+		p.prose("", "%s", decisionText(l))
 	}
 }
 
@@ -39,7 +39,7 @@ func (p *page) asked(h history.History) {
 		if l.Via != "" {
 			what = ", for " + l.Via
 		}
-		p.line(section, "%s %s%s: %s", stamp(l.Time), l.URL, what, gotText(l))
+		p.prose(section, "%s %s%s: %s", stamp(l.Time), l.URL, what, gotText(l))
 	}
 }
 

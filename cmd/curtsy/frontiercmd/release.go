@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -30,6 +31,7 @@ func newRelease(std cli.Streams) *cobra.Command {
 			"that differ in their numbers alone, when they had brought hardly anything new\n" +
 			"for long. They keep their place in the queue, and are not held again; what they\n" +
 			"lead to is, unless the rule is off or has a larger number: resume takes --trap.\n" +
+			"What --max-per-tag holds is held again unless that has a larger number, too.\n" +
 			"A running crawl obeys at once, a stopped one when it is resumed.",
 		Example: "  curtsy frontier release news\n" +
 			"  curtsy frontier release --trap queries --host www.your-domain.org news",
@@ -37,7 +39,7 @@ func newRelease(std cli.Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries or template")
+	fs.StringVar(&r.trap, "trap", "", "what this `RULE` holds alone: queries, template or max-per-tag")
 	fs.StringVar(&r.host, "host", "", "of this `HOST` alone: a name or address, a port if need be, or https://name")
 	cli.Group(fs, "What to release")
 	cli.JSONFlag(cmd, &r.json, "print one JSON object")
@@ -51,8 +53,10 @@ func (r *release) reason() (string, error) {
 		return "", nil
 	case rule == trap.RuleQueries || rule == trap.RuleTemplate:
 		return rule, nil
+	case r.trap == budget.MaxPerTag:
+		return budget.HeldByTag, nil
 	}
-	return "", cli.Usagef("--trap %s: no such rule holds URLs; queries and template do", r.trap)
+	return "", cli.Usagef("--trap %s: no such rule holds URLs; queries, template and max-per-tag do", r.trap)
 }
 
 // run releases, and says how many.

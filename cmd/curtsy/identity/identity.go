@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -28,7 +29,7 @@ func Command(std cli.Streams) *cobra.Command {
 		Args:  cli.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSet(std), newOwn(std))
+	cmd.AddCommand(newInit(std), newCheck(std), newSet(std), newOwn(std), newWebBotAuth(std))
 	return cmd
 }
 
@@ -112,11 +113,8 @@ func setKeys(path string, values map[string]string) error {
 	if want == nil {
 		want = map[string]any{}
 	}
-	for _, name := range config.IdentityNames() {
-		value, ok := values[name]
-		if !ok {
-			continue
-		}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
 		line, err := toml.Marshal(map[string]string{name: value})
 		if err != nil {
 			return err

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -54,15 +52,11 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std cli.
 	if tree != dir {
 		start = firstSeed(ctx, dir)
 	}
-	if err := mayListen(listen); err != nil {
+	l, err := cli.Listen(ctx, listen)
+	if err != nil {
 		return err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, networkOf(listen), listen)
-	if err != nil {
-		return cli.Usagef("--listen %s: %w", listen, err)
-	}
-	at, err := netip.ParseAddrPort(l.Addr().String())
-	elsewhere := err != nil || !at.Addr().Unmap().IsLoopback()
+	elsewhere := cli.Elsewhere(l.Addr())
 	h, err := mirror.NewHandler(mirror.ServeOptions{Tree: tree, Start: start, Offline: offline, AnyName: elsewhere})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -70,46 +64,11 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std cli.
 	if elsewhere {
 		fmt.Fprintf(std.Err, "other machines may reach %s, and see everything in the mirror\n", l.Addr())
 	}
-	if _, err := fmt.Fprintf(std.Out, "http://%s/\n", fromHere(at, l.Addr())); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "http://%s/\n", cli.FromHere(l.Addr())); err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
 	fmt.Fprintln(std.Err, "serving until Ctrl-C")
 	return errors.Join(untilDone(ctx, l, h), h.Close())
-}
-
-// mayListen refuses what is no address with a port.
-func mayListen(at string) error {
-	const like = "write it like 127.0.0.1:8080, with port 0 for any that is free"
-	_, port, err := net.SplitHostPort(at)
-	if _, e := strconv.ParseUint(at, 10, 16); err != nil && e == nil {
-		return cli.Usagef("--listen %s is a port without an address; write 127.0.0.1:%s", at, at)
-	}
-	if err != nil {
-		return cli.Usagef("--listen %s is no address with a port; %s", at, like)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return cli.Usagef("--listen %s: the port is no number up to 65535; %s", at, like)
-	}
-	return nil
-}
-
-// networkOf is where to listen: at an IPv4 address with IPv4 alone, else as the system has it.
-func networkOf(listen string) string {
-	if at, err := netip.ParseAddrPort(listen); err == nil && at.Addr().Is4() {
-		return "tcp4"
-	}
-	return "tcp"
-}
-
-// fromHere is an address that can be opened on this machine, where that at which is listened means all it has.
-func fromHere(at netip.AddrPort, listened net.Addr) string {
-	switch a := at.Addr(); {
-	case !a.IsUnspecified():
-		return listened.String()
-	case a.Is4():
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
-	}
-	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
 // untilDone serves until ctx ends, and then lets the answers under way be finished.

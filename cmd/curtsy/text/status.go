@@ -39,17 +39,13 @@ func Status(s status.Status, dir string, now time.Time) string {
 	if s.Sitemaps > 0 {
 		row("sitemaps", "%d read, %s in them", s.Sitemaps, plainly.Count(s.Listed, "URL"))
 	}
-	if len(s.Failures) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "failures", Because(s.Failures))
-	}
-	if len(s.NotRead) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "not read", Because(s.NotRead))
-	}
-	if len(s.Links) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "not followed", Because(s.Links))
-	}
-	if len(s.Capped) > 0 {
-		fmt.Fprintf(&b, "%-12s%s\n", "over a limit", Because(s.Capped))
+	for _, l := range []struct {
+		name    string
+		reasons map[string]int64
+	}{{"failures", s.Failures}, {"not read", s.NotRead}, {"not followed", s.Links}, {"over a limit", s.Capped}} {
+		if len(l.reasons) > 0 {
+			row(l.name, "%d%s", sum(l.reasons), Because(l.reasons))
+		}
 	}
 	if s.Suspects > 0 || s.Quarantined > 0 {
 		row("suspects", "%d to be tried alone, %d set aside as %s", s.Suspects, s.Quarantined, frontier.ReasonQuarantined)
@@ -102,7 +98,7 @@ func hostsText(b *strings.Builder, s status.Status) {
 	}
 	for _, condition := range slices.Sorted(maps.Keys(s.Why)) {
 		if len(s.Why[condition]) > 1 {
-			fmt.Fprintf(b, "  %-10s%s\n", condition, Because(s.Why[condition]))
+			fmt.Fprintf(b, "  %-10s %d%s\n", condition, sum(s.Why[condition]), Because(s.Why[condition]))
 		}
 	}
 	if len(s.Longest) > 0 {

@@ -14,21 +14,24 @@ import (
 
 // endings say in words why a run ended.
 var endings = map[string]string{
-	crawler.EndedDrained:     "everything in scope is done",
-	crawler.EndedWaiting:     "what is left is not due within --max-wait",
-	crawler.EndedInterrupted: "it was interrupted",
-	crawler.EndedMaxPages:    "--max-pages is reached",
-	crawler.EndedMaxBytes:    "--max-bytes is reached",
-	crawler.EndedMaxTime:     "--max-time is over",
-	crawler.EndedMaxPerHost:  "--max-per-host is reached everywhere",
-	crawler.EndedMaxDBSize:   "the frontier is as large as --max-db-size lets it be",
+	crawler.EndedDrained:      "everything in scope is done",
+	crawler.EndedWaiting:      "what is left is not due within --max-wait",
+	crawler.EndedInterrupted:  "it was interrupted",
+	crawler.EndedMaxPages:     "--max-pages is reached",
+	crawler.EndedMaxBytes:     "--max-bytes is reached",
+	crawler.EndedMaxTime:      "--max-time is over",
+	crawler.EndedMaxPerHost:   "--max-per-host is reached everywhere",
+	crawler.EndedMaxPerDomain: "--max-per-domain is reached everywhere",
+	crawler.EndedMaxPerTag:    "everything is done but what --max-per-tag sets aside",
+	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
 }
 
 // limitOf names the flags of limits that count over all runs: with the same limit resume would end at once.
 var limitOf = map[string]string{
-	crawler.EndedMaxPages:   "--max-pages",
-	crawler.EndedMaxBytes:   "--max-bytes",
-	crawler.EndedMaxPerHost: "--max-per-host",
+	crawler.EndedMaxPages:     "--max-pages",
+	crawler.EndedMaxBytes:     "--max-bytes",
+	crawler.EndedMaxPerHost:   "--max-per-host",
+	crawler.EndedMaxPerDomain: "--max-per-domain",
 }
 
 // Summary says how a run ended, or that there was nothing to run, where everything is, and what to do next
@@ -42,7 +45,7 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0:
 		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
 	default:
-		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), endings[s.EndedBy])
+		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), ending(s.EndedBy))
 	}
 	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
 	for _, seed := range s.Seeds {
@@ -58,12 +61,22 @@ func Summary(s crawler.Summary, dir string, goOn bool) string {
 	case s.EndedBy == crawler.EndedMaxDBSize:
 		size := value.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
 		fmt.Fprintf(&b, "go on    curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
+	case strings.HasPrefix(s.EndedBy, crawler.EndedStopWhen):
+		fmt.Fprintf(&b, "go on    curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))
 	case limitOf[s.EndedBy] != "":
 		fmt.Fprintf(&b, "go on    curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
 	default:
 		fmt.Fprintf(&b, "go on    curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
 	}
 	return b.String()
+}
+
+// ending says in words why a run ended.
+func ending(by string) string {
+	if condition, ok := strings.CutPrefix(by, crawler.EndedStopWhen); ok {
+		return "--stop-when " + plainly.OneLine(condition)
+	}
+	return endings[by]
 }
 
 // further is what to say before a thing when n of its kind were named.

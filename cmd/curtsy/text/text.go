@@ -35,6 +35,14 @@ func Because(reasons map[string]int64) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
+// sum is how many there are in all.
+func sum(reasons map[string]int64) (n int64) {
+	for _, count := range reasons {
+		n += count
+	}
+	return n
+}
+
 // Cell makes a string from the web fit for a cell of a table, and "-" of an empty one.
 func Cell(s string) string {
 	if s == "" {

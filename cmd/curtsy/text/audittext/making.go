@@ -15,6 +15,7 @@ func making(r *audit.Result) []string {
 		}
 		for _, f := range []struct{ name, value string }{
 			{"operator", in.Operator}, {"user agent", in.Agent}, {"robots", in.Standard}, {"settings SHA-256", in.ConfigSHA},
+			{"ledger key", field(in.Fields, "ledger-key")},
 		} {
 			if f.value != "" {
 				s += "; " + f.name + " " + f.value
@@ -23,6 +24,16 @@ func making(r *audit.Result) []string {
 		all = append(all, s)
 	}
 	return all
+}
+
+// field is the value of a field; empty if there is none.
+func field(fields [][2]string, name string) string {
+	for _, f := range fields {
+		if f[0] == name {
+			return f[1]
+		}
+	}
+	return ""
 }
 
 // defaults are the fields that the warcinfo record of a crawl with no settings of its own has.

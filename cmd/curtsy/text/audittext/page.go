@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/cbcp"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/plainly"
 )
@@ -17,9 +18,15 @@ import (
 //go:embed page.html
 var pageHTML string
 
+//go:embed practices.html
+var practicesHTML string
+
 // WritePage writes the result as one page that needs nothing else: no script, no other file. html/template escapes all
 // that the archive brought, and plain what cannot be seen.
-func WritePage(w io.Writer, r *audit.Result) error {
+func WritePage(w io.Writer, r *audit.Result) error { return WritePageWith(w, r, nil) }
+
+// WritePageWith is WritePage with how the crawl stands to the crawler best practices, unless that is nil.
+func WritePageWith(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
 		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
 		"by": func(who string) string { // without the document that says so
@@ -32,11 +39,16 @@ func WritePage(w io.Writer, r *audit.Result) error {
 			}
 			return t.UTC().Format("2006-01-02 15:04:05.000000")
 		},
-	}).Parse(pageHTML)
+		"level": clauseLevel, "where": placeText,
+	}).Parse(pageHTML + practicesHTML)
 	if err != nil {
 		return fmt.Errorf("audit page: %w", err)
 	}
-	return t.Execute(w, newSheet(r))
+	s := newSheet(r)
+	if practices != nil {
+		s.Practices = &practicesSheet{practicesVerdict(practices), practicesTexts(practices), practiceStates(practices)}
+	}
+	return t.Execute(w, s)
 }
 
 // sheet is what the page shows.
@@ -44,9 +56,17 @@ type sheet struct {
 	*audit.Result
 	Verdict, When    string
 	LevelWords       string
+	Reach            []string
 	Against, Named   []codeFindings
 	Making, Settings []string
 	Version          string
+	Practices        *practicesSheet
+}
+
+// practicesSheet is what the page shows of the crawler best practices.
+type practicesSheet struct {
+	Verdict, Texts string
+	States         []practiceState
 }
 
 // codeFindings is all that was found under one code.
@@ -69,7 +89,7 @@ func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()
 
 func newSheet(r *audit.Result) sheet {
 	s := sheet{
-		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r),
+		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r),
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
 	}
 	for _, c := range r.Counts {

@@ -22,6 +22,7 @@ func Text(r *audit.Result) string {
 	fmt.Fprintf(&head, "Level reached: %s.\n", levelWords(r))
 	ownHosts(&head, r)
 	findings(&head, r, false)
+	list(&tail, "How far it reaches", reach(r))
 	unprovable(&tail, r)
 	clocks(&tail, r)
 	witnesses(&tail, r)
@@ -72,20 +73,63 @@ func times(r *audit.Result) string {
 	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
 }
 
-// levels say what the levels mean.
-var levels = map[audit.Level]string{
-	audit.SelfConsistent: "the archive was compared with nothing but itself",
-	audit.LodgedHead:     "the ledger is unchanged up to the head that was lodged elsewhere",
-	audit.LogAlone:       "there is no archive: it is what the site's own access log and the robots.txt that was given show",
-	audit.ConfirmedByLog: "the sites' own access logs tell of the same requests",
+// levels say what the levels mean, from the lowest.
+var levels = []struct {
+	level audit.Level
+	words string
+	not   string // what is missing for it
+}{
+	{audit.SelfConsistent, "archive, ledger, index and settings were compared with one another alone", ""},
+	{audit.SignedByKnown, "nobody but the operator can have made it, or who has the key", "give the operator's verifier key, --key"},
+	{audit.Lodged, "the operator has not changed it since, nor cut it off", "give a head that was lodged, --head, or those who saw it, --witness-key and --tsa-ca"},
+	{audit.ConfirmedByLog, "the sites' own access logs tell of the same requests", "give the logs of the sites, --access-log"},
+	{audit.LogAlone, "there is no archive: it is what the site's own access log and the robots.txt that was given show", ""},
 }
 
 func levelWords(r *audit.Result) string {
 	s := string(r.Level)
-	if c := r.Confirmed; c != nil {
-		s += fmt.Sprintf(" for %d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
+	if how := how(r, r.Level); how != "" {
+		s += ": " + how
 	}
-	return s + " (" + levels[r.Level] + ")"
+	for _, l := range levels {
+		if l.level == r.Level {
+			s += " (" + l.words + ")"
+		}
+	}
+	return s
+}
+
+// how says how far a level reaches.
+func how(r *audit.Result, level audit.Level) string {
+	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
+		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "exchange"))
+	}
+	for _, l := range r.Levels {
+		if l.Level == level {
+			return l.How
+		}
+	}
+	return ""
+}
+
+// reach says of each level whether it is reached.
+func reach(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	for _, l := range levels[:len(levels)-1] {
+		switch far := how(r, l.level); {
+		case l.level == audit.SelfConsistent && !r.Clean:
+			all = append(all, string(l.level)+": no, there are violations")
+		case far != "":
+			all = append(all, fmt.Sprintf("%s: %s", l.level, far))
+		case l.not == "":
+			all = append(all, string(l.level))
+		default:
+			all = append(all, fmt.Sprintf("%s: not shown; %s", l.level, l.not))
+		}
+	}
+	return all
 }
 
 func ownHosts(b *strings.Builder, r *audit.Result) {
@@ -119,16 +163,33 @@ var codeWords = map[finding.Code]string{
 	finding.Method:            "a method other than GET and HEAD",
 	finding.Credentials:       "a request with cookies or credentials",
 	finding.BadRecord:         "a record is malformed, out of place or alone",
-	finding.LedgerChain:       "the ledger's chain, a signature or a segment is broken",
+	finding.LedgerLines:       "lines of the ledger are changed, missing or damaged",
+	finding.LedgerRoot:        "a checkpoint is not of the ledger's lines",
+	finding.LedgerHosts:       "the completeness map is not that of the lines",
+	finding.LedgerTiles:       "the tiles are not those of the checkpoint",
+	finding.LedgerSigner:      "a checkpoint is not signed by the key of its run",
+	finding.LedgerKey:         "the ledger is not signed by the key you know",
+	finding.LedgerOrigin:      "a checkpoint or a segment is of another log",
+	finding.LedgerShort:       "a checkpoint is of more lines than there are",
+	finding.LedgerFork:        "somebody vouches for other lines than these",
+	finding.LedgerHead:        "the ledger does not have the head that was lodged",
+	finding.Redacted:          "a line was taken away, and no mark says so",
+	finding.Cosignature:       "a cosignature of a known witness is none",
+	finding.Timestamp:         "a time stamp is none, or of nobody who is known",
+	finding.FileDiffers:       "a finished file is not the one that the ledger knows",
+	finding.FileMissing:       "the ledger knows a file that is not there",
+	finding.FileExtra:         "the ledger does not know a finished file",
+	finding.Settings:          "the settings are not those of the last run",
+	finding.OptOuts:           "a line names an opt-out list that no run had",
 	finding.LedgerMissing:     "in the archive and not in the ledger",
 	finding.LedgerExtra:       "in the ledger and not in the archive",
 	finding.LedgerDiffers:     "ledger and archive tell different things",
-	finding.LedgerHead:        "the ledger is not the one whose head was lodged",
 	finding.LogMissing:        "archived, and not in the site's access log",
 	finding.LogExtra:          "in the site's access log, and not archived",
 	finding.LogLine:           "a line of the access log cannot be read",
 	finding.BadPackage:        "the WACZ file is not what its manifest or its signatures say",
 	finding.ClockStep:         "the clock of the crawling computer was set back between two runs",
+	finding.TakenDown:         "taken down: the ledger says when, why and how much",
 	finding.CrashInFlight:     "the crawl was killed, or still runs: what was in flight then is incomplete",
 }
 
@@ -184,13 +245,15 @@ func oneFinding(b *strings.Builder, f *finding.Finding) {
 }
 
 // findingPlace says where the record of a finding stands.
-func findingPlace(f *finding.Finding) string {
-	where := f.File
-	if f.Record != "" && f.File != "" {
-		where = fmt.Sprintf("%s offset %d", f.File, f.Offset)
+func findingPlace(f *finding.Finding) string { return placeText(f.Place) }
+
+func placeText(p finding.Place) string {
+	where := p.File
+	if p.Record != "" && p.File != "" {
+		where = fmt.Sprintf("%s offset %d", p.File, p.Offset)
 	}
-	if f.Record != "" {
-		where = strings.TrimSpace(where + " " + f.Record)
+	if p.Record != "" {
+		where = strings.TrimSpace(where + " " + p.Record)
 	}
 	return where
 }
@@ -297,17 +360,33 @@ func of(name string) string {
 func ledgerWords(l *audit.LedgerCheck) string {
 	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", plainly.Count(l.Lines, "decision"), plainly.Count(l.Segments, "segment"),
 		plainly.Count(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
+	if l.Files > 0 {
+		s += fmt.Sprintf("; %d of %s as it has them", l.FilesAgree, plainly.Count(l.Files, "file"))
+	}
+	if l.Redacted > 0 {
+		s += "; " + plainly.Count(l.Redacted, "exchange") + " without the body, as marks say"
+	}
+	if l.Forgotten > 0 {
+		s += "; " + plainly.Count(l.Forgotten, "line") + " forgotten, as marks say"
+	}
 	if l.Head != "" {
-		s += "; its last head is " + l.Head
+		s += "; its last checkpoint is " + l.Head
 	}
-	if len(l.Keys) > 0 {
-		s += ", signed by " + strings.Join(l.Keys, ", ")
+	switch name, _, _ := strings.Cut(l.Signer, "+"); {
+	case name != "" && l.SignerKnown:
+		s += ", signed by the key you know, " + name
+	case name != "":
+		s += ", signed by " + name + ", a signer unknown to you without --key"
+	case l.Head != "":
+		s += ", not signed"
 	}
-	switch {
-	case l.Found:
-		s += fmt.Sprintf("; the lodged head stands in it, %s before its end", plainly.Count(l.Since, "decision"))
-	case l.Lodged != "":
-		s += "; the lodged head does not stand in it"
+	for _, d := range l.Lodged {
+		switch d.How {
+		case audit.ByHead:
+			s += "; it has the head that was lodged, " + d.By
+		default:
+			s += fmt.Sprintf("; %s saw its first %d entries on %s", d.By, d.Size, d.At.UTC().Format(time.DateTime+" UTC"))
+		}
 	}
 	return s + "."
 }

@@ -19,7 +19,7 @@ func TestTheHeadlineOfAnAuditSaysTheShare(t *testing.T) {
 		t.Error(got)
 	}
 	r.Level, r.Confirmed = audit.ConfirmedByLog, &audit.Share{Hosts: 1, OfHosts: 36, Exchanges: 44, OfExchanges: 1412}
-	if text := strings.Join(strings.Fields(Text(r)), " "); !strings.Contains(text, "Level reached: confirmed by access log for 1 of 36 hosts and 44 of 1412 exchanges (") {
+	if text := strings.Join(strings.Fields(Text(r)), " "); !strings.Contains(text, "Level reached: confirmed by access log: 1 of 36 hosts and 44 of 1412 exchanges (") {
 		t.Error(text)
 	}
 }

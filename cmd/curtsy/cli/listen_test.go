@@ -1,4 +1,4 @@
-package mirrorcmd
+package cli
 
 import (
 	"net"
@@ -26,7 +26,7 @@ func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
 			host = "::"
 		}
 		at := netip.AddrPortFrom(netip.MustParseAddr(host), 8299)
-		if got := fromHere(at, net.TCPAddrFromAddrPort(at)); got != want[1] {
+		if got := FromHere(net.TCPAddrFromAddrPort(at)); got != want[1] {
 			t.Errorf("%s: %s, want %s", listen, got, want[1])
 		}
 	}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/finding"
+	"curtsy/storage/witness/timestamp/tsatest"
+)
+
+// The evidence reaches as far as what the auditor knows: a key, which may have been rotated, a witness, an authority. It
+// does so in a package of the crawl as well, and a crawl that was updated is as clean as before.
+func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	l := newLab(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	l.crawl(dir)
+	reaches := func(want audit.Level, args ...string) *audit.Result {
+		t.Helper()
+		run := l.run(append([]string{"audit", "--json"}, args...)...)
+		var r audit.Result
+		if err := json.Unmarshal([]byte(run.out), &r); err != nil {
+			t.Fatalf("%v: %v\n%s%s", args, err, run.out, run.err)
+		}
+		if run.code != cli.ExitDone || r.Level != want || r.Ledger.Files == 0 {
+			t.Errorf("%v: exit code %d, level %q, want %q: %+v %+v", args, run.code, r.Level, want, r.Ledger, r.Findings)
+		}
+		return &r
+	}
+	file := func(text string) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "known")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+
+	if r := reaches(audit.SelfConsistent, dir); r.Ledger.SignerKnown || r.Ledger.Signer != l.key || !strings.Contains(strings.Join(r.CannotShow, "\n"), "the signer is unknown") ||
+		r.Ledger.FilesAgree != r.Ledger.Files || r.Ledger.Covered != r.Ledger.Entries {
+		t.Errorf("%+v %q", r.Ledger, r.CannotShow)
+	}
+	for _, key := range []string{l.key, file(l.key + "\n")} {
+		if r := reaches(audit.SignedByKnown, "--key", key, dir); !r.Ledger.SignerKnown || strings.Contains(strings.Join(r.CannotShow, "\n"), "unknown") {
+			t.Errorf("%+v %q", r.Ledger, r.CannotShow)
+		}
+	}
+	stranger := newLab(t)
+	l.run("audit", "--key", stranger.key, dir).want(t, cli.ExitFound)
+	namedBy(t, finding.LedgerKey, "--key", stranger.key, dir)
+
+	_, url, key := witnessed(t, curtsy(t, "ledger", "witness", "--listen", "127.0.0.1:0", "--dir", filepath.Join(t.TempDir(), "w"), "--log", l.key))
+	clock := tsatest.New(t)
+	tsa := httptest.NewServer(clock)
+	defer tsa.Close()
+	ca := file(string(clock.PEM))
+	l.run("ledger", "lodge", "--witness", url, "--witness-key", key.String(), "--tsa", tsa.URL, "--tsa-ca", ca, dir).want(t, cli.ExitDone)
+	for _, known := range [][]string{{"--witness-key", key.String()}, {"--witness-key", key.Cosigner()}, {"--tsa-ca", ca}, {"--key", l.key, "--witness-key", key.String(), "--tsa-ca", ca}} {
+		if r := reaches(audit.Lodged, append(known, dir)...); len(r.Ledger.Lodged) != len(known)/2-map[bool]int{true: 1}[len(known) > 2] || r.Ledger.Lodged[0].At.IsZero() || r.Ledger.Since != 0 {
+			t.Errorf("%v: %+v", known, r.Ledger)
+		}
+	}
+	// An authority that nobody knows is named, and its stamps say nothing.
+	other := tsatest.New(t)
+	if r := reaches(audit.SelfConsistent, "--tsa-ca", file(string(other.PEM)), dir); !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Timestamp && f.Note }) {
+		t.Errorf("%+v", r.Findings)
+	}
+
+	old := l.key
+	l.run("ledger", "key", "--rotate").want(t, cli.ExitDone)
+	l.grow(dir)
+	if r := reaches(audit.Lodged, "--key", old, "--witness-key", key.String(), dir); len(r.Ledger.Keys) != 2 || !r.Ledger.SignerKnown || r.Ledger.Since == 0 || len(r.Levels) != 2 {
+		t.Errorf("%+v %+v", r.Ledger, r.Levels)
+	}
+	text := l.run("audit", "--key", old, "--witness-key", key.String(), dir)
+	text.want(t, cli.ExitDone)
+	for _, says := range []string{"Level reached: lodged or cosigned: the first ", "How far it reaches", "signed by a key you know: the first ", "confirmed by access log: not shown; give the logs", key.Name()} {
+		if !strings.Contains(strings.Join(strings.Fields(text.out), " "), says) {
+			t.Errorf("the text does not say %q:\n%s", says, text.out)
+		}
+	}
+
+	pack := filepath.Join(t.TempDir(), "d.wacz")
+	l.run("pack", "-o", pack, dir).want(t, cli.ExitDone)
+	reaches(audit.Lodged, "--key", old, "--witness-key", key.Cosigner(), "--tsa-ca", ca, pack)
+	z, err := zip.OpenReader(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, part := range []string{"ledger/000000.jsonl", "ledger/checkpoint", "ledger/checkpoints/", "ledger/tile/0/", "ledger/hosts.jsonl", ".tsr"} {
+		if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.Contains(f.Name, part) }) {
+			t.Errorf("the package has no %s", part)
+		}
+	}
+}
+
+// An octet of the index, of the settings, of a tile, or of a file that was compressed anew is found without any key.
+func TestTheAuditFindsAnOctetThatWasChanged(t *testing.T) {
+	l := newLab(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	l.crawl(dir)
+	for name, want := range map[string]finding.Code{
+		"index/*.cdxj": finding.FileDiffers, "warc/*.warc.gz": finding.FileDiffers, crawldir.ConfigName: finding.Settings,
+		"ledger/tile/0/*/*": finding.LedgerTiles, "ledger/hosts.jsonl": finding.LedgerHosts, "ledger/checkpoint": finding.LedgerSigner,
+	} {
+		forged := copied(t, dir)
+		files, err := filepath.Glob(filepath.Join(forged, filepath.FromSlash(name)))
+		if err != nil || len(files) == 0 {
+			t.Fatal(name, err)
+		}
+		b, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := len(b) - 10
+		if strings.HasSuffix(name, ".gz") {
+			at = 9 // of the head of its first member: the system that wrote it
+		}
+		if b[at]++; name == crawldir.ConfigName {
+			b = append(b, '\n')
+			b[at]--
+		}
+		if err := os.WriteFile(files[0], b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		namedBy(t, want, forged)
+	}
+}
+
+func TestTheAuditSaysWhatIsNoKeyAndNoHead(t *testing.T) {
+	l := newLab(t)
+	dir := filepath.Join(t.TempDir(), "d")
+	l.crawl(dir)
+	junk := filepath.Join(t.TempDir(), "junk")
+	if err := os.WriteFile(junk, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ flag, value, says string }{
+		{"--key", "", "--key is empty"}, {"--key", "abc", "is no verifier key"}, {"--key", junk, "is no verifier key"}, {"--key", t.TempDir(), "is no file"},
+		{"--head", "", "--head is empty"}, {"--head", "12:ab", "a head is SIZE:HEX"}, {"--head", junk, "a head is SIZE:HEX"},
+		{"--witness-key", "", "--witness-key is empty"}, {"--witness-key", junk, "is no verifier key"},
+		{"--tsa-ca", "", "--tsa-ca is empty"}, {"--tsa-ca", junk, "no certificate in it"}, {"--tsa-ca", junk + ".none", "--tsa-ca"},
+	} {
+		if r := l.run("audit", c.flag, c.value, dir); r.code != cli.ExitUsage || !strings.Contains(r.err, c.says) {
+			t.Errorf("%s %q: exit code %d, %s", c.flag, c.value, r.code, r.err)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package crawlcmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/collector"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/mirrorcmd"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/past"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/crawler/freshness"
+	"curtsy/crawler/totals"
+	"curtsy/crawler/watch"
+	"curtsy/storage"
+	"curtsy/storage/plainly"
+)
+
+// watching are the flags of watch that are no settings of the crawl.
+type watching struct {
+	options
+	min, max, gather, lasts time.Duration
+	fresh                   float64
+	once, list              bool
+}
+
+// NewWatch goes on with a crawl for as long as somebody wants.
+func NewWatch(std cli.Streams) *cobra.Command {
+	var s crawldir.Settings
+	w := watching{min: freshness.DefaultMin, max: freshness.DefaultMax, gather: watch.DefaultGather}
+	cmd := &cobra.Command{
+		Use:   "watch [flags] DIR",
+		Short: "Go on with a crawl: ask for each page again when it is due",
+		Long: "Go on with a crawl until you end it. Each page is asked for again as often as it\n" +
+			"seems to change, by what earlier visits told, within a budget of requests to\n" +
+			"each host in a day, on condition that it changed, under the politeness of any\n" +
+			"crawl. Pages that are due make a round, which is an update of these pages.\n" +
+			"Interrupted or killed, it goes on when it is begun again.",
+		Example: "  curtsy watch --per-host-per-day 500 news\n" +
+			"  curtsy watch --once news     # for cron\n" +
+			"  curtsy watch --list news     # what is due when, and why",
+		Args: cli.OneDir,
+	}
+	config.Flags(&s, cmd.Flags())
+	w.flags(cmd.Flags())
+	w.options.flags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w.dir = args[0]
+		return w.run(cmd.Context(), cmd.Flags(), &s, std)
+	}
+	return cmd
+}
+
+func (w *watching) flags(fs *pflag.FlagSet) {
+	fs.Var((*value.Duration)(&w.min), "min-interval", "shortest `TIME` between two visits of a page")
+	fs.Var((*value.Duration)(&w.max), "max-interval", "longest `TIME` between two visits of a page, if the budget is enough for that")
+	fs.Float64Var(&w.fresh, "fresh", freshness.DefaultEnough, "visit a page no more often than makes it fresh for this `SHARE` of the time")
+	fs.Var((*value.Duration)(&w.gather), "gather", "shortest `TIME` from one round to the next")
+	fs.Var((*value.Duration)(&w.lasts), "for", "end after this `TIME`; 0 for no end")
+	fs.BoolVar(&w.once, "once", false, "do what is due now, and end")
+	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, and ask nobody for anything")
+	cli.Group(fs, "Watching")
+}
+
+// check refuses what makes no sense.
+func (w *watching) check() error {
+	switch {
+	case w.fresh <= 0 || w.fresh >= 1:
+		return cli.Usagef("--fresh %v: write a share between 0 and 1, like 0.8", w.fresh)
+	case w.min <= 0 || w.max < w.min:
+		return cli.Usagef("--min-interval %v, --max-interval %v: the first is above zero and no longer than the second", w.min, w.max)
+	case w.gather <= 0 || w.lasts < 0:
+		return cli.Usagef("--gather is above zero, and --for not below")
+	}
+	return nil
+}
+
+func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, std cli.Streams) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	if err := prepareResume(flags, s, &w.options, std); err != nil {
+		return err
+	}
+	if s.PerHostPerDay == 0 {
+		s.PerHostPerDay = watch.DefaultPerDay
+	}
+	if _, err := control.Connect(ctx, w.dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: see curtsy status %s", w.dir, plainly.Argument(w.dir))
+	}
+	o := watch.Options{
+		Policy: freshness.Policy{Min: w.min, Max: w.max, Enough: w.fresh}, PerDay: s.PerHostPerDay, Gather: w.gather,
+	}
+	if w.list {
+		return cli.UntilSignal(ctx, func(ctx context.Context) error { return w.print(ctx, o, std) })
+	}
+	defer collector.Tune(s.MemoryLimit)()
+	w.again = true
+	at := &watch.Watch{Dir: w.dir, Settings: s, Options: o, Once: w.once}
+	if w.lasts > 0 {
+		at.End = time.Now().Add(w.lasts)
+	}
+	if !w.quiet {
+		at.Round = func(g totals.Generation, p *watch.Plan) {
+			fmt.Fprintf(std.Err, "round %d: %s due\n", g.Number, plainly.Count(len(p.Due), "page"))
+		}
+		at.Idle = func(p *watch.Plan, until time.Time) {
+			fmt.Fprintf(std.Err, "%s watched; nothing is due before %s\n", plainly.Count(p.URLs, "URL"), until.UTC().Format(time.RFC3339))
+		}
+	}
+	for {
+		more := false
+		err := cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
+			more, err = at.Next(ctx)
+			return err
+		})
+		if err != nil {
+			return cli.InUse(err, w.dir)
+		}
+		if !more {
+			return nil
+		}
+		if err := w.round(ctx, s, std); err != nil {
+			return err
+		}
+	}
+}
+
+// round runs what is begun in the directory, to its end or that of a signal.
+func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Streams) error {
+	display := progress.New(std.Err, w.quiet, false)
+	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	result, sig, err := runIn(ctx, s, &w.options, World{}, display)
+	display.Finish()
+	if err == nil && s.Mirror {
+		_, err = mirrorcmd.Build(ctx, s, w.dir, display)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w\nThe disk is full. Nothing that was finished is lost: make room, then run curtsy watch %s", err, plainly.Argument(w.dir))
+	}
+	if err != nil {
+		return err
+	}
+	if result.Changes != nil {
+		if err := w.tell(result.Changes, std); err != nil {
+			return err
+		}
+	}
+	if sig != nil {
+		return cli.Interrupted(sig)
+	}
+	return nil
+}
+
+// tell says what a round found.
+func (w *watching) tell(c *past.Changes, std cli.Streams) error {
+	if !w.quiet {
+		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
+		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, not asked %d, gone %d, not known now %d\n", c.Generation,
+			n(storage.ChangeNew), n(storage.ChangeChanged), n(storage.ChangeUnchanged), n(storage.ChangeFresh), n(storage.ChangeGone), c.Counts[past.Unknown])
+	}
+	if !w.json {
+		return nil
+	}
+	return cli.WriteLine(std.Out, c)
+}
+
+func dueText(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// print prints the plan.
+func (w *watching) print(ctx context.Context, o watch.Options, std cli.Streams) error {
+	out := bufio.NewWriter(std.Out)
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	if !w.json {
+		fmt.Fprintln(table, "DUE\tINTERVAL\tCHANGES A DAY\tCHANGES/VISITS\tWHY\tURL")
+	}
+	n := 0
+	_, err := watch.MakePlan(ctx, w.dir, o, func(e watch.Entry) error {
+		if w.json {
+			return cli.WriteLine(out, e)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%.3g\t%d/%d\t%s\t%s\n", dueText(e.Due), plainly.Duration(e.Interval.Round(time.Second)), e.Rate, e.Changes, e.Visits, e.Why, plainly.OneLine(e.URL))
+		if n++; n%1000 == 0 {
+			return table.Flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return cli.InUse(err, w.dir)
+	}
+	return errors.Join(table.Flush(), out.Flush())
+}

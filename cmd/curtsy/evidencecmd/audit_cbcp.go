@@ -1,0 +1,120 @@
+package evidencecmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text/audittext"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/policypage"
+	"curtsy/storage/audit"
+	"curtsy/storage/audit/cbcp"
+)
+
+// practices is what --cbcp adds to an audit: the crawler best practices, clause by clause.
+type practices struct {
+	on     bool
+	page   string // copies of what the operator publishes
+	ranges string
+	judge  *cbcp.Judge
+	judged *cbcp.Result // nil without --cbcp
+}
+
+func (p *practices) flag(fs *pflag.FlagSet) {
+	fs.BoolVar(&p.on, "cbcp", false, "also go through draft-illyes-webbotauth-cbcp, crawler best practices, clause by clause: kept, broken or not provable; a broken MUST is exit code 3, too")
+	fs.StringVar(&p.page, "bot-page", "", "a copy of the crawler's page, an HTML `FILE`, for --cbcp")
+	fs.StringVar(&p.ranges, "bot-ranges", "", "a copy of the crawler's address ranges, a JAFAR `FILE`, for --cbcp")
+}
+
+// begin lets the judge see the audit.
+func (p *practices) begin(o *audit.Options) error {
+	if !p.on {
+		if p.page != "" || p.ranges != "" {
+			return cli.Usagef("--bot-page and --bot-ranges are for --cbcp: give that, too")
+		}
+		return nil
+	}
+	said, err := p.published()
+	if err != nil {
+		return err
+	}
+	p.judge = cbcp.New(o.Files, said)
+	o.Witnesses = append(o.Witnesses, p.judge)
+	return nil
+}
+
+// published reads the copies of what the operator publishes.
+func (p *practices) published() (said cbcp.Published, err error) {
+	if p.page != "" {
+		b, err := userfile.ReadAll(p.page, policypage.MaxDocument)
+		if err != nil {
+			return said, fmt.Errorf("--bot-page: %w", err)
+		}
+		page, err := policypage.ReadPage(b)
+		if err != nil {
+			return said, fmt.Errorf("--bot-page: %s: %w", p.page, err)
+		}
+		said.Page, said.Text, said.Leads = p.page, page.Text, page.Leads
+		for _, to := range page.Links["client-ranges"] {
+			if said.RangesLink == "" {
+				said.RangesLink = to
+			}
+		}
+	}
+	if p.ranges != "" {
+		b, err := userfile.ReadAll(p.ranges, policypage.MaxDocument)
+		if err != nil {
+			return said, fmt.Errorf("--bot-ranges: %w", err)
+		}
+		said.Ranges = p.ranges
+		ranges, err := policypage.ReadRanges(b, "")
+		if err != nil {
+			said.Fault = err.Error()
+		}
+		said.Prefixes, said.Made = len(ranges.Prefixes), ranges.Created
+	}
+	return said, nil
+}
+
+// conclude judges, when the audit is done. rename gives the files in r the names to show.
+func (p *practices) conclude(ctx context.Context, r *audit.Result, rename func()) (err error) {
+	names := make(map[string]string, len(r.Files))
+	read := make([]string, len(r.Files))
+	for i := range r.Files {
+		read[i] = r.Files[i].Name
+	}
+	rename()
+	if p.judge == nil {
+		return nil
+	}
+	for i := range r.Files {
+		names[read[i]] = r.Files[i].Name
+	}
+	p.judged, err = p.judge.Conclude(ctx, r, names)
+	return err
+}
+
+// object is the result for --json: that of the audit, with a field more.
+func (p *practices) object(r *audit.Result) any {
+	if p.judged == nil {
+		return r
+	}
+	return struct {
+		*audit.Result
+
+		Practices *cbcp.Result `json:"cbcp"`
+	}{r, p.judged}
+}
+
+func (p *practices) text() string {
+	if p.judged == nil {
+		return ""
+	}
+	return audittext.Practices(p.judged)
+}
+
+// brokenMust reports whether the crawl broke something that a crawler must do.
+func (p *practices) brokenMust() bool { return p.judged != nil && p.judged.Musts > 0 }

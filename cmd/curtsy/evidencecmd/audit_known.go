@@ -1,0 +1,138 @@
+package evidencecmd
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/audit/vouch"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/plainly"
+)
+
+// known is what an auditor knows, and who is believed.
+type known struct {
+	key         string   // FILE or the key
+	heads       []string // FILE or SIZE:HEX
+	witnesses   []string // FILE or the key
+	authorities []string // FILE
+}
+
+func (k *known) flags(f *pflag.FlagSet) {
+	f.StringVar(&k.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed; the ledger must be signed by it, or by one that it was rotated to")
+	f.StringArrayVar(&k.heads, "head", nil, "a head of the ledger as it was lodged elsewhere, as `FILE|SIZE:HEX`: what curtsy ledger head printed; the ledger must have it; repeatable")
+	f.StringArrayVar(&k.witnesses, "witness-key", nil, "the verifier key of a witness, as `FILE|KEY`, whose cosignatures count; repeatable")
+	f.StringArrayVar(&k.authorities, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to; repeatable")
+}
+
+// given refuses what is given and empty: an empty variable of a shell must not pass for a check.
+func (k *known) given(f *pflag.FlagSet) error {
+	for name, of := range map[string][]string{"key": {k.key}, "head": k.heads, "witness-key": k.witnesses, "tsa-ca": k.authorities} {
+		for _, s := range of {
+			if s == "" && f.Changed(name) {
+				return cli.Usagef("--%s is empty: leave it out, or say what must be so", name)
+			}
+		}
+	}
+	return nil
+}
+
+// any reports whether something is known.
+func (k *known) any() bool {
+	return k.key != "" || len(k.heads)+len(k.witnesses)+len(k.authorities) > 0
+}
+
+var errNoLedger = cli.Usagef("--key, --head, --witness-key and --tsa-ca are of a ledger: give the crawl directory or the WACZ file that holds it")
+
+// read puts what is known into the options of the comparison with a ledger.
+func (k *known) read(l *reconcile.Options) error {
+	if l.Dir == "" && k.any() {
+		return errNoLedger
+	}
+	var err error
+	if k.key != "" {
+		if l.Key, err = keyAt("--key", k.key); err != nil {
+			return err
+		}
+	}
+	for _, s := range k.witnesses {
+		w, err := keyAt("--witness-key", s)
+		if err != nil {
+			return err
+		}
+		l.Witnesses = append(l.Witnesses, w)
+	}
+	for _, s := range k.heads {
+		text, err := textAt("--head", s)
+		if err != nil {
+			return err
+		}
+		h, err := vouch.ParseHead(text)
+		if err != nil {
+			return cli.Usagef("--head %s: %w", plainly.Argument(s), err)
+		}
+		l.Heads = append(l.Heads, h)
+	}
+	for _, path := range k.authorities {
+		text, err := fileAt("--tsa-ca", path)
+		if err != nil {
+			return err
+		}
+		if l.Authorities == nil {
+			l.Authorities = x509.NewCertPool()
+		}
+		if !l.Authorities.AppendCertsFromPEM(text) {
+			return cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
+		}
+	}
+	return nil
+}
+
+// keyAt reads a verifier key, from the file of that name if there is one.
+func keyAt(flag, s string) (checkpoint.Key, error) {
+	text, err := textAt(flag, s)
+	if err != nil {
+		return checkpoint.Key{}, err
+	}
+	k, err := checkpoint.ParseKey(text)
+	if err != nil {
+		return k, cli.Usagef("%s %s: %w", flag, plainly.Argument(s), err)
+	}
+	return k, nil
+}
+
+// textAt is what stands in the file of a name, or the name itself where there is none.
+func textAt(flag, s string) (string, error) {
+	b, err := fileAt(flag, s)
+	var path *fs.PathError
+	if errors.As(err, &path) && !errors.Is(err, fs.ErrPermission) {
+		return s, nil // it names no file, or cannot name one
+	}
+	return string(b), err
+}
+
+// maxKnown is the most that is read of a file, in bytes.
+const maxKnown = 1 << 20
+
+func fileAt(flag, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Usagef("%s: %w", flag, err)
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return nil, cli.Usagef("%s: %s is no file", flag, plainly.Argument(path))
+	}
+	var b bytes.Buffer
+	if _, err := io.Copy(&b, io.LimitReader(f, maxKnown)); err != nil {
+		return nil, cli.Usagef("%s: %w", flag, err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,267 @@
+package evidencecmd
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/plainly"
+	"curtsy/storage/witness"
+)
+
+// bundledCheckpoint is the member of a bundle that is its checkpoint.
+const bundledCheckpoint = "checkpoint"
+
+// comparing are the flags of ledger compare.
+type comparing struct {
+	origin, key string
+	asJSON      bool
+}
+
+func newLedgerCompare(std cli.Streams) *cobra.Command {
+	var o comparing
+	cmd := &cobra.Command{
+		Use:   "compare [flags] A B",
+		Short: "Find out whether two were shown one ledger",
+		Long: "Compare what two were shown of one ledger, and say whether one continues the\n" +
+			"other, or whether it has two histories: then both checkpoints are printed on\n" +
+			"standard output, as evidence, and the exit code is 3. A and B are each a crawl\n" +
+			"directory, a copy of its ledger, a file with a checkpoint, a bundle that curtsy\n" +
+			"ledger prove made, the URL of a witness, or its folder. Where the sizes differ,\n" +
+			"the larger one has to be a directory: a checkpoint alone proves nothing of those\n" +
+			"before it.",
+		Example: "  curtsy ledger compare news checkpoint-of-last-week\n" +
+			"  curtsy ledger compare news http://127.0.0.1:7380",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("%s takes two ledgers, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return o.run(ctx, [2]string(args), std) })
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` of the ledger, where both are witnesses (default that of the other)")
+	fs.StringVar(&o.key, "key", "", "verifier `KEY` of the operator, or a file with it: say whether it signed both")
+	cli.Group(fs, "Ledger")
+	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
+	return cmd
+}
+
+// ComparedJSON is what ledger compare --json prints.
+type ComparedJSON struct {
+	Version  int              `json:"version"`
+	Relation witness.Relation `json:"relation"`
+	Common   *int64           `json:"common,omitempty"` // entries that both have, where that is known
+	Views    [2]ViewJSON      `json:"views"`
+}
+
+// ViewJSON is one of the two.
+type ViewJSON struct {
+	Name   string `json:"name"`
+	Origin string `json:"origin"`
+	Size   int64  `json:"size"`
+	Root   string `json:"root"`
+	Signed *bool  `json:"signed,omitempty"` // by the key that was given
+	Note   string `json:"note"`
+}
+
+func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) error {
+	var key checkpoint.Key
+	if o.key != "" {
+		var err error
+		if key, err = keyAt("--key", o.key); err != nil {
+			return err
+		}
+	}
+	views, err := o.views(ctx, args)
+	if err != nil {
+		return err
+	}
+	v, err := witness.Relate(views[0], views[1])
+	if err != nil {
+		return err
+	}
+	out := ComparedJSON{Version: 1, Relation: v.Relation}
+	if v.Common >= 0 {
+		out.Common = &v.Common
+	}
+	for i, view := range views {
+		n := view.Note
+		out.Views[i] = ViewJSON{args[i], n.Origin, n.Size, n.Root.String(), nil, string(n.Marshal())}
+		if !key.IsZero() {
+			signed := n.SignedBy(key)
+			out.Views[i].Signed = &signed
+		}
+	}
+	if o.asJSON {
+		err = cli.WriteJSON(std.Out, out)
+	} else {
+		err = out.print(std)
+	}
+	switch {
+	case err != nil:
+		return err
+	case v.Relation == witness.Fork:
+		return cli.Silent(cli.ExitFound)
+	case v.Relation == witness.Otherwise, v.Relation == witness.Unknown:
+		return cli.Silent(cli.ExitFailed)
+	}
+	return nil
+}
+
+// print says it in words; the notes of a fork go to standard output.
+func (c ComparedJSON) print(std cli.Streams) error {
+	a, b := c.Views[0], c.Views[1]
+	for _, v := range c.Views {
+		signed := ""
+		if v.Signed != nil && *v.Signed {
+			signed = ", signed by the key given"
+		} else if v.Signed != nil {
+			signed = ", NOT signed by the key given"
+		}
+		fmt.Fprintf(std.Err, "%s: %s%s\n", plainly.OneLine(v.Name), plainly.Count(v.Size, "line"), signed)
+	}
+	if c.Relation == witness.Continues {
+		a, b = b, a
+	}
+	switch c.Relation {
+	case witness.Equal:
+		fmt.Fprintln(std.Err, "equal: both are one ledger up to its last line")
+	case witness.Continued, witness.Continues:
+		fmt.Fprintf(std.Err, "one history: %s continues %s\n", plainly.OneLine(b.Name), plainly.OneLine(a.Name))
+	case witness.Otherwise:
+		fmt.Fprintf(std.Err, "two ledgers: %s and %s have nothing to do with each other\n",
+			plainly.OneLine(a.Origin), plainly.OneLine(b.Origin))
+	case witness.Unknown:
+		fmt.Fprintln(std.Err, "not known: the larger one is a checkpoint alone, and does not show that it\n"+
+			"continues the other; compare with the crawl directory that it is of")
+	case witness.Fork:
+		fmt.Fprint(std.Err, "FORK: one ledger has two histories; neither continues the other\n")
+		if c.Common != nil {
+			fmt.Fprintf(std.Err, "both have the first %s, and part there\n", plainly.Count(*c.Common, "line"))
+		}
+		fmt.Fprint(std.Err, "the checkpoints prove it, if one key signed both: keep them\n")
+		_, err := fmt.Fprintf(std.Out, "%s\n%s", a.Note, b.Note)
+		return err
+	}
+	return nil
+}
+
+// views reads both. A witness is asked for the log that the other one is of.
+func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness.View, err error) {
+	origin, later := o.origin, []int{}
+	for i, arg := range args {
+		if isWitness(arg) {
+			later = append(later, i)
+			continue
+		}
+		if views[i], err = viewOf(arg); err != nil {
+			return views, err
+		}
+		if origin == "" {
+			origin = views[i].Note.Origin
+		}
+	}
+	for _, i := range later {
+		if origin == "" {
+			return views, cli.Usagef("both are witnesses, who may follow many ledgers: say which one you mean with --origin")
+		}
+		n, err := cosignedBy(ctx, args[i], origin)
+		if err != nil {
+			return views, fmt.Errorf("%s: %w", args[i], said(err))
+		}
+		views[i] = witness.View{Note: n}
+	}
+	return views, nil
+}
+
+func isURL(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+func isWitness(arg string) bool { return isURL(arg) || witness.IsFolder(arg) }
+
+// cosignedBy is what a witness cosigned last of a log.
+func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, error) {
+	if !isURL(arg) {
+		return witness.Kept(arg, origin)
+	}
+	h := witness.NewHTTPClient()
+	defer h.CloseIdleConnections()
+	c, err := witness.NewClient(h, arg)
+	if err != nil {
+		return nil, err
+	}
+	return c.Latest(ctx, origin)
+}
+
+// viewOf reads a crawl directory, a bundle or a checkpoint.
+func viewOf(arg string) (witness.View, error) {
+	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
+		dir, n, err := arg, (*checkpoint.Note)(nil), error(nil)
+		if _, there := os.Stat(filepath.Join(arg, ledger.CheckpointName)); there == nil { // a copy of the ledger alone
+			n, err = ledger.Latest(dir)
+		} else {
+			dir, n, err = latestOf(arg)
+		}
+		if err != nil {
+			return witness.View{}, err
+		}
+		return witness.View{Note: n, Root: func(size int64) (tlog.Hash, error) { return rootOf(dir, n, size) }}, nil
+	}
+	b, err := checkpointIn(arg)
+	if err != nil {
+		return witness.View{}, err
+	}
+	n, err := checkpoint.Parse(b)
+	if err != nil {
+		return witness.View{}, fmt.Errorf("%s is no checkpoint: %w", arg, errors.Unwrap(err))
+	}
+	return witness.View{Note: n}, nil
+}
+
+// checkpointIn reads a file that is a checkpoint, or a bundle (a ZIP file) that has one.
+func checkpointIn(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, checkpoint.MaxNote+1))
+	if err != nil || !bytes.HasPrefix(b, []byte("PK\x03\x04")) {
+		return b, err
+	}
+	z, err := zip.NewReader(f, fi.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s is a damaged ZIP file", path)
+	}
+	member, err := z.Open(bundledCheckpoint)
+	if err != nil {
+		return nil, fmt.Errorf("%s is a ZIP file, and no bundle of a ledger: it has no member %s", path, bundledCheckpoint)
+	}
+	defer member.Close()
+	b, err = io.ReadAll(io.LimitReader(member, checkpoint.MaxNote+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: its member %s is damaged", path, bundledCheckpoint)
+	}
+	return b, nil
+}

@@ -1,0 +1,90 @@
+package evidencecmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/keyring"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/plainly"
+)
+
+func newLedgerKey(std cli.Streams) *cobra.Command {
+	var rotate, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "key [flags]",
+		Short: "Print the key that your ledgers are checked with",
+		Long: "Print the verifier key of your ledgers: one line, which whoever checks a ledger\n" +
+			"of yours gives to curtsy audit --key. Publish it where nobody but you can change\n" +
+			"it. The key is made once, and its secret kept in your configuration folder.\n\n" +
+			"--rotate makes another key, which the old one signs and which signs the old one,\n" +
+			"and destroys the old secret. Crawls that begin or go on later write the rotation\n" +
+			"into their ledgers; one that runs keeps the old key to its end.",
+		Example: "  curtsy ledger key\n  curtsy ledger key --rotate",
+		Args:    cli.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return ledgerKey(rotate, asJSON, std) },
+	}
+	cmd.Flags().BoolVar(&rotate, "rotate", false, "make another key in the place of this one")
+	cli.Group(cmd.Flags(), "Key")
+	cli.JSONFlag(cmd, &asJSON, "print JSON, earlier keys and the notes of their rotations with it")
+	return cmd
+}
+
+// KeyJSON is what ledger key --json prints.
+type KeyJSON struct {
+	Version int          `json:"version"`
+	Key     string       `json:"key"`
+	Earlier []EarlierKey `json:"earlier"` // the oldest first
+}
+
+// EarlierKey is a key that another took the place of.
+type EarlierKey struct {
+	Key   string    `json:"key"`
+	Until time.Time `json:"until"`
+	Note  string    `json:"note"` // of the rotation, signed by this key and the next
+}
+
+func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
+	path, err := crawldir.LedgerKey.Path()
+	if err != nil {
+		return err
+	}
+	secret, err := crawldir.LedgerKey.Make(path)
+	if err != nil {
+		return err
+	}
+	signer, err := checkpoint.NewSigner(secret)
+	if err != nil {
+		return err
+	}
+	key := signer.Key()
+	if rotate {
+		r, err := keyring.Rotate(path, secret, time.Now())
+		if err != nil {
+			return err
+		}
+		key = r.New
+		fmt.Fprintf(std.Err, "%s took the place of %s, whose secret is destroyed\n", r.New.Name(), r.Old.Name())
+		fmt.Fprintln(std.Err, "tell those who check your ledgers; curtsy identity init writes it on your page")
+	}
+	led, err := keyring.Rotations(path, key)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		out := KeyJSON{1, key.String(), []EarlierKey{}}
+		for _, r := range led {
+			out.Earlier = append(out.Earlier, EarlierKey{r.Old.String(), r.At, string(r.Note)})
+		}
+		return cli.WriteJSON(std.Out, out)
+	}
+	if len(led) > 0 && !rotate {
+		fmt.Fprintf(std.Err, "%s before it; --json shows how each gave its place to the next\n", plainly.Count(len(led), "key"))
+	}
+	_, err = fmt.Fprintln(std.Out, key)
+	return err
+}

@@ -1,0 +1,151 @@
+package evidencecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/frontier/durable"
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/plainly"
+	"curtsy/storage/proof"
+	"curtsy/storage/proof/gather"
+)
+
+func newLedgerProve(std cli.Streams) *cobra.Command {
+	var host, to string
+	cmd := &cobra.Command{
+		Use:   "prove [flags] DIR",
+		Short: "Make the proof of one site, for its owner",
+		Long: "Make a bundle for the owner of one site: one ZIP file with all that the ledger\n" +
+			"of a crawl says of this host, the proof that it is in the log and that there is\n" +
+			"nothing else of this host in it, robots.txt as it was, the heads of requests and\n" +
+			"answers, and a page that says it in words. It reveals nothing of other hosts but\n" +
+			"their number. It proves, too, that a host was never met. It works while the\n" +
+			"crawl runs, up to the latest checkpoint. The owner checks it with\n" +
+			"curtsy ledger verify, or with docs/verify.py, which needs Python alone.",
+		Example: "  curtsy ledger prove --host example.org -o example.org.zip news",
+		Args:    cli.OneDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return ledgerProve(ctx, args[0], host, to, std) })
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host, as example.org: all that is of it counts, whatever scheme and port")
+	cli.Group(cmd.Flags(), "What to prove")
+	cmd.Flags().StringVarP(&to, "output", "o", "", "write to `FILE`, a new one (default: NAME.zip)")
+	cli.Group(cmd.Flags(), "Output")
+	return cmd
+}
+
+// hostNamed reads the host that is named, as a name or as a URL.
+func hostNamed(name string) (string, error) {
+	if name == "" {
+		return "", cli.Usagef("name the host to prove: curtsy ledger prove --host NAME DIR")
+	}
+	raw := name
+	if !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+	}
+	u, err := cli.URL(raw)
+	if err != nil {
+		return "", cli.Usagef("--host %s is no host: write it like example.org", plainly.Argument(name))
+	}
+	return hostmap.Host(u.String()), nil
+}
+
+func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) error {
+	host, err := hostNamed(name)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		to = strings.Trim(strings.ReplaceAll(host, ":", "-"), "[]") + ".zip"
+	}
+	if err := cli.MayWrite("--output", to, userfile.Kind{}); err != nil {
+		return err
+	}
+	book := filepath.Join(dir, crawldir.LedgerName)
+	if _, err := os.Stat(book); err != nil {
+		if err := crawldir.Require(dir); err != nil {
+			return err
+		}
+		return crawldir.RequireWhole(dir)
+	}
+	temp, err := os.MkdirTemp("", "curtsy-prove-")
+	if err != nil {
+		return fmt.Errorf("prove: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	c := gather.Crawl{Ledger: book, Archive: filepath.Join(dir, crawldir.ArchiveName), TempDir: temp}
+	if c.Index, err = crawldir.IndexFiles(dir); err != nil {
+		fmt.Fprintf(std.Err, "there is no index of the archive (%v): heads and robots.txt are left out; curtsy warc index %s makes it\n", plainly.Error(err), plainly.Argument(dir))
+	}
+	g, err := gather.Of(ctx, c, host)
+	switch {
+	case errors.Is(err, ledger.ErrNoCheckpoint):
+		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
+	case err != nil:
+		return damagedLedger(err, dir)
+	}
+	defer g.Close()
+	g.Software = "curtsy/" + crawldir.Version
+	var made *proof.Made
+	err = durable.Output(to, func(w io.Writer) error {
+		made, err = proof.Make(ctx, w, g.Source)
+		return err
+	})
+	if err != nil {
+		return damagedLedger(err, dir)
+	}
+	for _, note := range g.Notes {
+		fmt.Fprint(std.Err, text.Wrap(plainly.OneLine(note)+"\n"))
+	}
+	return proveSaid(std, to, host, made)
+}
+
+// damagedLedger says who names the damage.
+func damagedLedger(err error, dir string) error {
+	if errors.Is(err, proof.ErrDamaged) {
+		return fmt.Errorf("%w; curtsy audit %s names them", err, plainly.Argument(dir))
+	}
+	return err
+}
+
+// proveSaid says what was made of what.
+func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
+	fi, err := os.Stat(to)
+	if err != nil {
+		return fmt.Errorf("prove: %w", err)
+	}
+	s := made.Summary
+	what := "the proof that the log has no line of " + host
+	if s.Lines > 0 {
+		what = fmt.Sprintf("%s of %s: %s, %s not asked for", plainly.Count(s.Lines, "line"), host, plainly.Count(s.Exchanges, "request"), plainly.Count(s.Avoided, "URL"))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s): %s\n", to, text.RoughSize(fi.Size()), what)
+	if s.Redacted > 0 {
+		fmt.Fprintf(&b, "%s of them %s taken out later: the proof says so\n", plainly.Count(s.Redacted, "line"), map[bool]string{true: "was", false: "were"}[s.Redacted == 1])
+	}
+	if made.Lacking > 0 {
+		fmt.Fprintf(&b, "heads of %s are not in the archive, or have no answer: they are left out\n", plainly.Count(made.Lacking, "request"))
+	}
+	if made.Without > 0 {
+		fmt.Fprintf(&b, "%s not found in the archive: verdicts by them cannot be read again\n", plainly.Count(made.Without, "robots.txt"))
+	}
+	fmt.Fprintf(&b, "it is checked by curtsy ledger verify %s\n", plainly.Argument(to))
+	_, err = io.WriteString(std.Err, text.Wrap(b.String()))
+	return err
+}

@@ -1,0 +1,76 @@
+package evidencecmd
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
+)
+
+// proofOf proves that the tree of a checkpoint, of the ledger in dir, continues the one of size from.
+func proofOf(dir string, n *checkpoint.Note, from int64) (p tlog.TreeProof, err error) {
+	err = withTree(dir, n, func(r tlog.HashReader) error {
+		p, err = tree.Consistency(r, from, n.Size)
+		return err
+	})
+	return p, err
+}
+
+// rootOf is the root of a smaller tree of the same ledger.
+func rootOf(dir string, n *checkpoint.Note, size int64) (root tlog.Hash, err error) {
+	err = withTree(dir, n, func(r tlog.HashReader) error {
+		g, err := tree.Resume(r, size)
+		if err == nil {
+			root = g.Root()
+		}
+		return err
+	})
+	return root, err
+}
+
+// withTree reads the tree of a checkpoint from its tiles. Where they are missing or torn, they are made anew of the
+// lines, elsewhere: the crawl may run. Either way every hash is checked against the root of the checkpoint.
+func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) error {
+	err := use(tree.Reader(dir, n.Size, n.Root))
+	if !errors.Is(err, tree.ErrTiles) {
+		return err
+	}
+	fresh, err := os.MkdirTemp("", "curtsy-tiles-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	if _, err := tree.Rebuild(fresh, entries(dir, n.Size)); err != nil {
+		return err
+	}
+	if err := use(tree.Reader(fresh, n.Size, n.Root)); err != nil {
+		return fmt.Errorf("%s: the lines are not those of the checkpoint of %d: curtsy audit says more (%w)",
+			dir, n.Size, err)
+	}
+	return nil
+}
+
+// entries are the hashes of the first lines of a ledger.
+func entries(dir string, size int64) iter.Seq2[tlog.Hash, error] {
+	return func(yield func(tlog.Hash, error) bool) {
+		for e, err := range ledger.Skim(dir) {
+			switch {
+			case err != nil:
+				yield(tlog.Hash{}, err)
+				return
+			case e.Problem != nil:
+				continue
+			case e.Index >= size:
+				return
+			case !yield(e.Hash, nil):
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package evidencecmd
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/crawldir/value"
+	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/plainly"
+	"curtsy/storage/proof"
+)
+
+// verifying is one invocation of ledger verify.
+type verifying struct {
+	key       string
+	witnesses []string
+	tsa       []string // FILE
+	logs      []string
+	skew      value.Duration
+	json      bool
+}
+
+func newLedgerVerify(std cli.Streams) *cobra.Command {
+	v := verifying{skew: value.Duration(logSkew)}
+	cmd := &cobra.Command{
+		Use:   "verify [flags] FILE",
+		Short: "Check the proof of one site that ledger prove made",
+		Long: "Check a bundle that curtsy ledger prove made for one site, offline: that its\n" +
+			"lines are in the log of the crawl, unchanged, and that the log has no others of\n" +
+			"this host; that heads and robots.txt are those of the lines, and that robots.txt\n" +
+			"says what the lines say. With the site's access log, both must tell of the same\n" +
+			"requests. Exit code 0: the proof holds; 3: it does not, and each reason is\n" +
+			"named; 1: it cannot be read. docs/verify.py does the same in Python, without\n" +
+			"this program.",
+		Example: "  curtsy ledger verify example.org.zip\n" +
+			"  curtsy ledger verify --key KEY --access-log access.log example.org.zip",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%s takes one bundle, not %d: write %s", cmd.Name(), len(args), cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k := known{key: v.key, witnesses: v.witnesses, authorities: v.tsa}
+			if err := k.given(cmd.Flags()); err != nil {
+				return err
+			}
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return v.run(ctx, args[0], std) })
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&v.key, "key", "", "the operator's verifier key, as `FILE|KEY`: what curtsy ledger key printed")
+	fs.StringArrayVar(&v.witnesses, "witness-key", nil, "the verifier key of a witness that must have cosigned, as `FILE|KEY`; repeatable")
+	fs.StringArrayVar(&v.tsa, "tsa-ca", nil, "a `FILE` of certificates (PEM) that time stamps must lead to (default: those that this machine trusts); repeatable")
+	cli.Group(fs, "Known keys")
+	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE`: the site's access log, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable")
+	fs.Var(&v.skew, "skew", "by how much the clocks of site and crawler may differ: `D`")
+	cli.Group(fs, "Beside the bundle")
+	fs.BoolVar(&v.json, "json", false, "print one JSON object")
+	cli.Group(fs, "Output")
+	return cmd
+}
+
+func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error {
+	o, err := v.options(std)
+	if err != nil {
+		return err
+	}
+	if err := userfile.Readable(path); err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	temp, err := os.MkdirTemp("", "curtsy-verify-")
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	o.TempDir = temp
+	r, err := proof.Verify(ctx, f, fi.Size(), o)
+	if errors.Is(err, proof.ErrNoBundle) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err != nil {
+		return err
+	}
+	if v.json {
+		if err := cli.WriteJSON(std.Out, r); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(std.Out, proofText(r)); err != nil {
+		return err
+	}
+	if !r.Holds {
+		return cli.Silent(cli.ExitFound)
+	}
+	return nil
+}
+
+// options reads the flags.
+func (v *verifying) options(std cli.Streams) (o proof.Options, err error) {
+	o = proof.Options{Skew: max(time.Duration(v.skew), 1), Stdin: std.In}
+	if v.key != "" {
+		if o.Key, err = keyAt("--key", v.key); err != nil {
+			return o, err
+		}
+	}
+	for _, s := range v.witnesses {
+		k, err := keyAt("--witness-key", s)
+		if err != nil {
+			return o, err
+		}
+		o.Witnesses = append(o.Witnesses, k)
+	}
+	for _, path := range v.tsa {
+		text, err := fileAt("--tsa-ca", path)
+		if err != nil {
+			return o, err
+		}
+		if o.Authorities == nil {
+			o.Authorities = x509.NewCertPool()
+		}
+		if !o.Authorities.AppendCertsFromPEM(text) {
+			return o, cli.Usagef("--tsa-ca %s: there is no certificate in it: give one in PEM, as the authority publishes it", plainly.Argument(path))
+		}
+	}
+	for _, path := range v.logs {
+		if path == "" {
+			return o, cli.Usagef("--access-log is empty: name the site's access log")
+		}
+		if _, err := os.Stat(path); err != nil && path != accesslog.Stdin {
+			return o, fmt.Errorf("--access-log: %w", err)
+		}
+		if err := userfile.Readable(path); err != nil {
+			return o, cli.Usagef("--access-log: %w", err)
+		}
+		o.Logs = append(o.Logs, accesslog.Log{Path: path})
+	}
+	return o, nil
+}

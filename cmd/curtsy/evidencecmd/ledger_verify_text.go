@@ -1,0 +1,162 @@
+package evidencecmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"curtsy/cmd/curtsy/text"
+	"curtsy/storage/plainly"
+	"curtsy/storage/proof"
+)
+
+// proofLevels say what the levels mean.
+var proofLevels = map[proof.Level]string{
+	proof.SelfConsistent: "self-consistent: its parts agree; whoever made it could have made all of them",
+	proof.Signed:         "signed by a key that you know",
+	proof.Cosigned:       "cosigned or time-stamped by others that you know: it was not written anew since",
+	proof.Confirmed:      "confirmed by the site's own access log",
+}
+
+const stamp = "2006-01-02 15:04:05 UTC"
+
+// proofText is the result of a check for a terminal: the verdict, what stands against it, the rest.
+func proofText(r *proof.Result) string {
+	var b strings.Builder
+	host := plainly.OneLine(r.Host)
+	if host == "" {
+		host = "URLs without a host"
+	}
+	if r.Holds {
+		fmt.Fprintf(&b, "The proof of %s holds.\nLevel reached: %s.\n", host, proofLevels[r.Level])
+		if !r.PageChecked {
+			b.WriteString("Its index.html was not checked: do not believe that page.\n")
+		}
+	} else {
+		fmt.Fprintf(&b, "The proof of %s does not hold.\n", host)
+		for _, f := range r.Findings {
+			fmt.Fprintf(&b, "  %s: %s\n", f.Code, plainly.OneLine(f.Text))
+		}
+		for _, f := range moreFindings(r) {
+			fmt.Fprintf(&b, "  %s\n", f)
+		}
+	}
+	b.WriteByte('\n')
+	row := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-11s %s\n", label, fmt.Sprintf(format, args...))
+	}
+	if r.Origin != "" {
+		row("log", "%s, of %d entries", plainly.OneLine(r.Origin), r.Size)
+	}
+	if !r.AsOf.IsZero() {
+		row("as of", "%s, by the crawler's clock; %s known, and of the others nothing is told", r.AsOf.UTC().Format(stamp), plainly.Count(r.Hosts, "host"))
+	}
+	proofSigners(row, r)
+	proofLines(row, r)
+	if len(r.CannotShow) > 0 {
+		b.WriteString("\nWhat this cannot show:\n")
+		for _, s := range r.CannotShow {
+			fmt.Fprintf(&b, "  %s\n", plainly.OneLine(s))
+		}
+	}
+	return text.Wrap(b.String())
+}
+
+// moreFindings are those that were counted and not kept.
+func moreFindings(r *proof.Result) (all []string) {
+	kept := map[proof.Code]int64{}
+	for _, f := range r.Findings {
+		kept[f.Code]++
+	}
+	for _, f := range r.Findings {
+		if more := r.Counts[f.Code] - kept[f.Code]; more > 0 {
+			all = append(all, fmt.Sprintf("%s: %d more", f.Code, more))
+			kept[f.Code] += more
+		}
+	}
+	return all
+}
+
+func proofSigners(row func(label, format string, args ...any), r *proof.Result) {
+	if len(r.Signers) == 0 && r.Origin != "" {
+		row("signer", "none: the checkpoint is not signed")
+	}
+	for _, s := range r.Signers {
+		name := plainly.OneLine(s.Name)
+		switch {
+		case s.Known && s.Witness:
+			row("cosigned", "by %s at %s", name, s.Time.UTC().Format(stamp))
+		case s.Witness:
+			row("cosigned", "not by %s", name)
+		case s.By != "":
+			row("signer", "%s, to which the log leads from %s, which you know", name, plainly.OneLine(s.By))
+		case s.Known:
+			row("signer", "%s, which you know", name)
+		default:
+			row("signer", "%s: unknown; give --key or --witness-key to hold it against one that you know", name)
+		}
+	}
+	for _, s := range r.Stamps {
+		known := "whose certificate is trusted"
+		if !s.Trusted {
+			known = "whose certificate leads to none that is trusted; give it with --tsa-ca"
+		}
+		row("time stamp", "%s by %s, %s", s.Time.UTC().Format(stamp), plainly.OneLine(s.Name), known)
+	}
+}
+
+// upTo says of which part of the log a proof is that it has no other lines, if not of all.
+func upTo(r *proof.Result) string {
+	if r.Covered >= r.Size-1 {
+		return ""
+	}
+	return fmt.Sprintf(" among its first %d entries", r.Covered)
+}
+
+func proofLines(row func(label, format string, args ...any), r *proof.Result) {
+	s := r.Summary
+	switch {
+	case s.Lines == 0 && r.Absent:
+		row("lines", "none: the log has no line of this host%s", upTo(r))
+		return
+	case s.Lines == 0:
+		return
+	}
+	complete := ""
+	if r.Holds {
+		complete = ", and there are no others" + upTo(r)
+	}
+	when := ""
+	if !s.From.IsZero() {
+		when = fmt.Sprintf(", %s to %s", s.From.UTC().Format(time.DateTime), s.To.UTC().Format(stamp))
+	}
+	row("lines", "%s%s%s", plainly.Count(s.Lines, "line"), complete, when)
+	if s.Redacted > 0 {
+		row("redacted", "%s taken out later, and said so:", plainly.Count(s.Redacted, "line"))
+		for _, of := range r.Redaction {
+			if of.Lines > 0 {
+				row("", "%s: %s: %s", of.Time.UTC().Format(stamp), plainly.Count(of.Lines, "line"), plainly.OneLine(of.Reason))
+			}
+		}
+	}
+	row("requests", "%d, of which %d for robots.txt; %d answered", s.Exchanges, s.Robots, s.Answered)
+	row("not asked", "%s, %d because of robots.txt", plainly.Count(s.Avoided, "URL"), s.Forbidden)
+	if p := s.Pauses; p.Count > 0 {
+		below := "none shorter than was due"
+		if p.Below > 0 {
+			below = fmt.Sprintf("%d shorter than was due", p.Below)
+		}
+		row("pauses", "%d; shortest %.3f s, median %.3f s; %s", p.Count, p.Shortest.Truncate(time.Millisecond).Seconds(), p.Median.Truncate(time.Millisecond).Seconds(), below)
+	}
+	row("robots.txt", "%s; %d verdicts read again are right, %d cannot be read again", plainly.Count(int64(len(s.Texts)), "text"), r.Robots.Right, r.Robots.Unprovable)
+	row("heads", "%d right, %d not in the bundle, %d not bound by their lines", r.Heads.Right, r.Heads.NotThere, r.Heads.Unprovable)
+	if l := r.Log; l != nil {
+		row("access log", "%d requests stand in both; %d in the lines alone, %d in the log alone", l.Agree, l.Missing, l.Extra)
+		if l.Crash > 0 {
+			row("", "%d in the log alone may have been under way when a run was killed", l.Crash)
+		}
+		if rest := l.Uncovered + l.Unanswered + l.Outside; rest > 0 {
+			row("", "%d more were outside of what both cover, or not answered", rest)
+		}
+	}
+}

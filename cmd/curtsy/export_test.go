@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/export"
+)
+
+// ownTables are those of which a crawl of small pages has as many rows as anything.
+const ownTables = "pages,robots,decisions,hosts,errors"
+
+// linesIn counts lines of files, the sorted index or plain segments of a ledger.
+func linesIn(t *testing.T, pattern ...string) (n int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(pattern...))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v: %v", pattern, err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += int64(bytes.Count(b, []byte("\n")))
+	}
+	return n
+}
+
+// An export has as many rows as there are records and lines, of a crawl, of an updated one, and of both together; what is
+// there is not made again.
+func TestExportCounts(t *testing.T) {
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 3))
+	other, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
+	shared("update", "--quiet", dir).want(t, cli.ExitDone)
+	out := filepath.Join(t.TempDir(), "out")
+	r := inside(t, "export", "--format", "jsonl", "--headers", "-o", out, dir)
+	r.want(t, cli.ExitDone, "as many as the", "lines of the index", "lines of the ledger")
+	captures, lines := linesIn(t, dir, crawldir.IndexName, "*.cdxj"), linesIn(t, dir, crawldir.LedgerName, "0*.jsonl")
+	all := exportedTo(t, out)
+	if all["pages"].Rows != captures || all["decisions"].Rows != lines || all["hosts"].Rows != 1 || all["headers"].Rows == 0 {
+		t.Errorf("%d captures, %d lines: %+v", captures, lines, all)
+	}
+	generations := map[any]int{}
+	for _, row := range rowsOf(t, filepath.Join(out, "pages.jsonl")) {
+		generations[row["generation"]]++
+	}
+	if len(generations) != 2 || generations[2.0] == 0 {
+		t.Errorf("generations: %v", generations)
+	}
+	again := inside(t, "export", "--format", "jsonl", "--headers", "-o", out, dir)
+	if again.want(t, cli.ExitDone); strings.Count(again.err, "as it was") != len(all) {
+		t.Errorf("%s", again.err)
+	}
+
+	both := filepath.Join(t.TempDir(), "both")
+	inside(t, "export", "--format", "jsonl", "--tables", "pages,decisions", "-o", both, dir, other).want(t, cli.ExitDone)
+	all = exportedTo(t, both)
+	captures += linesIn(t, other, crawldir.IndexName, "*.cdxj")
+	lines += linesIn(t, other, crawldir.LedgerName, "0*.jsonl")
+	if all["pages"].Rows != captures || all["decisions"].Rows != lines {
+		t.Errorf("%d captures, %d lines: %+v", captures, lines, all)
+	}
+	keys, crawls := []string{}, map[any]int{}
+	for _, row := range rowsOf(t, filepath.Join(both, "pages.jsonl")) {
+		keys = append(keys, row["url_surtkey"].(string))
+		crawls[row["crawl"]]++
+	}
+	if !slices.IsSorted(keys) || len(crawls) != 2 {
+		t.Errorf("%v, sorted: %v", crawls, slices.IsSorted(keys))
+	}
+
+	shared("update", "--quiet", dir).want(t, cli.ExitDone) // then what is there is of another crawl
+	r = inside(t, "export", "--format", "jsonl", "--tables", "pages", "-o", out, dir)
+	if r.want(t, cli.ExitDone, "decisions.jsonl is not of these crawls as they are now"); strings.Contains(r.err, "as it was") {
+		t.Errorf("%s", r.err)
+	}
+}
+
+// A kill at any moment leaves no half file: what has its name is whole, and the next export makes what is missing.
+func TestExportKilled(t *testing.T) {
+	pages, kills := 2000, 5
+	if testing.Short() {
+		pages, kills = 1000, 2
+	}
+	dir := sparse(t, pages)
+	whole := filepath.Join(t.TempDir(), "whole")
+	begin := time.Now()
+	ended(t, curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", whole, dir)).want(t, cli.ExitDone)
+	took := time.Since(begin)
+	rng := rand.New(rand.NewPCG(1, 2))
+	out := filepath.Join(t.TempDir(), "out")
+	names := []string{"pages.jsonl", "decisions.jsonl", "hosts.jsonl", "errors.jsonl", "robots.jsonl"}
+	same := func(name string) bool {
+		a, err := os.ReadFile(filepath.Join(whole, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(out, name))
+		return err == nil && bytes.Equal(a, b)
+	}
+	for range kills {
+		cmd := curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", out, dir)
+		wait := begun(t, cmd)
+		time.Sleep(time.Duration(rng.Int64N(int64(took)))) // a kill has no moment of its own
+		_ = cmd.Process.Kill()
+		wait()
+		for _, name := range names {
+			if _, err := os.Stat(filepath.Join(out, name)); err == nil && !same(name) {
+				t.Errorf("%s is half a file", name)
+			}
+		}
+	}
+	ended(t, curtsy(t, "export", "--tables", ownTables, "--format", "jsonl", "-o", out, dir)).want(t, cli.ExitDone)
+	for _, name := range names {
+		if !same(name) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	left, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if !slices.Contains(names, e.Name()) && e.Name() != export.ManifestName && !strings.HasSuffix(e.Name(), ".lock") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if all := exportedTo(t, out); all["pages"].Rows != int64(pages) || all["hosts"].Rows != 1000 || all["robots"].Rows != 1000 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// The command exports any number of pages in 200 MiB of memory: 20,000 here, a million in full size.
+func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes a large archive")
+	}
+	pages := 20_000
+	if full() {
+		pages = 1_000_000
+	}
+	dir := sparse(t, pages)
+	octets := int64(0)
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if fi, err := os.Stat(f); err == nil {
+			octets += fi.Size()
+		}
+	}
+	formats := []string{"parquet"}
+	if full() {
+		formats = []string{"parquet", "csv", "jsonl"}
+	}
+	for _, format := range formats {
+		out := filepath.Join(t.TempDir(), "out")
+		cmd := curtsyWithin(t, 30*time.Minute, "export", "--tables", ownTables, "--format", format, "-o", out, dir)
+		peak := tellingPeak(t, cmd)
+		r := ended(t, cmd)
+		r.want(t, cli.ExitDone)
+		held := peak()
+		all := exportedTo(t, out)
+		for _, name := range []string{"pages", "decisions", "hosts", "robots", "errors"} {
+			m := all[name]
+			t.Logf("%s %s: %d rows, %.1f MiB, %.1f s: %.0f rows/s, %.1f MiB/s", format, name, m.Rows, float64(m.Octets)/(1<<20), m.Seconds,
+				float64(m.Rows)/max(m.Seconds, 0.001), float64(m.Octets)/(1<<20)/max(m.Seconds, 0.001))
+		}
+		t.Logf("%s: %d pages, crawl of %d MiB, %d MiB resident at most", format, pages, octets>>20, held>>20)
+		if all["pages"].Rows != int64(pages) || all["robots"].Rows != 1000 || all["hosts"].Rows != 1000 {
+			t.Errorf("%+v", all)
+		}
+		if limit := int64(200 << 20); (held == 0 || held > limit) && !racing {
+			t.Errorf("%d octets were resident, more than %d", held, limit)
+		}
+	}
+}
+
+// What a site can write into titles, URLs and fields comes out whole: one row for each answer, whatever is in it.
+func TestExportOfAHostileSite(t *testing.T) {
+	huge := strings.Repeat("<p>word\n\"'`;=cmd|' /C calc'!A0\x00\xff ", 1<<20) // some 30 MiB
+	pages := map[string]string{
+		"/":                "<a href='/title'>t</a><a href='/bytes'>b</a><a href='/huge'>h</a><a href='/%00%0A%1b?a=%0d%0a&b=\x01\xff'>c</a><a href='/\U0001F9E0?q=\"x,y\"'>u</a><a href='/deep'>d</a>",
+		"/title":           "<title>a\r\nb\t\"c\",d\x00\u2028 '=1+1'</title><meta name=description content='=HYPERLINK(\"x\")\n'>",
+		"/bytes":           "<meta charset=utf-8><title>\xff\xfe\xc3\x28 \xed\xa0\x80</title>",
+		"/huge":            "<title>" + strings.Repeat("long ", 1<<12) + "</title>" + huge,
+		"/\x00\n\x1b":      "<title>control</title>",
+		"/\U0001F9E0":      "<title>unicode</title>",
+		"/deep":            strings.Repeat("<div>", 5000),
+		"/robots.txt":      "User-agent: *\nDisallow: /\"a\",b\nSitemap: =cmd\n\x00\xff\n",
+		"/favicon.ico":     "\x00\x01",
+		"/never-asked-for": "",
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Odd", "\"a\", b; =cmd \xff")
+		fmt.Fprint(w, page)
+	}))
+	defer site.Close()
+	dir := filepath.Join(t.TempDir(), "hostile")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--max-body", "100MiB", "--dir", dir, site.URL+"/").want(t, cli.ExitDone)
+	captures := linesIn(t, dir, crawldir.IndexName, "*.cdxj")
+	for _, format := range []string{"jsonl", "csv", "parquet"} {
+		out := filepath.Join(t.TempDir(), format)
+		cmd := curtsy(t, "export", "--headers", "--format", format, "-o", out, dir)
+		peak := tellingPeak(t, cmd)
+		ended(t, cmd).want(t, cli.ExitDone, "2 unparsed")
+		if held := peak(); held > 400<<20 && !racing {
+			t.Errorf("%s: %d MiB were resident", format, held>>20)
+		}
+		if all := exportedTo(t, out); all["pages"].Rows != captures {
+			t.Errorf("%s: %d rows of %d captures", format, all["pages"].Rows, captures)
+		}
+		if format != "jsonl" {
+			continue
+		}
+		titles := map[string]any{}
+		for _, row := range rowsOf(t, filepath.Join(out, "pages.jsonl")) {
+			titles[strings.TrimPrefix(row["url"].(string), site.URL)] = row["title"]
+		}
+		if got := titles["/title"]; got != "a b \"c\",d\uFFFD '=1+1'" {
+			t.Errorf("%q", got)
+		}
+		if got, ok := titles["/huge"].(string); !ok || len(got) > 1<<10 {
+			t.Errorf("%.100q", got)
+		}
+		if got := titles["/%00%0A%1b?a=%0d%0a&b=%01%FF"]; got != "control" {
+			t.Errorf("%q", titles)
+		}
+	}
+}
+
+// What cannot be exported is refused in words, and nothing is made.
+func TestExportRefuses(t *testing.T) {
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
+	out := filepath.Join(t.TempDir(), "out")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"takes one crawl directory or more", nil},
+		{"holds no crawl: there is no folder ledger in it", []string{t.TempDir()}},
+		{"is a file, not a crawl directory", []string{file}},
+		{`there is no format "xls"; there are parquet, csv, jsonl, sqlite, wet, graphml, gexf, webgraph`, []string{"--format", "xls", dir}},
+		{`there is no format "parket"; did you mean parquet?`, []string{"--format", "parket", dir}},
+		{"leave --graph away", []string{"--graph", "hosts", "--format", "wet", dir}},
+		{`there is no level "host"`, []string{"--graph", "host", dir}},
+		{"is a file: name a folder", []string{"-o", file, dir}},
+		{"is within the crawl directory", []string{"-o", inDir(dir, "tables"), dir}},
+		{"is within the crawl directory", []string{"--graph", "hosts", "-o", inDir(dir, "a/b"), dir}},
+		{`there is no table "page"; did you mean pages?`, []string{"--tables", "page", dir}},
+		{"a crawl is named twice", []string{dir, dir + "/"}},
+		{"is within the crawl directory", []string{"-o", inDir(dir, crawldir.ArchiveName), dir}},
+	} {
+		args := append([]string{"export"}, c.args...)
+		if !slices.Contains(args, "-o") {
+			args = append(args, "-o", out)
+		}
+		inside(t, args...).want(t, cli.ExitUsage, c.says)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a folder was made")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "hosts.csv"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "export", "--format", "csv", "-o", out, dir).want(t, cli.ExitUsage, "a file is in the way that no export made", "hosts.csv")
+	if err := os.RemoveAll(inDir(dir, crawldir.IndexName)); err != nil {
+		t.Fatal(err)
+	}
+	inside(t, "export", "-o", out, dir).want(t, cli.ExitFailed, "make it with curtsy warc index "+dir)
+	inside(t, "warc", "index", dir).want(t, cli.ExitDone)
+	inside(t, "export", "-o", out, dir).want(t, cli.ExitDone)
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/warc"
+)
+
+// warcio reads what Common Crawl's readers look for: the text, its languages, and which record of the archive it is of.
+func TestTextsAreReadByWarcioAsCommonCrawlsAre(t *testing.T) {
+	modules := clients(t)
+	const german = "Die Fähre verlässt den alten Hafen um sieben Uhr morgens, und wer sie verpasst, wartet einen Tag auf die nächste."
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write([]byte("<title>Fähren</title><p>" + german + "</p><a href=/empty>nichts</a><a href=/none>404</a>"))
+		case "/empty":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<script>1</script>"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer site.Close()
+	dir := filepath.Join(t.TempDir(), "crawl")
+	if r := inside(t, "crawl", "--quiet", "--dir", dir, site.URL+"/"); r.code != cli.ExitDone {
+		t.Fatalf("exit %d: %s", r.code, r.err)
+	}
+	out := t.TempDir()
+	inside(t, "export", "--format", "wet", "-o", out, dir).want(t, cli.ExitDone)
+	path := filepath.Join(out, "text.warc.wet.gz")
+	type record struct{ Type, URL, Date, Refers, Languages, Media, Text string }
+	var got []record
+	for line := range strings.Lines(foreignScript(t, modules, "wet.mjs", "", path)) {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		got = append(got, r)
+	}
+	if len(got) != 2 || got[0].Type != "warcinfo" {
+		t.Fatalf("%+v", got)
+	}
+	text := got[1]
+	archived := archivedAs(t, dir, site.URL+"/")
+	want := record{"conversion", site.URL + "/", text.Date, "<" + archived.ID() + ">", "deu", "text/plain", "Fähren\n" + german + "\nnichts404\n"}
+	if text != want {
+		t.Errorf("%+v\nwant\n%+v", text, want)
+	}
+	if date := archived.Fields.Get("WARC-Date"); len(text.Date) != len("2026-11-23T07:00:00Z") || date[:19] != text.Date[:19] {
+		t.Errorf("date %s, of the archived record %s", text.Date, date)
+	}
+	inside(t, "warc", "check", path).want(t, cli.ExitDone)
+	for _, args := range [][]string{{"--tables", "pages"}, {"--tables", "text,pages"}, {"--headers"}} {
+		r := inside(t, append([]string{"export", "--format", "wet", "-o", filepath.Join(out, "no"), dir}, args...)...)
+		if r.code != cli.ExitUsage || !strings.Contains(r.err, "makes the table text and no other") {
+			t.Errorf("%v: exit %d: %s", args, r.code, r.err)
+		}
+	}
+}
+
+// archivedAs is the head of the response record of a URL.
+func archivedAs(t *testing.T, dir, url string) *warc.Record {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for r := warc.NewReader(f); ; {
+		rec, err := r.Next()
+		if err != nil {
+			t.Fatalf("no response of %s: %v", url, err)
+		}
+		if rec.Type == "response" && rec.TargetURI() == url {
+			return rec
+		}
+	}
+}

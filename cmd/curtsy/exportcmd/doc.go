@@ -1,0 +1,2 @@
+// Package exportcmd is curtsy export: tables out of crawl directories.
+package exportcmd

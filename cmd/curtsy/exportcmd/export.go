@@ -1,0 +1,239 @@
+package exportcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/export"
+	"curtsy/frontier/durable"
+	"curtsy/storage/graph/format"
+	"curtsy/storage/plainly"
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+// options are the flags.
+type options struct {
+	format, out    string
+	graph          string
+	tables         []string
+	headers, exact bool
+	anew, json     bool
+	noLanguage     bool
+}
+
+// New is curtsy export.
+func New(std cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "export [flags] DIR...",
+		Short: "Write tables of crawls, for DuckDB, pandas, R and others",
+		Long: "Write what crawls have as tables: pages with the columns of Common Crawl's index\n" +
+			"and more, hosts, robots.txt by version, decisions, errors. Several crawls share\n" +
+			"their tables: the column crawl tells them apart.\n\n" +
+			"A file has its name when it is whole. A command that was broken off is given\n" +
+			"again: tables that are there, of the same crawls as they are now, are not made\n" +
+			"again. A crawl may be running: its ledger counts up to the latest checkpoint.\n\n" +
+			"With --graph or a format of graphs: vertices and edges, with PageRank and\n" +
+			"harmonic centrality, instead of tables.",
+		Example: "  curtsy export news\n  curtsy export --format csv --tables pages,hosts -o out news\n" +
+			"  curtsy export -o both news-2025 news-2026",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%s takes one crawl directory or more: write %s", cmd.Name(), cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return run(ctx, args, o, std) })
+		},
+	}
+	flags := cmd.Flags()
+	var formats []string
+	for _, f := range sink.Formats() {
+		formats = append(formats, string(f))
+	}
+	flags.StringVar(&o.format, "format", formats[0],
+		"`FORMAT` of the files: "+strings.Join(formats, ", ")+"; of the table text also wet; of a graph also "+strings.Join(format.Names, ", "))
+	flags.StringVar(&o.graph, "graph", "", "who links to whom, as a graph of pages, hosts or domains (`LEVEL`; default with a format of graphs: hosts)")
+	flags.StringSliceVar(&o.tables, "tables", nil, "make these tables (`NAMES` with commas between; default: all but headers): "+strings.Join(names(), ", "))
+	flags.StringVarP(&o.out, "out", "o", "", "write to `FOLDER` (default: DIR-tables here; tables for several)")
+	flags.BoolVar(&o.headers, "headers", false, "also the table headers, which tells of cookies and accounts")
+	flags.BoolVar(&o.exact, "exact-csv", false, "leave formulas in CSV files as they are (default: they are marked as text)")
+	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null: five times as fast where pages are small")
+	flags.BoolVar(&o.anew, "anew", false, "make also the tables that are there")
+	cli.JSONFlag(cmd, &o.json, "print what was made as JSON")
+	return cmd
+}
+
+func names() []string {
+	var all []string
+	for _, s := range export.Sources() {
+		all = append(all, s.Table.Name)
+	}
+	return all
+}
+
+// sources are the tables that were asked for.
+func (o *options) sources(form sink.Format) ([]export.Source, error) {
+	if form == sink.WET {
+		if o.headers || slices.ContainsFunc(o.tables, func(name string) bool { return name != tables.Reading.Name }) {
+			return nil, cli.Usagef("--format wet makes the table %s and no other", tables.Reading.Name)
+		}
+		o.tables = []string{tables.Reading.Name}
+	}
+	for _, name := range o.tables {
+		if !slices.Contains(names(), name) {
+			near := ""
+			if n := cli.Nearest(name, names()); n != "" {
+				near = "; did you mean " + n + "?"
+			}
+			return nil, cli.Usagef("--tables: there is no table %q%s; there are %s", name, near, strings.Join(names(), ", "))
+		}
+	}
+	var all []export.Source
+	for _, s := range export.Sources() {
+		switch {
+		case slices.Contains(o.tables, s.Table.Name), len(o.tables) == 0 && !s.Asked, o.headers && s.Table.Name == "headers":
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// memory is from where on the collector works harder: documents of several megabytes are read at once.
+const memory = 140 << 20
+
+func run(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
+	if o.isGraph() {
+		return runGraph(ctx, dirs, o, std)
+	}
+	form, err := sink.Parse(o.format)
+	if err != nil {
+		return noFormat(o.format)
+	}
+	sources, err := o.sources(form)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := mustHoldCrawl(dir); err != nil {
+			return err
+		}
+	}
+	out := o.folder(dirs)
+	if err := mayHold(out); err != nil {
+		return err
+	}
+	in, err := export.Open(ctx, "", dirs...)
+	if errors.Is(err, export.ErrTwice) {
+		return cli.Usagef("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if o.noLanguage {
+		in.Language = nil
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
+	if err := bound(ctx, in, std); err != nil {
+		return err
+	}
+	say := teller{std: std, out: out, last: time.Now()}
+	m, err := export.Write(ctx, in, export.Options{
+		Dir: out, Format: form, Sources: sources, Anew: o.anew, Told: say.made, Going: say.going,
+		Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
+	})
+	switch {
+	case errors.Is(err, export.ErrOthers):
+		return cli.Usagef("%w; name another folder with -o, or remove it", err)
+	case errors.Is(err, durable.ErrHeld):
+		return fmt.Errorf("another curtsy export writes to %s: wait for its end, or name another folder with -o", out)
+	case err != nil:
+		return err
+	}
+	for _, file := range m.Outdated {
+		fmt.Fprintf(std.Err, "note: %s is not of these crawls as they are now: make it anew, or remove it\n", plainly.Lines(filepath.Join(out, file)))
+	}
+	if o.json {
+		if err := cli.WriteJSON(std.Out, m); err != nil {
+			return err
+		}
+	}
+	if say.differ {
+		return cli.Silent(cli.ExitFound)
+	}
+	return nil
+}
+
+// folder is where the files go.
+func (o *options) folder(dirs []string) string {
+	switch {
+	case o.out != "":
+		return o.out
+	case len(dirs) > 1:
+		return "tables"
+	}
+	whole, err := filepath.Abs(dirs[0])
+	if err != nil {
+		whole = dirs[0]
+	}
+	return filepath.Base(whole) + "-tables"
+}
+
+// bound has what runs be read up to its checkpoint, and says what a kill left.
+func bound(ctx context.Context, in *export.Inputs, std cli.Streams) error {
+	for _, c := range in.Crawls {
+		_, err := control.Connect(ctx, c.Dir)
+		switch {
+		case err == nil && c.Head == "":
+			return fmt.Errorf("the crawl in %s is running and its ledger has no checkpoint yet: wait for a minute, or for its end", c.Dir)
+		case err == nil:
+			c.Entries = c.Size
+			fmt.Fprintf(std.Err, "note: the crawl in %s is running: its ledger counts up to its checkpoint of %s, its archive as it is now\n",
+				plainly.Lines(c.Dir), plainly.Count(c.Size, "line"))
+		case !errors.Is(err, control.ErrNotRunning):
+			return err
+		case c.Open:
+			fmt.Fprintf(std.Err, "note: a kill left a segment of %s open, whose last records its index may not have: curtsy resume completes both\n",
+				plainly.Lines(c.Dir))
+		}
+	}
+	return nil
+}
+
+// mustHoldCrawl refuses what has no archive, index and ledger.
+func mustHoldCrawl(dir string) error {
+	if err := crawldir.Inspect(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{crawldir.LedgerName, crawldir.ArchiveName} {
+		fi, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err == nil && fi.IsDir():
+		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+				return crawldir.NotDirectory(dir)
+			}
+			return cli.Usagef("%s holds no crawl: there is no folder %s in it; begin one with curtsy crawl", dir, name)
+		default:
+			return fmt.Errorf("crawl directory: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package exportcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/storage/graph"
+	"curtsy/storage/graph/archived"
+	"curtsy/storage/graph/format"
+	"curtsy/storage/graph/measure"
+	"curtsy/storage/plainly"
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+// madeGraph is what was made of the links, for programs.
+type madeGraph struct {
+	Level         string   `json:"level"`
+	Vertices      int      `json:"vertices"`
+	Edges         int64    `json:"edges"`
+	Links         int64    `json:"links"`
+	Within        int64    `json:"links_within"`
+	NoURL         int64    `json:"links_no_web_address"`
+	LeftOut       int64    `json:"links_left_out"`
+	HarmonicError float64  `json:"harmonic_error"`
+	Files         []string `json:"files"`
+}
+
+// isGraph reports whether a graph was asked for, and no tables of crawls.
+func (o *options) isGraph() bool { return o.graph != "" || slices.Contains(format.Names, o.format) }
+
+// graphFolder is where the files of a graph go.
+func (o *options) graphFolder(dirs []string) string {
+	if o.out == "" && len(dirs) > 1 {
+		return "graph"
+	}
+	return cmp.Or(o.out, strings.TrimSuffix(o.folder(dirs), "-tables")+"-graph")
+}
+
+func runGraph(ctx context.Context, dirs []string, o options, std cli.Streams) (err error) {
+	level, err := graph.ParseLevel(cmp.Or(o.graph, graph.Hosts.String()))
+	if err != nil {
+		return cli.Usagef("--graph: there is no level %q; there are pages, hosts, domains", o.graph)
+	}
+	if len(o.tables) > 0 || o.headers || o.anew {
+		return cli.Usagef("a graph has tables of its own: leave --tables, --headers and --anew away")
+	}
+	var archives []string
+	for _, dir := range dirs {
+		if err := mustHoldCrawl(dir); err != nil {
+			return err
+		}
+		archives = append(archives, filepath.Join(dir, crawldir.ArchiveName))
+	}
+	write, err := o.graphWriter(level, o.graphFolder(dirs))
+	if err != nil {
+		return err
+	}
+	g, err := archived.Graph(ctx, graph.Options{Level: level}, archives...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	d, err := format.Measure(ctx, g, measure.Options{})
+	if err != nil {
+		return err
+	}
+	files, err := write(ctx, d)
+	if err != nil {
+		return err
+	}
+	m := madeGraph{
+		Level: level.String(), Vertices: g.Order(), Edges: g.Size(), Links: g.Counts.Links, Within: g.Counts.Within, NoURL: g.Counts.NoURL,
+		LeftOut: g.Counts.LeftOut, HarmonicError: d.Harmonic.Error, Files: files,
+	}
+	fmt.Fprint(std.Err, m.text())
+	if o.json {
+		return cli.WriteJSON(std.Out, m)
+	}
+	return nil
+}
+
+// graphWriter makes the folder and returns what writes into it.
+func (o *options) graphWriter(level graph.Level, out string) (write func(context.Context, *format.Document) ([]string, error), err error) {
+	if err := mayHold(out); err != nil {
+		return nil, err
+	}
+	made := userfile.Kind{Name: "a graph", Mark: format.Mark}
+	names := format.Files(o.format, level)
+	write = func(ctx context.Context, d *format.Document) ([]string, error) { return d.Write(ctx, out, o.format) }
+	if names == nil {
+		f, err := sink.Parse(o.format)
+		if err != nil {
+			return nil, noFormat(o.format)
+		}
+		if f == sink.WET {
+			return nil, cli.Usagef("--format wet has texts of pages: leave --graph away, or name another format")
+		}
+		set, err := sink.NewSet(f, out, sink.Options{Version: crawldir.Version, ExactCSV: o.exact})
+		if err != nil {
+			return nil, err
+		}
+		made.Mark = "" // files of these formats are not known as ours: none is replaced
+		for _, t := range []*tables.Table{&tables.Vertices, &tables.Edges} {
+			if name := filepath.Base(set.Path(t)); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		write = func(_ context.Context, d *format.Document) ([]string, error) { return graphTables(set, d) }
+	}
+	for _, name := range names {
+		if err := cli.MayWrite("--out", filepath.Join(out, name), made); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return nil, fmt.Errorf("make the folder of the graph: %w", err)
+	}
+	return write, nil
+}
+
+// graphTables writes the tables of a graph.
+func graphTables(set *sink.Set, d *format.Document) (files []string, err error) {
+	defer set.Abort()
+	for _, each := range []struct {
+		table *tables.Table
+		rows  func(func(tables.Row) error) error
+	}{{&tables.Vertices, d.VertexRows}, {&tables.Edges, d.EdgeRows}} {
+		s, err := set.Create(each.table)
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(each.rows(s.Write), s.Close()); err != nil {
+			s.Abort()
+			return nil, err
+		}
+		if path := set.Path(each.table); !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return files, set.Close()
+}
+
+// text tells people what was made.
+func (m *madeGraph) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph of %s: %s, %s of %s", m.Level, counted(m.Vertices, "vertex", "vertices"), plainly.Count(m.Edges, "edge"), plainly.Count(m.Links, "link"))
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{{m.Within, "within a vertex"}, {m.NoURL, "to no web address"}, {m.LeftOut, "left out, for there are too many vertices"}} {
+		if c.n > 0 {
+			fmt.Fprintf(&b, "; %d %s", c.n, c.what)
+		}
+	}
+	b.WriteString("\n")
+	if m.HarmonicError > 0 {
+		fmt.Fprintf(&b, "harmonic centrality is estimated: relative standard deviation of a counter %.1f %%\n", 100*m.HarmonicError)
+	}
+	for _, f := range m.Files {
+		fmt.Fprintln(&b, plainly.Lines(f))
+	}
+	return b.String()
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,78 @@
+package forgetcmd
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+)
+
+// options are the flags.
+type options struct {
+	all, dryRun, json bool
+	reason            string
+	packed            []string
+}
+
+// Command is curtsy forget.
+func Command(std cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "forget [flags] DIR URL|HOST|HOST/PATH",
+		Short: "Take down what a crawl has of a URL, a part of a host, or a host",
+		Long: "Take the bodies of a URL, of a part of a host, or of a host out of a stopped\n" +
+			"crawl: archive, index, mirror, report, and WACZ files. With --all everything\n" +
+			"goes: requests, heads, and lines of the ledger, too. There is no way back.\n" +
+			"A mark in the ledger says when, why and how much; audit reports it as redacted.\n" +
+			"What is forgotten is left alone from now on, as curtsy optout add has it.\n\n" +
+			"With a scheme and a path that URL alone is meant; without scheme HOST/PATH is\n" +
+			"the beginning of URLs, and .example.org a domain with everything below it.",
+		Example: "  curtsy forget --dry-run news https://www.your-domain.org/people/me.html\n" +
+			"  curtsy forget --reason 'asked by mail' news www.your-domain.org/people/\n" +
+			"  curtsy forget --all news www.your-domain.org",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) < 2:
+				return cli.Usagef("forget takes a crawl directory, and a URL, a host, or HOST/PATH")
+			case len(args) > 2:
+				return cli.Usagef("forget takes one URL, host or HOST/PATH at a time")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := parseSubject(args[1])
+			if err != nil {
+				return err
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			if err := crawldir.Require(args[0]); err != nil {
+				return err
+			}
+			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
+				return forget(ctx, args[0], s, o, std)
+			})
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&o.all, "all", false, "forget everything, and not bodies alone")
+	fs.StringVar(&o.reason, "reason", "", "why, a `TEXT`; it stands in the ledger for good, so name nobody in it")
+	fs.StringArrayVar(&o.packed, "wacz", nil, "pack `FILE` again, a WACZ file of this crawl that lies elsewhere; repeatable. Those in DIR are packed again in any case")
+	cli.Group(fs, "What to forget")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would go, and change nothing")
+	fs.BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.Group(fs, "Output")
+	return cmd
+}
+
+func (o *options) check() error {
+	if strings.ContainsFunc(o.reason, unicode.IsControl) || len(o.reason) > 1000 {
+		return cli.Usagef("--reason: it is one line of at most 1000 octets")
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package forgetcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/optout"
+	"curtsy/frontier"
+	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
+	"curtsy/storage/redact"
+)
+
+// forget forgets in a crawl directory that nobody else has.
+func forget(ctx context.Context, dir string, s subject, o options, std cli.Streams) error {
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return err
+	}
+	if err := mustNotRun(ctx, dir, s.entry); err != nil {
+		return err
+	}
+	finished, err := finish(ctx, dir, std)
+	if err != nil {
+		return err
+	}
+	packed, err := packedOf(dir, o.packed)
+	if err != nil {
+		return err
+	}
+	r := redact.Request{Dir: dir, Subject: s.Subject, All: o.all, Reason: o.reason, OptOut: s.entry, Packed: packed}
+	var j *redact.Journal
+	var found redact.Found
+	err = held(ctx, dir, s.entry, func(f crawldir.Stopped) error {
+		if o.dryRun {
+			found, err = redact.Find(ctx, r)
+			return err
+		}
+		if err := errors.Join(f.MayMark(), f.Mend(ctx, nil)); err != nil {
+			return err
+		}
+		if j, err = redact.Prepare(ctx, r); errors.Is(err, redact.ErrDone) {
+			found, _ = redact.Find(ctx, r) // for its counts
+		}
+		if err != nil {
+			return err
+		}
+		found = j.Found
+		return evidence(ctx, dir, f, j, std)
+	})
+	same := finished != nil && finished.Subject == s.Text && (finished.Extent == ledger.ExtentAll) == o.all
+	switch {
+	case same && (errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone)):
+		j, found = finished, finished.Found // it was this that was broken off: nobody has been told its salt
+		fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
+		return o.print(std, &s, found, j)
+	case errors.Is(err, redact.ErrDone):
+		fmt.Fprintf(std.Err, "%s: no body of it is there any more; everything else goes with --all\n", plainly.OneLine(s.means()))
+		return o.print(std, &s, found, nil)
+	case errors.Is(err, redact.ErrNothing):
+		if o.dryRun {
+			leftOpen(dir, std)
+		}
+		return fmt.Errorf("%s has %w of %s%s", dir, errNothing, s.of(), o.nothing())
+	case err != nil:
+		return err
+	}
+	if o.dryRun {
+		leftOpen(dir, std)
+	}
+	if j != nil {
+		if err := derive(ctx, dir, j, std); err != nil {
+			return unfinished(err, dir)
+		}
+	}
+	fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
+	return o.print(std, &s, found, j)
+}
+
+// leftOpen says what a dry run did not look at.
+func leftOpen(dir string, std cli.Streams) {
+	open, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz.open")
+	if err == nil && len(open) > 0 {
+		fmt.Fprintln(std.Err, "note: a kill left the last WARC file open, and nothing was looked for in it; without\n"+
+			"--dry-run, or by curtsy resume, it is completed first")
+	}
+}
+
+// errNothing says that a directory has nothing of a subject.
+var errNothing = errors.New("nothing")
+
+// nothing says where else something may be.
+func (o *options) nothing() string {
+	if o.all {
+		return ""
+	}
+	return " with a body; --all looks for requests, refusals and lines of the ledger, too"
+}
+
+// mustNotRun refuses a crawl that runs.
+func mustNotRun(ctx context.Context, dir, entry string) error {
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return running(dir, entry)
+	}
+	return nil
+}
+
+// running says what to do about a crawl that runs.
+func running(dir, entry string) error {
+	word := plainly.Argument(dir)
+	if entry == "" {
+		return fmt.Errorf("something is being forgotten in %s, or the crawl runs: wait for its end, and give the command again", dir)
+	}
+	return fmt.Errorf("the crawl in %s is running, and what it has cannot be taken from under it. Have it leave them alone "+
+		"at once with curtsy optout add %s %s; then interrupt it (Ctrl-C, or a SIGTERM: it finishes what is under way), "+
+		"give this command again, and go on with curtsy resume %s", dir, word, plainly.Argument(entry), word)
+}
+
+// inUse is an error of a directory that somebody else has.
+type inUse struct{ error }
+
+func (inUse) Is(err error) bool { return err == frontier.ErrInUse }
+
+// held has do work on a crawl that nobody else has.
+func held(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
+	settings, err := config.Of(dir)
+	if err != nil {
+		return err
+	}
+	f, err := crawldir.OpenStopped(ctx, dir, settings)
+	if errors.Is(err, frontier.ErrInUse) {
+		return inUse{running(dir, entry)}
+	}
+	if err != nil {
+		return cli.Damaged(err, dir)
+	}
+	return errors.Join(do(f), f.Close())
+}
+
+// evidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
+func evidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
+	if j.OptOut != "" {
+		if _, err := optout.Append(filepath.Join(dir, crawldir.OptOutName), []string{j.OptOut}, j.Reason); err != nil {
+			return err
+		}
+	}
+	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
+	err := j.Evidence(context.WithoutCancel(ctx), dir, redact.Ending{
+		Ledger: func() (*ledger.Writer, error) { return f.Ledger(say) },
+	})
+	if err != nil {
+		return unfinished(err, dir)
+	}
+	return nil
+}
+
+// unfinished says that what was begun is to be finished.
+func unfinished(err error, dir string) error {
+	return fmt.Errorf("%w\nForgetting is begun in %s, and not finished: curtsy audit, resume or forget finish it, whatever they are asked for", err, dir)
+}
+
+// Finish finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
+func Finish(ctx context.Context, dir string, std cli.Streams) error {
+	j, err := finish(ctx, dir, std)
+	if j != nil { // whoever began it was not told
+		fmt.Fprintf(std.Err, "%s is forgotten; the salt of its mark is kept nowhere else: %s\n", plainly.OneLine(j.Subject), plainly.OneLine(j.Salt))
+	}
+	return err
+}
+
+// finish returns the journal that it finished, or nil.
+func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal, err error) {
+	if !redact.Left(dir) {
+		return nil, nil
+	}
+	err = held(ctx, dir, "", func(f crawldir.Stopped) (err error) {
+		if j, err = redact.Open(dir); err != nil || j == nil {
+			return err
+		}
+		fmt.Fprintf(std.Err, "forgetting that was broken off is finished first\n")
+		return evidence(ctx, dir, f, j, std)
+	})
+	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {
+		return nil, nil // somebody is preparing it, or a run goes on beside what a kill left: nothing is changed yet
+	}
+	if err != nil || j == nil {
+		return nil, err
+	}
+	// The journal may have come with the directory: files elsewhere are for who named them.
+	j.Packed = slices.DeleteFunc(j.Packed, func(path string) bool {
+		if whole, err := filepath.Abs(dir); err == nil && filepath.Dir(path) == whole {
+			return false
+		}
+		fmt.Fprintf(std.Err, "%s lies elsewhere: pack it again yourself, with curtsy pack\n", plainly.OneLine(path))
+		return true
+	})
+	if err := derive(ctx, dir, j, std); err != nil {
+		return nil, unfinished(err, dir)
+	}
+	return j, nil
+}
+
+// First has a command finish what was begun in the crawl directories that it is given.
+func First(cmd *cobra.Command, std cli.Streams) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, dir := range args {
+			if strings.TrimSpace(dir) == "" || !redact.Left(dir) {
+				continue
+			}
+			if err := cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return Finish(ctx, dir, std) }); err != nil {
+				return err
+			}
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// Entries refuses entries of opt-out lists of which nothing can be forgotten.
+func Entries(entries []string) error {
+	for _, entry := range entries {
+		if _, err := entrySubject(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget forgets the bodies of what entries of the opt-out list of a crawl mean, which stand on it. Of one that the
+// crawl has nothing of, that is said.
+func Forget(ctx context.Context, dir string, entries []string, reason string, std cli.Streams) error {
+	for _, entry := range entries {
+		s, err := entrySubject(entry)
+		if err == nil {
+			err = forget(ctx, dir, s, options{reason: reason}, std)
+		}
+		if errors.Is(err, errNothing) {
+			fmt.Fprintln(std.Err, plainly.Lines(err.Error()))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs another command.
+func run(ctx context.Context, cmd *cobra.Command, args ...string) error {
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	return cmd.ExecuteContext(ctx)
+}

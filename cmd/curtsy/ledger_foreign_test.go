@@ -1,0 +1,103 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/witness"
+)
+
+// followed tells a litewitness of a log. Its own tool does it as well, and needs far more to be built.
+const followed = `
+import base64, hashlib, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+root = base64.b64encode(hashlib.sha256(b'').digest()).decode()
+db.execute('INSERT INTO log VALUES (?, 0, ?)', (sys.argv[2], root))
+db.execute('INSERT INTO key VALUES (?, ?)', (sys.argv[2], sys.argv[3]))
+db.commit()
+`
+
+var (
+	foreignVkey    = regexp.MustCompile(`vkey=(\S+)`)
+	foreignKeyHash = regexp.MustCompile(`SHA256:\S+`)
+)
+
+// A witness of others (.ci/witness builds it) cosigns our ledger as it grows, and
+// refuses its fork.
+func TestAWitnessOfOthersCosignsOurLedger(t *testing.T) {
+	skipWithout(t, "litewitness", "ssh-agent", "ssh-add", "ssh-keygen", "python3")
+	// The path of a socket is short.
+	dir, err := os.MkdirTemp("", "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket, key, db := filepath.Join(dir, "s"), filepath.Join(dir, "k"), filepath.Join(dir, "w.db")
+	do := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+	agent := launched(t, exec.Command("ssh-agent", "-D", "-a", socket))
+	t.Cleanup(func() { agent.kill() })
+	agent.until(t, "the socket", func() bool { _, err := os.Stat(socket); return err == nil })
+	do("ssh-add", "-q", key)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	print := foreignKeyHash.FindString(do("ssh-keygen", "-lf", key+".pub"))
+	foreign := launched(t, exec.Command("litewitness", "-listen", at, "-db", db, "-ssh-agent", socket, "-name", "foreign.test/w", "-key", print))
+	t.Cleanup(func() { foreign.kill() })
+	foreign.until(t, "that it listens", func() bool { return strings.Contains(foreign.errs.String(), "msg=listening") })
+	vkey := foreignVkey.FindStringSubmatch(foreign.errs.String())
+	if vkey == nil {
+		t.Fatalf("it tells no key:\n%s", foreign.errs.String())
+	}
+	known, err := checkpoint.ParseKey(vkey[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	l := newLab(t)
+	ours := filepath.Join(t.TempDir(), "d")
+	l.crawl(ours)
+	do("python3", "-c", followed, db, l.latest(ours).Origin, l.key)
+	lodge := func(dir string) result {
+		return l.run("ledger", "lodge", "--witness", "http://"+at, "--witness-key", vkey[1], dir)
+	}
+	other := copied(t, ours)
+	for range 3 {
+		lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
+		if n := l.latest(ours); len(witness.Cosigners(n, []checkpoint.Key{known})) != 1 {
+			t.Errorf("it is\n%s", n.Marshal())
+		}
+		l.grow(ours)
+	}
+	for range 4 {
+		l.grow(other)
+	}
+	lodge(other).want(t, cli.ExitFailed, "it has seen another history")
+	if err := os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")); err != nil {
+		t.Fatal(err)
+	}
+	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
+}

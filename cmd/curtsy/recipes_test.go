@@ -1,0 +1,182 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"curtsy/cmd/curtsy/cli"
+)
+
+var updateRecipes = flag.Bool("update-recipes", false, "write what came out into docs/recipes")
+
+// recipesDir is where the recipes stand.
+var recipesDir = filepath.Join("..", "..", "docs", "recipes")
+
+// recipe is a block of code, and the block of text behind it.
+var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```text\n(.*?)```\n")
+
+// Each block of code in docs/recipes prints the block of text below it.
+func TestRecipesPrintWhatTheySay(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	tabled(t, study(t), out)
+	pages, err := filepath.Glob(filepath.Join(recipesDir, "*.md"))
+	if err != nil || len(pages) < 6 {
+		t.Fatal(pages, err)
+	}
+	questions := 0
+	for _, page := range pages {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		found := recipe.FindAllStringSubmatchIndex(text, -1)
+		if blocks := strings.Count(text, "\n```text\n"); blocks != len(found) {
+			t.Errorf("%s: %d blocks of text, %d behind a block of code", page, blocks, len(found))
+		}
+		questions += len(found)
+		for i := len(found) - 1; i >= 0; i-- { // from the end, so that places stay
+			at := found[i]
+			kind, code, want := text[at[2]:at[3]], text[at[4]:at[5]], text[at[6]:at[7]]
+			heading := text[strings.LastIndex(text[:at[0]], "\n## ")+4:]
+			heading, _, _ = strings.Cut(heading, "\n")
+			t.Run(fmt.Sprintf("%s/%s", filepath.Base(page), heading), func(t *testing.T) {
+				got := cooked(t, kind, code, out)
+				if strings.Count(got, "\n") < 1 {
+					t.Errorf("nothing came out: %q", got)
+				}
+				if *updateRecipes {
+					text = text[:at[6]] + got + text[at[7]:]
+				} else if got != want {
+					t.Errorf("it prints\n%s\nnot\n%s", got, want)
+				}
+			})
+		}
+		if *updateRecipes && text != string(b) {
+			if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if questions < 20 {
+		t.Errorf("%d questions", questions)
+	}
+}
+
+// tabled makes the tables and graphs that recipes read.
+func tabled(t *testing.T, dir, out string) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"--headers"}, {"--format", "csv"}, {"--format", "sqlite"}, {"--format", "graphml", "--graph", "hosts"}, {"--format", "gexf", "--graph", "hosts"},
+	} {
+		inside(t, append(append([]string{"export", "-o", out}, args...), dir)...).want(t, cli.ExitDone)
+	}
+	if err := os.Symlink(dir, filepath.Join(filepath.Dir(out), filepath.Base(dir))); err != nil { // as it stands beside the tables
+		t.Fatal(err)
+	}
+}
+
+// cooked runs a block of code in the folder of the tables.
+func cooked(t *testing.T, kind, code, out string) string {
+	t.Helper()
+	var cmd *exec.Cmd
+	switch kind {
+	case "sql":
+		return inDuckDB(t, out, code)
+	case "ccindex":
+		return inDuckDB(t, out, asCommonCrawl(t)+code)
+	case "python":
+		skipWithoutModules(t, code)
+		cmd = exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", code)
+	case "r":
+		skipWithout(t, "Rscript")
+		cmd = exec.CommandContext(t.Context(), "Rscript", "--vanilla", "-e", code)
+	}
+	cmd.Dir = out
+	b, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	return string(b)
+}
+
+// inDuckDB is what SQL prints where the tables are.
+func inDuckDB(t *testing.T, out, sql string) string {
+	t.Helper()
+	return foreignScript(t, clients(t, "@duckdb/node-api"), "duckdb.mjs", sql, out)
+}
+
+// asCommonCrawl has the statements that make our tables theirs.
+func asCommonCrawl(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(recipesDir, "ccindex.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b) + "\n"
+}
+
+// skipWithoutModules skips a recipe whose Python modules are not installed, but where all must run.
+func skipWithoutModules(t *testing.T, code string) {
+	t.Helper()
+	if _, err := os.Stat("/usr/bin/python3"); err != nil { // Debian's, which has Debian's modules
+		skipWithout(t, "/usr/bin/python3")
+	}
+	for _, module := range []string{"pandas", "networkx"} {
+		if !strings.Contains(code, "import "+module) {
+			continue
+		}
+		if err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import "+module).Run(); err != nil {
+			if os.Getenv("CURTSY_MUST_RUN") != "" {
+				t.Fatalf("Python has no %s, and CURTSY_MUST_RUN is set", module)
+			}
+			t.Skipf("Python has no %s", module)
+		}
+	}
+}
+
+// athenas are queries of Common Crawl in words that Athena has and DuckDB has not, whatever the table.
+var athenas = map[string]string{
+	"average-warc-record-length-by-mime-type": "map_filter",
+	"count-hostname-elements":                 "reverse of a list, WITH ORDINALITY",
+	"count-idna":                              `\P{ASCII}`,
+	"count-url-path-elements":                 "transform",
+	"discovery-of-non-english-sites":          "array(row(…))",
+	"get-language-translations-url-path":      "(?<=…)",
+	"random-sample-extract":                   "BERNOULLI of a number without %",
+	"random-sample-urls":                      "BERNOULLI of a number without %",
+	"site-discovery-by-language":              "array(row(…))",
+}
+
+// The queries that Common Crawl publishes for its index run on ours as they are. They are not ours to keep: a checkout of
+// github.com/commoncrawl/cc-index-table is named by CURTSY_CC_INDEX_TABLE.
+func TestCommonCrawlsOwnQueriesRun(t *testing.T) {
+	checkout := os.Getenv("CURTSY_CC_INDEX_TABLE")
+	if checkout == "" {
+		t.Skip("CURTSY_CC_INDEX_TABLE does not name a checkout of cc-index-table")
+	}
+	queries, err := filepath.Glob(filepath.Join(checkout, "src", "sql", "examples", "cc-index", "*.sql"))
+	if err != nil || len(queries) == 0 {
+		t.Fatal(queries, err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	tabled(t, study(t), out)
+	for _, path := range queries {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			if word, ok := athenas[strings.TrimSuffix(filepath.Base(path), ".sql")]; ok {
+				t.Skip("DuckDB does not know what Athena does: " + word)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(inDuckDB(t, out, asCommonCrawl(t)+string(b)))
+		})
+	}
+}

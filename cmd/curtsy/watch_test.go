@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	watching "curtsy/crawler/watch"
+	"curtsy/storage"
+	"curtsy/storage/ledger"
+)
+
+// often has each page due at each look, and no budget in the way.
+var often = []string{"--min-interval", "1ms", "--max-interval", "1ms", "--gather", "1ms", "--per-host-per-day", "1000000000"}
+
+func watched(dir string, flags ...string) []string {
+	return append(append([]string{"watch"}, flags...), dir)
+}
+
+// planOf is what watch --list says, by path.
+func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry {
+	t.Helper()
+	r := inside(t, watched(dir, append(flags, "--list", "--json")...)...)
+	r.want(t, cli.ExitDone)
+	of := map[string]watching.Entry{}
+	for line := bufio.NewScanner(strings.NewReader(r.out)); line.Scan(); {
+		var e watching.Entry
+		if err := json.Unmarshal(line.Bytes(), &e); err != nil {
+			t.Fatalf("%v: %s", err, line.Text())
+		}
+		of[e.URL[strings.Index(e.URL[8:], "/")+8:]] = e
+	}
+	return of
+}
+
+// Rounds say what changed, take up what is new, and add references for what did not; then an update still knows what no longer
+// is linked, and the audit finds nothing.
+func TestWatch_RoundsAreUpdatesOfWhatIsDue(t *testing.T) {
+	dir, web := crawledOnce(t, newsSite())
+	r := inside(t, watched(dir, "--once", "--json")...)
+	r.want(t, cli.ExitDone)
+	if r.out != "" || strings.Contains(r.err, "round") {
+		t.Errorf("nothing was due: %s%s", r.out, r.err)
+	}
+	web.Change("news.test", func(s *crawltest.Site) {
+		s.Pages = maps.Clone(s.Pages)
+		delete(s.Pages, "/goes")
+		s.Pages["/changes"] = crawltest.Page{Text: "the second", Links: []string{"/new", "/stays"}}
+		s.Pages["/new"] = crawltest.Page{}
+	})
+	before := len(web.Referee().Requests())
+	r = inside(t, watched(dir, append(often, "--once", "--json")...)...)
+	r.want(t, cli.ExitDone, "round 2: ", "new 1, changed 1, unchanged 6, fresh, not asked 1, gone 1, not known now 0")
+	if !strings.Contains(r.out, `"generation":2,`) || !strings.Contains(r.out, `"round":true`) || strings.Contains(r.out, `"unlinked"`) {
+		t.Errorf("the round says %s", r.out)
+	}
+	for _, x := range web.Referee().Requests()[before:] {
+		if x.Status != 304 && x.Target != "/changes" && x.Target != "/new" && x.Target != "/goes" && x.Target != "/moved" && x.Target != "/plain" {
+			t.Errorf("%s: status %d", x.Target, x.Status)
+		}
+	}
+	counts, of := changesOf(t, dir)
+	if of["/new"].Change != "new" || of["/changes"].Change != "changed" || of["/changes"].Before == nil || counts["gone"] != 1 {
+		t.Errorf("changes: %v %v", counts, of)
+	}
+	plan := planOf(t, dir, often...)
+	if e := plan["/changes"]; e.Visits != 2 || e.Changes != 1 || e.Rate <= plan["/stays"].Rate || e.Why == "" {
+		t.Errorf("the plan of a page that changed: %+v, of one that did not: %+v", e, plan["/stays"])
+	}
+	if e := planOf(t, dir)["/stays"]; e.Due.Before(time.Now().Add(time.Hour)) || e.Why != "rate" {
+		t.Errorf("the plan by default: %+v", e)
+	}
+	r = inside(t, watched(dir, "--list")...)
+	r.want(t, cli.ExitDone)
+	if !strings.HasPrefix(r.out, "DUE ") || strings.Count(r.out, "\n") != len(plan)+1 {
+		t.Errorf("the list:\n%s", r.out)
+	}
+	inside(t, "update", "--quiet", dir).want(t, cli.ExitDone)
+	if counts, of := changesOf(t, dir); counts["unlinked"] != 1 || of["/unlinked"].Change != "unlinked" {
+		t.Errorf("after an update: %v", counts)
+	}
+	archiveClean(t, dir)
+	inside(t, "audit", dir).want(t, cli.ExitDone)
+}
+
+// What a round does not ask for stays closed, whatever links to it.
+func TestWatch_ALinkToAPageThatIsNotDueAsksNobody(t *testing.T) {
+	site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
+		"/":     {Links: []string{"/held", "/b"}},
+		"/held": {Header: map[string]string{"Cache-Control": "max-age=3600"}, Links: []string{"/"}},
+		"/b":    {Links: []string{"/held"}},
+	}}
+	dir, web := crawledOnce(t, site)
+	before := len(web.Referee().Requests())
+	r := inside(t, watched(dir, "--once", "--min-interval", "1ms", "--max-interval", "24h", "--fresh", "0.999999999", "--per-host-per-day", "1000000000")...)
+	r.want(t, cli.ExitDone, "round 2: 2 pages due")
+	for _, x := range web.Referee().Requests()[before:] {
+		if x.Target == "/held" {
+			t.Error("a page that holds for an hour was asked for")
+		}
+	}
+	if e := planOf(t, dir, "--min-interval", "1ms", "--fresh", "0.999999999", "--per-host-per-day", "1000000000")["/held"]; e.Why != "holds" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A crawl that has used up its budget of the day waits, and says so; resume keeps the budget, too.
+func TestWatch_TheBudgetBindsAllCommands(t *testing.T) {
+	web := crawltest.New(crawltest.Tree("a.test", 5))
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	dir := filepath.Join(t.TempDir(), "d")
+	inside(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, "--per-host-per-day", "4", web.LoopbackURL("a.test")).want(t, cli.ExitIncomplete)
+	asked := len(web.Referee().Requests())
+	if asked != 4 {
+		t.Errorf("%d requests", asked)
+	}
+	for _, args := range [][]string{{"resume", "--quiet", dir}, watched(dir, append(often, "--once", "--per-host-per-day", "4")...)} {
+		inside(t, args...)
+		if n := len(web.Referee().Requests()); n != asked {
+			t.Errorf("%v: %d requests beyond the budget", args, n-asked)
+		}
+	}
+	if r := inside(t, "status", dir); !strings.Contains(r.out, "budget: per-host-per-day") {
+		t.Errorf("the status does not say why:\n%s", r.out)
+	}
+}
+
+// Killed again and again at random instants, a watch goes on where it was: no visit is lost, the evidence agrees, and the
+// audit finds nothing.
+func TestWatch_AKillLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 30))
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for i := range 6 {
+		web.Change("bakery.test", func(s *crawltest.Site) {
+			s.Pages = maps.Clone(s.Pages)
+			p := s.Pages["/"]
+			p.Text, p.Links = fmt.Sprintf("kill %d", i), append(p.Links, fmt.Sprintf("/new%d", i))
+			s.Pages["/"], s.Pages[fmt.Sprintf("/new%d", i)] = p, crawltest.Page{}
+		})
+		before, more := len(web.Referee().Requests()), 1+rng.IntN(70)
+		p := launched(t, curtsy(t, watched(dir, append(often, "--quiet")...)...))
+		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
+		if !p.kill() {
+			t.Fatalf("it ended by itself: %s", p.errs.String())
+		}
+		reopened(t, dir)
+		agree(t, dir)
+	}
+	for range 2 { // what the kill left, and a whole round
+		inside(t, watched(dir, append(often, "--once", "--quiet")...)...).want(t, cli.ExitDone)
+	}
+	of := map[string]storage.Outcome{}
+	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[l.URL] = l.Outcome
+	}
+	base := web.LoopbackURL("bakery.test")
+	for i := range 6 {
+		if got := of[strings.TrimSuffix(base, "/")+fmt.Sprintf("/new%d", i)]; got != storage.OutcomeFetched {
+			t.Errorf("/new%d: %q", i, got)
+		}
+	}
+	archiveClean(t, dir)
+	inside(t, "audit", dir).want(t, cli.ExitDone)
+}
+
+// A signal ends a watch that sleeps.
+func TestWatch_ASignalEndsItsSleep(t *testing.T) {
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
+	p := launched(t, curtsy(t, watched(dir)...))
+	p.until(t, "a sleep", func() bool { return strings.Contains(p.errs.String(), "nothing is due before") })
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.over
+	if code := p.cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit code %d: %s", code, p.errs.String())
+	}
+}
+
+func TestWatch_WhatMakesNoSenseIsRefused(t *testing.T) {
+	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 1))
+	for _, flags := range [][]string{
+		{"--fresh", "1"}, {"--fresh", "0"}, {"--min-interval", "2h", "--max-interval", "1h"}, {"--min-interval", "0"}, {"--per-host-per-day", "-1"},
+	} {
+		inside(t, watched(dir, append(flags, "--once")...)...).want(t, cli.ExitUsage)
+	}
+}

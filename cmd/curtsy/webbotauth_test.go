@@ -1,0 +1,321 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawltest"
+	"curtsy/crawler/crawltest/botauth"
+	"curtsy/crawler/fetch/webbotauth"
+)
+
+const botAgent = "https://crawl.library.org"
+
+// botKey gives the test a user who has a key of Web Bot Auth, and returns the file of its directory.
+func botKey(t *testing.T, args ...string) string {
+	t.Helper()
+	home(t, "")
+	path := filepath.Join(t.TempDir(), "directory")
+	args = append([]string{"identity", "webbotauth", "--signature-agent", botAgent, "-o", path}, args...)
+	shared(args...).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
+	return path
+}
+
+func keysIn(t *testing.T, path string) *botauth.Directory {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := botauth.ParseDirectory(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The key is made once, in a file of its own; what is published holds no secret, and may be written anew.
+func TestIdentityWebBotAuthMakesTheKeyOnce(t *testing.T) {
+	path := botKey(t)
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := crawldir.BotKey.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := os.ReadFile(key)
+	if err != nil || strings.Contains(string(first), strings.TrimSpace(string(secret))) || strings.Contains(string(first), `"d"`) {
+		t.Fatalf("%v: %s", err, first)
+	}
+	if fi, err := os.Stat(key); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", fi.Mode(), err)
+	}
+	if ledger, err := crawldir.LedgerKey.Path(); err != nil || ledger == key {
+		t.Errorf("one file for two keys: %s, %v", ledger, err)
+	}
+	again := shared("identity", "webbotauth", "-o", path)
+	again.want(t, cli.ExitDone)
+	if second, err := os.ReadFile(path); err != nil || string(second) != string(first) {
+		t.Errorf("%v: %s, then %s", err, first, second)
+	}
+	for _, line := range []string{"Content-Type: " + webbotauth.MediaType, "Content-Digest: sha-256=:", `Signature-Input: binding=("@authority";req "content-digest")`, "Signature: binding=:"} {
+		if !strings.Contains("\n"+again.out, "\n"+line) {
+			t.Errorf("no line %q in\n%s", line, again.out)
+		}
+	}
+	shown := shared("identity", "webbotauth")
+	if want := `Signature-Agent: sig1="` + botAgent + webbotauth.WellKnown + `"` + "\nkeyid: "; !strings.HasPrefix(shown.out, want) {
+		t.Errorf("%s", shown.out)
+	}
+	if err := os.WriteFile(key, []byte("none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shared("identity", "webbotauth").want(t, cli.ExitFailed, "is damaged")
+	shared("crawl", "--dir", filepath.Join(t.TempDir(), "d"), "http://127.0.0.1:9/").want(t, cli.ExitFailed, "is damaged")
+}
+
+func TestWebBotAuthBadInput(t *testing.T) {
+	home(t, "")
+	none := filepath.Join(t.TempDir(), "none")
+	mine := filepath.Join(t.TempDir(), "mine")
+	if err := os.WriteFile(mine, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, says := range map[string]string{ // in any order: some make the key, and none needs it
+		"identity webbotauth": "where will the key be published? give --signature-agent",
+		"identity webbotauth --signature-agent http://a.library.org":                            "keys are published over https",
+		"identity webbotauth --signature-agent a.library.org":                                   "--signature-agent: ",
+		"identity webbotauth --signature-agent " + botAgent + " --signature-draft 1":            "architecture-05",
+		"identity webbotauth --signature-agent " + botAgent + " --signature-life 1s":            "10s is the least and 24h the most",
+		"identity webbotauth --signature-agent " + botAgent + " --valid 1s -o " + none:          "--valid: ",
+		"identity webbotauth --signature-agent " + botAgent + " --nginx":                        "give -o FILE",
+		"identity webbotauth --signature-agent " + botAgent + " -o " + mine:                     "not a key directory of curtsy's making",
+		"identity webbotauth --signature-agent " + botAgent + "/k --signature-draft ietf-00":    "nowhere else",
+		"crawl --signature-agent http://a.library.org http://127.0.0.1:9/":                      "--signature-agent: ",
+		"crawl --signature-agent " + botAgent + " --signature-life 25h http://127.0.0.1:9/":     "24h the most",
+		"crawl --signature-agent " + botAgent + " --signature-draft ietf-7 http://127.0.0.1:9/": "no draft of Web Bot Auth",
+		"crawltest score --keys " + mine + " -- none {seed}":                                    "no key of Ed25519 or RSA",
+		"crawltest score --keys " + none + " -- none {seed}":                                    "--keys: ",
+		"crawltest serve --torture --keys " + mine:                                              "--torture is a web of its own",
+	} {
+		shared(strings.Fields(line)...).want(t, cli.ExitUsage, says)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a key directory was written for all that")
+	}
+	key, err := crawldir.BotKey.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	shared("crawl", "--dir", filepath.Join(t.TempDir(), "d"), "--signature-agent", botAgent, "http://127.0.0.1:9/").want(t, cli.ExitUsage,
+		"there is no key to sign with yet: curtsy identity webbotauth makes it")
+}
+
+// From the command on, all that crawls and asks is signed, by what the configuration file says; the audit takes no
+// signature for a credential, and a crawl that was stopped goes on as it began.
+func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
+	keys := keysIn(t, botKey(t))
+	web := crawltest.New(flagSite())
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
+	shared("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
+	shared("resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
+	shared("robots", "check", seed).want(t, cli.ExitDone)
+	all := len(web.Referee().Requests())
+	row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
+	if row.Verdict != crawltest.Kept || row.Checked != all || all < 9 {
+		t.Errorf("%s: %s; %d requests", row.Verdict, row.Evidence, all)
+	}
+	shared("audit", dir).want(t, cli.ExitDone)
+}
+
+// signedMessages has a crawl by a draft recorded, as it crossed loopback, for a verifier in another language.
+func signedMessages(t *testing.T, draft string, directory string) []map[string]any {
+	t.Helper()
+	web := crawltest.New(flagSite())
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	seed := web.LoopbackURL("bakery.test")
+	shared("crawl", "--quiet", "--delay", "0", "--signature-draft", draft, "--dir", filepath.Join(t.TempDir(), "d"), seed).want(t, cli.ExitDone)
+	b, err := os.ReadFile(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	for _, r := range web.Referee().Requests() {
+		fields := [][2]string{}
+		for name, values := range r.Header {
+			for _, v := range values {
+				fields = append(fields, [2]string{name, v})
+			}
+		}
+		all = append(all, map[string]any{
+			"draft": draft, "method": r.Method, "url": strings.TrimSuffix(seed, "/") + r.Target, "fields": fields,
+			"at": r.Start.Unix(), "keys": json.RawMessage(b),
+		})
+	}
+	return all
+}
+
+// Verifiers that others wrote, npm's http-message-sig and web-bot-auth, verify the requests of crawls by every draft, and
+// refuse each of them for another host, at another time, by another key.
+func TestSignaturesAreVerifiedByForeignReaders(t *testing.T) {
+	modules := clients(t, "http-message-sig", "web-bot-auth")
+	directory := botKey(t)
+	var messages []map[string]any
+	for _, draft := range webbotauth.Drafts() {
+		messages = append(messages, signedMessages(t, draft, directory)...)
+	}
+	input, err := json.Marshal(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := foreignVerdict(t, modules, string(input))
+	if want := fmt.Sprintf("%d requests verified, %d by web-bot-auth too\n", len(messages), len(messages)/4); counts != want || len(messages) < 32 {
+		t.Errorf("%q, want %q", counts, want)
+	}
+}
+
+// foreignVerdict runs testdata/webbotauth.mjs.
+func foreignVerdict(t *testing.T, modules, input string) string {
+	t.Helper()
+	return foreignScript(t, modules, "webbotauth.mjs", input)
+}
+
+// foreignScript runs a script of testdata where it finds its packages.
+func foreignScript(t *testing.T, modules, name, input string, args ...string) string {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() // modules are looked for beside the script
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, script, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", append([]string{path}, args...)...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// The directory as nginx serves it by the location that is printed, verified by the foreign reader: the octets, the
+// fields, and the signature over who was asked.
+func TestKeyDirectoryIsServedByNginx(t *testing.T) {
+	skipWithout(t, "nginx")
+	modules, path := clients(t, "http-message-sig", "web-bot-auth"), botKey(t)
+	root := t.TempDir()
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := filepath.Join(root, filepath.FromSlash(webbotauth.WellKnown))
+	if err := os.MkdirAll(filepath.Dir(served), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(served, body, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	location := shared("identity", "webbotauth", "-o", path, "--nginx")
+	location.want(t, cli.ExitDone)
+	answer := nginxAnswer(t, root, location.out, webbotauth.WellKnown)
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK || string(got) != string(body) ||
+		answer.Header.Get("Content-Type") != webbotauth.MediaType {
+		t.Fatalf("%v, %s, %v: %s", err, answer.Status, answer.Header, got)
+	}
+	fields := [][2]string{}
+	for name, values := range answer.Header {
+		fields = append(fields, [2]string{name, values[0]})
+	}
+	input, err := json.Marshal([]map[string]any{{
+		"draft": "directory", "method": "GET", "url": botAgent + webbotauth.WellKnown, "fields": fields,
+		"at": time.Now().Unix(), "keys": json.RawMessage(got), "body": string(got),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := foreignVerdict(t, modules, string(input)); out != "1 requests verified, 0 by web-bot-auth too\n" {
+		t.Error(out)
+	}
+}
+
+// nginxAnswer is what an nginx with a location of ours answers to one request, which asks for compression.
+func nginxAnswer(t *testing.T, root, location, path string) *http.Response {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	dir, user := t.TempDir(), ""
+	if os.Geteuid() == 0 {
+		user = "user root;"
+	}
+	config := filepath.Join(dir, "nginx.conf")
+	err = os.WriteFile(config, fmt.Appendf(nil, `daemon off; %s pid %[2]s/pid; error_log %[2]s/error.log;
+events {}
+http {
+  include /etc/nginx/mime.types; gzip on; gzip_types *; gzip_min_length 1; access_log off;
+  client_body_temp_path %[2]s/b; proxy_temp_path %[2]s/p; fastcgi_temp_path %[2]s/f; uwsgi_temp_path %[2]s/u; scgi_temp_path %[2]s/s;
+  server { listen %[3]s; root %[4]s;
+%[5]s}
+}
+`, user, dir, addr, root, location), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("nginx", "-p", dir, "-c", config)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for range 200 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", "gzip")
+		if resp, err := http.DefaultTransport.RoundTrip(r); err == nil {
+			return resp
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "error.log"))
+	t.Fatalf("nginx does not answer: %s", log)
+	return nil
+}
