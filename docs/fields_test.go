@@ -16,14 +16,18 @@ var update = flag.Bool("update", false, "write the tables that follow from the c
 func TestTheTablesOfFieldsFollowTheSchema(t *testing.T) {
 	var ledger, metadata strings.Builder
 	ledger.WriteString("| field | type | meaning |\n|---|---|---|\n")
+	salted := false
 	for _, f := range storage.Fields() {
+		if f.Withheld() && !salted {
+			salted = true
+			ledger.WriteString("| `salt` * | string | 16 random octets, in hexadecimal digits |\n")
+		}
 		star := ""
 		if f.Always() {
 			star = " *"
 		}
 		fmt.Fprintf(&ledger, "| `%s`%s | %s | %s |\n", f.JSON, star, f.Kind(), f.Meaning)
 	}
-	ledger.WriteString("| `chain` * | string | see below |\n")
 	metadata.WriteString("| field | in the ledger | meaning |\n|---|---|---|\n")
 	for _, f := range storage.InMetadata() {
 		fmt.Fprintf(&metadata, "| `%s` | `%s` | %s |\n", f.Metadata, f.JSON, f.Meaning)

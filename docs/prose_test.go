@@ -14,8 +14,10 @@ import (
 
 // plainRooms are the folders whose comments have no sentence with a nominal opening any more. The list only grows. The pages
 // of docs have none but for those of oddPages.
-var plainRooms = strings.Fields(`storage storage/answer storage/cdxj storage/charset storage/coding storage/ledger storage/markup
-	storage/mediatype storage/mirror storage/plainly storage/report storage/sorted storage/spool storage/wacz storage/warc
+var plainRooms = strings.Fields(`storage storage/answer storage/cdxj storage/charset storage/coding storage/graph storage/graph/archived storage/graph/format storage/graph/measure
+	storage/graph/picture storage/ledger storage/markup
+	storage/mediatype storage/mirror storage/plainly storage/redact storage/report storage/sorted storage/spool
+	storage/wacz storage/warc storage/witness storage/witness/timestamp storage/witness/timestamp/tsatest
 	crawler/extract crawler/extract/prune crawler/extract/bare crawler/fetch crawler/optout crawler/scope crawler/sitemap
 	crawler/trap crawler/crawltest crawler/crawltest/benchweb crawler/crawltest/hostile crawler/crawltest/scoreboard
 	crawler/crawltest/torture crawler/crawltest/traps robots robots/naive robots/naive/quick

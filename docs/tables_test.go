@@ -1,0 +1,68 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"curtsy/storage/tables"
+	"curtsy/storage/tables/sink"
+)
+
+const tablesHead = "## The tables\n\n"
+
+// docs/tables.md has each table and column as the code has it. With -update they are written anew.
+func TestThePageHasTheTablesOfTheCode(t *testing.T) {
+	text, err := os.ReadFile("tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), tablesHead)
+	if !ok {
+		t.Fatalf("docs/tables.md has no heading %s", tablesHead)
+	}
+	var b strings.Builder
+	for _, table := range tables.All() {
+		describe(&b, table)
+	}
+	want := strings.TrimSuffix(b.String(), "\n")
+	switch {
+	case rest == want:
+	case *update:
+		if err := os.WriteFile("tables.md", []byte(before+tablesHead+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("docs/tables.md does not have the tables of the code; go test ./docs -update writes them")
+	}
+	for _, f := range sink.Formats() {
+		if !strings.Contains(before, "`"+string(f)+"`") {
+			t.Errorf("docs/tables.md does not say what is written as %s", f)
+		}
+	}
+}
+
+func describe(b *strings.Builder, table *tables.Table) {
+	cell := strings.NewReplacer("|", `\|`, "\n", " ")
+	fmt.Fprintf(b, "### `%s`\n\n%s.\n\n", table.Name, table.Doc)
+	if len(table.Key) > 0 {
+		fmt.Fprintf(b, "Order: %s.", quote(table.Key))
+		if len(table.Lookup) > 0 {
+			fmt.Fprintf(b, " SQLite also has an index of %s.", quote(table.Lookup))
+		}
+		b.WriteString("\n\n")
+	}
+	b.WriteString("| column | type | null | meaning |\n|---|---|---|---|\n")
+	for _, c := range table.Columns {
+		null := "may be"
+		if c.Required {
+			null = "never"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", c.Name, c.Kind, null, cell.Replace(c.Doc))
+	}
+	b.WriteString("\n")
+}
+
+// quote lists names as code.
+func quote(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
