@@ -49,6 +49,9 @@ func trapsCrawl(t *testing.T, site *crawltest.Site, limits trap.Limits) (*world,
 
 // Politeness rule 22: what only looks like a trap is crawled whole. That it was is for the referee to say.
 func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls much, for long under the race detector")
+	}
 	for _, site := range []*crawltest.Site{
 		traps.Forum("forum.test", scaled(5000)),
 		traps.Tiles("tiles.test", scaled(20_000)),

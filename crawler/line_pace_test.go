@@ -47,6 +47,9 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 // Rules 9 to 14: whatever hosts do, no exchange begins before the pause is over that its line says was due, and that pause
 // is what the host asked for last.
 func TestRule09_NoLineHasAGapBelowItsPace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it crawls the hostile wing, for long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		slow, busy := crawltest.Tree("slow.test", 3), crawltest.Tree("busy.test", 3)
 		slow.Latency = 2 * time.Second

@@ -62,6 +62,9 @@ func (f *watched) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.
 }
 
 func TestSitemaps_OneOf60000URLsGivesTheFirst50000InBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", mapLine, map[string]string{"/s.xml": listOf(pagesOf("a.test", 60_000)...)}))
 		f := &watched{Frontier: w.front}
@@ -166,6 +169,9 @@ func (k *killed) Record(ctx context.Context, r storage.Record) (storage.Receipt,
 }
 
 func TestSitemaps_AreBoundedPerHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		// Three indexes that list 600 each, and one that lists too many by itself.
 		files, robotsTxt := map[string]string{}, "Sitemap: /big.xml\n"

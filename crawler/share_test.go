@@ -34,7 +34,9 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		}
 		var x explain.Explanation
 		var st status.Status
+		told := make(chan struct{})
 		time.AfterFunc(80*time.Second, func() {
+			defer close(told)
 			at = time.Now()
 			e, _ = c.Estimate(t.Context())
 			st, _ = c.Status(t.Context())
@@ -43,6 +45,7 @@ func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 		if _, err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		<-told
 		times := s.starts[address.Of(netip.MustParseAddr("8.8.8.8"))]
 		took := times[len(times)-1].Sub(at)
 		if e.PaceBy != string(storage.ByAddress) || e.Pace != halfSecond || !strings.Contains(e.String(), "at 20 hosts of 8.8.8.8") {

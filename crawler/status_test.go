@@ -99,15 +99,18 @@ func TestEstimateNamesTheHostThatTakesLongest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e status.Estimate
+		told := make(chan status.Estimate, 1)
 		time.AfterFunc(50*time.Second, func() {
-			if e, err = c.Estimate(t.Context()); err != nil {
+			e, err := c.Estimate(t.Context())
+			if err != nil {
 				t.Error(err)
 			}
+			told <- e
 		})
 		if _, err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		e := <-told
 		if e.Host != "http://slow.test" || e.Pace != 20*time.Second || e.Left < time.Minute || e.Left > time.Hour || e.Known < 20 {
 			t.Errorf("%+v", e)
 		}

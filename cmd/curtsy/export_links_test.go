@@ -14,6 +14,9 @@ import (
 // Every mention of a page is a row, however many there are and whatever is in them; where a page is not read to its end,
 // a row says so.
 func TestExportLinksOfAHostileSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	const many = 10_000
 	var b strings.Builder
 	b.WriteString("x<a href=/huge>h</a><a href=/deep>d</a>")

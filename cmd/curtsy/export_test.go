@@ -91,10 +91,10 @@ func TestExportCounts(t *testing.T) {
 
 // A kill at any moment leaves no half file: what has its name is whole, and the next export makes what is missing.
 func TestExportKilled(t *testing.T) {
-	pages, kills := 2000, 5
 	if testing.Short() {
-		pages, kills = 1000, 2
+		t.Skip("it takes long under the race detector")
 	}
+	pages, kills := 2000, 5
 	dir := sparse(t, pages)
 	whole := filepath.Join(t.TempDir(), "whole")
 	begin := time.Now()
@@ -192,6 +192,9 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 
 // What a site can write into titles, URLs and fields comes out whole: one row for each answer, whatever is in it.
 func TestExportOfAHostileSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	huge := strings.Repeat("<p>word\n\"'`;=cmd|' /C calc'!A0\x00\xff ", 1<<20) // some 30 MiB
 	pages := map[string]string{
 		"/":                "<a href='/title'>t</a><a href='/bytes'>b</a><a href='/huge'>h</a><a href='/%00%0A%1b?a=%0d%0a&b=\x01\xff'>c</a><a href='/\U0001F9E0?q=\"x,y\"'>u</a><a href='/deep'>d</a>",

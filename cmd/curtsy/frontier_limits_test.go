@@ -88,6 +88,9 @@ func TestAFullFrontierEndsTheRunAndResumeTakesALargerLimit(t *testing.T) {
 
 // A list as people make them, large: every bad line is in a list, the rest is used, each once.
 func TestALongSeedListIsReadInPieces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	n := 100_000
 	if full() {
 		n = 1_000_000

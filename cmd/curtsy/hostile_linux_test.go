@@ -12,6 +12,9 @@ import (
 
 // All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
 func TestHostileWingInBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	const most = 256 << 20
 	sites := hostile.Sites(2 * time.Second)
 	web := crawltest.New(sites...)

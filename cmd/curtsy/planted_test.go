@@ -71,6 +71,9 @@ var kinds = map[string]func(path, original string) error{
 // A crawl directory that was received may have anything under the names that commands use. Nothing outside of it is
 // changed or made, and no command waits for ever.
 func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tries each command on each name")
+	}
 	whole, web := stopped(t)
 	url := web.LoopbackURL("bakery.test")
 	n := 0

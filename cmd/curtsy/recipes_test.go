@@ -23,6 +23,9 @@ var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```t
 
 // Each block of code in docs/recipes prints the block of text below it.
 func TestRecipesPrintWhatTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tries the documentation")
+	}
 	out := filepath.Join(t.TempDir(), "out")
 	tabled(t, study(t), out)
 	pages, err := filepath.Glob(filepath.Join(recipesDir, "*.md"))

@@ -155,6 +155,9 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 
 // A list of seeds goes in pieces that the other side takes, however they are written in JSON, and not in more than it needs.
 func TestARemoteSendsSeedsInFewPiecesThatAreTaken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it sends much, for long under the race detector")
+	}
 	calls := 0
 	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return countedAdds{f, &calls} })
 	r, err := Connect(t.Context(), dir)

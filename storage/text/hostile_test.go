@@ -97,6 +97,9 @@ func TestHostile_WhatAPageCostsIsBounded(t *testing.T) {
 
 // The largest trees that the extractor gets: what it makes of each is bounded by their size.
 func TestHostile_TheExtractorIsGivenLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and counts octets that the race detector adds to")
+	}
 	fill := func(piece, end string, n int) string { return strings.Repeat(piece, n) + strings.Repeat(end, n) }
 	deep := fill("<div class=article>", "</div>", 490)
 	for name, page := range map[string]string{
