@@ -21,6 +21,9 @@ import (
 // The evidence reaches as far as what the auditor knows: a key, which may have been rotated, a witness, an authority. It
 // does so in a package of the crawl as well, and a crawl that was updated is as clean as before.
 func TestTheAuditReachesAsFarAsTheAuditorKnows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts many processes, one after another")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

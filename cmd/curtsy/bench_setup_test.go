@@ -68,6 +68,9 @@ func TestBench_PeersMakeMirrorsOfAllPages(t *testing.T) {
 
 // What is hostile is asked for, cut at the body cap, and hides none of the sound pages.
 func TestBench_HostileBodiesAreHeldAgainstTheSameWebWithoutThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	t.Parallel()
 	out, r := benched(t, "--setup", "hostile", "--pages", "30", "--max-body", "2MiB")
 	r.want(t, cli.ExitDone)
@@ -107,6 +110,9 @@ func TestBench_GrowthIsMeasuredForEachSize(t *testing.T) {
 }
 
 func TestBench_ScaleMeasuresAndDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	t.Parallel()
 	needsLoopback(t)
 	dir, known := t.TempDir(), "10000,1000"

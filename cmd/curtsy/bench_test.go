@@ -185,6 +185,9 @@ func TestBench_SaysWhatCannotBeMeasured(t *testing.T) {
 
 // A profile that the command writes is read again, and accounts for work that was done.
 func TestBench_ProfileSaysWhatEachStageTakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	t.Parallel()
 	out, r := benched(t, "--pages", "300", "--vs", "none", "--profile", t.TempDir())
 	r.want(t, cli.ExitDone)

@@ -146,6 +146,9 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 }
 
 func TestOurIndexIsWarciosIndex(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compares files")
+	}
 	dir := t.TempDir()
 	foreignArchive(t, dir)
 	kinds := map[string]int{}
@@ -183,6 +186,9 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 }
 
 func TestWarcioReadsEveryRecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compares files")
+	}
 	dir := t.TempDir()
 	foreignArchive(t, dir)
 	kinds := map[string]int{}

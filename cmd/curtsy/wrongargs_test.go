@@ -80,6 +80,9 @@ var placeholder = regexp.MustCompile(`\b(FILE|DIR|URL|NEW|PORT|HOST|NAME|ENTRY|N
 // Whatever is given to any command that is no file, no folder, not there, no URL, no number, empty, or where nothing can be
 // written, the command says in plain words, and with an exit code.
 func TestWhateverArgumentIsWrongIsSaidInPlainWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tries each command")
+	}
 	amongOthers(t)
 	seed, _ := small(t)
 	base := t.TempDir()
@@ -185,6 +188,9 @@ func inPlainWords(t *testing.T, args []string) (code int) {
 
 // Each flag of every command says in plain words what it does not take.
 func TestWhateverValueOfAFlagIsWrongIsSaidInPlainWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tries each flag of each command")
+	}
 	amongOthers(t)
 	for _, name := range runnable(testRoot(), "") {
 		called(t, strings.Fields(name)...).Flags().VisitAll(func(f *pflag.Flag) {
