@@ -63,6 +63,9 @@ func hostileDistinct() map[string]Input {
 // words, queries. Each is of the largest size that is read. Everything that is ever allocated counts, garbage too: what is
 // held at one time is less.
 func TestHostile_DistinctThingsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	x, long := New(), os.Getenv("CURTSY_LONG") != ""
 	for name, in := range hostileDistinct() {
 		if !long && !strings.HasPrefix(name, "attributes") && name != "many meta robots" {

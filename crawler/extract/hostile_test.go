@@ -14,6 +14,9 @@ import (
 )
 
 func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	var b strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&b, `<a href="/%d">`, i)
@@ -64,6 +67,9 @@ func TestUnparsed_TooDeep(t *testing.T) {
 }
 
 func TestUnparsed_TooLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	const first = "<a href=first>"
 	fill := func(n int) string { return first + strings.Repeat(" ", n-len(first)) }
 	for _, tt := range []struct{ rule, body, want, unparsed string }{

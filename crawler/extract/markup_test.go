@@ -60,6 +60,9 @@ func byExtract(t testing.TB, body string) (out []string) {
 // are. Here each attribute is tried on each element: both find the same, of the same kind. Otherwise a mirror would keep
 // what it does not link to, or lack what it shows.
 func TestTables_EqualThoseOfMarkup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	elements := []string{"a", "applet", "area", "audio", "b", "bgsound", "blockquote", "button", "del", "div", "embed", "font", "form", "iframe",
 		"image", "img", "input", "input type=image", "ins", "link", "link rel=stylesheet", "link rel=next", "link rel=manifest", "link rel=preconnect",
 		"link rel=preload", "meta", "meta property=og:image", "meta http-equiv=refresh", "object", "p", "q", "script", "source", "span", "track", "video",

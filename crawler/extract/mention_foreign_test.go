@@ -117,6 +117,9 @@ func byTokens(body string) (all []stated, inTemplates int) {
 // Every mention that the tags of a page make is told, once, in their order, and nothing is told that they do not make. What
 // the tokenizer alone has stands in templates, whose contents are no part of a page.
 func TestMention_AsTheTokenizerHasThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	n, inert, other := 0, 0, map[string]int{}
 	paths := corpus(t)
 	for _, path := range paths {
@@ -154,6 +157,9 @@ func firstDifference(a, b []stated) []stated {
 
 // The same by a parser of others, with the texts of links.
 func TestMention_AsPythonHasThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		if os.Getenv("CURTSY_MUST_RUN") != "" {

@@ -200,6 +200,9 @@ func TestLargeWindowBrotliIsRefused(t *testing.T) {
 
 // A bomb stops at MaxBody, and is cut by us: no failure of the host's. What it costs is the cap and a window.
 func TestBombsStopAtMaxBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	const most = 1 << 20
 	for _, coding := range codings {
 		t.Run(coding, func(t *testing.T) {

@@ -57,6 +57,9 @@ func TestSlowBodiesWithLargeWindowsCostNoWindows(t *testing.T) {
 
 // What is decoded once it is here is the same, whole or cut off, as what is decoded while it comes.
 func TestBodiesWithLargeAndSmallWindowsAreDecoded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	for _, bits := range []int{16, 19, 20, 24} {
 		t.Run(fmt.Sprint(bits), func(t *testing.T) { decodesWindow(t, bits) })
 	}

@@ -229,6 +229,9 @@ func fixed(every float64) func(*watching, float64) []Interval {
 // Freshness at equal cost: curtsy's plan, which learns the rates on its visits, against visits at fixed intervals, and
 // against the best plan of who knows the rates. docs/watch.md has the table.
 func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long under the race detector")
+	}
 	p := Policy{Min: time.Hour, Max: 60 * day, Enough: 0.95}
 	var table strings.Builder
 	var sums [2]float64 // fixed, ours

@@ -11,6 +11,9 @@ import (
 )
 
 func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	g := New(nil, "libbot", robots.RFC9309)
 	if len(g.tokens) != 2 {
 		t.Fatalf("tokens %q", g.tokens)
@@ -46,6 +49,9 @@ func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
 
 // What was parsed is forgotten when there is too much of it, and comes back from the frontier.
 func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	t.Run("3.3 LRU in memory by bytes", func(t *testing.T) {
 		g := New(nil, OurToken, robots.RFC9309)
 		var digests [][32]byte

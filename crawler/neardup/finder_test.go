@@ -172,6 +172,9 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 
 // The order in which pages come and the memory that there is make no difference.
 func TestClustersDependOnThePagesAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long under the race detector")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := changed(r, madeUp(r, 100), 200)
 	want := told(find(t, 0, pages...))
@@ -188,6 +191,9 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 
 // A template that a whole site shares puts its pages into one band: each costs the same, and copies still find each other.
 func TestABandOfVeryManyPagesIsNoTrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for long under the race detector")
+	}
 	menu := words(0, 300)
 	var pages []text
 	for i := range 500 {

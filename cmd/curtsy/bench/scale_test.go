@@ -10,6 +10,9 @@ import (
 
 // Each engine takes the load: all pages, their new links and no others.
 func TestFrontierLoad_EachEngineTakesIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	for _, model := range []bool{false, true} {
 		for _, hosts := range []int{1, 50, 5000} {
 			s, err := LoadFrontier(t.Context(), t.TempDir(), 2000, hosts, model)

@@ -45,6 +45,9 @@ func (h *heapWatch) Write(b []byte) (int, error) {
 
 // Comparing two generations takes no more memory the larger they are: a million URLs with CURTSY_LONG=1, else 200,000.
 func TestRule21_ComparingTakesBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory")
+	}
 	n := 200_000
 	if os.Getenv("CURTSY_LONG") != "" {
 		n = 1_000_000

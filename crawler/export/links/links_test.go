@@ -119,6 +119,9 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 
 // What is not read of a document is a row that says why.
 func TestRows_SayWhatIsNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	var many strings.Builder
 	many.WriteString("x")
 	for i := range extract.MaxTags/2 + 1 {
@@ -147,6 +150,9 @@ func read(t testing.TB, r *Reader, url, body string) *Document {
 
 // All mentions of a page have rows, however many there are, in memory that does not depend on it.
 func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads much, for long under the race detector")
+	}
 	const pages, each = 4, 100_000
 	r := NewReader(t.TempDir(), []Crawl{{Name: "c"}}, extract.New())
 	all := NewTable(r)
